@@ -10,6 +10,7 @@ from opsapp.approvals.config import ApprovalSettings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Forbidden
 from opsapp.runtime.node import node_of
+from opsapp.runtime.projection import among, child_of
 from opsapp.tree.root import Root
 
 from . import logic
@@ -134,7 +135,7 @@ def decide(root: Root, request_id: str, voter: Voter, vote: str, comment: str | 
 
 def lapse(root: Root, request_id: str, status: str, why: str, now: float) -> None:
     """Close a request that nobody decided; no effect when somebody was faster."""
-    approval = root["api"]["approvals"].get(request_id)
+    approval = child_of(root["api"]["approvals"], "approval", request_id)
     if approval is not None and approval.status == "pending":
         approval.close(root, status, by=None, now=now, comment=why)
         kind_of(root, approval).decided(root, approval)
@@ -148,7 +149,7 @@ def answer(approval: Approval) -> JsonObject:
 def expire(root: Root, now: float) -> bool:
     """Close one request whose time is up; whether there was one."""
     folder = root["api"]["approvals"]
-    for request_id in folder.due(now):
+    for request_id, _ in among(folder, "approval", folder.due(now)):
         lapse(root, request_id, "expired", LATE, now)
         return True
     return False

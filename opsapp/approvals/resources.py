@@ -11,6 +11,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.notify.engine import tell
 from opsapp.runtime.events import emit
+from opsapp.runtime.projection import among
 from opsapp.runtime.queue import Agenda
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.folder import Folder, Record
@@ -82,10 +83,10 @@ class Approvals(Folder):
         """Forget a page of what was decided long ago; whether there may be more."""
         old = Agenda(self.decided).take(now - KEEP_S, PAGE)
         for _, name in old:
-            approval = self[name]
-            for status in (ANY, approval.status):
-                self.ordered.remove((status, approval.requested_at, name))
-            del self[name]
+            for _, approval in among(self, "approval", [name]):  # one that cannot be read stays in the lists
+                for status in (ANY, approval.status):
+                    self.ordered.remove((status, approval.requested_at, name))
+                del self[name]
         return len(old) == PAGE
 
 

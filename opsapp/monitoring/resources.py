@@ -17,6 +17,7 @@ from opsapp.lib.ids import new_id, new_token
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.monitoring.logic.state import Standing
+from opsapp.runtime.projection import among
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.folder import Facet, Folder, Record, add_facet
 from opsapp.tree.root import Root
@@ -255,14 +256,14 @@ class Incidents(Folder):
             ids = [incident_id for incident_id in ids if (incident_id in self.open) == (status == "open")]
         ids.reverse()
         if owner is not None:
-            ids = [incident_id for incident_id in ids[:LOOKED_AT] if self[incident_id].acknowledged_by == owner]
+            newest = among(self, "incident", ids[:LOOKED_AT])
+            ids = [incident_id for incident_id, incident in newest if incident.acknowledged_by == owner]
         return ids[offset : offset + limit], len(ids)
 
     def touching(self, start: float, end: float, monitor_id: str | None = None) -> Iterator[Incident]:
         """Incidents that were open at some time in [start, end), oldest first."""
         ids = self.keys() if monitor_id is None else self.by_monitor.get(monitor_id, ())
-        for incident_id in ids:
-            incident = self[incident_id]
+        for _, incident in among(self, "incident", ids):
             if incident.started < end and (incident.resolved is None or incident.resolved >= start):
                 yield incident
 

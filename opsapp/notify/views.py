@@ -39,7 +39,7 @@ def _plain(field: AddressField) -> JsonObject:
 def listing(context: Channels, request: Request) -> Any:
     """All channels, or those with these letters in their name; by name. Their URLs are never shown."""
     letters = (request.valid_query["q"] or "").casefold()
-    records = [channel.plain() for channel in context.values() if letters in channel.fields["name"].casefold()]
+    records = [channel.plain() for channel in context.readable() if letters in channel.fields["name"].casefold()]
     return page_of(request, sorted(records, key=lambda record: record["name"]))
 
 

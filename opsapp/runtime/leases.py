@@ -16,6 +16,7 @@ from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
 from opsapp.lib.problems import Conflict, StoreAway
+from opsapp.tree.damage import is_damage, load
 from opsapp.tree.root import Root
 
 from . import events
@@ -52,9 +53,7 @@ def beat(
     """Renew what is ours, take what is free or whose beat stood still at `stale`; the state of all wanted leases."""
     leases = root.system["leases"]
     for name in wanted:
-        lease = leases.get(name)
-        if lease is None:
-            lease = leases[name] = Lease()
+        lease = _whole(leases, name)
         if lease.owner == owner:
             lease.pulse.beat += 1
         elif not lease.owner or stale.get(name) == lease.pulse.beat:
@@ -63,10 +62,31 @@ def beat(
     return {name: (leases[name].owner, leases[name].pulse.beat, leases[name].token) for name in wanted}
 
 
+def _whole(leases: Any, name: str) -> Lease:
+    """The lease, made anew where there is none. One that cannot be read is nobody's: its token came from the clock, so
+    that the next is newer."""
+    lease: Lease | None = leases.get(name)
+    if lease is None or not _is_readable(lease):
+        lease = leases[name] = Lease()
+    elif not _is_readable(lease.pulse):
+        lease.pulse = Pulse()
+    return lease
+
+
+def _is_readable(item: Persistent) -> bool:
+    try:
+        load(item)
+    except Exception as problem:
+        if not is_damage(problem):
+            raise
+        return False
+    return True
+
+
 def release(root: Root, owner: str, names: Collection[str] | None = None) -> None:
     """Give these back, or everything, at a clean stop; the others hear of it at once."""
     for name, lease in root.system["leases"].items():
-        if lease.owner == owner and (names is None or name in names):
+        if _is_readable(lease) and lease.owner == owner and (names is None or name in names):
             lease.owner = ""
     events.emit(root, FREE, {})
 

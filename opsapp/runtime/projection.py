@@ -13,6 +13,7 @@ An item that cannot be read costs nothing but itself: it is listed in `damaged`,
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
@@ -38,6 +39,8 @@ WAKE = "projections"
 EVERY_S = 5.0
 DAMAGED_AGAIN_S = 60.0  # so often an item that could not be read is tried again
 Item = TypeVar("Item")
+Thing = TypeVar("Thing", bound=Persistent)
+Name = TypeVar("Name", bound=str | int)
 
 
 def shows_what_is_committed(root: Root) -> bool:
@@ -213,6 +216,39 @@ def readable(folder: Any, kind: str, damaged: list[Damage] | None = None) -> Ite
         _note(folder, kind, unreadable)
 
 
+def sound(owner: Persistent, kind: str, items: Iterable[tuple[Name, Thing]]) -> Iterator[tuple[Name, Thing]]:
+    """Of these things of a kind, by their names, those that can be read. The others are passed over, and noted at the
+    node of `owner`. One of which a sealed part cannot be opened is given: its reader sees that for itself."""
+    unreadable, read = [], set[str]()
+    for name, item in items:
+        read.add(str(name))
+        try:
+            with contextlib.suppress(Unopened):
+                load(item)
+        except Exception as problem:
+            if not is_damage(problem):
+                raise
+            unreadable.append(Damage.found(kind, str(name), problem))
+            continue
+        yield name, item
+    _note_some(owner, kind, read, unreadable)
+
+
+def among(folder: Any, kind: str, names: Iterable[Name]) -> Iterator[tuple[Name, Any]]:
+    """The same for the children of these names, as far as there are any: of a folder, or of a B-tree in the store."""
+    return sound(folder, kind, ((name, child) for name in names if (child := folder.get(name)) is not None))
+
+
+def child_of(folder: Any, kind: str, name: str | int | None) -> Any:
+    """The child of this name; None where there is none, or none that can be read."""
+    return next((child for _, child in among(folder, kind, () if name is None else (name,))), None)
+
+
+def is_sound(owner: Persistent, kind: str, name: str, item: Persistent | None) -> bool:
+    """Whether there is such a thing and it can be read; if it cannot, that is noted."""
+    return item is not None and any(sound(owner, kind, [(name, item)]))
+
+
 def page_rows(
     folder: Any, kind: str, ids: Iterable[str], row: Callable[[Any], JsonObject], unread: Callable[[Damage], JsonObject]
 ) -> list[JsonObject]:
@@ -223,9 +259,8 @@ def page_rows(
         child = folder.get(name)
         read.add(name)
         try:
-            load(child)
-        except Unopened:
-            rows.append(row(child))
+            with contextlib.suppress(Unopened):
+                load(child)
         except Exception as problem:
             if not is_damage(problem):
                 raise
@@ -233,12 +268,17 @@ def page_rows(
             rows.append(unread(unreadable[-1]) | {"unreadable": unreadable[-1].reason})
         else:
             rows.append(row(child))
-    _note(
-        folder,
-        kind,
-        [damage for damage in base_of(folder).noted_damage.get(kind, ()) if damage.id not in read] + unreadable,
-    )
+    _note_some(folder, kind, read, unreadable)
     return rows
+
+
+def _note_some(owner: Persistent, kind: str, read: set[str], damaged: list[Damage]) -> None:
+    """What was found when these of a kind were read; of the others it stays as it was."""
+    connection: Any = owner._p_jar
+    if connection is None or connection.before is not None:
+        return
+    others = [damage for damage in base_of(owner).noted_damage.get(kind, ()) if damage.id not in read]
+    _note(owner, kind, others + damaged)
 
 
 def _note(resource: Persistent, kind: str, damaged: list[Damage]) -> None:

@@ -1,7 +1,8 @@
 """Supervised greenlets: each repeats one small step for as long as it finds work, then waits.
 
 A step answers whether it did work. One that fails is tried again with back-off; one that keeps failing takes the
-process down, because half a service that looks whole is worse than a restart.
+process down, because half a service that looks whole is worse than a restart. What cannot be read in the store cannot
+be read after a restart either: then the process stays, and health says which step fails.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import gevent
 from gevent.event import Event
 
 from opsapp.lib.problems import StoreAway
+from opsapp.tree.damage import is_of_the_store
 
 from .clock import Clock
 
@@ -100,7 +102,7 @@ class Worker:
         self.failures_in_a_row += 1
         self.last_error = f"{type(problem).__name__}: {problem}"
         log.exception("step failed worker=%s in_a_row=%d", self.name, self.failures_in_a_row)
-        if self.failures_in_a_row >= GIVE_UP_AFTER:
+        if self.failures_in_a_row >= GIVE_UP_AFTER and not is_of_the_store(problem):
             self.supervisor.give_up(self.name)
         return random.uniform(0.5, 1.0) * min(LONGEST_BACKOFF_S, 0.05 * 2**self.failures_in_a_row)
 

@@ -84,6 +84,11 @@ def is_damage(problem: BaseException) -> bool:
     return isinstance(problem, MARKS) and not isinstance(problem, PASSING)
 
 
+def is_of_the_store(problem: BaseException) -> bool:
+    """Whether it says by its kind alone that an object of the store cannot be read: it is no mistake of a program."""
+    return isinstance(problem, POSKeyError | StateLoadError | CorruptedError | Unreadable | Unopened)
+
+
 def load(item: Any) -> Any:
     """The item with its state read, and with the objects that it is nothing without (`loads_with` of its class). Of a
     class that is not there ZODB makes a stand-in without behaviour: that is damage too. What has a sealed part that

@@ -9,26 +9,18 @@ from collections import Counter
 
 import pytest
 
-from opsapp.healing.engine.default_rules import complete
-from opsapp.healing.logic.problems import ProblemFacts
-from opsapp.healing.resources import healing_of
-from opsapp.healing.resources.rules import put_rule
-from opsapp.runtime import measuring
 from opsapp.ui import building
 from opsapp.ui.drafting import SAVE
 from opsapp.ui.many import UNCONFIRMED
 from opsapp.ui.plan import PAGES
 from tests.engine.healing import Ward
 from tests.support.app import ROLES
-from tests.support.hosts import place
-from tests.support.monitoring import DOWN, UP, Lookout
+from tests.support.estate import fill
 
-FAILED = {"service__nginx__state": "failed"}
 OF_A_KIND = 2  # so many pages that differ in ids and words only are looked at
 CONDITION = {"condition": "cpu_percent > 90"}  # a draft of a rule asks about it
 NOT_OPERATIONS = {"many", "draft"}  # they show the form again
 UNKNOWN_BODY = b'{"no view knows this key": 1}'
-SCRIPT = {"name": "needs a word", "type": "script", "params": {"script": "true"}, "requires_approval": True}
 
 
 @pytest.fixture(scope="module")
@@ -49,45 +41,6 @@ def empty(tmp_path_factory):
         ward = Ward(tmp_path_factory.mktemp("empty"))
     yield ward.service
     ward.close()
-
-
-def fill(ward):
-    service = ward.service
-    lookout, ada, otto, vera = Lookout(service), service.ada, service.otto, service.vera
-    shop, gone = (lookout.add(name=name, retries=0, tags=["web"]) for name in ("Shop", "Gone"))
-    lookout.sees |= {shop: UP, gone: DOWN}
-    lookout.run(120, step=10)
-    agent = ada.post_json("/api/agents", {"label": "box-1", "tags": ["web"]}).json
-    report = {"hostname": "box-1", "os": "Debian 12", "cpu_percent": 5, "disks": {"/": 71.5}}
-    report_path = f"/api/agents/{agent['agent_id']}/report"
-    service.anonymous.post_json(report_path, report, headers={"X-Agent-Key": agent["key"]})
-    otto.post_json(f"/api/agents/{agent['agent_id']}/commands", {"type": "shell", "params": {"command": "true"}})
-    memory = ada.post_json("/api/automations/templates/memory/apply").json["id"]
-    ada.post_json(f"/api/automations/{memory}/run")
-    ada.post_json(f"/api/automations/{ada.post_json('/api/automations', SCRIPT).json['id']}/run")
-    window = {"name": "Patch day", "start": "2097-01-15T22:00:00", "end": "2097-01-16T02:00:00"}
-    otto.post_json("/api/maintenance", window)
-    quiet = {"target": "all", "duration": "2h", "reason": "", "action": "queue"}
-    otto.post_json("/api/healing/maintenance", quiet)
-    ada.post_json("/api/notifications/channels", {"name": "on call", "url": "json://127.0.0.1:9/x"})
-    ada.post_json("/api/secrets", {"name": "token", "value": "hidden"})
-    for client in (vera, otto, ada):
-        client.post_json("/api/keys", {"name": "script", "role": "viewer"})
-        client.post_json("/api/me/filters", {"name": "web", "path": "/monitors", "query": "tag=web"})
-    ada.put_json("/api/healing/dependencies", {"dependencies": [{"target": "Shop", "depends_on": ["box-1"]}]})
-    service.transact(add_problem, service.clock.now())
-    ward.hosts.here = [place("box-1", agent["agent_id"])]
-    ward.at("approve").report(f"agent:{agent['agent_id']}", **FAILED).turn().turn(6)
-    measuring.flush(service.node)
-
-
-def add_problem(root, now):
-    rule = complete({"condition": 'service.nginx.state == "failed"', "action": {"type": "restart_service"}})
-    put_rule(root, "again", rule, source="api", now=now)
-    problems = healing_of(root)["problems"]
-    for hours in range(7, 0, -1):
-        problems.healed("again", "box-1/nginx", now - 3600 * hours)
-    problems.open(ProblemFacts("again", "box-1/nginx", now - 7200))
 
 
 class Visitor:

@@ -10,7 +10,7 @@ from typing import Any
 
 from opsapp.agents.config import AgentSettings
 from opsapp.agents.logic import CommandResult
-from opsapp.agents.resources import Agent, Command, agents_of, find_agent, keep_index, with_open_commands
+from opsapp.agents.resources import Agent, Command, agents_of, at_work, find_agent, keep_index
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.events import emit
@@ -141,12 +141,11 @@ def claim(root: Root, sessions: Mapping[str, str]) -> dict[str, tuple[list[JsonO
     """What has to go out on these sessions ({agent: session id}) now. It is marked as offered by the commit, before
     it is sent: from then on only the agent knows."""
     now, offers = node_of(root).clock.now(), {}
-    for agent_id in with_open_commands(root):
-        if agent_id in sessions and agent_id in agents_of(root):
-            agent, told = agents_of(root)[agent_id], {"again": False, "store": store_id(root)}
-            offered = agent.commands.offer(sessions[agent_id], now, **told, machine=agent.state.machine_id)
-            if offered[0] or offered[1]:
-                offers[agent_id] = offered
+    for agent in at_work(root, sessions):
+        session, machine = sessions[agent.id], agent.state.machine_id
+        offered = agent.commands.offer(session, now, again=False, store=store_id(root), machine=machine)
+        if offered[0] or offered[1]:
+            offers[agent.id] = offered
     return offers
 
 

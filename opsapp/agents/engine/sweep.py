@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from opsapp.agents.resources import agents_of, with_open_commands
+from opsapp.agents.resources import agents_of, at_work
 from opsapp.runtime import leases
 from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.projection import is_sound
 from opsapp.tree.root import Root
 
 from . import commands, records, reports
@@ -47,8 +48,10 @@ def _mark(root: Root, agent_ids: list[str]) -> None:
     node = node_of(root)
     for agent_id in agent_ids:
         agent = agents_of(root).get(agent_id)
-        status = agent and records.status_of(node, agent)
-        if agent is None or status in (None, "pending", agent.state.status):
+        if agent is None or not is_sound(agents_of(root), "agent", agent_id, agent):
+            continue
+        status = records.status_of(node, agent)
+        if status in (None, "pending", agent.state.status):
             continue
         seen = memory_of(node).last_seen(agent_id, agent.state.last_seen)
         if seen is not None and seen != agent.state.last_seen:
@@ -58,9 +61,8 @@ def _mark(root: Root, agent_ids: list[str]) -> None:
 
 def _expire(root: Root) -> None:
     node = node_of(root)
-    for agent_id in with_open_commands(root):
-        agent = agents_of(root)[agent_id]
-        seen = memory_of(node).last_seen(agent_id, agent.state.last_seen) or 0.0
+    for agent in at_work(root):
+        seen = memory_of(node).last_seen(agent.id, agent.state.last_seen) or 0.0
         ended = agent.commands.expire(node.clock.now(), seen)
         if ended:
             leases.check(root, LEASE)

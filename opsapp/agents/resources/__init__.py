@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
 from typing import Any
 
 from BTrees.OOBTree import OOBTree
@@ -10,7 +11,7 @@ from opsapp.agents.logic import LocalOutcome
 from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, NotFound
-from opsapp.runtime.projection import readable
+from opsapp.runtime.projection import is_sound, readable, sound
 from opsapp.runtime.sealing import Reseal
 from opsapp.tree.root import Root
 
@@ -33,6 +34,7 @@ __all__ = [
     "agent_named",
     "agents_of",
     "agents_on",
+    "at_work",
     "conflicting",
     "find_agent",
     "find_by_key",
@@ -67,7 +69,7 @@ def agents_of(root: Root) -> Agents:
 
 def reseal(root: Root, reseal: Reseal) -> None:
     """`opsapp rekey`."""
-    reseal_open((agents_of(root)[agent_id] for agent_id in with_open_commands(root)), reseal)
+    reseal_open(at_work(root), reseal)
 
 
 def find_agent(root: Root, agent_id: str) -> Agent:
@@ -178,6 +180,16 @@ def keep_index(root: Root, agent: Agent) -> None:
 
 def with_open_commands(root: Root) -> list[str]:
     return list(root.system[OPEN])
+
+
+def at_work(root: Root, among: Container[str] | None = None) -> Iterator[Agent]:
+    """Agents with unfinished commands, of all or among those, as far as they and their commands can be read."""
+    agents = agents_of(root)
+    wanted = [agent_id for agent_id in with_open_commands(root) if among is None or agent_id in among]
+    here = ((agent_id, agents.get(agent_id)) for agent_id in wanted if agent_id in agents)
+    for agent_id, agent in sound(agents, "agent", here):
+        if is_sound(agents, "commands of agent", agent_id, agent.commands):
+            yield agent
 
 
 def keep_outcome(root: Root, agent_id: str, outcome: LocalOutcome) -> None:

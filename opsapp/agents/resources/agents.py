@@ -65,6 +65,7 @@ class Agent(Record):
 
     url = "/api/agents/{agent_id}"
     facets: ClassVar[dict[str, type]] = {"stream": StreamFacet}
+    loads_with = ("state",)
     policies: Policies | None = None
 
     def __init__(self, label: str, tags: list[str], key_digest: str, now: float):

@@ -16,6 +16,7 @@ from BTrees.OOBTree import OOTreeSet
 from opsapp.agents.logic import CommandResult, HeldCommand, is_final, may_follow
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.masking import everywhere, masked
+from opsapp.runtime.projection import sound
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.runtime.sealing import Reseal, Seal, seal_of
 from opsapp.tree.folder import Folder, Record
@@ -167,8 +168,9 @@ class Commands(Folder):
             yield self._children[name]
 
     def unfinished(self) -> Iterator[Command]:
-        for name in list(self.open):
-            yield self._children[name]
+        """As far as they can be read."""
+        for _, command in sound(self, "command", [(name, self._children[name]) for name in self.open]):
+            yield command
 
     def offer(
         self, to: str, now: float, *, again: bool, store: str = "", machine: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from BTrees.OOBTree import OOBTree
@@ -14,13 +15,15 @@ from opsapp.lib.addresses import public
 from opsapp.lib.ids import new_id
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.node import node_of
+from opsapp.runtime.projection import among, child_of
 from opsapp.tree.folder import Folder
 from opsapp.tree.root import Root
 
 from . import reading
-from .log import Checked, Log
+from .log import UNREAD, Checked, Log
 
 WRITERS = "audit_writers"
+LOG = "audit log"  # what people call one
 OK, ACCEPTED, REFUSED = "ok", "accepted", "refused"
 
 
@@ -59,10 +62,16 @@ def record(
     """Write down what was done, in the transaction that does it. `reason` is the code of a refusal."""
     node = node_of(root)
     logs = root.system["audit"]
-    log, key = logs.get(node.writer()), chain_key(root)
+    name, key = node.writer(), chain_key(root)
+    log = child_of(logs, LOG, name)
     if log is None:
-        log = logs[node.writer()] = Log()
-        root.system[WRITERS].add(node.writer(), key)
+        if name in logs:  # it cannot be read: it stays, so that the record is not told as whole, and is written no more
+            set_aside = f"{name}-{UNREAD}-{new_id()}"
+            logs[set_aside] = logs[name]
+            root.system[WRITERS].add(set_aside, key)
+        else:
+            root.system[WRITERS].add(name, key)
+        log = logs[name] = Log()
     entry = {
         "id": new_id(),
         "time": node.clock.now(),
@@ -80,14 +89,20 @@ def record(
 
 def read(root: Root, wanted: dict[str, Any]) -> tuple[list[dict[str, Any]], int]:
     """A page of the entries asked for, newest first, and how many there are."""
-    page, total = reading.read(list(root.system["audit"].values()), wanted)
+    page, total = reading.read(list(logs_of(root)), wanted)
     return [entry | {"time": int(entry["time"])} for entry in page], total
 
 
 def retire(root: Root, before: float) -> bool:
     """Drop entries older than `before`, a page at a time; whether there may be more."""
     key = chain_key(root)
-    return sum(log.retire(before, key) for log in root.system["audit"].values()) > 0
+    return sum(log.retire(before, key) for log in logs_of(root)) > 0
+
+
+def logs_of(root: Root) -> Iterator[Log]:
+    """Those that can be read."""
+    logs = root.system["audit"]
+    return (log for _, log in among(logs, LOG, logs.keys()))
 
 
 class Writers(Persistent):
@@ -125,7 +140,7 @@ def begin_chains(root: Root, key: bytes) -> None:
 
 def check(root: Root, name: str) -> Checked:
     """Whether the log of this writer is whole."""
-    log = root.system["audit"].get(name)
+    log = child_of(root.system["audit"], LOG, name)
     return Checked(0, False, None) if log is None else log.check(chain_key(root))
 
 
@@ -137,4 +152,4 @@ def writers(root: Root) -> tuple[tuple[str, ...], bool]:
 
 def written(root: Root) -> int:
     """How many entries were ever written."""
-    return sum(log.number for log in root.system["audit"].values())
+    return sum(log.number for log in logs_of(root))

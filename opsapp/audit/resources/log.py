@@ -11,6 +11,7 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from BTrees.LOBTree import LOBTree
@@ -18,10 +19,13 @@ from persistent import Persistent
 
 from opsapp.audit.logic import fits, matches
 from opsapp.lib import chains
+from opsapp.runtime.projection import among, child_of, is_sound
 
 FOLD = 256
 SHELF = 32
 PAGE = 16
+UNREAD = "unreadable"
+ENTRY, SHELVES = "audit entry", "part of the audit record"  # what people call them
 
 AuditEntry = dict[str, Any]
 Wanted = dict[str, Any]
@@ -43,6 +47,12 @@ class Checked(NamedTuple):
     sound: int
     valid: bool
     first_bad: str | None
+
+
+def lost(name: str, at: float) -> AuditEntry:
+    """In the place of an entry that cannot be read. It fits no link, so that the record is told as not whole."""
+    said: AuditEntry = {"id": name, "time": at, "action": UNREAD, "target": "", "result": UNREAD}
+    return said | dict.fromkeys(("username", "ip", "reason", "before", "after"))
 
 
 class Kept(Persistent):
@@ -83,6 +93,16 @@ class Shelf(Persistent):
         self.blocks: tuple[tuple[int, float, float, Block], ...] = ()
         self.deeds = Index()  # (username, action) -> {block: entries}
         self.targets = Index()  # target -> {(block, username, action): entries}
+
+    def entries_of(self, n: int) -> list[AuditEntry]:
+        count, _, last, block = self.blocks[n]
+        if is_sound(self, SHELVES, f"block {n}", block):
+            return block.entries()
+        return [lost(f"{UNREAD}-{n}-{place}", last) for place in range(count)]
+
+    def start_of(self, n: int) -> str | None:
+        block = self.blocks[n][3]
+        return block.start if is_sound(self, SHELVES, f"block {n}", block) else ""
 
     def add(self, entries: list[AuditEntry], start: str | None) -> None:
         place, times = len(self.blocks), [entry["time"] for entry in entries]
@@ -159,26 +179,38 @@ class Log(Persistent):
 
     def _fold(self) -> None:
         number = self.shelves.maxKey() if self.shelves else 0
-        if not number or len(self.shelves[number].blocks) >= SHELF:
+        shelf = child_of(self.shelves, SHELVES, number)
+        if shelf is None or len(shelf.blocks) >= SHELF:
             number += 1
-            self.shelves[number] = Shelf()
-        self.shelves[number].add([kept.values for kept in self.tail.values()], self.tail_start)
+            shelf = self.shelves[number] = Shelf()
+        shelf.add([entry for _, entry in self.newest()], self.tail_start)
         self.folded = self.tail.maxKey()
         self.tail, self.tail_start = LOBTree(), self.head
+
+    def newest(self) -> list[tuple[int, AuditEntry]]:
+        """What is not folded yet, by number."""
+        whole = {number: kept.values for number, kept in among(self.tail, ENTRY, self.tail.keys())}
+        at, entries = next((entry["time"] for entry in whole.values()), 0.0), []
+        for number in self.tail.keys():  # noqa: SIM118 - a B-tree is no mapping
+            entry = whole.get(number) or lost(f"{UNREAD}-{number}", at)
+            at = entry["time"]
+            entries.append((number, entry))
+        return entries
 
     def pieces(self, wanted: Wanted) -> Iterator[Piece]:
         """Every piece that holds entries asked for, and how many."""
         since = wanted.get("since") or 0
-        for number, shelf in self.shelves.items():
+        for number, shelf in among(self.shelves, SHELVES, self.shelves.keys()):
             if max(last for _, _, last, _ in shelf.blocks) < since:
                 continue
             for n, count in enumerate(shelf.counts(wanted)):
-                _, first, last, block = shelf.blocks[n]
+                _, first, last, _ = shelf.blocks[n]
+                load = partial(shelf.entries_of, n)
                 if count and first < since:  # the time asked for cuts through
-                    count = asked_for(block.entries(), wanted) if last >= since else 0
+                    count = asked_for(load(), wanted) if last >= since else 0
                 if count:
-                    yield Piece(last, number * SHELF + n, first, count, block.entries)
-        entries = [kept.values for kept in self.tail.values()]
+                    yield Piece(last, number * SHELF + n, first, count, load)
+        entries = [entry for _, entry in self.newest()]
         count = asked_for(entries, wanted)
         if count:
             times = [entry["time"] for entry in entries]
@@ -189,16 +221,16 @@ class Log(Persistent):
         if key and self.head is None and (self.tail or self.shelves):
             self.begin_chain(key)
         dropped = 0
-        for number, shelf in list(self.shelves.items())[:PAGE]:
+        for number, shelf in list(among(self.shelves, SHELVES, list(self.shelves.keys())[:PAGE])):
             if max(last for _, _, last, _ in shelf.blocks) >= before:
                 break
             dropped += sum(block[0] for block in shelf.blocks)
             del self.shelves[number]
-        for number, kept in list(self.tail.items()):
-            if kept.values["time"] >= before or self.shelves:
+        for number, entry in self.newest():
+            if entry["time"] >= before or self.shelves:
                 break
             if self.tail_start is not None and number > self.unlinked:
-                self.tail_start = linked(key, self.tail_start, number, kept.values)
+                self.tail_start = linked(key, self.tail_start, number, entry)
             self.folded = number
             del self.tail[number]
             dropped += 1
@@ -227,11 +259,11 @@ class Log(Persistent):
 
     def _segments(self) -> Iterator[tuple[str | None, list[AuditEntry]]]:
         """The link before it, and the entries, of each block and of the tail."""
-        for shelf in self.shelves.values():
-            for *_, block in shelf.blocks:
-                yield block.start, block.entries()
+        for _, shelf in among(self.shelves, SHELVES, self.shelves.keys()):
+            for n in range(len(shelf.blocks)):
+                yield shelf.start_of(n), shelf.entries_of(n)
         if self.tail:
-            yield self.tail_start, [kept.values for kept in self.tail.values()]
+            yield self.tail_start, [entry for _, entry in self.newest()]
 
 
 def linked(key: bytes, previous: str, number: int, entry: AuditEntry) -> str:

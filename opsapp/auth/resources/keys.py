@@ -9,6 +9,7 @@ from BTrees.OOBTree import OOBTree
 from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.events import SESSION_ENDED, emit
+from opsapp.runtime.projection import readable
 from opsapp.tree.acl import ROLES
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
@@ -100,4 +101,4 @@ def end_streams_of_keys(root: Root, username: str) -> None:
 
 
 def keys_of(root: Root, username: str) -> list[ApiKey]:
-    return [key for key in root["api"]["keys"].values() if key.username == username]
+    return [key for _, key in readable(root["api"]["keys"], "key") if key.username == username]

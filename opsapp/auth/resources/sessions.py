@@ -9,6 +9,7 @@ from persistent import Persistent
 from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.events import SESSION_ENDED, emit
+from opsapp.runtime.projection import among, child_of
 from opsapp.tree.root import Root
 
 SESSION_LIFE_S = 24 * 3600
@@ -78,8 +79,10 @@ def session_of(root: Root, username: str, session_id: str) -> Session | None:
 
 def sessions_of(root: Root, user: Any, now: float) -> list[Session]:
     """The user's live sessions, oldest first."""
-    stored = [root.system["sessions"][at] for at in user.sessions.values()]
-    return sorted((session for session in stored if session.expires_at > now), key=lambda session: session.created_at)
+    stored = among(root.system["sessions"], "session", user.sessions.values())
+    return sorted(
+        (session for _, session in stored if session.expires_at > now), key=lambda session: session.created_at
+    )
 
 
 def end_session(root: Root, username: str, session_id: str) -> bool:
@@ -99,15 +102,21 @@ def end_sessions(root: Root, user: Any, keep: str | None = None) -> None:
 
 def _drop(root: Root, user: Any, session_id: str) -> None:
     token_digest = user.sessions.pop(session_id)
-    session = root.system["sessions"].pop(token_digest)
-    root.system["session_ends"].pop((session.expires_at, session_id), None)
+    for _, session in among(root.system["sessions"], "session", [token_digest]):
+        root.system["session_ends"].pop((session.expires_at, session_id), None)
+    del root.system["sessions"][token_digest]
     emit(root, SESSION_ENDED, {"session_id": session_id})
 
 
 def purge_sessions(root: Root, now: float) -> bool:
     """Drop expired sessions, a page at a time; whether there may be more."""
     ended = list(root.system["session_ends"].items(None, (int(now), "~")))[:PAGE]
-    for (_, session_id), token_digest in ended:
-        user = root["api"]["users"].get(root.system["sessions"][token_digest].username)
-        _drop(root, user, session_id)
+    for (at, session_id), token_digest in ended:
+        session = child_of(root.system["sessions"], "session", token_digest)
+        user = None if session is None else child_of(root["api"]["users"], "user", session.username)
+        if user is not None and session_id in user.sessions:
+            _drop(root, user, session_id)
+        else:  # one of the two cannot be read
+            root.system["sessions"].pop(token_digest, None)
+            del root.system["session_ends"][at, session_id]
     return len(ended) == PAGE

@@ -10,6 +10,7 @@ from persistent import Persistent
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
+from opsapp.runtime.projection import readable
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
@@ -145,6 +146,6 @@ def delete(root: Root, user: User) -> None:
 
 def _keep_an_admin(root: Root, leaving: User) -> None:
     root.system["admin_guard"].changes += 1
-    others = (user for user in users_of(root).values() if user is not leaving)
+    others = (user for _, user in readable(users_of(root), "user") if user is not leaving)
     if not any(user.role == "admin" and not user.disabled for user in others):
         raise Conflict("This is the last enabled admin: make another one first.", code="last_admin")

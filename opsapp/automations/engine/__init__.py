@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opsapp.approvals.engine import IApprovalKind
-from opsapp.automations.resources import runs_of
+from opsapp.automations.resources import run_of
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.interfaces import IWarRoomSection
 from opsapp.runtime.node import Node
@@ -34,7 +34,7 @@ def request_run(root: Root, now: float, automation_id: str, *, inputs: JsonObjec
 def run_state(root: Root, run_id: str) -> JsonObject | None:
     """How a run stands: {run_id, automation_id, status, reason, exit_code, started, finished, …}; None when there is
     none of this id."""
-    run = runs_of(root).get(run_id)
+    run = run_of(root, run_id)
     return None if run is None else {**notices.summary(run), "exit_code": run.exit_code}
 
 

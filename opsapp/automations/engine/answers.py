@@ -5,7 +5,7 @@ from __future__ import annotations
 from opsapp.agents import engine as agents
 from opsapp.automations.logic.filling import Missing
 from opsapp.automations.logic.runs import CUT, readable, succeeded
-from opsapp.automations.resources import Run, board_of, runs_of
+from opsapp.automations.resources import Run, board_of, run_of
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.masking import masked
 from opsapp.tree.root import Root
@@ -19,7 +19,7 @@ def look(root: Root, now: float) -> bool:
     """Take up what agents have answered; whether anything was."""
     changed = False
     for run_id in list(board_of(root).remote):
-        run = runs_of(root).get(run_id)
+        run = run_of(root, run_id)
         if run is None or run.is_over:
             board_of(root).remote.remove(run_id)
         else:

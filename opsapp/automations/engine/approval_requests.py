@@ -5,10 +5,11 @@ from __future__ import annotations
 from opsapp.approvals import engine as approvals
 from opsapp.approvals import resources
 from opsapp.approvals.config import ApprovalSettings
-from opsapp.automations.resources import Automation, Run, automations_of, digests, runs_of, with_parts
+from opsapp.automations.resources import Automation, Run, automations_of, digests, run_of, with_parts
 from opsapp.lib.addresses import public
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import node_of
+from opsapp.runtime.projection import among
 from opsapp.tree.root import Root
 
 KIND = "run"
@@ -87,8 +88,8 @@ def ground_gone(root: Root, run: Run | None, plan_hash: str) -> str | None:
 def undecided(root: Root) -> list[Run]:
     """Runs that people have not decided about yet."""
     folder = root["api"]["approvals"]
-    pending = [folder[request_id] for request_id in folder.of_status("pending")]
-    runs = [runs_of(root).get(approval.about["run_id"]) for approval in pending if approval.kind == KIND]
+    pending = among(folder, "approval", folder.of_status("pending"))
+    runs = [run_of(root, approval.about["run_id"]) for _, approval in pending if approval.kind == KIND]
     return [run for run in runs if run is not None and not run.is_over]
 
 

@@ -17,7 +17,7 @@ from opsapp.agents.engine import executor_of
 from opsapp.automations.config import AutomationSettings
 from opsapp.automations.logic.filling import Missing, Values
 from opsapp.automations.logic.jobs import Job, ScriptWork, ServiceWork, WebhookWork
-from opsapp.automations.resources import Run, board_of, runs_of
+from opsapp.automations.resources import Run, board_of, run_of
 from opsapp.lib.masking import masked
 from opsapp.runtime.events import Event as Told
 from opsapp.runtime.node import Node
@@ -46,7 +46,7 @@ def take_up(root: Root, owner: str, known: frozenset[str], room: int) -> tuple[l
     fresh = list(board.admitted.keys())[: max(0, room - len(mine))]
     jobs = []
     for run_id in [*mine, *fresh]:
-        run = runs_of(root).get(run_id)
+        run = run_of(root, run_id)
         if run_id in board.admitted:
             board.admitted.remove(run_id)
         if run is None or run.is_over or run.owner not in ("", owner):
@@ -91,7 +91,7 @@ def _filled(run: Run, filled: Values) -> ScriptWork | ServiceWork | WebhookWork:
 
 def write_output(root: Root, run_id: str, owner: str, text: str) -> bool:
     """Whether more is wanted: not once the run is another's or its output is full."""
-    run = runs_of(root).get(run_id)
+    run = run_of(root, run_id)
     if run is None or run.owner != owner:
         return False
     notices.write(root, run, text, flow.node_of(root).clock.now())
@@ -100,7 +100,7 @@ def write_output(root: Root, run_id: str, owner: str, text: str) -> bool:
 
 def finish(root: Root, run_id: str, owner: str, attempt: int, text: str, ended: AttemptEnd) -> None:
     """The outcome, once: a run that is another's by now, or over, is left as it is."""
-    run, now = runs_of(root).get(run_id), flow.node_of(root).clock.now()
+    run, now = run_of(root, run_id), flow.node_of(root).clock.now()
     if run is None or run.owner != owner or run.attempt != attempt:
         return
     notices.write(root, run, text, now)
@@ -114,7 +114,7 @@ def recover(root: Root, alive: frozenset[str]) -> int:
     """What nodes that are gone had under way is lost; how many claims they left."""
     now, abandoned = flow.node_of(root).clock.now(), board_of(root).claims.abandoned(alive)
     for run_id in abandoned:
-        run = runs_of(root).get(run_id)
+        run = run_of(root, run_id)
         board_of(root).drop(run_id)
         if run is not None and not run.is_over:
             flow.end(root, run, "lost", now, reason="the server ended while it ran", for_good=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from opsapp.approvals.engine import TrackRecord
 from opsapp.approvals.resources import Approval
-from opsapp.automations.resources import Run, automations_of, runs_of
+from opsapp.automations.resources import Run, automations_of, run_of, runs_of
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.node import node_of
+from opsapp.runtime.projection import among, child_of
 from opsapp.tree.root import Root
 
 from . import flow
@@ -18,26 +19,26 @@ class RunApproval:
     """The `run` kind of `approvals.engine.ApprovalKind`."""
 
     def gone(self, root: Root, approval: Approval) -> str | None:
-        return ground_gone(root, runs_of(root).get(approval.about["run_id"]), approval.plan_hash)
+        return ground_gone(root, run_of(root, approval.about["run_id"]), approval.plan_hash)
 
     def own(self, root: Root, approval: Approval, name: str) -> str | None:
-        run = runs_of(root).get(approval.about["run_id"])
+        run = run_of(root, approval.about["run_id"])
         return None if run is None else written_by(root, run.automation_id, name)
 
     def record(self, root: Root, approval: Approval) -> TrackRecord | None:
         """The runs of the automation that have ended, of its newest ones."""
-        run = runs_of(root).get(approval.about["run_id"])
-        automation = None if run is None else automations_of(root).get(run.automation_id)
+        run = run_of(root, approval.about["run_id"])
+        automation = None if run is None else child_of(automations_of(root), "automation", run.automation_id)
         if automation is None:
             return None
-        newest = (runs_of(root).get(run_id) for run_id in automation.history.newest(LOOKED_AT))
-        statuses = [ended.status for ended in newest if ended is not None]
+        newest = among(runs_of(root), "run", automation.history.newest(LOOKED_AT))
+        statuses = [ended.status for _, ended in newest]
         helped = sum(status in SUCCEEDED for status in statuses)
         return TrackRecord(helped + sum(status in FAILED for status in statuses), helped)
 
     def decided(self, root: Root, approval: Approval) -> None:
         """It goes on, or comes to its end, in the transaction of the decision."""
-        run = runs_of(root).get(approval.about["run_id"])
+        run = run_of(root, approval.about["run_id"])
         if run is None or run.status != "pending_approval":
             return
         now = node_of(root).clock.now()

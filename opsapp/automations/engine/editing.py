@@ -10,7 +10,7 @@ from opsapp.automations.interfaces import IAutomationEdited
 from opsapp.automations.logic import filling, workflow
 from opsapp.automations.logic import settings as meaning
 from opsapp.automations.logic.settings import AutomationSettings
-from opsapp.automations.resources import Automation, Definition, automations_of, board_of, runs_of, secrets_of, unusable
+from opsapp.automations.resources import Automation, Definition, automations_of, board_of, run_of, secrets_of, unusable
 from opsapp.lib.addresses import public
 from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.jsontypes import JsonObject
@@ -215,7 +215,7 @@ def update(root: Root, automation: Automation, changes: JsonObject, params: Para
     if automation.redefine(whole(root, values, params, automation.id), now):
         automation.add_author(editor.name)
         if not editor.is_admin:
-            for secret in secrets_of(root).values():
+            for _, secret in readable(secrets_of(root), "secret"):
                 secret.lapse(automation.id)
         _changed(root, automation.id)
         for _, edited in node_of(root).registry.getUtilitiesFor(IAutomationEdited):
@@ -230,7 +230,7 @@ def remove(root: Root, automation: Automation, now: float) -> None:
     if users:
         raise Conflict("It is part of " + ", ".join(sorted(users)[:5]) + ".", code="in_use")
     board, automation_id = board_of(root), automation.id
-    current = runs_of(root).get(automation.state.current) if automation.state.current else None
+    current = run_of(root, automation.state.current) if automation.state.current else None
     board.webhooks.pop(automation.token_digest, None)
     board.calls.pop(automation_id, None)
     del automations_of(root)[automation_id]  # first of all, so that nothing of it begins any more

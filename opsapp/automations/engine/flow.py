@@ -13,7 +13,6 @@ from typing import Any
 from opsapp.automations.config import AutomationSettings
 from opsapp.automations.logic import inputs as given_inputs
 from opsapp.automations.logic import settings as meaning
-from opsapp.automations.logic.runs import FINAL
 from opsapp.automations.logic.workflow import Step
 from opsapp.automations.resources import (
     Automation,
@@ -22,12 +21,15 @@ from opsapp.automations.resources import (
     SchedulePlan,
     automations_of,
     board_of,
+    is_busy,
+    run_of,
     runs_of,
     standing_of,
 )
 from opsapp.lib.problems import Conflict, Invalid, NotFound
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
+from opsapp.runtime.projection import among
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
@@ -70,7 +72,7 @@ def ask(
     if parent is not None:
         run.parent, run.step = parent.id, step
     if not definition.settings["requires_approval"]:
-        require_turn(state, definition.settings["concurrency"])  # a refusal leaves nothing behind
+        require_turn(root, state, definition.settings["concurrency"])  # a refusal leaves nothing behind
     runs_of(root).add(run, now, state.history.last)
     if definition.settings["requires_approval"]:
         run.status = "pending_approval"
@@ -88,7 +90,7 @@ def ask_planned(root: Root, now: float, automation_id: str, plan: SchedulePlan, 
     run = Run(automation_id, plan.definition, plan.outline, by=by, origin=origin, now=now)
     state = standing_of(root, automation_id)
     _permitted(root, run)
-    require_turn(state, plan.concurrency)
+    require_turn(root, state, plan.concurrency)
     runs_of(root).add(run, now, state.history.last)
     admit(root, run, state, plan.concurrency, now)
     return run
@@ -120,19 +122,19 @@ def _inputs(automation: Automation, given: Mapping[str, Any]) -> dict[str, Any]:
 # -- admitted
 
 
-def require_turn(state: AutomationStanding, how: str) -> None:
-    if state.current is not None and how == "skip":
+def require_turn(root: Root, state: AutomationStanding, how: str) -> None:
+    if how == "skip" and is_busy(root, state):
         raise Conflict("A run of this automation is under way.", code="already_running")
 
 
 def admit(root: Root, run: Run, state: AutomationStanding, how: str, now: float) -> None:
     """It begins, or waits; `skip` refuses it while another run of its automation is under way."""
-    require_turn(state, how)
-    busy = state.current is not None
+    require_turn(root, state, how)
+    busy = is_busy(root, state)
     if busy and how == "replace":
-        for other in [*state.waiting, state.current]:
-            if other != run.id:
-                cancel(root, runs_of(root)[other], by=None, why=f"replaced by run {run.id}", now=now)
+        for _, other in among(runs_of(root), "run", [*state.waiting, state.current]):
+            if other.id != run.id:
+                cancel(root, other, by=None, why=f"replaced by run {run.id}", now=now)
         busy = state.current is not None
     if busy or not has_place(root, run):
         wait(root, run, state)
@@ -238,7 +240,7 @@ def _edited(root: Root, parent: Run, automation_id: str) -> str | None:
 
 
 def _part_ended(root: Root, part: Run, now: float) -> None:
-    parent = runs_of(root).get(part.parent)
+    parent = run_of(root, part.parent)
     if parent is not None and parts.note_end(root, parent, part, now):
         _go_on(root, parent, parts.following(parent), now)
 
@@ -253,12 +255,13 @@ def promote(root: Root, now: float) -> None:
         if automation_id in seen:
             continue
         seen.add(automation_id)
-        run, state = runs_of(root).get(run_id), standing_of(root, automation_id)
+        run, state = run_of(root, run_id), standing_of(root, automation_id)
         if run is None or run.status != "queued":
             del board.queue[run_id]
+            state.waiting.discard(run_id)
         elif automation_id not in automations_of(root):
             _end_orphans(root, automation_id, now)
-        elif state.current is None:
+        elif not is_busy(root, state):
             if has_place(root, run):
                 begin(root, run, state, now)
             elif board.places_taken >= options(root).max_running:
@@ -268,8 +271,8 @@ def promote(root: Root, now: float) -> None:
 def _end_orphans(root: Root, automation_id: str, now: float) -> None:
     """A page of what still waited when its automation was deleted."""
     waiting = [run_id for run_id, whose in board_of(root).queue.items() if whose == automation_id]
-    for run_id in waiting[:ORPHANS]:
-        end(root, runs_of(root)[run_id], "cancelled", now, reason="the automation was deleted")
+    for _, run in among(runs_of(root), "run", waiting[:ORPHANS]):
+        end(root, run, "cancelled", now, reason="the automation was deleted")
 
 
 # -- ended
@@ -334,7 +337,7 @@ def _settle(root: Root, run: Run, state: AutomationStanding, now: float) -> None
         return
     state.change(current="")
     waits = state.waiting.first
-    following = None if waits is None else runs_of(root).get(waits)
+    following = None if waits is None else run_of(root, waits)
     if following is not None and has_place(root, following):
         begin(root, following, state, now)
 
@@ -350,9 +353,9 @@ def cancel(root: Root, run: Run, *, by: str | None, why: str, now: float) -> str
         return run.status
     run.cancelled_by = by or ""
     run.reason = why
-    for child in _open_parts(root, run):
+    for child in parts.open_of(root, run):
         cancel(root, child, by=by, why="its parent was cancelled", now=now)
-    if _open_parts(root, run):
+    if parts.open_of(root, run):
         return run.status  # it ends with its part
     if run.owner:
         emit(root, CANCEL, {"run_id": run.id})
@@ -361,11 +364,6 @@ def cancel(root: Root, run: Run, *, by: str | None, why: str, now: float) -> str
     elif not run.is_over:
         end(root, run, "cancelled", now, reason=why)
     return run.status
-
-
-def _open_parts(root: Root, run: Run) -> list[Run]:
-    children = [runs_of(root).get(part) for _, part, status in run.parts if status not in FINAL]
-    return [child for child in children if child is not None and not child.is_over]
 
 
 # -- what came due
@@ -379,7 +377,7 @@ def moment_come(root: Root, now: float) -> bool:
         starting.remove(run_id)
     due += board.agenda.take(now, DUE_AT_ONCE - len(due))
     for _, run_id, why in due:
-        run = runs_of(root).get(run_id)
+        run = run_of(root, run_id)
         if run is None or run.is_over:
             continue
         if why == RETRY and run.began is None:
@@ -392,7 +390,7 @@ def moment_come(root: Root, now: float) -> bool:
 
 
 def _time_is_up(root: Root, run: Run, now: float) -> None:
-    for child in _open_parts(root, run):
+    for child in parts.open_of(root, run):
         child.parent = None  # its end is nobody's news any more
         cancel(root, child, by="", why="its parent ran into its time-out", now=now)
     if run.commands:

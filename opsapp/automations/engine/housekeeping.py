@@ -6,7 +6,7 @@ from functools import partial
 from itertools import islice
 
 from opsapp.automations.config import RunsRetention
-from opsapp.automations.resources import Run, automations_of, runs_of, standing_of
+from opsapp.automations.resources import Run, automations_of, run_of, runs_of, standing_of
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 
@@ -40,7 +40,7 @@ def trim(root: Root, first: str = "") -> str | None:
 
 
 def _drop(root: Root, run_id: str) -> bool:
-    run: Run | None = runs_of(root).get(run_id)
+    run: Run | None = run_of(root, run_id)
     if run is None or not run.is_over:
         return False
     if run.automation_id in automations_of(root):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from opsapp.agents.engine import outputs_of
 from opsapp.automations.logic.runs import FINAL
-from opsapp.automations.resources import runs_of
+from opsapp.automations.resources import run_of
 from opsapp.lib.problems import Unavailable
 from opsapp.runtime.events import Event
 from opsapp.runtime.node import Node, node_of
@@ -26,7 +26,7 @@ KEY = "opsapp.automations.listeners"
 
 def write_streamed(root: Root, run_id: str, command_id: str, text: str) -> bool:
     """Output on its way; whether more is wanted. The answer says all of it, so nothing depends on this."""
-    run = runs_of(root).get(run_id)
+    run = run_of(root, run_id)
     if run is None or run.is_over or not any(row[2:] == (command_id, "") for row in run.commands):
         return False
     write(root, run, text, node_of(root).clock.now())

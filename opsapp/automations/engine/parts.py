@@ -10,8 +10,9 @@ from typing import Any
 from opsapp.automations.logic import workflow
 from opsapp.automations.logic.runs import FINAL
 from opsapp.automations.logic.workflow import Step
-from opsapp.automations.resources import Automation, Run, automations_of
+from opsapp.automations.resources import Automation, Run, automations_of, runs_of
 from opsapp.lib.problems import Invalid, Problem
+from opsapp.runtime.projection import among
 from opsapp.tree.root import Root
 
 from .notices import write
@@ -77,3 +78,9 @@ def _say(root: Root, parent: Run, name: str, part: Run, now: float) -> None:
 
 def _label(parent: Run, step: str) -> str:
     return str(int(step) + 1) if parent.definition.kind == "composite" else step
+
+
+def open_of(root: Root, run: Run) -> list[Run]:
+    """Those that are not over."""
+    ids = [part for _, part, status in run.parts if status not in FINAL]
+    return [part for _, part in among(runs_of(root), "run", ids) if not part.is_over]

@@ -9,7 +9,7 @@ from opsapp.automations.logic.runs import FINAL
 from opsapp.automations.logic.settings import IN_A_ROW
 from opsapp.automations.resources import Automation, Run, automations_of, board_of, runs_of
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.runtime.projection import page_rows, readable
+from opsapp.runtime.projection import among, child_of, page_rows, readable
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.tree.root import Root
 
@@ -113,7 +113,7 @@ def run_record(root: Root, run: Run) -> JsonObject:
 
 def _part(root: Root, step: str, run_id: str, status: str) -> JsonObject:
     """As it stands now: a part may end after its parent, whose time was up."""
-    part = runs_of(root).get(run_id) if run_id else None
+    part = child_of(runs_of(root), "run", run_id or None)
     return {"step": step, "run_id": run_id or None, "status": status if part is None else part.status}
 
 
@@ -150,7 +150,9 @@ def _under_way(root: Root, status: str | None) -> set[str]:
     if status != "pending_approval":
         asked |= board.under_way() | {*board.queue, *automations_of(root).standings.starting}
     run_ids = {run_id for run_id in asked if run_id in runs and not runs.has_ended(run_id)}
-    return run_ids if status is None else {run_id for run_id in run_ids if runs.get(run_id).status == status}
+    if status is None:
+        return run_ids
+    return {run_id for run_id, run in among(runs, "run", run_ids) if run.status == status}
 
 
 class OutputPiece(NamedTuple):

@@ -12,7 +12,7 @@ from opsapp.automations.resources import Automation, Run, automations_of, runs_o
 from opsapp.automations.resources.runs import first_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.resources import incidents_of, monitors_of
-from opsapp.runtime.projection import readable
+from opsapp.runtime.projection import among, readable
 from opsapp.tree.root import Root
 
 from .editing import KIND
@@ -66,8 +66,8 @@ def was_tried(root: Root, automation: Automation, outages: Sequence[Outage]) -> 
         for run_id in automation.history.newest(LOOKED_AT)
         if any(first <= run_id < after for first, after in spans)
     ]
-    runs = [runs_of(root).get(run_id) for run_id in asked]
-    return any(run.origin not in BY_ITSELF and run.parent is None for run in runs if run is not None)
+    runs = among(runs_of(root), "run", asked)
+    return any(run.origin not in BY_ITSELF and run.parent is None for _, run in runs)
 
 
 class Outage(NamedTuple):
@@ -80,17 +80,21 @@ def outages_of(root: Root, monitor_id: str, now: float) -> list[Outage]:
     """The newest ones of a monitor."""
     incidents = incidents_of(root)
     ids = list(incidents.by_monitor.get(monitor_id, ()))[-LOOKED_AT:]
-    past = [incidents[incident_id] for incident_id in ids]
+    past = [incident for _, incident in among(incidents, "incident", ids)]
     return [
         Outage(incident.started, incident.resolved or now, bool(incident.resolved) and not incident.closed_because)
         for incident in past
     ]
 
 
+def _newest(root: Root, automation: Automation) -> list[Run]:
+    return [run for _, run in among(runs_of(root), "run", automation.history.newest(LOOKED_AT))]
+
+
 def suggestion(root: Root, automation: Automation, outages: Sequence[Outage]) -> JsonObject:
     """With what its runs have shown. `score` is what at least may be expected of it against this: by what came of the
     monitor's outages in which it ran; else half of what its runs promise in general."""
-    runs = [runs_of(root).get(run_id) for run_id in automation.history.newest(LOOKED_AT)]
+    runs = _newest(root, automation)
     results = [result for run in runs if (result := helped(run, outages)) is not None]
     statuses = [run.status for run in runs]
     good = sum(status in SUCCEEDED for status in statuses)
@@ -119,7 +123,7 @@ def helped(run: Run, outages: Sequence[Outage]) -> bool | None:
 
 
 def _events(root: Root, automation: Automation, since: float, until: float) -> list[JsonObject]:
-    runs = [runs_of(root).get(run_id) for run_id in automation.history.newest(LOOKED_AT)]
+    runs = _newest(root, automation)
     return [
         {
             "time": int(run.started),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opsapp.lib.placeholders import places
+from opsapp.runtime.projection import child_of, is_sound
 from opsapp.tree.root import Root
 
 from .automations import (
@@ -46,8 +47,10 @@ __all__ = [
     "forbidden",
     "gather_standings",
     "index_runs",
+    "is_busy",
     "reseal",
     "reveal",
+    "run_of",
     "runs_of",
     "secrets_of",
     "set_up",
@@ -97,6 +100,20 @@ def automations_of(root: Root) -> Any:
 
 def runs_of(root: Root) -> Any:
     return root["api"]["automations"].runs
+
+
+def run_of(root: Root, run_id: str | None) -> Run | None:
+    """The run, with what it does; None where there is none, or it cannot be read."""
+    runs = runs_of(root)
+    run: Run | None = child_of(runs, "run", run_id)
+    return run if run is not None and is_sound(runs, "definition of run", run.id, run.definition) else None
+
+
+def is_busy(root: Root, state: AutomationStanding) -> bool:
+    """Whether a run is under way. One that cannot be read ends never, and keeps no other waiting."""
+    if state.current is not None and run_of(root, state.current) is None:
+        state.change(current="")
+    return state.current is not None
 
 
 def secrets_of(root: Root) -> Any:

@@ -11,6 +11,7 @@ from opsapp.automations.logic import settings as meaning
 from opsapp.automations.logic import templates
 from opsapp.automations.logic.settings import AutomationSettings
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.projection import child_of
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.folder import Facet, Folder, Record
 from opsapp.tree.sharded import ShardedTree
@@ -175,7 +176,7 @@ def with_parts(root: Any, automation_id: str) -> list[Automation]:
     known: dict[str, Automation] = {}
     waiting = [automation_id]
     while waiting:
-        automation = root["api"]["automations"].get(waiting.pop())
+        automation = child_of(root["api"]["automations"], "automation", waiting.pop())
         if automation is not None and automation.id not in known:
             known[automation.id] = automation
             waiting += automation.definition.children

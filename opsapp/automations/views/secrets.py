@@ -9,6 +9,7 @@ from pyramid.request import Request
 
 from opsapp.automations import schemas
 from opsapp.automations.resources import Secret, Secrets, automations_of
+from opsapp.runtime.projection import readable
 from opsapp.web import api
 from opsapp.web.fields import Paging
 from opsapp.web.paging import page_of
@@ -23,7 +24,8 @@ def unknown_automations(request: Request, ids: Iterable[str], field: str = "allo
 @api.get(Secrets, role="admin", query=Paging, returns=[schemas.SecretRecord])
 def list_secrets(context: Secrets, request: Request) -> Any:
     """Their names; nobody is shown a value."""
-    return page_of(request, sorted((secret.plain() for secret in context.values()), key=lambda record: record["name"]))
+    shown = (secret.plain() for _, secret in readable(context, "secret"))
+    return page_of(request, sorted(shown, key=lambda record: record["name"]))
 
 
 @api.create(

@@ -18,7 +18,7 @@ class HealApproval:
 
     def gone(self, root: Root, approval: Approval) -> str | None:
         """The plan and its preconditions, checked again at the click."""
-        case = healing_of(root).book.cases.get(approval.about["case_id"])
+        case = healing_of(root).book.find(approval.about["case_id"])
         return "the case is gone" if case is None else ground_gone(case.record, approval, world_now(root), root)
 
     def own(self, root: Root, approval: Approval, name: str) -> str | None:

@@ -84,9 +84,9 @@ def _absorb_late(context: PipelineContext, case: Case, about: CaseRecord) -> Non
     closed, rule_id = case.record, about.rule_id
     assert isinstance(closed, ClosedCase)
     late = dict(closed.late)
-    if rule_id in late:
-        before = context.ledger.entries[late[rule_id]].record.events
-        context.ledger.update(context.root, late[rule_id], events=before + 1)
+    before = context.ledger.record(late[rule_id]) if rule_id in late else None
+    if before is not None:
+        context.ledger.update(context.root, before.id, events=before.events + 1)
     else:
         late[rule_id] = entries.begin_entry(context, about, None, events=1)
     counted = {**closed.events, rule_id: closed.events.get(rule_id, 0) + 1}

@@ -17,6 +17,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime import leases
+from opsapp.runtime.projection import among, child_of
 from opsapp.tree.root import Root
 
 from .replay import recorded
@@ -71,9 +72,11 @@ def incidents_from(root: Root, low: str) -> tuple[list[tuple[str, float]], str]:
     begins, "" after the last). Incidents of deleted monitors are left out."""
     incidents, monitors = incidents_of(root), monitors_of(root)
     ids = list(islice(incidents.keys(low), PAGE))
-    incidents_read = [incidents[incident_id] for incident_id in ids]
-    known = [incident for incident in incidents_read if incident.monitor_id in monitors]
-    rows = [(monitors[incident.monitor_id].settings["name"], float(incident.started)) for incident in known]
+    rows = []
+    for _, incident in among(incidents, "incident", ids):
+        monitor = child_of(monitors, "monitor", incident.monitor_id)
+        if monitor is not None:
+            rows.append((monitor.settings["name"], float(incident.started)))
     return rows, ids[-1] + "0" if len(ids) == PAGE else ""
 
 

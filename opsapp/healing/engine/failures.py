@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from opsapp.healing.logic.graph import Graph
 from opsapp.healing.resources import healing_of
 from opsapp.monitoring.resources import Incident, incidents_of
+from opsapp.runtime.projection import among
 from opsapp.tree.root import Root
 
 from .inventory import Inventory
@@ -41,7 +42,9 @@ def down(root: Root) -> list[tuple[str, str]]:
     so each incident is read once per process."""
     incidents, db = incidents_of(root), root._p_jar.db()
     known = getattr(db, "opsapp_open_incidents", {})
-    names = {incident_id: known.get(incident_id) or _about(incidents[incident_id]) for incident_id in incidents.open}
+    fresh = [incident_id for incident_id in incidents.open if incident_id not in known]
+    names = {incident_id: known[incident_id] for incident_id in incidents.open if incident_id in known}
+    names |= {incident_id: _about(incident) for incident_id, incident in among(incidents, "incident", fresh)}
     db.opsapp_open_incidents = names
     return list(names.values())
 

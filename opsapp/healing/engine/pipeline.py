@@ -17,6 +17,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import Case, case_of
 from opsapp.healing.resources.rules import TRUST, IRuleReader
 from opsapp.healing.stages import trust as governor
+from opsapp.healing.stages.case import CommandedCase
 from opsapp.healing.stages.moves import EndCase
 from opsapp.healing.stages.world import World
 from opsapp.lib.jsontypes import JsonObject
@@ -268,8 +269,12 @@ def anything(root: Root, now: float) -> bool:
 def answered(root: Root) -> list[Case]:
     """Cases whose command has come to an end, before their next look is due."""
     book, fleet = healing_of(root).book, fleet_access(root)
-    waiting = [book.cases[case_id] for case_id in book.acting]
-    return [case for case in waiting if commands.answer(root, fleet, case.record) is not None]
+    waiting = [case for case_id in book.acting if (case := book.find(case_id)) is not None]
+    return [
+        case
+        for case in waiting
+        if isinstance(record := case.record, CommandedCase) and commands.answer(root, fleet, record) is not None
+    ]
 
 
 def work(

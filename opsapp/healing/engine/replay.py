@@ -125,10 +125,11 @@ def present(root: Root) -> tuple[World, list[Member]]:
 
 def recorded(root: Root, since: float, below: int | None) -> tuple[list[LedgerRecord], int | None]:
     """A page of entries that stand for events, newest first, and where the next page begins."""
-    entries = healing_of(root)["ledger"].entries
+    ledger = healing_of(root)["ledger"]
+    entries = ledger.entries
     top = (entries.maxKey() if entries else 0) if below is None else below - 1
     first = max(1, top - PAGE + 1)
-    rows = [entries[entry_id].record for entry_id in entries.keys(first, top)] if top else []
+    rows = list(ledger.records(entries.keys(first, top))) if top else []
     wanted = [row for row in reversed(rows) if row.created_at >= since and row.events and row.is_final]
     ended = not rows or first == 1 or rows[0].created_at < since
     return wanted, None if ended else first

@@ -91,8 +91,7 @@ def _heals_within(healing: Healing, rule_id: str, target: str, since: float, eno
     """Executed heals of a rule on a target, counted up to about `enough`."""
     index = held(healing["ledger"].by_both, (rule_id, target))
     heals = 0
-    for entry_id in index.newest(0, 10 * enough) if index else ():
-        record = healing["ledger"].entries[entry_id].record
+    for record in healing["ledger"].records(index.newest(0, 10 * enough) if index else ()):
         if record.created_at < since:
             break
         heals += record.executed

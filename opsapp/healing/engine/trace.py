@@ -15,10 +15,13 @@ from typing import NamedTuple
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.brake import HOUR
 from opsapp.healing.resources import Healing, healing_of
+from opsapp.healing.resources.cases import CASE
+from opsapp.healing.resources.ledger import ENTRY
 from opsapp.healing.stages import moves
 from opsapp.healing.stages.case import CaseRecord, ClosedCase
 from opsapp.healing.stages.ledger import OUTCOMES, STATES
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.projection import among, sound
 from opsapp.tree.root import Root
 
 SENT = re.compile(r"(snapshot|execute|confirm|rollback) of \S+ sent to ")
@@ -44,8 +47,9 @@ class Broken(NamedTuple):
 def trace(root: Root, key: bytes, settings: HealingSettings) -> list[Broken]:
     """Everything that is found, by entry."""
     healing = healing_of(root)
-    book = {number: entry.fields for number, entry in healing["ledger"].entries.items()}
-    cases = {case_id: case.record for case_id, case in healing.book.cases.items()}
+    entries = healing["ledger"].entries
+    book = {number: entry.fields for number, entry in among(entries, ENTRY, entries.keys())}
+    cases = {case_id: case.record for case_id, case in sound(healing, CASE, healing.book.cases.items())}
     approvals = {number: _approved(root, entry["approval_id"]) for number, entry in book.items()}
     broken = [*_chained(healing, key)]
     for number, entry in book.items():
@@ -79,7 +83,7 @@ def _chained(healing: Healing, key: bytes) -> Iterator[Broken]:
     for number, times in Counter(ledger.order.values()).items():
         if times > 1:
             yield Broken(number, "it became final more than once")
-    for number, entry in ledger.entries.items():
+    for number, entry in among(ledger.entries, ENTRY, ledger.entries.keys()):
         if entry.fields["id"] != number:
             yield Broken(number, f"it says that it is entry {entry.fields['id']}")
 

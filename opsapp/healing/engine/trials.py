@@ -33,7 +33,7 @@ def recovered(context: PipelineContext, rule_id: str, target: str, at: float) ->
     trial = context.healing.trials.of(rule_id, target)
     if trial is None:
         return
-    _note_recovery(context.book.cases.get(trial.case_id), at)
+    _note_recovery(context.book.find(trial.case_id), at)
     if trial.acted_at is None:
         by_itself = _touched_at(context, trial) > at
         if trial.arm is None and at <= trial.ends_at and by_itself:
@@ -54,7 +54,7 @@ def look(context: PipelineContext) -> None:
 
 def _decide(context: PipelineContext, trial: Trial) -> None:
     """The window is over and nobody has acted: does the condition hold? Only a reading from after it can tell."""
-    case = context.book.cases.get(trial.case_id)
+    case = context.book.find(trial.case_id)
     if case is None or trial.rule_id not in context.world.rules:
         context.healing.trials.end(trial)
         return
@@ -136,7 +136,7 @@ def _durations(context: PipelineContext, rule_id: str) -> Durations | None:
 def _touched_at(context: PipelineContext, trial: Trial) -> float:
     """When something else was done on the same host first since the case began, or somebody took care of it: from then
     on nobody can say what helped. NEVER: nothing was. A window that is on may mean that people work there."""
-    case = context.book.cases.get(trial.case_id)
+    case = context.book.find(trial.case_id)
     host = names_of(trial.target)[-1]
     times = [heal.at for heal in context.healing.recent(context.now) if names_of(heal.target)[-1] == host]
     times = [at for at in times if at >= trial.began_at]

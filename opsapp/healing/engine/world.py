@@ -21,7 +21,7 @@ from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import readable
+from opsapp.runtime.projection import child_of, readable
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
 
@@ -93,12 +93,13 @@ def _well_since(root: Root, target: str, subject: str | None) -> float | None:
     """When the last case of a target ended verified, or the last incident of its monitor was over: the later one."""
     book, incidents, ends = healing_of(root).book, incidents_of(root), []
     case_id = book.last_on.get(target)
-    last = None if case_id is None else book.cases[case_id].record
+    last = None if case_id is None else book.record_of(case_id)
     if isinstance(last, ClosedCase) and last.outcome == "verified":
         ends.append(last.closed_at)
     ids = incidents.by_monitor.get(subject.partition(":")[2]) if subject else None
     if ids:
-        ends.append(incidents[ids.maxKey()].resolved)
+        incident = child_of(incidents, "incident", ids.maxKey())
+        ends.append(None if incident is None else incident.resolved)
     return max((at for at in ends if at is not None), default=None)
 
 

@@ -14,12 +14,14 @@ from opsapp.healing.stages.case import CaseRecord, ClosedCase, RuleEvent, opened
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import node_of
+from opsapp.runtime.projection import among, child_of
 from opsapp.runtime.queue import Agenda, Inbox
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
 QUEUE = "healing"
+CASE = "case"  # what people call it
 NEVER = float("inf")
 HARMLESS = ("verified", "withdrawn", "suppressed")
 
@@ -138,17 +140,17 @@ class CaseBook(Persistent):
 
     def ready(self, now: float, limit: int) -> list[Case]:
         """What has a sealed part that this node cannot open waits for a node that can."""
-        due = (self.cases[case_id] for _, case_id in Agenda(self.due).until(now))
-        return list(islice((case for case in due if case.unopened is None), limit))
+        due = among(self.cases, CASE, (case_id for _, case_id in Agenda(self.due).until(now)))
+        return list(islice((case for _, case in due if case.unopened is None), limit))
 
     def wait_for(self, case_id: str, answer_id: str) -> None:
         self.waiting_for[answer_id] = case_id
 
     def arrived(self, root: Root, answer_id: str, now: float) -> None:
         """An answer or a decision that a case waits for is there: it is due now."""
-        case_id = self.waiting_for.pop(answer_id, None)
-        if case_id is not None and self.cases[case_id].record.state != "closed":
-            self.schedule(self.cases[case_id], now)
+        case = self.find(self.waiting_for.pop(answer_id, None))
+        if case is not None and case.record.state != "closed":
+            self.schedule(case, now)
             wake_after_commit(root, QUEUE)
 
     def rest(self, case: Case, record: CaseRecord) -> None:
@@ -183,21 +185,29 @@ class CaseBook(Persistent):
 
     # -- looking
 
+    def find(self, case_id: str | None) -> Case | None:
+        """None where there is none, or it cannot be read: then its target has none."""
+        case: Case | None = child_of(self.cases, CASE, case_id)
+        return case
+
+    def record_of(self, case_id: str) -> CaseRecord | None:
+        case = self.find(case_id)
+        return None if case is None else case.record
+
     def on_target(self, target: str) -> list[CaseRecord]:
         """The open cases of a target and the one closed last."""
-        last = self.last_on.get(target)
-        cases = [*self.open_cases(target), *([] if last is None else [self.cases[last]])]
+        last = self.find(self.last_on.get(target))
+        cases = [*self.open_cases(target), *([] if last is None else [last])]
         return [case.record for case in cases]
 
     def open_cases(self, target: str) -> list[Case]:
         """The newest, and those beside it that wait for people meanwhile."""
-        case_id = self.open_on.get(target)
-        return [] if case_id is None else [self.cases[case_id], *self._beside(self.cases[case_id].record)]
+        case = self.find(self.open_on.get(target))
+        return [] if case is None else [case, *self._beside(case.record)]
 
     def _beside(self, record: CaseRecord) -> Iterator[Case]:
         """Older cases of the same target that are open still."""
-        while record.beside in self.cases:
-            other = self.cases[record.beside]
+        while (other := self.find(record.beside)) is not None:
             record = other.record
             if record.state != "closed":
                 yield other
@@ -212,14 +222,13 @@ class CaseBook(Persistent):
 
     def holder(self, host: str) -> CaseRecord | None:
         """The case that began to act on the host last: the host's turn is its, until it is done."""
-        case = self.cases.get(self.line.get(host))
+        case = self.find(self.line.get(host))
         return None if case is None else case.record
 
     def review(self, root: Root, rule_id: str, now: float) -> None:
         """A rule is not what it was: what waits for people's word on it is due now."""
-        for case_id in set(self.waiting_for.values()):
-            case = self.cases.get(case_id)
-            if case is not None and (case.record.state, case.record.rule_id) == ("awaiting_approval", rule_id):
+        for _, case in among(self.cases, CASE, set(self.waiting_for.values())):
+            if (case.record.state, case.record.rule_id) == ("awaiting_approval", rule_id):
                 self.schedule(case, now)
                 wake_after_commit(root, QUEUE)
 
@@ -227,8 +236,9 @@ class CaseBook(Persistent):
         """Forget cases closed long ago; their story is in the ledger. Whether there may be more."""
         old = Agenda(self.closed).take(before, limit)
         for _, case_id in old:
-            record = self.cases.pop(case_id).record
-            if self.last_on.get(record.target) == case_id:
+            record = self.record_of(case_id)
+            del self.cases[case_id]
+            if record is not None and self.last_on.get(record.target) == case_id:
                 del self.last_on[record.target]
                 self.note_end(record, "verified")
                 self.forget_told(record.rule_id, record.target)

@@ -5,7 +5,7 @@ Only the pipeline writes it, under its lease. So ids have no gaps, and nothing h
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
+from opsapp.runtime.projection import among, child_of
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
@@ -99,6 +100,7 @@ class EntryIndex(Persistent):
 
 
 Index = EntryIndex  # its name in older stores
+ENTRY = "ledger entry"  # what people call one
 FEW = 50
 FEWER = 8  # so many ids are kept in the tree itself: most targets have no more, and an object each would be the cost
 
@@ -211,7 +213,8 @@ class Ledger(Folder):
         """The hash of the link at this position of the chain."""
         if place == 0:
             return chain.GENESIS
-        return self.entries[self.order[place]].fields["hash"] if place in self.order else None
+        entry = child_of(self.entries, ENTRY, self.order.get(place))
+        return None if entry is None else entry.fields["hash"]
 
     def sign(self, key: bytes) -> None:
         """From now on links are made with the key."""
@@ -226,7 +229,7 @@ class Ledger(Folder):
     def rolled_back_by(self, record: LedgerRecord) -> LedgerRecord | None:
         """The later entry of the rollback that an admin requested."""
         later = self.rollbacks.get(record.id)
-        return None if later is None else self.entries[later].record
+        return None if later is None else self.record(later)
 
     def tell(self, root: Root, record: LedgerRecord) -> None:
         emit(root, "heal", self.shown(record))
@@ -250,7 +253,7 @@ class Ledger(Folder):
     # -- reading
 
     def record(self, entry_id: int) -> LedgerRecord | None:
-        entry = self.entries.get(entry_id)
+        entry = child_of(self.entries, ENTRY, entry_id)
         return None if entry is None else entry.record
 
     def shown(self, record: LedgerRecord) -> JsonObject:
@@ -278,15 +281,19 @@ class Ledger(Folder):
         if index is None:
             return 0, []
         if only == NO_FILTER:
-            return index.count, [self.shown(self.entries[entry_id].record) for entry_id in index.newest(offset, limit)]
-        newest = (self.entries[entry_id].record for entry_id in index.newest(0, LOOKED_AT))
-        fitting = [record for record in newest if only.fits(record)]
+            return index.count, [self.shown(record) for record in self.records(index.newest(offset, limit))]
+        fitting = [record for record in self.records(index.newest(0, LOOKED_AT)) if only.fits(record)]
         return len(fitting), [self.shown(record) for record in fitting[offset : offset + limit]]
 
+    def records(self, entry_ids: Iterable[int]) -> Iterator[LedgerRecord]:
+        """Those that can be read."""
+        return (entry.record for _, entry in among(self.entries, ENTRY, entry_ids))
+
     def chained(self) -> Iterator[JsonObject]:
-        """The final entries in the order of the chain. A missing entry is replaced by a link that fits nowhere."""
+        """The final entries in the order of the chain. One that is missing or cannot be read is replaced by a link that
+        fits nowhere."""
         for entry_id in self.order.values():
-            entry = self.entries.get(entry_id)
+            entry = child_of(self.entries, ENTRY, entry_id)
             yield {"id": entry_id, "prev_hash": None, "hash": None} if entry is None else entry.fields
 
     def verdict(self, key: bytes) -> ChainVerdict:

@@ -18,6 +18,7 @@ from opsapp.monitoring.logic.state import Standing
 from opsapp.monitoring.resources import Incident, Monitor, add_monitor, incidents_of, monitors_of, remove_monitor
 from opsapp.runtime import events
 from opsapp.runtime.node import node_of
+from opsapp.runtime.projection import among, is_sound
 from opsapp.series import NONE, erasing
 from opsapp.tree.root import Root
 
@@ -105,7 +106,7 @@ def assign(root: Root, incident: Incident, user: str, to: str, note: str, now: f
 def give_back(root: Root, username: str, now: float) -> None:
     """Nobody has the open incidents of a user who is deleted; what was said of them stays."""
     incidents = incidents_of(root)
-    for incident in [incidents[incident_id] for incident_id in incidents.open]:
+    for _, incident in list(among(incidents, "incident", incidents.open)):
         if incident.acknowledged_by == username:
             incident.acknowledged_by = None
             tell_incident(root, incident, "given_back", now, user=username)
@@ -179,9 +180,14 @@ def unknown_agents(root: Root, settings: JsonObject, before: JsonObject) -> dict
 
 def _resolve(root: Root, monitor: Monitor, now: float, why: str = "") -> None:
     """`why`: it ends for another reason than that all is well again."""
-    if monitor.state.incident_id is not None:
-        incident = incidents_of(root).end(monitor.state.incident_id, now, why)
-        monitor.state.incident_id = None
+    incidents, incident_id = incidents_of(root), monitor.state.incident_id
+    if incident_id is None:
+        return
+    monitor.state.incident_id = None
+    if not is_sound(incidents, "incident", incident_id, incidents.get(incident_id)):
+        incidents.open.remove(incident_id)  # nobody can say any more when it began
+    else:
+        incident = incidents.end(incident_id, now, why)
         tell_incident(root, incident, "resolved", now)
         if why:
             notifications.closed(root, monitor, incident, why, now)

@@ -8,7 +8,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.interfaces import IRootCauses
 from opsapp.monitoring.resources import Incidents, incidents_of
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import page_rows
+from opsapp.runtime.projection import child_of, page_rows
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.tree.root import Root
 
@@ -44,6 +44,7 @@ def with_causes(root: Root, rows: list[JsonObject], now: float) -> list[JsonObje
 def taken_since(root: Root, monitor_id: str, since: float) -> float | None:
     """When somebody has first taken care of this monitor's newest incident, from then on."""
     ids = incidents_of(root).by_monitor.get(monitor_id)
-    notes = incidents_of(root)[ids.maxKey()].updates if ids else ()
+    incident = child_of(incidents_of(root), "incident", ids.maxKey() if ids else None)
+    notes = () if incident is None else incident.updates
     taken = (note["time"] for note in notes if note["stage"] in ("acknowledged", "assigned"))
     return next((float(at) for at in taken if at >= int(since)), None)

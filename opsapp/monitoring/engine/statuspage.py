@@ -15,7 +15,7 @@ from opsapp.monitoring.logic import statuspage
 from opsapp.monitoring.logic.statuspage import PublicMonitor, PublicWindow
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime.node import Node
-from opsapp.runtime.projection import readable
+from opsapp.runtime.projection import child_of, readable
 from opsapp.series import DAY, FINE
 from opsapp.tree.root import Root
 
@@ -122,7 +122,7 @@ def published(node: Node, root: Root) -> dict[str, str]:
 
 def published_incident(node: Node, root: Root, incident_id: str) -> JsonObject | None:
     """One incident as the public may see it; None for all others."""
-    now, incident = node.clock.now(), incidents_of(root).get(incident_id)
+    now, incident = node.clock.now(), child_of(incidents_of(root), "incident", incident_id)
     name = None if incident is None else published(node, root).get(incident.monitor_id)
     if incident is None or name is None:
         return None

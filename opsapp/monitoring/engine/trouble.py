@@ -14,6 +14,7 @@ from opsapp.monitoring.engine.reports import STATUSES as BY_CODE
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.node import Node
+from opsapp.runtime.projection import child_of
 from opsapp.tree.root import Root
 
 WORST = ("down", "degraded", "unknown")  # in this order; the others want nobody
@@ -65,7 +66,7 @@ def standing_of_all(node: Node, root: Root, now: float) -> MonitorsStanding:
 
 
 def _troubled(root: Root, entry: Entry, status: str) -> TroubledMonitor:
-    incident = incidents_of(root).get(entry.incident_id) if entry.incident_id else None
+    incident = child_of(incidents_of(root), "incident", entry.incident_id)
     owner = None if incident is None else incident.acknowledged_by
     told = entry.told
     return TroubledMonitor(

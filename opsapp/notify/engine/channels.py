@@ -98,7 +98,7 @@ def declare(root: Root, config: Configuration) -> None:
     """Applier: the channels of the YAML, by name. One that the API has changed stays changed; one that is in the file
     no more goes."""
     wanted = {given["name"]: given for given in config[NotificationSettings].channels}
-    for channel in list(channels_of(root).values()):
+    for channel in channels_of(root).readable():
         if channel.source == "yaml" and channel.fields["name"] not in wanted:
             delete(root, channel)
     for name, given in wanted.items():

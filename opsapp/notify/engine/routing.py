@@ -145,7 +145,7 @@ def _publish(root: Root, node: Node, key: str, group: MessageGroup, cause: str |
     log, about = deliveries_of(root), (group.kind, group.severity, group.title, group.text, group.tags, group.target)
     notice = Notice(key, *about, cause, group.first_at, group.last_at, group.events, group.titles, group.sealed)
     message_id = log.add_message(notice, now)
-    for channel in channels_of(root).values():
+    for channel in channels_of(root).readable():
         if delivering.takes(channel.fields, notice):
             due, held = _when(log, channel, group.severity, now, node.config.timezone)
             log.enqueue(channel, (message_id,), now, due, held)

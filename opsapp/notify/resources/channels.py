@@ -8,6 +8,7 @@ from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.notify.logic.addressing import type_of
+from opsapp.runtime.projection import readable
 from opsapp.runtime.sealing import Seal, seal_of
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
@@ -23,7 +24,10 @@ class Channels(Folder):
     url = "/api/notifications/channels"
 
     def named(self, name: str) -> Channel | None:
-        return next((channel for channel in self.values() if channel.fields["name"] == name), None)
+        return next((channel for channel in self.readable() if channel.fields["name"] == name), None)
+
+    def readable(self) -> list[Channel]:
+        return [channel for _, channel in readable(self, "channel")]
 
 
 class Channel(Record):
@@ -92,5 +96,5 @@ def readdress(root: Root, channel: Channel, url: str, service: str) -> None:
 
 def reseal(root: Root, anew: Any) -> None:
     """For `opsapp rekey`: every sealed URL once more."""
-    for channel in channels_of(root).values():
+    for channel in channels_of(root).readable():
         channel.sealed = anew(channel.sealed, PURPOSE)

@@ -1,0 +1,133 @@
+"""A store in use, with one of each kind of thing, has one object overwritten: the service starts, every step goes on,
+and every list and the overview are there. So a damaged object costs nothing but itself, whatever it is."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from ZODB.FileStorage import FileStorage
+from ZODB.utils import get_pickle_metadata
+
+from tests.engine.healing import Ward
+from tests.support.app import Service
+from tests.support.damage import overwrite
+from tests.support.estate import fill
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "openapi.json"
+# Things that there are many of. What there is one of (the book of cases, the folder of monitors) is the store itself.
+THINGS = [
+    "agents.Agent", "agents.AgentState", "commands.Command", "commands.Commands", "approvals.resources.Approval",
+    "log.Kept", "log.Log", "keys.ApiKey", "sessions.Session", "users.User", "automations.Automation",
+    "automations.Definition", "runs.Run", "secrets.Secret", "cases.Case", "ledger.LedgerEntry",
+    "problems.RecurringProblem", "rules.Rule", "rules.TrustState", "resources.HealingWindow", "resources.Window",
+    "resources.Incident", "resources.Monitor", "resources.State", "channels.Channel", "events.Batch", "leases.Lease",
+    "leases.Pulse",
+]  # fmt: skip
+# What is written into a file is written whole, or the thing that is lacking is named.
+WHOLE = {"/api/export", "/api/automations/export"}
+MANY = {"log.Log": "/api/audit"}  # a thing that others are kept in
+LATER_S = 100 * 86400.0
+
+
+@pytest.fixture(scope="module")
+def estate(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPSAPP_ADMIN_PASSWORD", "first admin password")
+        directory = tmp_path_factory.mktemp("estate")
+        ward = Ward(directory)
+        fill(ward)
+        ward.close()
+        yield directory
+
+
+def objects(path):
+    """Class -> ids of its objects."""
+    storage, found, following = FileStorage(str(path), read_only=True), {}, b""
+    while following is not None:
+        oid, _, data, following = storage.record_iternext(following or None)
+        found.setdefault(".".join(get_pickle_metadata(data)), []).append(oid)
+    storage.close()
+    return found
+
+
+def lists():
+    paths = json.loads(DOCUMENT.read_text())["paths"]
+    left_out = ("{", "stream", "oidc")
+    return sorted(path for path in paths if "get" in paths[path] and not any(word in path for word in left_out))
+
+
+def start(service):
+    node = service.node
+    for engine in node.engines:
+        engine(node)
+    node.leases.step()
+    node.events.step()
+    node.projections.step()
+
+
+def failed_steps(service):
+    failed = {}
+    for name, worker in service.node.supervisor.workers.items():
+        for _ in range(2 if name != "executor" else 0):  # that one starts a process
+            try:
+                worker.step()
+            except Exception as problem:
+                failed[name] = repr(problem)
+    return failed
+
+
+def answers(service):
+    """Path -> its status and how many rows there are."""
+    found = {}
+    for path in lists():
+        answer = service.ada.get(path, expect_errors=True)
+        rows = answer.json if answer.content_type == "application/json" else None
+        found[path] = (answer.status_int, len(rows) if isinstance(rows, list) else 0)
+    for path in ("/", "/approvals", "/automations", "/healing", "/incidents", "/status"):
+        answer = service.browser("ada").get(path, expect_errors=True)
+        found[f"page {path}"] = (answer.status_int, 0)
+    return found
+
+
+@pytest.fixture(scope="module")
+def sound(estate, tmp_path_factory):
+    """What is answered where nothing is damaged."""
+    directory = tmp_path_factory.mktemp("sound")
+    shutil.copytree(estate, directory, dirs_exist_ok=True)
+    service = Service(directory)
+    start(service)
+    assert failed_steps(service) == {}
+    found = answers(service)
+    service.clock.advance(LATER_S)
+    service.node.leases.step()
+    assert failed_steps(service) == {}
+    service.close()
+    return found
+
+
+def test_every_kind_of_thing_is_in_the_estate(estate):
+    stored = objects(estate / "main.fs")
+    assert [thing for thing in THINGS if not any(name.endswith(f".{thing}") for name in stored)] == []
+
+
+@pytest.mark.parametrize("thing", THINGS)
+def test_it_costs_nothing_but_itself(estate, sound, tmp_path, thing):
+    shutil.copytree(estate, tmp_path, dirs_exist_ok=True)
+    (ids,) = [ids for name, ids in objects(estate / "main.fs").items() if name.endswith(f".{thing}")]
+    for oid in {ids[0], ids[-1]}:
+        shutil.copy(estate / "main.fs", tmp_path / "main.fs")
+        overwrite(tmp_path / "main.fs", oid, 0.5)
+        service = Service(tmp_path)
+        try:
+            start(service)
+            assert failed_steps(service) == {}
+            found = answers(service)
+            service.clock.advance(LATER_S)  # what is old expires, ends and is deleted
+            service.node.leases.step()
+            assert failed_steps(service) == {}
+        finally:
+            service.close()
+        assert {path for path in found if path not in WHOLE and found[path][0] != sound[path][0]} == set()
+        fewer = {path for path in found if path not in WHOLE and found[path][1] < sound[path][1] - 1}
+        assert fewer <= {MANY.get(thing)}
