@@ -8,11 +8,14 @@ from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.forecasts import close, examine, is_coming, keep, subjects
 from opsapp.healing.engine.foresight import Foresight, MetricNews, Point, limits_of
 from opsapp.healing.resources import healing_of
+from opsapp.notify.resources import inbox
 from tests.support.hosts import place
 
 HOUR, FINE = 3600.0, 300.0
 DISK = {"id": "disk", "condition": "disk.*.percent >= 90", "escalation_chain": [
     {"action": "storage_cleanup"}, {"action": "journal_vacuum"}]}  # fmt: skip
+
+CPU = {"id": "cpu", "condition": "cpu_percent > 90", "action": {"type": "clear_cache"}}
 
 
 def past(now, per_hour, end, metric="disk./var.percent", days=4, noise=0.05, number=1, last=None):
@@ -72,6 +75,22 @@ def test_the_same_forecast_is_one_event_a_day(ward):
     look(here, soon(here))
     here.turn().turn(5)
     assert len(here.ledger) == 2
+
+
+@pytest.mark.parametrize("source", ["forecast", "anomaly"])
+def test_what_is_foretold_of_a_rule_at_notify_is_told(ward, source):
+    """The disk was full in 12.5 hours, and nobody heard of it."""
+    here = ward(DISK if source == "forecast" else CPU).at("notify", "disk" if source == "forecast" else "cpu")
+    if source == "forecast":
+        look(here, soon(here))
+    else:
+        here.report(cpu_percent=60.0).turn()
+        look(here, odd(here.clock.now(), 60.0, "cpu_percent"))
+    here.turn().turn(5)
+    [entry] = here.ledger
+    assert entry["outcome"] == "notified"
+    told = [row for row in here.node.transact(inbox.take, 100) if row.kind.startswith("heal.")]
+    assert [row.target.partition("/")[0] for row in told] == ["box-1"]
 
 
 def test_within_three_days_it_is_a_suggestion_that_does_not_come_back(ward):
@@ -142,8 +161,7 @@ def odd(now, value, metric, number=1):
 
 
 def test_an_anomaly_goes_the_same_way(ward):
-    rule = {"id": "cpu", "condition": "cpu_percent > 90", "action": {"type": "clear_cache"}}
-    here = ward(rule).at("execute", "cpu").report(cpu_percent=60.0).turn()
+    here = ward(CPU).at("execute", "cpu").report(cpu_percent=60.0).turn()
     look(here, odd(here.clock.now(), 60.0, "cpu_percent"))
     here.turn().turn(5)
     [entry] = here.ledger
