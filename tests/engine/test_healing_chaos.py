@@ -83,8 +83,18 @@ def absorbs_nothing(event, world, cases, real=correlation.receive):
     return real(event, world, ())
 
 
+def counts_no_heals(load, limits, real=brake.pulled):
+    return real(load._replace(fleet=0, site=0, rule=0, target=0), limits)
+
+
+def counts_nobody_sick(load, limits, real=brake.pulled):
+    return real(load._replace(sick=0), limits)
+
+
 MUTATIONS = [
     ("the brake is never on", brake, "pulled", always(None), "heal_storm_circuit_breaker"),
+    ("the brake counts no heals", brake, "pulled", counts_no_heals, "heal_storm_circuit_breaker"),
+    ("the brake counts nobody sick", brake, "pulled", counts_nobody_sick, "heal_storm_circuit_breaker"),
     ("no step is ever skipped", effectiveness, "against", always(""), "escalation_chain_walk"),
     ("no event is absorbed", correlation, "receive", absorbs_nothing, "container_crash_recovery"),
     ("every link of the chain is the same", chain, "link", always("0" * 64), "manual_fix_race"),

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from opsapp.approvals.engine import expire
+from opsapp.healing.logic import brake
 from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.healing.resources import healing_of
 
@@ -20,6 +21,7 @@ UNIT_DOWN = 'service.chaos.state == "failed"'
 HOUR = 3600.0
 SKIPPED_AFTER = 7  # further cases: more than the five outcomes after which a step that never helps is skipped
 MOST_FAILURES = 10  # in a row: with more the breaker is not waited for
+MOST_HEALS = 20  # an hour: with more the brake's limit is not waited for
 STORM = 12  # hosts that fail at once
 
 
@@ -43,6 +45,10 @@ def _active(values: Values) -> None:
 
 def _well(values: Values) -> None:
     values["chaos_down"] = 0
+
+
+def _steady(values: Values) -> None:
+    values["chaos_flaps"] = 0
 
 
 def container_crash_recovery(on: Rehearsal) -> None:
@@ -151,7 +157,31 @@ def heal_storm_circuit_breaker(on: Rehearsal) -> None:
     on.expect("the rule is back at notify", "notify", level)
     told = on.node.transact(_suggestions, "chaos-storm")
     on.expect("a suggestion asks for a review", True, "circuit_breaker" in told)
+    _flapping(on)
     _storm_everywhere(on)
+
+
+def _flapping(on: Rehearsal) -> None:
+    """What helps each time may be done so often an hour, and then people are told."""
+    rates = on.settings.brake.max_heals_per_hour
+    most = min(brake.of_target(rates), rates.rule, rates.site, rates.fleet)
+    if most > MOST_HEALS:
+        return
+    host = on.host("chaos-flap")
+    host.effects["clear_cache"] = _steady
+    on.rule("chaos-flap", "chaos_flaps == 1", "clear_cache", cooldown_s=1)
+    on.run(HOUR, step=HOUR / 4)  # what was done before counts no more
+    for _ in range(most):
+        host.values["chaos_flaps"] = 1
+        on.finish()
+        on.run(on.settings.absorption_window_s + 10.0, step=30.0)
+    host.values["chaos_flaps"] = 1
+    on.run(on.settings.hold_s + 5.0)
+    _steady(host.values)
+    on.finish()
+    expected = ["verified"] * most + ["notified"]
+    on.expect("past its heals an hour the brake is on", expected, on.outcomes("chaos-flap")[: most + 1])
+    on.expect("and no more is done than that", most, len(host.did))
 
 
 def _storm_everywhere(on: Rehearsal) -> None:
@@ -302,8 +332,8 @@ SCENARIOS: dict[str, Scenario] = dict(
         ),
         _scenario(
             heal_storm_circuit_breaker,
-            "Failed heals in a row put the rule back to notify; a failure of everything puts the brake on.",
-            "A service fails again and again, and no restart helps; then a dozen hosts fail at once.",
+            "Failed heals in a row put the rule back to notify; many heals and a storm put the brake on.",
+            "A service fails again and again and no restart helps; another host flaps; then a dozen hosts fail.",
             "unit",
         ),
         _scenario(
