@@ -191,5 +191,10 @@ class Supervisor:
         if self.on_give_up is not None:
             self.on_give_up()
 
+    def stuck(self) -> list[str]:
+        """Which steps have failed for so long that only what they read can be at fault, and why."""
+        stuck = [worker for worker in self.workers.values() if worker.failures_in_a_row >= GIVE_UP_AFTER]
+        return [f"{worker.name} fails each time: {worker.last_error}" for worker in stuck]
+
     def status(self) -> list[WorkerStatus]:
         return [worker.status() for worker in self.workers.values()]

@@ -47,7 +47,7 @@ def test_a_step_that_fails_on_what_is_damaged_does_not_end_the_process(problem, 
     for _ in range(GIVE_UP_AFTER + 1):
         worker._work()
     assert supervisor.gave_up == ("agents-sweep" if ends else None)
-    assert worker.status().errors == GIVE_UP_AFTER + 1
+    assert [said.startswith("agents-sweep fails each time: ") for said in supervisor.stuck()] == [True]
 
 
 def test_a_monitor_comes_up_again_although_its_incident_is_damaged(damaged):

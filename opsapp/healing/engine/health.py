@@ -59,6 +59,7 @@ def _sick(root: Root, healing: Healing, components: list[WorkerStatus], now: flo
         reasons.append(key)
     damaged = node_of(root).projections.damaged()
     reasons += [f"{damage} cannot be read: {damage.said}" for damage in damaged]
+    reasons += node_of(root).supervisor.stuck()
     reasons += _braked(healing, world_now(root))
     agents = [member for member in fleet_access(root).inventory(root) if member.is_agent]
     away = sum(1 for member in agents if not member.online)
