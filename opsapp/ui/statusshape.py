@@ -118,7 +118,9 @@ def verdict(document: JsonObject) -> Verdict:
         return Verdict(kind, f"{listed(down)} {_are(down)} down", title, since, rest)
     slow = [monitor["name"] for monitor in monitors if monitor["status"] == "degraded"]
     if slow:
-        return Verdict(kind, title, f"{listed(slow)} {_are(slow)} slow, or a certificate ends soon", None, "")
+        return Verdict(
+            kind, title, f"{listed(slow)} {_are(slow)} slow or near a limit, or a certificate ends soon", None, ""
+        )
     if document["overall"] == "maintenance":
         return Verdict(kind, title, "Work that was planned is under way", None, "")
     known = is_known({monitor["status"] for monitor in monitors})

@@ -275,3 +275,79 @@ def test_settings_that_have_changed_meanwhile_keep_no_metrics_of_before(service,
     assert service.transact(metrics.note, monitor_id, 99, {"a": ""}, 0.0) == {}
     assert service.transact(metrics.note, "gone", 1, {"a": ""}, 0.0) == {}
     assert numbers(service, monitor_id) == {}
+
+
+def form_of(browser, place):
+    return browser.get(place).forms["monitor-form"]
+
+
+def test_an_admin_writes_the_command_in_the_form_one_argument_a_line(service, hosts):
+    ada = service.browser("ada")
+    form = form_of(ada, "/monitors/new?type=plugin")
+    form["name"], form["agent_id"], form["command"] = (
+        "Load",
+        hosts[0],
+        "/usr/lib/nagios/plugins/check_load\r\n-w\r\n5, 4\r\n",
+    )
+    place = form.submit("act", value="create", status=303).location
+    record = service.ada.get(PATH).json[0]
+    assert record["command"] == ["/usr/lib/nagios/plugins/check_load", "-w", "5, 4"]
+    page = ada.get(place)
+    assert "/usr/lib/nagios/plugins/check_load -w '5, 4'" in page.html.select_one("#facts").text
+    form = form_of(ada, f"/monitors/{record['id']}/edit")
+    assert form["command"].value.splitlines() == record["command"]
+    form["command"] = "check_load"
+    answer = form.submit("act", value="save", status=422)
+    assert "must begin with the whole path" in answer.html.select_one("#m-command-wrong").text
+
+
+def test_an_operator_edits_all_but_the_command_and_is_offered_no_new_one(service, hosts):
+    monitor_id = made(service, hosts, agent_id=None, probe_from=[hosts[0]])
+    otto = service.browser("otto")
+    page = otto.get("/monitors/new?type=http")
+    assert "plugin" not in [link.text for link in page.html.select(".kinds a")]
+    assert "plugin" in [link.text for link in service.browser("ada").get("/monitors/new").html.select(".kinds a")]
+    form = form_of(otto, f"/monitors/{monitor_id}/edit")
+    assert "command" not in form.fields
+    assert [button["value"] for button in otto.get(f"/monitors/{monitor_id}/edit").html.select("#form [name=act]")] == [
+        "save"
+    ]
+    assert "Clone" not in otto.get(f"/monitors/{monitor_id}").text
+    assert "Clone" in service.browser("ada").get(f"/monitors/{monitor_id}").text
+    form["name"] = "Renamed"
+    form.submit("act", value="save", status=303)
+    record = service.ada.get(f"{PATH}/{monitor_id}").json
+    assert (record["name"], record["command"], record["probe_from"]) == ("Renamed", COMMAND, [hosts[0]])
+    form = form_of(otto, f"/monitors/{monitor_id}/edit")
+    form[f"probe_from:{hosts[1]}"] = True
+    assert "only an admin may make one" in form.submit("act", value="save", status=403).text
+
+
+def test_the_page_shows_what_it_says_and_measures_and_viewers_no_argument(service, hosts, lookout):
+    monitor_id = made(service, hosts, retries=0)
+    empty = service.browser("vera").get(f"/monitors/{monitor_id}").html.select_one("#plugin").text
+    assert "It has not said anything yet" in empty
+    values = {"a": 2.5, "b": 12.0, "c": 99.0, "d": 3e9, "e": 7.0, "f": 1.5}
+    units = {"a": "s", "b": "s", "c": "%", "d": "B", "e": "c", "f": "W"}
+    checked(
+        lookout, monitor_id, OK._replace(metrics=values, units=units), OK._replace(metrics={"a": 1.0}, units={"a": "s"})
+    )
+    page = service.browser("vera").get(f"/monitors/{monitor_id}").html
+    shown = page.select_one("#plugin")
+    assert "OK - fine" in shown.text
+    heads = [head.text for head in shown.select("h3")]
+    assert heads == ["a1,000 ms", "b12 s", "c99 %", "d2.79 GiB", "e7", "f1.5 W"]
+    assert len(shown.select(".chart")) == 6
+    assert f"{COMMAND[0]} *** *** *** ***" in page.select_one("#facts").text
+    web = service.otto.post_json(PATH, {"name": "w", "type": "http", "url": "http://a.example/"}).json["id"]
+    assert service.browser("vera").get(f"/monitors/{web}").html.select_one("#plugin") is None
+
+
+def test_a_check_that_is_tried_in_the_form_shows_what_was_measured(service, hosts, lookout):
+    lookout.checker.measuring.measure = lambda entry: OK._replace(degraded=True)
+    form = form_of(service.browser("ada"), "/monitors/new?type=plugin")
+    form["name"], form["agent_id"], form["command"] = "Load", hosts[0], "/usr/lib/nagios/plugins/check_load"
+    tried = form.submit("act", value="try", status=200).html.select_one("#tried").text
+    assert "It is degraded" in tried
+    assert "OK - fine" in tried
+    assert "2.86 MiB" in tried

@@ -8,6 +8,7 @@ import pytest
 from opsapp.agent.processes import start_time
 from tests.support import plugins
 from tests.support.agent_process import EnrolledAgent
+from tests.support.agent_wire import Wire
 from tests.support.plugins import write_plugin
 from tests.support.process import Serve
 from tests.support.waiting import until
@@ -122,3 +123,63 @@ def test_a_plugin_is_tried_before_it_is_saved(place):
     tried = serve.admin.post(f"{MONITORS}/check", body)
     assert (tried["status"], tried["detail"]) == ("degraded", "WARNING - it fills")
     assert tried["metrics"]["/"]["value"] == 90
+
+
+def test_a_rule_reads_what_a_plugin_measures(place):
+    serve, able, _, directory = place
+    value = directory.parent / "value"
+    value.write_text("10")
+    path = add(serve, write_plugin(directory, "check_rule", f'echo "OK | used=$(cat {value})%"'), agent_id=able.id)
+    record = checked(serve, path, "up")
+    serve.admin.post(
+        "/api/healing/rules",
+        {
+            "id": "plugin-full",
+            "condition": "plugin.used > 90",
+            "initial_level": "notify",
+            "action": {"type": "restart_service", "params": {"service": "nginx"}},
+            "targets": {"monitors": [record["name"]]},
+        },
+    )
+    assert serve.admin.get("/api/healing/ledger?rule_id=plugin-full") == []
+    value.write_text("95")
+    [entry] = until(lambda: serve.admin.get("/api/healing/ledger?rule_id=plugin-full"), 30, what="the rule's event")
+    assert (entry["target"], entry["condition"]) == (record["name"], "plugin.used > 90")
+
+
+def wired(serve, label, features):
+    made = serve.admin.post("/api/agents", {"label": label})
+    wire = Wire(serve, made["agent_id"], made["key"])
+    wire.hello(features=features, machine_id=label, hostname=label)
+    wire.hear("welcome")
+    return wire
+
+
+def test_an_agent_of_before_is_not_asked_for_what_it_does_not_know(place):
+    serve = place[0]
+    wire = wired(serve, "old", ["probe"])
+    refused = add(serve, "/usr/lib/nagios/plugins/check_load", agent_id=wire.agent_id)
+    assert checked(serve, refused, "unknown")["cause"] == "its agent is too old for monitors of the type plugin"
+    assert serve.admin.get(f"/api/agents/{wire.agent_id}")["connected"]
+    wire.end()
+
+
+def test_what_an_agent_says_that_means_harm_is_made_harmless(place):
+    serve = place[0]
+    wire = wired(serve, "liar", ["probe", "plugin"])
+    path = add(serve, "/usr/lib/nagios/plugins/check_load", "secret", agent_id=wire.agent_id)
+    asked = wire.hear("probe")
+    assert asked["target"]["command"] == ["/usr/lib/nagios/plugins/check_load", "secret"]
+    named = {"a b": 1.0, "..": 2.0, "*": 3.0, "x" * 255: 4.0, "<b>": 5.0}
+    outcome = {
+        "ok": True,
+        "detail": "<script>alert(1)</script>",
+        "metrics": named,
+        "units": {"a b": "<i>", "none": "s"},
+    }
+    wire.say("probed", id=asked["id"], outcome=outcome)
+    record = checked(serve, path, "up")
+    assert record["output"] == "<script>alert(1)</script>"
+    metrics = until(lambda: serve.admin.get(path)["metrics"], what="metrics")
+    assert {name: metric["value"] for name, metric in metrics.items()} == {"a_b": 1, "_": 3, "x" * 100: 4, "_b_": 5}
+    wire.end()

@@ -143,7 +143,7 @@ def test_groups_come_in_their_order_and_hide_nothing_that_is_not_well():
     [
         (["down", "up", "up"], "P0 is down", "Partial outage"),
         (["down"] * 5, "P0, P1, P2 and 2 more are down", "Major outage"),
-        (["degraded", "up"], "Degraded performance", "P0 is slow, or a certificate ends soon"),
+        (["degraded", "up"], "Degraded performance", "P0 is slow or near a limit, or a certificate ends soon"),
         (["up"], "All systems operational", "1 service watched"),
         (["unknown", "up"], "Some systems cannot be seen at the moment", "2 services watched"),
         (["maintenance"], "Under maintenance", "Work that was planned is under way"),

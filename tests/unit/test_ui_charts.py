@@ -47,7 +47,7 @@ def test_bars_are_taller_the_worse_it_was():
     assert tops["x-bad"] < tops["x-warn"] < tops["x-ok"] < int(paths(shown, "x-off")[0].split()[1].partition("V")[0])
     assert paths(shown, "x-maint")[0].count("m") == 1, "the bar of maintenance is cut in two"
     assert label(shown) == (
-        "Checkout, the last 5 checks: 1 down, 1 slow, 1 in maintenance, 1 up, 1 unknown; newest unknown"
+        "Checkout, the last 5 checks: 1 down, 1 degraded, 1 in maintenance, 1 up, 1 unknown; newest unknown"
     )
     assert len(drawn(shown)) == 5, "one element for each look, not for each bar"
 

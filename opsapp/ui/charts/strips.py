@@ -20,7 +20,7 @@ LOOKS = {  # state -> (class, where the bar begins, from the top)
     "unknown": ("x-off", 17),
 }
 ORDER = ("down", "degraded", "maintenance", "up", "paused", "pending", "unknown")
-WORDS = {"degraded": "slow", "pending": "not checked yet", "maintenance": "in maintenance"}
+WORDS = {"pending": "not checked yet", "maintenance": "in maintenance"}
 
 
 class Bar(NamedTuple):

@@ -12,6 +12,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import charts, words
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.shapes import uses
+from opsapp.ui.shapes.monitorform import may_write
 from opsapp.ui.shapes.monitors import percent_words, state_of, tags_of, word_of
 from opsapp.ui.shapes.pluginmetrics import MetricShown, command_line, metrics_of
 from opsapp.ui.shapes.problems import open_lines
@@ -132,6 +133,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         + uses.of_monitor(monitor["id"], answers["windows"] or ()),
         "problems": open_lines(answers["problems"], reader),
         "may_edit": reader.may("PUT /api/monitoring/endpoints/{id}"),
+        "may_clone": reader.may("POST /api/monitoring/endpoints") and may_write(monitor["type"], reader),
         "may_plan": reader.may("POST /api/maintenance"),
     }
 

@@ -51,6 +51,11 @@ def kind_of(declared: MonitorType) -> FormKind:
     )
 
 
+def may_write(type_name: str, reader: Reader) -> bool:
+    """Whether the reader may make, and try, a monitor of this type."""
+    return reader.role == ADMIN or not TYPES[type_name].on_host
+
+
 def new(answers: Answers, reader: Reader) -> dict[str, object]:
     asked = reader.query.get("type", USUAL)
     kind = asked if asked in TYPES else USUAL
@@ -79,7 +84,8 @@ def _form(answers: Answers, reader: Reader, stored: JsonObject, act: str, title:
         "title": title,
         "act_name": act,
         "kinds": {name: kind_of(declared) for name, declared in TYPES.items()},
-        "offered": [name for name, declared in TYPES.items() if reader.role == ADMIN or not declared.on_host],
+        "offered": [name for name in TYPES if may_write(name, reader)],
+        "may_write": may_write(stored["type"], reader),
         "for_admins": [] if reader.role == ADMIN else FOR_ADMINS,
         "stored": stored,
         "hosts": hosts,

@@ -15,7 +15,7 @@ from opsapp.ui.charts import MILLISECONDS, Bar, bars, sparkline
 from opsapp.ui.words import percent
 
 CHECKS = 30
-WORDS = {"degraded": "Slow", "pending": "Not checked yet", "maintenance": "Maintenance"}
+WORDS = {"degraded": "Degraded", "pending": "Not checked yet", "maintenance": "Maintenance"}
 
 
 class MonitorLine(NamedTuple):

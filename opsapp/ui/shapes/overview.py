@@ -19,7 +19,7 @@ from . import foresight, happened, monitorlist, problems
 from .asking import question
 
 STAGES = ("Correlate", "Plan", "Execute", "Verify", "Record", "Trust")
-WORD = {"down": "Down", "degraded": "Slow", "unknown": "Unknown", "alert": "Holds"}
+WORD = {"down": "Down", "degraded": "Degraded", "unknown": "Unknown", "alert": "Holds"}
 MOST_UNDER, MOST_PROBLEMS = 8, 3
 
 
@@ -119,7 +119,7 @@ def _state(overview: JsonObject) -> str:
     if wrong["down"]:
         causes = "one cause" if wrong["causes"] == 1 else f"{wrong['causes']} causes"
         parts.append(f"{wrong['down']} down" + (f" by {causes}" if 0 < wrong["causes"] < wrong["down"] else ""))
-    parts += [f"{wrong['degraded']} slow"] if wrong["degraded"] else []
+    parts += [f"{wrong['degraded']} degraded"] if wrong["degraded"] else []
     parts += [count(wrong["alerts"], "alert")] if wrong["alerts"] else []
     parts += [f"{wrong['unknown']} unknown"] if wrong["unknown"] else []
     if parts:
