@@ -27,7 +27,8 @@ def includeme(config: Configurator) -> None:
     config.add_engine("opsapp.auth.engine.start")
     config.add_body_limit("POST", "/api/login", SIGN_IN_LIMIT)
     config.add_body_limit("POST", "/api/login/totp", SIGN_IN_LIMIT)
-    config.add_body_limit("GET", "/api/auth/oidc/callback", SIGN_IN_LIMIT)
+    for method in ("GET", "POST"):  # a provider that is set up to send a form is refused as soon
+        config.add_body_limit(method, "/api/auth/oidc/callback", SIGN_IN_LIMIT)
     config.include("opsapp.auth.confirmation")
     config.include("opsapp.auth.cookies")
     config.scan("opsapp.auth.views")

@@ -175,6 +175,7 @@ def test_chunks_of_nearly_nothing_are_refused(serve):
         ("POST", "/api/login"),
         ("POST", "/api/login/totp"),
         ("GET", "/api/auth/oidc/callback"),
+        ("POST", "/api/auth/oidc/callback"),
     ],
 )
 def test_who_signs_in_sends_at_most_16_kib(serve, method, path):
