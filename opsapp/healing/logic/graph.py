@@ -88,7 +88,7 @@ class Graph:
             if name in failing
         }
         if paths:
-            name = self._root_of(paths)
+            name = self.root_of(paths)
             return name, "depends on " + " → ".join(paths[name][1:])
         site = self.site(target)
         if site is not None:
@@ -98,7 +98,7 @@ class Graph:
                 return lost[0], f"everything at site {site} depends on it"
         return None
 
-    def _root_of(self, paths: Mapping[str, tuple[str, ...]]) -> str:
+    def root_of(self, paths: Mapping[str, tuple[str, ...]]) -> str:
         """Of failed targets the one that none of the others stands above; of several the farthest. In a cycle each
         stands above all others: then the farthest of all."""
         roots = [name for name in paths if paths.keys().isdisjoint(self.ancestors(name))]

@@ -102,8 +102,8 @@ def look_above(target: str, subject: str | None, since: float, world: World, mea
         return not ill and world.well(name, since, subject)
 
     cause, over = world.graph.suppressor(target, world.failing, well), _over_since(target, measured_at, world)
-    if over is not None and (cause is None or over.name in world.graph.ancestors(cause[0])):
-        return Above(over, (), ())
+    if over is not None and (cause is None or over in world.graph.ancestors(cause[0])):
+        return Above(_cause_over(over, world.graph.suppressor(over, world.failing, well)), (), ())
     unknown = [name for name in world.graph.declared_above(target, well) if name not in world.failing]
     return Above(
         None if cause is None else Cause(*cause),
@@ -112,16 +112,27 @@ def look_above(target: str, subject: str | None, since: float, world: World, mea
     )
 
 
-def _over_since(target: str, measured: float | None, world: World) -> Cause | None:
+def _over_since(target: str, measured: float | None, world: World) -> str | None:
     """A declared target that this one hangs on, and that is well again since what the event was made of was measured;
-    the farthest. What it has taken down with it comes up by itself, for which it has as long as the hold."""
+    the one above all others. What it has taken down with it comes up by itself, for which it has as long as the hold.
+    """
     if measured is None:
         return None
-    for name in reversed(world.graph.declared_above(target)):
-        well = world.well_since(name)
-        if well is not None and measured < well + world.settings.hold_s:
-            return Cause(name, "it is over, not measured afterwards")
-    return None
+    paths = {name: path for name, path in world.graph.ancestors(target).items() if name in world.graph.nodes}
+    wells = {name: world.well_since(name) for name in paths}
+    over = {
+        name: paths[name]
+        for name, well in wells.items()
+        if well is not None and measured < well + world.settings.hold_s
+    }
+    return world.graph.root_of(over) if over else None
+
+
+def _cause_over(over: str, failed: tuple[str, str] | None) -> Cause:
+    """What is over may itself hang on a failed target, whose heal nobody has verified yet: that is the cause."""
+    if failed is None:
+        return Cause(over, "it is over, not measured afterwards")
+    return Cause(failed[0], f"{over} depends on it and is over, not measured afterwards")
 
 
 def _may_do_more(event: RuleEvent, case: CaseRecord, world: World) -> bool:

@@ -108,6 +108,10 @@ def test_the_root_cause_is_named():
 LINE = Graph([GraphNode("isp"), GraphNode("db", depends_on=("isp",)), GraphNode("web", depends_on=("db",))])
 
 
+def unmeasured_reading(_about):
+    return Reading(None, {}, None)
+
+
 def named(*names):
     return lambda name, *_: name in names
 
@@ -163,9 +167,26 @@ def test_the_hold_is_over_and_what_the_target_hangs_on_is_known_or_not(changes, 
 )
 def test_what_hung_on_a_root_cause_that_is_over_is_measured_again(measured, failing, reason):
     back = {"isp": NOW - 4}.get
-    here = world(graph=LINE, failing=failing, well_since=back, verdict=None, reading=lambda _: Reading(None, {}, None))
+    here = world(graph=LINE, failing=failing, well_since=back, verdict=None, reading=unmeasured_reading)
     assert correlation.correlate(case(target="web", measured_at=measured), here).reason == reason
     assert correlation.receive(event(target="web", measured_at=measured), here, []).reason == reason
+
+
+def test_of_several_that_are_over_the_one_above_all_others_is_the_root_cause():
+    """Both are as far away; `isp` has taken `db` down, too."""
+    fork = Graph([GraphNode("isp"), GraphNode("db", depends_on=("isp",)), GraphNode("web", depends_on=("isp", "db"))])
+    here = world(graph=fork, well_since={"isp": NOW - 5, "db": NOW - 2}.get, verdict=None, reading=unmeasured_reading)
+    found = correlation.correlate(case(target="web", measured_at=NOW - 1), here)
+    assert found.reason == "root cause isp: it is over, not measured afterwards"
+
+
+def test_what_is_over_but_hangs_on_a_failed_target_is_no_root_cause():
+    """The host of `isp` is well, and its heal is not verified yet; `db` has been measured before it."""
+    back = {"db": NOW - 4}.get
+    more = {"failing": {"isp"}, "well": named("db"), "well_since": back, "verdict": None}
+    here = world(graph=LINE, **more, reading=unmeasured_reading)
+    found = correlation.correlate(case(target="web", measured_at=NOW - 1), here)
+    assert found.reason == "root cause isp: db depends on it and is over, not measured afterwards"
 
 
 @pytest.mark.parametrize("order", [["quiet", "loud", "worse"], ["worse", "loud", "quiet"]])
