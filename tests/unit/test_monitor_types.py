@@ -11,6 +11,7 @@ from calendar import timegm
 import pytest
 
 from opsapp.agent.probing.gate import SocketGate
+from opsapp.agent.session import FEATURES
 from opsapp.ui.plan.monitors import CREATE
 from opsapp.ui.shapes.monitorform import kind_of
 from opsapp.wire import dns, messages, probing, webchecks
@@ -303,3 +304,8 @@ def test_bodies_and_redirects_are_judged():
     assert webchecks.after_redirect(302, "POST", headers, False) == ("GET", {"X-C": "d"}, False)
     assert webchecks.after_redirect(303, "HEAD", headers, True).method == "HEAD"
     assert Outcome(None).ok is None
+
+
+def test_only_agents_that_say_so_are_asked_to_run_plugins():
+    assert {name for name, declared in TYPES.items() if declared.feature != "probe"} == {"plugin"}
+    assert {TYPES["plugin"].feature, TYPES["http"].feature} <= set(FEATURES)
