@@ -270,7 +270,7 @@ def watched(ward):
     make = here.service.ada.post_json
     made = {name: make("/api/monitoring/endpoints", {**body, "name": name}).json["id"] for name in ("db", "isp")}
     graph = [{"target": "db"}, {"target": "box-1", "depends_on": ["db"]}]
-    here.node.transact(lambda root: healing_of(root)["dependencies"].declare(graph, "api"))
+    here.service.ada.put_json("/api/healing/dependencies", {"dependencies": graph})
     return here, made
 
 
@@ -289,7 +289,7 @@ def test_a_monitor_that_is_down_is_a_root_cause_without_any_rule(watched, name):
     if name == "its id":
         name = made["db"]
         graph = [{"target": name}, {"target": "box-1", "depends_on": [name]}]
-        here.node.transact(lambda root: healing_of(root)["dependencies"].declare(graph, "api"))
+        here.service.ada.put_json("/api/healing/dependencies", {"dependencies": graph})
     here.node.transact(_goes_down, made["db"], here.clock.now())
     statuses, causes = shown(here)
     assert (statuses[name], causes) == ("failed", [name])
@@ -303,7 +303,7 @@ def test_a_monitor_that_is_down_is_a_root_cause_without_any_rule(watched, name):
 def test_an_external_target_is_a_monitor_like_any_other(watched):
     here, made = watched
     graph = [{"target": "isp", "type": "external", "site": "berlin"}, {"target": "box-1", "site": "berlin"}]
-    here.node.transact(lambda root: healing_of(root)["dependencies"].declare(graph, "api"))
+    here.service.ada.put_json("/api/healing/dependencies", {"dependencies": graph})
     here.node.transact(_goes_down, made["isp"], here.clock.now())
     here.report(service__nginx__state="failed").turn().turn(5)
     assert shown(here)[0]["isp"] == "failed"
