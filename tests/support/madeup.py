@@ -129,10 +129,11 @@ def spikes(dice, at_wrong, kind):
 
 
 def quiet(dice, at_wrong, kind):
-    """Nothing is wrong: noise alone, flat or by the day."""
+    """Nothing is wrong: noise alone, flat or by the day, or a few values by chance."""
     points, hum = [], noise(dice, 2, 0.5)
     for at in clock(14, 5 * MINUTE):
-        points.append((at, 40 + (15 * wave(at) if kind == "daily" else 0) + next(hum)))
+        value = 40 + (15 * wave(at) if kind == "daily" else 0) + next(hum)
+        points.append((at, dice.choice((0.066, 0.068, 0.1, 0.132)) if kind == "few" else value))
     return points, []
 
 
@@ -144,7 +145,7 @@ KINDS = {
     riders: ("empty", "full"),
     traffic: ("accident", "stuck"),
     spikes: ("more",),
-    quiet: ("flat", "daily"),
+    quiet: ("flat", "daily", "few"),
 }
 
 

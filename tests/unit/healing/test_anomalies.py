@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from opsapp.healing.logic.anomalies import Detector
+from opsapp.healing.logic.anomalies import STRANGE, Detector
 from opsapp.healing.logic.metricpast import MetricPast
 from opsapp.healing.logic.tails import FEWEST, KEPT, LONG, MOST, RarityTail
 from tests.support import madeup, yardsticks
@@ -46,6 +46,26 @@ def test_a_heavy_tail_is_not_surprised_by_what_is_far():
         heavy.take(dice.paretovariate(1.5))
         light.take(dice.expovariate(1))
     assert heavy.rarity(3 * heavy.largest[-1]) < 6 < light.rarity(3 * light.largest[-1])
+
+
+def test_what_happened_once_or_twice_is_as_rare_when_it_comes_again():
+    dice, tail = random.Random(1), RarityTail()
+    rarities = []
+    for at in range(4000):
+        tail.take(abs(dice.gauss(0, 1)))
+        if at % 500 == 499:
+            rarities.append(tail.rarity(20.0))
+            tail.take(20.0)
+    assert min(rarities[:3]) > STRANGE
+    assert max(rarities[-3:]) < STRANGE  # by then it is a habit
+
+
+def test_what_stayed_within_bounds_may_pass_them_by_a_little():
+    """Few values, as of a counter: no distance between the largest ones says how much farther they may go."""
+    tail = RarityTail()
+    for at in range(4000):
+        tail.take((0.0, 0.066, 0.132)[at % 3] + 1e-5 * (at % 7))
+    assert tail.rarity(0.14) < STRANGE / 2 < STRANGE < tail.rarity(0.4)
 
 
 def test_a_tail_never_grows_and_says_nothing_of_little():
@@ -89,6 +109,19 @@ def test_the_hour_of_the_day_is_known():
 def test_the_hour_of_the_week_is_known():
     points = calm(27, lambda at: 70.0 if at // DAY % 7 < 5 and 8 <= at % DAY / HOUR < 18 else 20.0)
     assert [at for at in strange(points) if at > 15 * DAY] == []
+
+
+def test_a_peak_that_comes_again_after_days_is_told_again():
+    peaks = (4 * DAY + 3 * HOUR, 7 * DAY + 14 * HOUR)
+    points = calm(9, lambda at: 70.0 if any(peak <= at < peak + 3 * FINE for peak in peaks) else 40.0)
+    assert strange(points) == list(peaks)
+
+
+def test_nothing_is_told_of_a_few_values_by_chance():
+    for seed in range(12):
+        dice = random.Random(seed)
+        few = [dice.choice((0.0, 0.066, 0.068, 0.1, 0.132, 0.2)) for _ in range(dice.randrange(2, 6))]
+        assert strange([(at * FINE, dice.choice(few)) for at in range(14 * 288)]) == []
 
 
 def test_nothing_is_told_of_nothing():
