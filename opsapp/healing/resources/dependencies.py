@@ -24,9 +24,12 @@ class Dependencies(Folder):
         self.entries = {**fresh, **kept}
 
     def declared(self, source: str) -> list[JsonObject]:
-        """The entries of this source, as they were declared."""
-        entries = [entry for entry in self.entries.values() if entry["source"] == source]
-        return [{name: value for name, value in entry.items() if name != "source"} for entry in entries]
+        """The entries of this source, whole: what was left out has its default."""
+        nodes = [node_from(entry) for entry in self.entries.values() if entry["source"] == source]
+        return [
+            {"target": node.target, "type": node.type, "site": node.site, "depends_on": list(node.depends_on)}
+            for node in nodes
+        ]
 
     def add_edge(self, target: str, parent: str) -> None:
         self.confirmed = tuple(dict.fromkeys((*self.confirmed, (target, parent))))
