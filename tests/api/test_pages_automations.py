@@ -96,6 +96,24 @@ def test_it_is_edited_with_what_it_has(service, tidy):
     service.browser("vera").get(f"/automations/{tidy}/edit", status=403)
 
 
+def test_a_clone_has_what_the_first_does_and_no_schedule(service):
+    first = service.otto.post_json(
+        "/api/automations",
+        {"name": "Nightly", "type": "script", "params": {"script": "date"}, "schedule": "@daily", "timeout": 77},
+    ).json["id"]
+    otto = service.browser("otto")
+    page = otto.get(f"/automations/{first}").click("Clone")
+    form = next(form for form in page.forms.values() if form.fields.get("act", [None])[0]
+                and form["act"].value == "clone-script")  # fmt: skip
+    assert form["name"].value == "Nightly (copy)"
+    form.submit()
+    copies = [row for row in service.otto.get("/api/automations").json if row["name"] == "Nightly (copy)"]
+    [copy] = [service.otto.get(f"/api/automations/{row['id']}").json for row in copies]
+    assert (copy["type"], copy["params"]["script"], copy["timeout"], copy["schedule"]) == ("script", "date", 77, None)
+    assert service.otto.get(f"/api/automations/{first}").json["schedule"] == "@daily"
+    service.browser("vera").get(f"/automations/{first}/clone", status=403)
+
+
 def drawn(page, act, do, **values):
     asked = form(page, act)
     for name, value in values.items():

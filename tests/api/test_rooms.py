@@ -16,13 +16,14 @@ from tests.support.app import ROLES, Service
 
 MENU_OF_ADMINS = {"/users", "/audit", "/notifications", "/secrets", "/statuspage", "/healing/inlets"}
 OF_CHANNELS = {"/notifications/new", "/notifications/channels/{id}", "/notifications/deliveries/{id}"}
-ADMINS = MENU_OF_ADMINS | OF_CHANNELS | {"/settings/service", "/settings/as-code"}
+ADMINS = MENU_OF_ADMINS | OF_CHANNELS | {"/settings/service", "/settings/as-code", "/healing/rules/{source}/clone"}
 NOT_VIEWERS = ADMINS | {
     "/healing/replay",
     "/maintenance/new",
     "/monitors/new",
     "/monitors/{id}/clone",
     "/monitors/{id}/edit",
+    "/automations/{id}/clone",
     "/automations/{id}/edit",
 }
 UNLISTED = {"/agents/add"}  # for admins; another page leads there
@@ -55,6 +56,8 @@ def place_of(service, page):
         "/agents/{id}": service.agent,
         "/healing/rules/{rule_id}": "default-cpu",
         "/automations/{id}": service.automation,
+        "/healing/rules/{source}/clone": "default-cpu/clone",
+        "/automations/{id}/clone": f"{service.automation}/clone",
         "/automations/{id}/edit": f"{service.automation}/edit",
         "/maintenance/{id}": service.window,
         "/notifications/channels/{id}": service.channel,
@@ -146,7 +149,7 @@ def press(page, act, status=303, **values):
 def test_a_monitor_is_paused_and_resumed(service):
     otto, path = service.browser("otto"), f"/monitors/{service.monitor}"
     page = press(otto.get(path), "pause").follow()
-    assert "Done: Pause." in page.text
+    assert "It is paused: nobody checks it." in page.text
     assert service.vera.get(f"/api/monitoring/endpoints/{service.monitor}").json["enabled"] is False
     press(page, "resume")
     assert service.vera.get(f"/api/monitoring/endpoints/{service.monitor}").json["enabled"] is True
@@ -344,12 +347,12 @@ def test_a_second_factor_is_set_up_by_a_picture_and_ended_by_an_admin(service):
     service.ada.post_json("/api/users", body)
     scout = service.browser("scout")
     begun = press(scout.get("/settings"), "totp", 200)
-    secret = begun.html.find("dt", string="secret").find_next("dd").text.strip()
+    secret = begun.html.find("dt", string="Key").find_next("dd").text.strip()
     kind, _, picture = begun.html.select_one("img")["src"].partition(",")
     drawn = ElementTree.fromstring(unquote(picture))
     assert (kind, drawn.tag) == ("data:image/svg+xml", "{http://www.w3.org/2000/svg}svg")
     assert "img-src 'self' data:" in begun.headers["Content-Security-Policy"]
-    wrong = press(scout.get("/settings"), "totp-on", 422, code="nothing")
+    wrong = press(begun, "totp-on", 422, code="nothing")
     kept = press(wrong, "totp-on", 200, code=pyotp.TOTP(secret).at(int(service.clock.now())))
     assert len(kept.html.select("ol li")) == 10
     assert service.ada.get("/api/users/scout").json["totp_enabled"] is True

@@ -136,3 +136,17 @@ def test_how_long_it_waits_and_how_many_are_left_alone_are_fields(service, edito
     sent(ada, page, 303, do="save", holdout="")
     rule = service.vera.get("/api/healing/rules/hot").json
     assert (rule["wait"], rule["holdout"]) == (None, None)
+
+
+def test_a_rule_is_cloned_under_a_name_of_its_own(service, editor):
+    ada, source = editor(), service.vera.get("/api/healing/rules/default-disk").json
+    page = ada.get("/healing/rules/default-disk").click("Clone")
+    assert page.forms["rule"]["id"].value == "default-disk-copy"
+    saved = sent(ada, page, 303, do="save", id="disk-of-ours")
+    assert saved.headers["Location"] == "/healing/rules/disk-of-ours"
+    copy = service.vera.get("/api/healing/rules/disk-of-ours").json
+    for name in ("condition", "escalation_chain", "severity", "for", "targets"):
+        assert copy[name] == source[name], name
+    assert service.vera.get("/api/healing/rules/default-disk").json == source
+    ada.get("/healing/rules/nothing/clone", status=404)
+    editor("otto").get("/healing/rules/default-disk/clone", status=403)

@@ -85,7 +85,7 @@ def test_a_monitor_has_its_response_time_and_its_states():
     it = case("response_time_ms > 500", monitor_id="m1", recovered_at=None, closed_at=None)
     (chart,) = beforeafter.of_case(it, points(cpu_percent=1.0), monitored("degraded"), reader()).charts
     assert "condition: above 500" in chart
-    assert cells(chart)[0][2] == "slow"
+    assert cells(chart)[0][2] == "degraded"
     assert "80 ms" in cells(chart)[0][1]
 
 

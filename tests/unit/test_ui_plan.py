@@ -2,6 +2,7 @@
 
 from opsapp.ui.building import names_of
 from opsapp.ui.plan import PAGES, forms_of
+from opsapp.ui.plan.outcomes import OUTCOMES
 
 # Acts beside which their page's template says what will happen, with what hangs on this very thing.
 SAYS_ITSELF = {
@@ -26,3 +27,9 @@ def test_what_takes_something_away_says_first_what_will_happen():
 def test_an_act_for_many_rows_has_one_name_for_the_row():
     assert [(page.path, act.name) for page, act in acts() if act.many and len(names_of(act)) != 1] == []
     assert [(page.path, act.name) for page, act in acts() if act.many and act.inputs] == []
+
+
+def test_every_act_says_in_a_sentence_what_was_done():
+    needed = {act.label for _, act in acts() if not (act.done or act.shows or act.tries)}
+    assert needed - set(OUTCOMES) == set()
+    assert set(OUTCOMES) - needed == set(), "no sentence is left over"

@@ -129,29 +129,39 @@ def new_of(kind: str) -> Act:
     )
 
 
+def all_fields(kind: str) -> tuple[Field, ...]:
+    return (
+        Field("name", "Name", required=True),
+        Field("description", "What it is for"),
+        *FIELDS[kind],
+        INPUTS,
+        *SCHEDULE,
+        Field("timeout", "Time limit", "duration"),
+        Field("retries", "Tries again", "number"),
+        CONCURRENCY,
+        Field("requires_approval", "Ask before each run", "flag"),
+        Field("approvers", "Who may approve", "names", of="user", by="username",
+              hint="User names with commas. Empty: operators but who asked.", clears=True),
+        Field("quorum", "How many have to approve", "number"),
+    )  # fmt: skip
+
+
 def edit_of(kind: str) -> Act:
     return Act(
         f"save-{kind.replace('_', '-')}",
         "Save",
         "PUT /api/automations/{id}",
-        (
-            Field("name", "Name", required=True),
-            Field("description", "What it is for"),
-            *FIELDS[kind],
-            INPUTS,
-            *SCHEDULE,
-            Field("timeout", "Time limit", "duration"),
-            Field("retries", "Tries again", "number"),
-            CONCURRENCY,
-            Field("requires_approval", "Ask before each run", "flag"),
-            Field("approvers", "Who may approve", "names", of="user", by="username",
-                  hint="User names with commas. Empty: operators but who asked.", clears=True),
-            Field("quorum", "How many have to approve", "number"),
-        ),
+        all_fields(kind),
         when=(("type", (kind,)),),
         here=True,
         goes="/automations/{id}",
-    )  # fmt: skip
+    )
+
+
+def clone_of(kind: str) -> Act:
+    """A new one with every setting of the first, its approval too."""
+    made = new_of(kind)
+    return made._replace(name=f"clone-{kind.replace('_', '-')}", label="Make the copy", fields=all_fields(kind))
 
 
 EDIT = (
@@ -256,6 +266,15 @@ AUTOMATIONS = (
         ),
         template="run.jinja2",
         shape=runs.shape,
+    ),
+    Page(
+        "/automations/{id}/clone",
+        "Clone",
+        (Part("Automation", "/api/automations/{id}", DEFINITION, facts=True, name="automation"),),
+        forms=tuple(clone_of(kind) for kind in FIELDS),
+        template="automation_clone.jinja2",
+        shape=automations.cloned,
+        needs="POST /api/automations",
     ),
     Page(
         "/automations/{id}/edit",

@@ -53,7 +53,7 @@ SETTINGS = (
                 "Set up a second factor",
                 "POST /api/me/totp",
                 shows=True,
-                then="Scan the picture with an authenticator app, go back, and turn it on with a code of the app.",
+                result="totp.jinja2",
             ),
             Act(
                 "totp-on",
@@ -79,6 +79,7 @@ SETTINGS = (
                     Field("role", "Role", "choice", ROLES, True),
                 ),
                 shows=True,
+                done="The API key is made.",
                 then="The key is shown this once. A program sends it as a bearer token.",
             ),
             Act(

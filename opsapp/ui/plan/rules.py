@@ -66,6 +66,15 @@ RULES = (
     ),
     Page("/healing/rules/new", "New rule", KNOWN, template="rule.jinja2", shape=ruleeditor.shape, draft=DRAFT),
     Page(
+        "/healing/rules/{source}/clone",
+        "Clone a rule",
+        (Part("Rule", "/api/healing/rules/{source}", (), name="source", hidden=True, facts=True), *KNOWN),
+        template="rule.jinja2",
+        shape=ruleeditor.shape,
+        draft=DRAFT,
+        needs="POST /api/healing/rules",
+    ),
+    Page(
         "/healing/rules/{rule_id}",
         "Rule",
         (

@@ -111,19 +111,36 @@ def one(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def edited(answers: Answers, _reader: Reader) -> dict[str, object]:
-    """The stored values as the form takes them: what has a shape, as JSON."""
     automation = answers["automation"]
+    return {
+        "title": f"Edit {automation['name']}",
+        "row": _as_filled_in(automation),
+        "save": f"automation.save-{automation['type'].replace('_', '-')}",
+        "whole": {**automation, "params": json.dumps(automation["params"], indent=2, ensure_ascii=False)},
+    }
+
+
+def cloned(answers: Answers, _reader: Reader) -> dict[str, object]:
+    """Another one like it, with a name of its own; its schedule and webhook stay with the first."""
+    automation = answers["automation"]
+    return {
+        "title": f"Clone {automation['name']}",
+        "words": f"{TYPES[automation['type']]}. The copy has no schedule until you give it one, or both would run.",
+        "name": automation["name"],
+        "place": f"/automations/{automation['id']}",
+        "row": _as_filled_in(automation) | {"name": f"{automation['name']} (copy)", "schedule": None},
+        "create": f"clone-{automation['type'].replace('_', '-')}",
+    }
+
+
+def _as_filled_in(automation: JsonObject) -> JsonObject:
+    """The stored values as the form takes them: what has a shape, as JSON."""
     params = {name: value for name, value in automation["params"].items() if value is not None}
     for name in ("headers", "body", "env"):
         if name in params:
             params[name] = json.dumps(params[name], indent=2, ensure_ascii=False)
     flags = {"requires_approval": json.dumps(automation["requires_approval"])}
-    return {
-        "title": f"Edit {automation['name']}",
-        "row": {**automation, **flags, "params": params},
-        "save": f"automation.save-{automation['type'].replace('_', '-')}",
-        "whole": {**automation, "params": json.dumps(automation["params"], indent=2, ensure_ascii=False)},
-    }
+    return {**automation, **flags, "params": params}
 
 
 def times_of(automation: JsonObject, reader: Reader) -> list[str]:

@@ -66,14 +66,14 @@ class PastCount(NamedTuple):
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     saved, given = answers.get("rule"), reader.given
-    draft = of_form(given) if given else of_rule(saved) if saved else RuleDraft(dict(FRESH), ())
+    draft = of_form(given) if given else of_rule(saved) if saved else _begun(answers.get("source"))
     actions = {row["name"]: row for row in answers["actions"] or ()}
     trust = next((row for row in answers.get("trust") or () if saved and row["rule_id"] == saved["id"]), None)
     rule_id = saved["id"] if saved else draft.values.get("id", "")
     tried = answers.get("now") is not None
     api = "PUT /api/healing/rules/{rule_id}" if saved else "POST /api/healing/rules"
     return {
-        "title": rule_id if saved else "New rule",
+        "title": rule_id if saved else f"Clone {source['id']}" if (source := answers.get("source")) else "New rule",
         "rule_id": rule_id,
         "saved": saved,
         "values": {**{name: "" for name in FRESH}, **draft.values},
@@ -98,6 +98,14 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "problem": reader.problem or (reader.wrong.get("") or ""),
         "elsewhere": _elsewhere(reader.wrong),
     }
+
+
+def _begun(source: JsonObject | None) -> RuleDraft:
+    """A rule that is not there yet: an empty one, or another one like `source`, which has to earn its own trust."""
+    if source is None:
+        return RuleDraft(dict(FRESH), ())
+    draft = of_rule(source)
+    return draft._replace(values={**draft.values, "id": f"{source['id']}-copy"})
 
 
 def _names(actions: Mapping[str, JsonObject], risk: str) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from opsapp.ui.drafting import REDRAW, Draw, Redrawn
 from opsapp.ui.filling import body_of, given_to, redrawn
 from opsapp.ui.pages import EVERY_PAGE, PART, known_of, render, see_other
 from opsapp.ui.plan import FILTERS, PAGES, Act, Page, is_list
+from opsapp.ui.plan.outcomes import outcome_of
 from opsapp.ui.reader import Reader, query_with, with_query
 from opsapp.web import api, idempotency
 from opsapp.web.answers import Deferred, Elsewhere
@@ -162,7 +163,7 @@ def said(page: Page, name: str | None) -> str | None:
     if name == repeating.REPEATED:
         return "This form was already sent. Nothing was done a second time."
     act = building.act_of(page, name) if name else None
-    return (act.done or f"Done: {act.label}.") if act else None
+    return outcome_of(act) if act else None
 
 
 @api.submit(PlannedPage)
