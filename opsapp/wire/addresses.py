@@ -20,6 +20,7 @@ METADATA_NETWORKS = (
 )
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_LOOPBACK = {4: ipaddress.ip_address("127.0.0.1"), 6: ipaddress.ip_address("::1")}
 
 
 def plain_address(text: str) -> Union[ipaddress.IPv4Address, ipaddress.IPv6Address]:
@@ -48,6 +49,8 @@ class AddressPolicy:
             address = plain_address(text)
         except ValueError:
             return False
-        if any(address in network for network in self._deny):
+        # A packet to the unspecified address reaches this machine.
+        reached = [address, _LOOPBACK[address.version]] if address.is_unspecified else [address]
+        if any(place in network for place in reached for network in self._deny):
             return False
-        return not self._allow or any(address in network for network in self._allow)
+        return not self._allow or any(place in network for place in reached for network in self._allow)

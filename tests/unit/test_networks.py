@@ -35,6 +35,17 @@ def test_an_allow_list_refuses_what_it_does_not_name():
     assert not policy.allows("2001:db8::1")
 
 
+@pytest.mark.parametrize("address", ["0.0.0.0", "::ffff:0.0.0.0", "::"])
+def test_the_unspecified_address_is_this_machine(address):
+    """Linux takes a connection to it for one to the loopback address."""
+    local = ["127.0.0.0/8", "::1/128"]
+    assert not AddressPolicy(deny=local).allows(address)
+    assert AddressPolicy(allow=local).allows(address)
+    assert not AddressPolicy(allow=["10.0.0.0/8"]).allows(address)
+    assert not AddressPolicy(deny=["0.0.0.0/32", "::/128"]).allows(address)
+    assert AddressPolicy().allows(address)
+
+
 def test_what_is_no_address_is_refused():
     assert not AddressPolicy().allows("example.org")
     assert not AddressPolicy().allows("")
