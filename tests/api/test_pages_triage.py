@@ -49,6 +49,13 @@ def test_what_is_unknown_is_never_counted_as_well(lookout):
     assert "Nothing is wrong" not in shown.html.find(id="wrong").text
 
 
+def test_what_nobody_has_looked_at_yet_is_not_called_well(lookout):
+    lookout.add(name="Shop")
+    shown = page(lookout.service, "/")
+    assert shown.html.h1.text == "Nothing is known: 1 not checked yet."
+    assert "Nothing is wrong" not in shown.html.find(id="wrong").text
+
+
 def test_what_is_wrong_comes_with_what_hangs_on_it_and_is_taken_in_place(lookout):
     service = lookout.service
     ids = {name: lookout.add(name=name, retries=0) for name in ("Shop", "Database", "Well")}

@@ -102,7 +102,8 @@ def is_new(overview: JsonObject) -> bool:
 
 
 def is_well(overview: JsonObject) -> bool:
-    return overview["troubles_total"] == 0 and overview["monitors"]["total"] > 0
+    """No trouble, and a monitor that says so: what nobody has looked at yet is not well."""
+    return bool(overview["troubles_total"] == 0 and overview["monitors"]["up"] > 0)
 
 
 def heading(overview: JsonObject, mine: int) -> str:
