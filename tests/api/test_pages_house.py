@@ -70,7 +70,7 @@ def test_windows_are_listed_by_what_they_do_now(service, browser):
     assert not browser("vera").get("/maintenance").html.select("main form")
     ended = press(page, "windows.deactivate").follow()
     assert "disk swap" in ended.html.select_one("#past").text
-    assert "Done" in ended.html.select_one("[role=status]").text
+    assert "It has ended." in ended.html.select_one("[role=status]").text
 
 
 def test_a_window_is_tried_planned_changed_and_deleted(service, browser):
