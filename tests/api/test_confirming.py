@@ -148,7 +148,7 @@ def test_a_page_asks_in_place_and_loses_nothing(service, boss):
     led = browser.post("/users", sent, status=307)
     assert led.headers["Location"].endswith("/users")
     done = browser.post("/users", sent, status=303)  # what a browser does with a 307
-    assert "Done" in done.follow().text
+    assert "The user is added." in done.follow().text
     assert service.ada.get("/api/users/grace").json["role"] == "operator"
 
 
