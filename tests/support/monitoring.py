@@ -22,15 +22,10 @@ class Lookout:
         self.checker = self.watch.checker = Checker(self.watch)
         self.sees: dict[str, Outcome] = {}
         self.checked: list[tuple[str, float]] = []
-        self._look_through()
+        self._measure = self.checker.measuring.measure
+        self.checker.measuring.measure = self._see
+        self.checker.measuring.begin = lambda *_: False  # every check by way of `measure`
         self.started = service.clock.now()
-
-    def _look_through(self):
-        """A changed configuration makes a new `Measuring`, which would look at the real addresses."""
-        self._measuring = self.checker.measuring
-        self._measure = self._measuring.measure
-        self._measuring.measure = self._see
-        self._measuring.begin = lambda *_: False  # every check by way of `measure`
 
     def _see(self, entry):
         self.checked.append((entry.id, self.service.clock.now() - self.started))
@@ -45,9 +40,6 @@ class Lookout:
 
     def tick(self):
         self.watch.follow()
-        self.checker.configure()
-        if self.checker.measuring is not self._measuring:
-            self._look_through()
         self.checker.dispatch()
         while self.checker.running:
             gevent.sleep(0)
