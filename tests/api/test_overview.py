@@ -65,6 +65,14 @@ def test_what_nobody_has_looked_at_for_long_is_unknown_and_no_success(lookout):
     assert found["troubles"][0]["status"] == "unknown"
 
 
+def test_what_was_down_when_the_looking_ended_stands_before_what_was_well(lookout):
+    lookout.watch_through((UP, 120), name="Well")
+    lookout.watch_through((DOWN, 61), name="Shop")
+    lookout.service.clock.advance(600)
+    troubles = lookout.service.vera.get(PATH).json["troubles"]
+    assert [(each["name"], each["status"]) for each in troubles] == [("Shop", "unknown"), ("Well", "unknown")]
+
+
 def test_viewers_do_not_see_what_an_address_hides(lookout):
     monitor_id = lookout.add(name="Shop", retries=0)
     lookout.sees[monitor_id] = Outcome(False, None, "no answer of https://u:secret@shop.example/?token=secret")

@@ -239,6 +239,27 @@ def test_when_nobody_looks_any_more_it_is_unknown(lookout):
     assert lookout.service.vera.get("/api/monitoring/endpoints?status=unknown").headers["X-Total-Count"] == "1"
 
 
+def test_what_nobody_looks_at_is_unknown_since_its_last_check_ceased_to_count(lookout):
+    monitor_id = lookout.watch_through((UP, 7200))
+    last = lookout.monitor(monitor_id)["last_check"]
+    lookout.service.clock.advance(3600)
+    shown = lookout.monitor(monitor_id)
+    assert shown["status"] == "unknown"
+    assert shown["since"] == last + 71  # interval, timeout and a second: so long a check speaks for its monitor
+    (trouble,) = lookout.service.vera.get("/api/overview").json["troubles"]
+    assert trouble["since"] == shown["since"]
+
+
+def test_what_was_not_looked_at_since_the_start_is_unknown_since_then(lookout):
+    monitor_id = lookout.watch_through((UP, 7200))
+    node = lookout.service.node
+    node.series.live.drop(f"monitor:{monitor_id}")  # the journal of the process before is gone
+    node.started_at = lookout.service.clock.now()
+    lookout.service.clock.advance(600)
+    shown = lookout.monitor(monitor_id)
+    assert (shown["status"], shown["since"]) == ("unknown", int(node.started_at))
+
+
 def test_what_cannot_be_looked_at_is_unknown_and_opens_nothing(lookout):
     monitor_id = lookout.add(retries=0)
     lookout.sees[monitor_id] = BLIND

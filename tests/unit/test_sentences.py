@@ -122,6 +122,22 @@ def test_names_lead_to_what_they_name():
     assert NAMES.target("nobody")[0].href == ""
 
 
+@pytest.mark.parametrize(
+    ("target", "spoken"),
+    [
+        ("db-1//var", "/var on db-1"),
+        ("db-1//", "/ on db-1"),
+        ("web-1/php-fpm", "php-fpm on web-1"),
+        ("db-1", "db-1"),
+        ("Shop / Berlin", "Shop / Berlin"),
+        ("Shop/", "Shop/"),
+    ],
+)
+def test_a_target_is_spoken_of_alike_where_its_host_is_known_and_where_it_is_not(target, spoken):
+    assert sentences.spoken_target(target) == spoken
+    assert "".join(word.text for word in NAMES.target(target)) == spoken
+
+
 def test_what_a_program_says_is_text():
     entry = ENTRY | {"target": "<b>", "outcome": "failed", "reason": "<script>", "action_params": '{"a": "<i>"}'}
     shown = str(escape(sentences.heal(entry, NAMES)))
@@ -208,6 +224,12 @@ DONE = {
     "before": None,
     "after": None,
 }
+
+
+def test_a_problem_is_told_in_the_audit_as_it_is_called_elsewhere():
+    noted = {"title": "nginx on db-1//var", "rule_id": "nginx", "target": "db-1//var", "state": "open"}
+    entry = DONE | {"username": None, "action": "healing.problem.open", "target": "p1", "after": noted}
+    assert sentences.audit(entry).text.endswith("again and again: /var on db-1 (rule nginx).")
 
 
 @pytest.mark.parametrize(

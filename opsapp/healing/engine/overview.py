@@ -92,7 +92,8 @@ def _newest(healing: Healing) -> list[JsonObject]:
 def _troubles(
     root: Root, healing: Healing, monitors: MonitorsStanding, fleet: list[HostFacts], now: float
 ) -> list[JsonObject]:
-    """Root causes before what hangs on them, down before slow before unknown, of alike ones the oldest first."""
+    """Root causes before what hangs on them, down before slow before unknown, of alike ones the oldest first. What has
+    an open incident stands with what is down: it was, and nobody knows better."""
     troubles = [_of_host(node_of(root), host) for host in fleet if not host.online]
     troubles += [_of_monitor(monitor) for monitor in monitors.troubled]
     troubles += _told(healing, {trouble["name"] for trouble in troubles})
@@ -101,10 +102,12 @@ def _troubles(
         trouble["root_cause"] = causes.get(trouble["name"])
         trouble["case_id"] = healing.book.open_on.get(trouble["name"]) or healing.book.last_on.get(trouble["name"])
     known = {trouble["name"] for trouble in troubles}
-    troubles.sort(
-        key=lambda trouble: (trouble["root_cause"] in known, WORST.index(trouble["status"]), trouble["since"] or now)
-    )
+    troubles.sort(key=lambda trouble: (trouble["root_cause"] in known, _rank(trouble), trouble["since"] or now))
     return troubles
+
+
+def _rank(trouble: JsonObject) -> int:
+    return 0 if trouble["incident_id"] else WORST.index(trouble["status"])
 
 
 def _of_monitor(monitor: TroubledMonitor) -> JsonObject:

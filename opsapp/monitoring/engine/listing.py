@@ -135,7 +135,7 @@ def record(node: Node, entry: Entry, now: float, *, secrets: bool) -> JsonObject
         # Pending is "never checked": a push monitor whose first call is late was not, whatever is being tried again.
         "last_check": None if status == "pending" else checked_at(node, entry),
         "uptime_24h": entry.uptime[1],
-        "since": int(entry.told.since),
+        "since": since_when(node, entry, status),
         "cause": entry.told.cause,
         "flapping": entry.told.flapping,
         "cert_days": live.get("cert_days", (None, 0.0))[0],
@@ -180,6 +180,16 @@ def status_at(node: Node, now: float) -> Callable[[Entry], str]:
         return "unknown" if seen is None or seen + entry.hold_s < now else status
 
     return status_of
+
+
+def since_when(node: Node, entry: Entry, status: str) -> int:
+    """Since when it stands as it is shown. What nobody has looked at lately is unknown since its last check ceased to
+    speak for it; where this node has heard of none, since it started."""
+    told = entry.told
+    if status != "unknown" or told.status == "unknown":
+        return int(told.since)
+    seen = node.series.live.observed_at(entry.subject, *CHECKED)
+    return int(max(told.since, node.started_at if seen is None else seen + entry.hold_s))
 
 
 def status_counts(node: Node, root: Root) -> dict[str, int]:

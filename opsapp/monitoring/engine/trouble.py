@@ -57,20 +57,21 @@ def standing_of_all(node: Node, root: Root, now: float) -> MonitorsStanding:
     unreadable = {damage.id for damage in watch_of(node).register.damaged.values()}
     statuses |= dict.fromkeys(unreadable, "unknown")
     troubled = [entry for entry in entries.values() if statuses[entry.id] in WORST]
-    troubled.sort(key=lambda entry: (WORST.index(statuses[entry.id]), entry.told.since, entry.name.casefold()))
+    since = {entry.id: listing.since_when(node, entry, statuses[entry.id]) for entry in troubled}
+    troubled.sort(key=lambda entry: (WORST.index(statuses[entry.id]), since[entry.id], entry.name.casefold()))
     counts = Counter(statuses.values())
     return MonitorsStanding(
         {status: counts.get(status, 0) for status in BY_CODE},
-        [_troubled(root, entry, statuses[entry.id]) for entry in troubled],
+        [_troubled(root, entry, statuses[entry.id], since[entry.id]) for entry in troubled],
     )
 
 
-def _troubled(root: Root, entry: Entry, status: str) -> TroubledMonitor:
+def _troubled(root: Root, entry: Entry, status: str, since: int) -> TroubledMonitor:
     incident = child_of(incidents_of(root), "incident", entry.incident_id)
     owner = None if incident is None else incident.acknowledged_by
     told = entry.told
     return TroubledMonitor(
-        entry.id, entry.name, status, int(told.since), told.cause, entry.incident_id, owner, entry.series
+        entry.id, entry.name, status, since, told.cause, entry.incident_id, owner, entry.series
     )
 
 

@@ -60,14 +60,15 @@ def related(node: Node, entries: JsonObject, incident: Incident, now: float) -> 
         if entry.id != incident.monitor_id and (shared := tags & set(entry.settings.tags))
     ]
     matches.sort(key=lambda row: row[:2])
+    status_of = listing.status_at(node, now)
     return [
         {
             "id": entry.id,
             "name": entry.name,
-            "status": listing.current_status(node, entry, now),
+            "status": (status := status_of(entry)),
             "tags": sorted(tags & set(entry.settings.tags)),
             "cause": entry.told.cause,
-            "since": int(entry.told.since),
+            "since": listing.since_when(node, entry, status),
         }
         for _, _, entry in matches[:RELATED]
     ]

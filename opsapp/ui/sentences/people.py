@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from opsapp.lib.jsontypes import JsonObject
 
-from .words import NameBook, Sentence, Word, person, said, sentence_of, span
+from .words import NameBook, Sentence, Word, person, said, sentence_of, span, spoken_target
 
 STAGES = {
     "investigating": "We are looking into it",
@@ -247,6 +247,8 @@ def named(entry: JsonObject, names: Mapping[str, str] = {}) -> str:
         if isinstance(told, dict):
             if isinstance(told.get("depends_on"), str):
                 return f"{told.get('target')} on {told['depends_on']}"
+            if isinstance(told.get("rule_id"), str) and isinstance(told.get("target"), str):
+                return f"{spoken_target(told['target'])} (rule {told['rule_id']})"
             for field in ("name", "label", "username", "title"):
                 if isinstance(told.get(field), str):
                     return str(told[field])

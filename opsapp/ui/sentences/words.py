@@ -56,7 +56,7 @@ class NameBook(NamedTuple):
         if target in self.monitors:
             return (Word(target, f"/monitors/{quote(self.monitors[target], safe='')}"),)
         host, _, part = target.partition("/")
-        if part and host in self.hosts:
+        if part.strip() and (host in self.hosts or _may_be_host(host)):
             return Word(part, strong=True), Word(" on "), *self.host(host)
         return self.host(target)
 
@@ -66,6 +66,16 @@ class NameBook(NamedTuple):
             return (Word(name, f"/agents/{quote(self.hosts[name], safe='')}"),)
         called = next((known for known, agent_id in self.hosts.items() if agent_id == name), None)
         return self.host(called) if called is not None else (Word(name, strong=True),)
+
+
+def _may_be_host(name: str) -> bool:
+    """Monitors may be called "Shop / Berlin"; no host has a space in its name."""
+    return bool(name) and " " not in name
+
+
+def spoken_target(target: str) -> str:
+    """A target of healing as people call it, where it leads nowhere: "/var on db-1"."""
+    return "".join(word.text for word in NameBook().target(target))
 
 
 def said(at: int | None, look: str, *words: str | Word | tuple[Word, ...]) -> Sentence:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import sentences
 from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.sentences import NameBook, Word, count
+from opsapp.ui.sentences import NameBook, Word, count, spoken_target
 
 from .asking import outcome, question
 
@@ -72,7 +72,7 @@ def _of_heal(plan: JsonObject) -> list[Fact]:
     rule, host = plan["rule_id"], plan.get("hostname")
     facts = [Fact("Rule", Word(rule, f"/healing/rules/{quote(rule, safe='')}"), f"step {(plan.get('step') or 0) + 1}")]
     facts.append(Fact("Because", Word(plan["condition"], code=True)))
-    facts.append(Fact("Target", Word(plan["target"], strong=True)))
+    facts.append(Fact("Target", Word(spoken_target(plan["target"]), strong=True)))
     if host:
         place = f"/agents/{quote(plan['host'], safe='')}" if plan.get("host") not in (None, "server") else ""
         facts.append(Fact("Runs on", Word(host, place)))

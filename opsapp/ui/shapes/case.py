@@ -12,7 +12,7 @@ from urllib.parse import quote
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.questions import Question
 from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.sentences import act, reason, span
+from opsapp.ui.sentences import act, reason, span, spoken_target
 
 from . import beforeafter
 from .gates import WOULD, GateLine, Rung, counted, helped_before, of_dry_run, rungs
@@ -134,14 +134,9 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def where(target: str) -> str:
-    host, _, part = target.partition("/")
-    return f"{part} on {host}" if part else host
-
-
 def title(case: JsonObject) -> str:
     """Why something was done, or was not, as a sentence."""
-    named, acted = where(case["target"]), case["act"]
+    named, acted = spoken_target(case["target"]), case["act"]
     if case["state"] != "closed":
         return f"What is done about {named}"
     did = acted and acted["acted_at"] is not None

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.sentences import spoken_target
 from opsapp.ui.words import rough_span
 
 STANDS = {
@@ -84,7 +85,7 @@ def _worker(worker: JsonObject) -> WorkerShown:
 
 
 def _window(row: JsonObject) -> WindowShown:
-    target = "Everything" if row["target"] == "all" else row["target"]
+    target = "Everything" if row["target"] == "all" else spoken_target(row["target"])
     reason = f" {row['reason']}." if row["reason"] else ""
     return WindowShown(f"{target}: {HOLDING[row['action']]}.{reason} {row['created_by']} asked for it.", row)
 

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.clocks import by_readers_clock
 from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.sentences import spoken_target
 
 HEALING = {
     "disabled": "healing does nothing there",
@@ -141,7 +142,7 @@ def _window(row: JsonObject, names: KnownNames) -> WindowLine:
 
 
 def _held(row: JsonObject) -> HeldTarget:
-    target = "Everything" if row["target"] == "all" else row["target"]
+    target = "Everything" if row["target"] == "all" else spoken_target(row["target"])
     reason = f" {row['reason']}." if row["reason"] else ""
     sentence = f"{target}: {HOLDING[row['action']]}.{reason} {row['created_by']} asked for it."
     return HeldTarget(row["id"], sentence, row["expires_at"], row)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.sentences import NameBook, Sentence, heal, span
+from opsapp.ui.sentences import NameBook, Sentence, heal, span, spoken_target
 from opsapp.ui.words import local
 
 DAY = 86_400
@@ -58,7 +58,7 @@ def single(answers: Answers, reader: Reader) -> dict[str, object]:
     names = [row["username"] for row in answers["people"] or ()]
     told = line(problem, reader)
     return {
-        "title": f"Problem: {problem['target']}",
+        "title": f"Problem: {spoken_target(problem['target'])}",
         "it": told,
         "row": {**told.row, "due": problem["due_day"] or "", "owner": problem["owner"] or ""},
         "choices": {"owner": sorted({*names, *([problem["owner"]] if problem["owner"] else [])})},
@@ -90,7 +90,7 @@ def wants(problem: JsonObject, username: str) -> bool:
 def line(problem: JsonObject, reader: Reader) -> ProblemLine:
     look, state = state_of(problem)
     return ProblemLine(
-        problem["target"],
+        spoken_target(problem["target"]),
         f"/healing/problems/{quote(problem['id'], safe='')}",
         problem["rule_id"],
         f"/healing/rules/{quote(problem['rule_id'], safe='')}",
