@@ -11,6 +11,7 @@ from .logic import SEVERITIES
 from .logic.addressing import BY_NAME, TYPES, AddressField, ChannelType, wrong_fields
 from .logic.delivering import STATUSES
 from .logic.quiet import DAYS
+from .logic.reasons import reason_of
 
 __all__ = [
     "BY_NAME",
@@ -24,6 +25,7 @@ __all__ = [
     "ICauses",
     "ISilence",
     "RootCause",
+    "reason_of",
     "wrong_fields",
 ]
 

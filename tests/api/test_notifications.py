@@ -159,6 +159,8 @@ def test_a_test_that_fails_says_so_and_is_not_tried_again(service, receiver):
     assert answer["code"] == "not_delivered"
     (entry,) = service.ada.get("/api/notifications/deliveries?status=failed").json
     assert entry["error"]
+    assert (answer["reason"], answer["delivery_id"]) == (entry["error"], entry["id"])
+    assert "error of its own (HTTP 500)" in answer["error"]
     service.clock.advance(3600)
     service.node.leases.want("notify")
     service.node.leases.step()

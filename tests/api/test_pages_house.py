@@ -99,6 +99,19 @@ def test_a_window_is_tried_planned_changed_and_deleted(service, browser):
     assert service.vera.get(WINDOWS).json == []
 
 
+def test_a_window_is_cloned_with_all_that_it_has(service, browser):
+    shop = monitor(service)
+    first = service.otto.post_json(WINDOWS, NIGHT | {"scope": [shop], "autonomy_override": "notify"}).json
+    page = browser("otto").get(f"/maintenance/{first['id']}").click("^Clone$")
+    assert form(page, "create")["name"].value == f"{first['name']} (copy)"
+    made = press(page, "create", name="another night").follow()
+    assert made.html.h1.text.strip() == "another night"
+    copy = next(row for row in service.vera.get(WINDOWS).json if row["id"] != first["id"])
+    kept = ("start", "end", "recurring", "scope", "autonomy_override")
+    assert [copy[name] for name in kept] == [first[name] for name in kept]
+    assert "Clone" not in browser("vera").get(f"/maintenance/{first['id']}").html.main.text
+
+
 def test_who_may_not_plan_sees_the_window_in_words(service, browser):
     made = service.otto.post_json(WINDOWS, NIGHT).json["id"]
     page = browser("vera").get(f"/maintenance/{made}")
@@ -132,7 +145,10 @@ def test_a_channel_is_made_of_its_fields_and_tested(service, browser, receiver):
     receiver.status = 500
     failed = press(sent, "channel.test").follow()
     assert "was not accepted" in failed.html.select_one("[role=alert]").text
+    assert "It has an error of its own (HTTP 500)." in failed.html.select_one("[role=alert]").text
+    assert "error=500" in failed.html.select_one("main > details").text
     listed = ada.get("/notifications")
+    assert "error=500" not in listed.text
     assert "Failed" in listed.html.select_one("#channels").text
     assert "Test message" in listed.html.select_one("#failed").text
 
@@ -156,6 +172,21 @@ def test_what_goes_there_and_when_it_is_quiet_is_said_and_changed(service, brows
     moved = press(page, "channel.move-webhook", **{"address.address": "https://example.org/x"}).follow()
     assert service.ada.get(f"{CHANNELS}/{made}").json["service"] == "jsons"
     assert press(moved, "channel.delete").headers["Location"] == "/notifications"
+
+
+@pytest.mark.parametrize("hours", [None, {"start": "22:00", "end": "06:00", "days": ["sat"], "severities": ["info"]}])
+def test_a_channel_is_cloned_with_all_but_its_address(service, browser, hours):
+    body = {"name": "night", "url": "json://127.0.0.1:9/x", "severities": ["critical"], "tags": ["db"]}
+    first = service.ada.post_json(CHANNELS, body | {"quiet_hours": hours}).json
+    page = browser("ada").get(f"/notifications/channels/{first['id']}").click("^Clone$")
+    act = "clone-webhook-quiet" if hours else "clone-webhook"
+    refused = press(page, act, 422)
+    assert form(refused, act)["name"].value == "night (copy)"
+    made = press(refused, act, **{"address.address": "https://example.org/y"}).follow()
+    assert made.html.h1.text.strip() == "night (copy)"
+    copy = next(row for row in service.ada.get(CHANNELS).json if row["id"] != first["id"])
+    kept = ("severities", "tags", "digest_s", "quiet_hours", "type")
+    assert [copy[name] for name in kept] == [first[name] for name in kept]
 
 
 # -- first steps

@@ -15,11 +15,17 @@ from opsapp.ui.plan import PAGES
 from tests.support.app import ROLES, Service
 
 MENU_OF_ADMINS = {"/users", "/audit", "/notifications", "/secrets", "/statuspage", "/healing/inlets"}
-OF_CHANNELS = {"/notifications/new", "/notifications/channels/{id}", "/notifications/deliveries/{id}"}
+OF_CHANNELS = {
+    "/notifications/new",
+    "/notifications/channels/{id}",
+    "/notifications/channels/{id}/clone",
+    "/notifications/deliveries/{id}",
+}
 ADMINS = MENU_OF_ADMINS | OF_CHANNELS | {"/settings/service", "/settings/as-code", "/healing/rules/{source}/clone"}
 NOT_VIEWERS = ADMINS | {
     "/healing/replay",
     "/maintenance/new",
+    "/maintenance/{id}/clone",
     "/monitors/new",
     "/monitors/{id}/clone",
     "/monitors/{id}/edit",
@@ -60,7 +66,9 @@ def place_of(service, page):
         "/automations/{id}/clone": f"{service.automation}/clone",
         "/automations/{id}/edit": f"{service.automation}/edit",
         "/maintenance/{id}": service.window,
+        "/maintenance/{id}/clone": f"{service.window}/clone",
         "/notifications/channels/{id}": service.channel,
+        "/notifications/channels/{id}/clone": f"{service.channel}/clone",
         "/notifications/deliveries/{id}": service.delivery,
     }
     return page.path.partition("{")[0] + ids.get(page.path, "") if "{" in page.path else page.path

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from opsapp.notify.logic import delivering, grouping, quiet, texts
+from opsapp.notify.logic.reasons import reason_of
 from opsapp.notify.logic.settings import RetrySettings
 
 WAIT, EVERY = 5.0, 60.0
@@ -339,3 +340,38 @@ class TestTexts:
 def test_which_channel_a_message_is_for(channel, about, takes):
     mail = {"name": "mail", "enabled": True, "severities": ["critical"], "tags": []} | channel
     assert delivering.takes(mail, message(**about)) is takes
+
+
+POOL = "A Connection error occurred sending JSON notification to [redacted].; HTTPConnectionPool(host='[redacted]'): "
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (POOL + "NewConnectionError: [Errno 111] Connection refused", "refused"),
+        ('Connection error while submitting email to "[redacted]"; [Errno 111] Connection refused', "refused"),
+        (POOL + "NameResolutionError([Errno -2] Name or service not known)", "name in its address"),
+        (POOL + "Read timed out. (read timeout=4.0)", "in time"),
+        ("no answer within 2 s", "in time"),
+        (POOL + "SSLError(1, '[SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1006)')", "TLS"),
+        (POOL + "SSLError('[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed')", "certificate is not trusted"),
+        ("('Connection aborted.', RemoteDisconnected('Remote end closed connection'))", "closed the connection"),
+        ("DeniedNetwork: 10.0.0.1 is in a network that monitoring.deny_networks names", "monitoring.deny_networks"),
+        ("Failed to send JSON POST notification: Verification Failed., error=401.", "password or token (HTTP 401)"),
+        ("Failed to send JSON POST notification: error=302.", "moved to another address"),
+        ("Failed to send JSON POST notification: Servers are overloaded., error=503.", "error of its own (HTTP 503)"),
+        ("Failed to send JSON POST notification: error=418.", "did not accept the message (HTTP 418)"),
+        ("KeyError: 'x'", "It did not accept the message."),
+    ],
+)
+def test_why_a_message_was_not_taken_is_a_sentence_without_the_librarys_words(error, said):
+    sentence = reason_of(error)
+    assert said in sentence
+    assert sentence[0].isupper()
+    assert sentence.endswith((".", "?"))
+    assert not re.search(r"Errno|Pool|Error\(|error=|redacted", sentence)
+
+
+@pytest.mark.parametrize("words", ["the channel is gone", "450 4.2.0 greylisted, come back"])
+def test_what_is_said_in_words_stays_as_it_is(words):
+    assert reason_of(words) == words[0].upper() + words[1:] + "."

@@ -70,9 +70,7 @@ def _troubled(root: Root, entry: Entry, status: str, since: int) -> TroubledMoni
     incident = child_of(incidents_of(root), "incident", entry.incident_id)
     owner = None if incident is None else incident.acknowledged_by
     told = entry.told
-    return TroubledMonitor(
-        entry.id, entry.name, status, since, told.cause, entry.incident_id, owner, entry.series
-    )
+    return TroubledMonitor(entry.id, entry.name, status, since, told.cause, entry.incident_id, owner, entry.series)
 
 
 def ending_certificates(node: Node, root: Root) -> list[EndingCertificate]:

@@ -15,6 +15,7 @@ from zope.interface import Interface
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Unavailable, UpstreamFailed
 from opsapp.notify.logic import delivering, texts
+from opsapp.notify.logic.reasons import reason_of
 from opsapp.notify.logic.texts import Notice
 from opsapp.notify.resources import Channel, Deliveries, Delivery, channels_of, deliveries_of
 from opsapp.notify.resources.confidential import opened
@@ -96,7 +97,11 @@ class Sender:
         self.node.transact(finish, letter.delivery_id, outcome, self.node.clock.now())
         self._count(outcome)
         if outcome.error is not None:
-            raise UpstreamFailed(f"The test message was not accepted: {outcome.error}", code="not_delivered")
+            raise UpstreamFailed(
+                f"The test message was not accepted. {reason_of(outcome.error)}",
+                code="not_delivered",
+                extra={"reason": outcome.error, "delivery_id": letter.delivery_id},
+            )
         return {"status": "sent", "delivery_id": letter.delivery_id}
 
 

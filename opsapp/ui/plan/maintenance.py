@@ -31,6 +31,11 @@ WINDOW_COLUMNS = (
     Column("Repeats", "recurring", "code"),
 )
 
+MAKING = (
+    Act("create", "Plan it", "POST /api/maintenance", WINDOW, goes="/maintenance/{id}", here=True),
+    Act("preview", "When would it be?", "POST /api/maintenance/preview", WINDOW, tries=True, here=True),
+)
+
 MAINTENANCE = (
     Page(
         "/maintenance",
@@ -81,12 +86,23 @@ MAINTENANCE = (
         "/maintenance/new",
         "Plan a window",
         (MONITORS, HOSTS, OWN),
-        forms=(
-            Act("create", "Plan it", "POST /api/maintenance", WINDOW, goes="/maintenance/{id}", here=True),
-            Act("preview", "When would it be?", "POST /api/maintenance/preview", WINDOW, tries=True, here=True),
-        ),
+        forms=MAKING,
         template="window.jinja2",
         shape=shapes.new_window,
+        needs="POST /api/maintenance",
+    ),
+    Page(
+        "/maintenance/{id}/clone",
+        "Clone",
+        (
+            Part("Window", "/api/maintenance/{id}", WINDOW_COLUMNS, name="stored", hidden=True),
+            MONITORS,
+            HOSTS,
+            OWN,
+        ),
+        forms=MAKING,
+        template="window.jinja2",
+        shape=shapes.cloned,
         needs="POST /api/maintenance",
     ),
     Page(

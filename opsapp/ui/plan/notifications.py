@@ -72,6 +72,14 @@ def moving(kind: ChannelType) -> Act:
     )
 
 
+def cloning(kind: ChannelType, *, quiet: bool) -> Act:
+    """A new one with every setting of the first but its address, which is shown to nobody."""
+    made = making(kind)
+    name = f"clone-{kind.name}" + ("-quiet" if quiet else "")
+    fields = made.fields + (QUIET if quiet else ())
+    return made._replace(name=name, label="Make the copy", fields=fields, done="The copy is made. Send a test.")
+
+
 TEST = Act("test", "Send a test", "POST /api/notifications/channels/{id}/test", here=True,
            done="The test message was accepted. Look whether it has arrived.")  # fmt: skip
 CHANNELS = Part(
@@ -144,6 +152,15 @@ NOTIFICATIONS = (
         ),
         template="channel.jinja2",
         shape=shapes.one_channel,
+    ),
+    Page(
+        "/notifications/channels/{id}/clone",
+        "Clone",
+        (Part("Channel", "/api/notifications/channels/{id}", CHANNEL_COLUMNS, name="channel", hidden=True),),
+        forms=tuple(cloning(kind, quiet=quiet) for kind in TYPES for quiet in (False, True)),
+        template="channel_clone.jinja2",
+        shape=shapes.cloned,
+        needs="POST /api/notifications/channels",
     ),
     Page(
         "/notifications/deliveries/{id}",

@@ -232,6 +232,13 @@ def new_window(answers: Answers, reader: Reader) -> dict[str, object]:
     return _editor(row, answers, reader) | {"window": None, "next": ()}
 
 
+def cloned(answers: Answers, reader: Reader) -> dict[str, object]:
+    """Another one like it, with a name of its own, on."""
+    row = answers["stored"]
+    shown = _editor(row | {"name": f"{row['name']} (copy)"}, answers, reader)
+    return shown | {"window": None, "next": (), "title": f"Clone {row['name']}"}
+
+
 def one_window(answers: Answers, reader: Reader) -> dict[str, object]:
     row = answers["window"]
     window = _window(row, names_in(answers))

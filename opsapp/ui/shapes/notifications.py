@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.notify.interfaces import BY_NAME, SEVERITIES
+from opsapp.notify.interfaces import BY_NAME, SEVERITIES, reason_of
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.shapes import uses
 
@@ -30,11 +30,12 @@ class ChannelLine(NamedTuple):
     word: str
     takes: str
     quiet: str
+    reason: str  # why the last message was not accepted
     row: JsonObject
 
 
 class SentLine(NamedTuple):
-    """One delivery."""
+    """One delivery. `error` says why it was not accepted, `technical` the same in the words of the program that sent it."""
 
     id: str
     channel: str
@@ -43,6 +44,7 @@ class SentLine(NamedTuple):
     title: str
     at: int
     error: str
+    technical: str
     again_at: int | None
 
 
@@ -75,7 +77,7 @@ def overview(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def channel_of(row: JsonObject) -> ChannelLine:
-    failed, sent = row["last_failed_at"], row["last_sent_at"]
+    sent = row["last_sent_at"]
     if not row["enabled"]:
         state, word = "off", "Off"
     elif row["last_error"]:
@@ -84,7 +86,8 @@ def channel_of(row: JsonObject) -> ChannelLine:
         state, word = ("ok", "Works") if sent else ("off", "Not used yet")
     title = BY_NAME[row["type"]].title
     kind = title if row["type"] != "apprise" else f"{row['service']}, by Apprise"
-    return ChannelLine(row["id"], row["name"], kind, state, word, takes(row), quiet(row), row | {"failed_at": failed})
+    reason = reason_of(row["last_error"]) if row["last_error"] else ""
+    return ChannelLine(row["id"], row["name"], kind, state, word, takes(row), quiet(row), reason, row)
 
 
 def takes(row: JsonObject) -> str:
@@ -125,8 +128,11 @@ def sent_of(row: JsonObject) -> SentLine:
     held = " " + HELD[row["held"]] if waits and row["held"] else ""
     words = f"{ENDS[row['status']]}{held}{tries}"
     again_at = row["due_at"] if waits and row["error"] else None
-    error = row["error"] or ""
-    return SentLine(row["id"], row["channel"], row["status"], words, title + more, row["created_at"], error, again_at)
+    technical = row["error"] or ""
+    error = reason_of(technical) if technical else ""
+    return SentLine(
+        row["id"], row["channel"], row["status"], words, title + more, row["created_at"], error, technical, again_at
+    )
 
 
 def new_channel(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -138,6 +144,16 @@ def new_channel(answers: Answers, reader: Reader) -> dict[str, object]:
         "row": {"severities": list(SEVERITIES)},
         "choices": {},
         "title": f"Add a channel: {chosen['title']}" if chosen else "Add a channel",
+    }
+
+
+def cloned(answers: Answers, reader: Reader) -> dict[str, object]:
+    row = answers["channel"]
+    return {
+        "title": f"Clone {row['name']}",
+        "channel": channel_of(row),
+        "row": row | {"name": f"{row['name']} (copy)"},
+        "create": f"clone-{row['type']}" + ("-quiet" if row["quiet_hours"] else ""),
     }
 
 
