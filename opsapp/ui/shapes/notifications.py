@@ -35,7 +35,7 @@ class ChannelLine(NamedTuple):
 
 
 class SentLine(NamedTuple):
-    """One delivery. `error` says why it was not accepted, `technical` the same in the words of the program that sent it."""
+    """One delivery. `error` says why it was not accepted, `technical` so in the words of the program that sent it."""
 
     id: str
     channel: str
