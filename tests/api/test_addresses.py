@@ -41,6 +41,7 @@ def full(service):
     service.job = service.otto.post_json("/api/automations", JOB, status=201).json["id"]
     run = service.otto.post(f"/api/automations/{service.ids['automation_id']}/run").json
     service.ids |= {"run_id": run["run_id"], "request_id": run["request_id"]}
+    lookout.sees[service.ids["monitor_id"]] = Outcome(False, None, f"{URL} does not answer")
     lookout.run(1)
     service.transact(_heal, service.ids, service.clock.now())
     return service

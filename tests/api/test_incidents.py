@@ -153,9 +153,9 @@ def test_war_room(lookout):
     monitor_id, incident_id = broken(lookout, tags=["shop", "public"])
     near = lookout.add(name="Near", tags=["shop", "public"])
     far = lookout.add(name="Far", tags=["public"])
-    lookout.add(name="Unrelated", tags=["blog"])
+    unrelated = lookout.add(name="Unrelated", tags=["blog"])
     lookout.service.otto.post_json(f"{PATH}/{incident_id}/acknowledge", {"note": "on it"})
-    lookout.sees[monitor_id] = UP
+    lookout.sees |= dict.fromkeys((monitor_id, near, far, unrelated), UP)
     lookout.run(61)
     room = lookout.service.vera.get(f"{PATH}/{incident_id}/war-room").json
     assert set(room) == {

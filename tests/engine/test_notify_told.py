@@ -12,6 +12,7 @@ from opsapp.approvals.resources import request
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.pipeline import IHealingEngine
 from opsapp.healing.resources import healing_of
+from opsapp.monitoring.logic.timetable import next_moment
 from opsapp.notify.engine import routing, tell
 from opsapp.notify.resources import deliveries_of, inbox
 from opsapp.notify.resources.groups import count_open, groups_of
@@ -250,6 +251,8 @@ def late(service, lookout):
     service.otto.put_json(f"/api/monitoring/endpoints/{db}", {"interval": 3600})
     alone = lookout.add(name="alone")
     lookout.sees.update(dict.fromkeys([db, *monitors, alone], UP))
+    lookout.tick()
+    service.clock.advance(next_moment(db, 3600, service.clock.now()) - service.clock.now())
     lookout.run(61)
     return db, monitors, alone
 

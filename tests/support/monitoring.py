@@ -13,23 +13,37 @@ WARNS = Outcome(True, 12.0, "it fills", degraded=True)
 UP, DOWN, BLIND = Outcome(True, 12.0, "HTTP 200"), Outcome(False, None, "HTTP 500"), Outcome(None, None, "cannot look")
 
 
+class SeeingChecker(Checker):
+    """What its checks find comes from `see`, whichever configuration they are made by."""
+
+    def __init__(self, watch, see):
+        self._see, self._seen_by = see, None
+        super().__init__(watch)
+
+    def configure(self):
+        """A changed configuration makes a new `Measuring`, which looks at the real addresses."""
+        super().configure()
+        if self._seen_by is not self.measuring:
+            self._seen_by = self.measuring
+            self.measure_really = self.measuring.measure
+            self.measuring.measure = self._see
+            self.measuring.begin = lambda *_: False  # every check by way of `measure`
+
+
 class Lookout:
     """Makes the checks of a Service without a hub; `sees[monitor_id]` is what its next checks find."""
 
     def __init__(self, service):
         self.service = service
         self.watch = watch_of(service.node)
-        self.checker = self.watch.checker = Checker(self.watch)
+        self.checker = self.watch.checker = SeeingChecker(self.watch, self._see)
         self.sees: dict[str, Outcome] = {}
         self.checked: list[tuple[str, float]] = []
-        self._measure = self.checker.measuring.measure
-        self.checker.measuring.measure = self._see
-        self.checker.measuring.begin = lambda *_: False  # every check by way of `measure`
         self.started = service.clock.now()
 
     def _see(self, entry):
         self.checked.append((entry.id, self.service.clock.now() - self.started))
-        return self.sees[entry.id] if entry.id in self.sees else self._measure(entry)
+        return self.sees[entry.id] if entry.id in self.sees else self.checker.measure_really(entry)
 
     def run(self, seconds, step=0.5):
         """Let the time pass; every check that falls due is made and finished."""
