@@ -6,7 +6,7 @@ from enum import Enum
 
 from pyramid.authorization import Allow, Authenticated
 
-__all__ = ["ROLES", "ROLE_ACL", "Allow", "Authenticated", "Permission", "roles_up_to"]
+__all__ = ["ROLES", "ROLE_ACL", "Allow", "Authenticated", "Permission", "role_for", "roles_up_to"]
 
 
 class Permission(str, Enum):
@@ -34,3 +34,9 @@ ROLE_ACL = (
     (Allow, "role:admin", (Permission.administer,)),
     (Allow, "node:cluster", (Permission.relay,)),
 )
+
+
+def role_for(permission: object) -> str | None:
+    """The lowest role that has this permission; None where no role has."""
+    holders = (principal.partition(":") for _, principal, granted in ROLE_ACL if permission in granted)
+    return next((name for kind, _, name in holders if kind == "role"), None)

@@ -5,6 +5,8 @@
 
 
 def includeme(config):
+    from functools import partial
+
     from pyramid.security import NO_PERMISSION_REQUIRED
 
     from opsapp.tree.root import Root
@@ -14,7 +16,7 @@ def includeme(config):
     from .views.signin import problem_page, signed_out
     from .views.static import served
 
-    config.registry.registerUtility(problem_page, IErrorPage)
+    config.registry.registerUtility(partial(problem_page, config.registry), IErrorPage)
     config.registry.registerUtility(signed_out, ISignInAgain)
     public = {"permission": NO_PERMISSION_REQUIRED, "subpath_ok": True}
     config.add_view(served, context=Root, name="static", request_method="GET", **public)

@@ -55,7 +55,7 @@ def needed(page: Page, *, all: bool = False) -> list[str]:
     if all and is_list(page):
         apis.append(f"GET {FILTERS}")
     called = page.calls if all else ()
-    return apis + [act.api for act in (acts if all or not page.parts else ())] + [*asked, *called]
+    return apis + [act.api for act in (acts if all or not page.parts else ())] + [api for _, api in (*asked, *called)]
 
 
 def _shape(api: str) -> str:
@@ -93,6 +93,43 @@ def acts_of(page: Page, may: Callable[[str], bool]) -> dict[str, Act]:
     of_parts = [(part.name or str(number), act) for number, part in enumerate(page.parts) for act in part.acts]
     named = [(f"{part}.{act.name}", act) for part, act in of_parts] + [(act.name, act) for act in forms_of(page)]
     return {name: act for name, act in named if may(act.api)}
+
+
+def needed_for(page: Page) -> str:
+    """The act that the page is for, if it is for one: refused to who may not do it."""
+    return page.needs or (page.forms[0].api if page.forms and not page.parts else "")
+
+
+def is_for_all(known: Known, page: Page) -> bool:
+    """Whether every role may see it."""
+    apis = [*needed(page), *filter(None, [needed_for(page)])]
+    return all(known.may(ROLES[0], api) for api in apis)
+
+
+class Withheld(NamedTuple):
+    """What this role may do on a page and its reader may not."""
+
+    role: str
+    deeds: tuple[str, ...]
+
+
+def withheld_of(known: Known, page: Page, role: str) -> tuple[Withheld, ...]:
+    """What the page, and those right below it, keep from this reader; the lowest role first."""
+    acts = [*page.forms, *(act for part in page.parts for act in part.acts)]
+    offered = [(act.label, act.api) for act in acts] + [*page.calls, *(page.draft.apis if page.draft else ())]
+    place = _shape(page.path)
+    offered += [
+        (below.title, needed_for(below)) for below in known.pages if _shape(below.path).rpartition("/")[0] == place
+    ]
+    missing = {label: known.roles.get(api) for label, api in offered if label and api and not known.may(role, api)}
+    by_role = [Withheld(higher, tuple(_verb(name) for name in missing if missing[name] == higher)) for higher in ROLES]
+    return tuple(withheld for withheld in by_role if withheld.deeds)
+
+
+def _verb(label: str) -> str:
+    """A button's words within a sentence: "I take it" is to take it."""
+    word = label.removeprefix("I ")
+    return word[0].lower() + word[1:]
 
 
 class ManyActs(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template, pass_context
@@ -25,6 +25,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound, Problem
 from opsapp.web.answers import Elsewhere
 from opsapp.web.asked import Asked
+from opsapp.web.errors import ROLE_TOO_LOW
 from opsapp.web.forms import first_look
 
 from . import building, files, filling, words
@@ -54,6 +55,7 @@ def render(template: str, values: dict[str, Any], status: int = 200, part: str |
         "reader": None,
         "acts": {},
         "bulk": {},
+        "withheld": (),
         "options": {},
         "known_names": {},
     }
@@ -141,7 +143,23 @@ def see_other(place: str, *cookies: str) -> Response:
     return response
 
 
-def error_page(asked: Asked, status: int, problem: Problem) -> Response:
+class PlaceAbove(NamedTuple):
+    path: str
+    title: str
+
+
+def place_above(known: building.Known, asked: Asked, status: int) -> PlaceAbove | None:
+    """The next page upwards that every role may see: where one goes on who was refused, or found nothing."""
+    steps = asked.path.rstrip("/").split("/")
+    from_here = asked.method == "POST" and status == 403
+    for end in range(len(steps) if from_here else len(steps) - 1, 1, -1):
+        found_page = building.find(known, "/".join(steps[:end]))
+        if found_page is not None and building.is_for_all(known, found_page[0]):
+            return PlaceAbove(quote("/".join(steps[:end])), found_page[0].title)
+    return None
+
+
+def error_page(known_pages: building.Known, asked: Asked, status: int, problem: Problem) -> Response:
     """A problem outside /api: to the page for signing in, or a page that says what it is."""
     if status == 401 and asked.method in ("GET", "HEAD"):
         wanted = asked.path + (f"?{asked.query}" if asked.query and "token" not in asked.query else "")
@@ -151,6 +169,9 @@ def error_page(asked: Asked, status: int, problem: Problem) -> Response:
     title = titles.get(status, "That did not work")
     fields = getattr(problem, "fields", None)
     known = {"title": title, "problem": problem, "asked": asked, "me": me, "fields": fields, "path": asked.path}
+    leads_on = me and (status == 404 or problem.code == ROLE_TOO_LOW)
+    known["above"] = place_above(known_pages, asked, status) if leads_on else None
+    known["leads_back"] = me and asked.method == "POST" and not leads_on
     return render("problem.jinja2", known, status)
 
 

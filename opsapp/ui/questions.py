@@ -27,4 +27,4 @@ class Draft(NamedTuple):
     questions: Callable[[Mapping[str, str], Mapping[str, str], JsonObject], tuple[Question, ...]]
     save: Callable[[Mapping[str, str], Mapping[str, str]], Question] | None = None
     goes: str = ""
-    apis: tuple[str, ...] = ()  # what it may ask or save by
+    apis: tuple[tuple[str, str], ...] = ()  # what it may ask or save by: (the button, "POST /api/…")

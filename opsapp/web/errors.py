@@ -21,12 +21,14 @@ from zope.interface import Interface
 
 from opsapp.lib import problems
 from opsapp.runtime.store import AWAY
+from opsapp.tree.acl import ROLES, role_for
 from opsapp.tree.damage import reason_of
 
 from .asked import Asked, BodyWanted
 from .jsontext import dumps
 
 log = logging.getLogger(__name__)
+ROLE_TOO_LOW = "role_too_low"
 
 STATUS: dict[type[problems.Problem], int] = {
     problems.Malformed: 400,
@@ -140,7 +142,17 @@ def on_forbidden(error: HTTPForbidden, request: Request) -> Response:
         again = request.registry.queryUtility(ISignInAgain) if request.method == "POST" else None
         page = again(request) if again is not None else None
         return page if page is not None else answer(request, unauthenticated())
-    return answer(request, problems.Forbidden("Your role does not allow this.", code="role_too_low"))
+    permission = getattr(error.result, "permission", None)
+    return answer(request, role_too_low(request.caller.role, role_for(permission)))
+
+
+def role_too_low(role: str | None, needed: str | None) -> problems.Forbidden:
+    """Says whom to ask. An agent has no role, and what is for agents no role may do."""
+    if role is None or needed is None:
+        return problems.Forbidden("Your role does not allow this.", code=ROLE_TOO_LOW)
+    others = "an admin" if needed == ROLES[-1] else f"an {needed} or an admin"
+    sentence = f"Your role ({role}) does not allow this: it takes the role {needed}. Ask {others} to do it."
+    return problems.Forbidden(sentence, code=ROLE_TOO_LOW)
 
 
 def on_not_found(error: HTTPNotFound, request: Request) -> Response:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from pyramid.authorization import Allow, Authenticated, Everyone
+from pyramid.authorization import ACLDenied, Allow, Authenticated, Everyone
 from pyramid.request import Request
 
 from opsapp.tree.acl import ROLES, roles_up_to
@@ -75,7 +75,7 @@ class SecurityPolicy:
                 if principal in principals and permission in permissions:
                     return action == Allow
             context = context.__parent__
-        return False
+        return ACLDenied("no role that has it", (), permission, principals, None)  # the error says which it takes
 
     def remember(self, request: Request, userid: str, **kw: Any) -> list[tuple[str, str]]:
         return []

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from opsapp.agents.engine import executor
+
 from .test_rooms import form, press
 
 SCRIPT = {"name": "tidy", "type": "script", "params": {"script": "echo <b>"}, "schedule": "0 3 * * *",
@@ -187,3 +189,23 @@ def test_of_many_a_name_is_typed_and_found(service):
     page = otto.get(f"/automations/{whole}/edit")
     assert form(page, "automation.save-composite")["params.automations:0:automation_id"].value == "job 07"
     assert form(page, "automation.save-composite").submit(status=303)
+
+
+def test_what_an_operator_may_not_write_is_said_beside_what_was_typed(service):
+    """Where the executor shares the service's user, operators write nothing that runs on its machine."""
+    service.app.registry[executor.WHOSE] = executor.ExecutorUser("opsapp", 12345, True)
+    page = service.browser("otto").get("/automations/new?type=script")
+    editor = form(page, "create-script")
+    editor["name"], editor["params.script"] = "typed", "echo what I typed"
+    answer = editor.submit(status=403)
+    assert "only an admin may write it" in answer.html.find(role="alert").get_text()
+    assert answer.html.select_one("main [name=name]")["value"] == "typed"
+    assert "echo what I typed" in answer.html.select_one("main textarea").get_text()
+
+
+def test_a_state_that_forbids_it_is_said_beside_what_was_typed(service):
+    service.ada.post_json("/api/secrets", {"name": "token", "value": "x"})
+    editor = form(service.browser("ada").get("/secrets"), "create")
+    editor["name"], editor["value"] = "token", "another"
+    answer = editor.submit(status="4*")
+    assert answer.html.select_one("main form [name=name]")["value"] == "token"

@@ -45,7 +45,7 @@ def empty(tmp_path_factory):
 
 class Visitor:
     """Goes to every page that links lead to. `wrong` says what was offered and refused, `seen` which pages there were,
-    `asked` which operations they offered, and at which path."""
+    `asked` which operations they offered, and at which path, `said` what each page says of what its reader may not."""
 
     def __init__(self, service, who):
         self.service, self.who = service, who
@@ -53,6 +53,7 @@ class Visitor:
         self.known = building.known_of(service.app.registry)
         self.wrong, self.seen, self.asked = set(), set(), set()
         self.kinds = Counter()
+        self.said = {}
 
     def visit_all(self):
         left = [(page.path, "the table") for page in PAGES if "{" not in page.path]
@@ -81,6 +82,7 @@ class Visitor:
         found = building.find(self.known, address.partition("?")[0])
         if found:
             self.seen.add(found[0].path)
+            self.said[found[0].path] = [line.get_text() for line in answer.html.select("main .head .withheld p")]
             for form in answer.html.select('form[method="post"]'):
                 self.look_at(form, address.partition("?")[0], answer.html)
         return links_of(answer.html, address)
@@ -150,3 +152,54 @@ def test_a_full_service_offers_only_what_it_lets_do(full, who):
 def test_an_empty_service_offers_only_what_it_lets_do(empty, who):
     visitor = Visitor(empty, who).visit_all()
     assert sorted(visitor.wrong) == [], "\n".join(sorted(visitor.wrong))
+
+
+@pytest.mark.parametrize("who", ROLES)
+def test_a_page_says_what_the_role_leaves_out_and_who_may_do_it(full, who):
+    """What a page keeps from its reader stands in its head, with the role that it takes."""
+    role, known = ROLES[who], building.known_of(full.app.registry)
+    said = Visitor(full, who).visit_all().said
+    for page in PAGES:
+        kept = building.withheld_of(known, page, role)
+        wanted = [f"{higher.role.capitalize()}s can: {', '.join(higher.deeds)}." for higher in kept]
+        assert said.get(page.path, wanted) == wanted, page.path
+    fewest = {"viewer": 20, "operator": 10, "admin": 0}[role]
+    assert sum(bool(sentences) for sentences in said.values()) >= fewest
+
+
+@pytest.mark.parametrize(
+    ("who", "method", "place", "whom", "back"),
+    [
+        ("vera", "GET", "/monitors/new", "an operator or an admin", "/monitors"),
+        ("vera", "POST", "/monitors/new", "an operator or an admin", "/monitors"),
+        ("vera", "GET", "/healing/rules/new", "an operator or an admin", "/healing/rules"),
+        ("vera", "GET", "/healing/replay", "an operator or an admin", "/healing"),
+        ("vera", "GET", "/users", "an admin", None),
+        ("otto", "GET", "/agents/add", "an admin", "/agents"),
+        ("otto", "GET", "/settings/service", "an admin", "/settings"),
+        ("otto", "GET", "/healing/rules/again/clone", "an admin", "/healing/rules/again"),
+        ("otto", "POST", "/healing/trust", "an admin", "/healing/trust"),
+    ],
+)
+def test_who_is_refused_a_page_is_told_whom_to_ask_and_is_led_back(full, who, method, place, whom, back):
+    acts = {"/monitors/new": "create", "/healing/trust": "trust.demote"}
+    browser = full.browser(who)
+    if method == "GET":
+        answer = browser.get(place, status=403)
+    else:
+        token = browser.get("/").html.select_one('meta[name="csrf-token"]')["content"]
+        form = {"csrf_token": token, "act": acts[place], "row-rule_id": "again", "level": "notify"}
+        answer = browser.post(place, form, status=403)
+    assert answer.html.h1.get_text() == "Not allowed"
+    words = answer.html.find(role="alert").get_text()
+    assert ROLES[who] in words
+    assert f"Ask {whom} to do it" in words
+    link = answer.html.select_one("main .btn.first")
+    assert (link["href"] if link else None) == back
+    if back:
+        assert browser.get(back).status_int == 200
+
+
+def test_who_asks_for_what_is_gone_is_led_to_the_list(full):
+    answer = full.browser("vera").get("/monitors/0123456789abcdef", status=404)
+    assert answer.html.select_one("main .btn.first")["href"] == "/monitors"

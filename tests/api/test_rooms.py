@@ -24,6 +24,7 @@ OF_CHANNELS = {
 ADMINS = MENU_OF_ADMINS | OF_CHANNELS | {"/settings/service", "/settings/as-code", "/healing/rules/{source}/clone"}
 NOT_VIEWERS = ADMINS | {
     "/healing/replay",
+    "/healing/rules/new",
     "/maintenance/new",
     "/maintenance/{id}/clone",
     "/monitors/new",

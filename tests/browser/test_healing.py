@@ -78,7 +78,7 @@ def test_a_rule_is_tried_and_saved_and_its_case_is_followed(browser, serve):
         browser.get(f"{serve.url}/healing/cases/{opened[0]['case_id']}")
         assert "What is done about nginx on box-1" in text(browser, "h1")
         until(lambda: "was restarted" in text(browser, "h1"), 30, what="the case being over")
-        assert "is in the chain" in text(browser, "#stages")
+        until(lambda: "is in the chain" in text(browser, "#stages"), 30, what="the stages being passed")
         assert not [line for line in browser.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
     finally:
         box.stop()

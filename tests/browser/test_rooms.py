@@ -16,7 +16,15 @@ WIDTHS = {"phone": (390, 844), "desk": (1440, 900)}
 ADMINS = ("/users", "/audit", "/notifications", "/secrets", "/statuspage", "/healing/inlets",
           "/settings/service", "/settings/as-code")  # fmt: skip
 REFUSED = {
-    "vera": (*ADMINS, "/healing/replay", "/agents/add", "/automations/new", "/maintenance/new", "/monitors/new"),
+    "vera": (
+        *ADMINS,
+        "/healing/replay",
+        "/healing/rules/new",
+        "/agents/add",
+        "/automations/new",
+        "/maintenance/new",
+        "/monitors/new",
+    ),
     "otto": (*ADMINS, "/agents/add"),
     "ada": (),
 }

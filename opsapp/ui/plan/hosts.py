@@ -162,6 +162,6 @@ HOSTS = (
         ),
         template="host.jinja2",
         shape=host_shape.shape,
-        calls=("GET /api/agents/{id}/files", "POST /api/agents/{id}/files"),
+        calls=(("Download", "GET /api/agents/{id}/files"), ("Upload", "POST /api/agents/{id}/files")),
     ),
 )  # fmt: skip

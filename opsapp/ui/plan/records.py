@@ -70,7 +70,7 @@ RECORDS = (
         ),
         template="case.jinja2",
         shape=case.shape,
-        draft=Draft(case.questions, apis=("POST /api/healing/dry-run",)),
+        draft=Draft(case.questions, apis=(("What if now", "POST /api/healing/dry-run"),)),
     ),
     Page(
         "/healing/ledger",

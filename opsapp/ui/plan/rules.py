@@ -12,8 +12,9 @@ KNOWN = (
     Part("Actions", "/api/healing/actions?limit=1000", (), name="actions", hidden=True),
     Part("Readings", "/api/healing/readings?limit=1000", (), name="readings", hidden=True),
 )
-ASKED = ("POST /api/healing/evaluate", "POST /api/healing/dry-run", "POST /api/healing/replay")
-SAVED = ("POST /api/healing/rules", "PUT /api/healing/rules/{rule_id}")
+DRY_RUN = "POST /api/healing/dry-run"
+ASKED = tuple(("Try it", api) for api in ("POST /api/healing/evaluate", DRY_RUN, "POST /api/healing/replay"))
+SAVED = (("Save", "POST /api/healing/rules"), ("Save", "PUT /api/healing/rules/{rule_id}"))
 DRAFT = Draft(ruledraft.questions, ruledraft.save, "/healing/rules/{id}", ASKED + SAVED)
 
 RULES = (
@@ -64,7 +65,15 @@ RULES = (
         template="rules.jinja2",
         shape=rulelist.shape,
     ),
-    Page("/healing/rules/new", "New rule", KNOWN, template="rule.jinja2", shape=ruleeditor.shape, draft=DRAFT),
+    Page(
+        "/healing/rules/new",
+        "New rule",
+        KNOWN,
+        template="rule.jinja2",
+        shape=ruleeditor.shape,
+        draft=DRAFT,
+        needs=DRY_RUN,
+    ),
     Page(
         "/healing/rules/{source}/clone",
         "Clone a rule",

@@ -129,7 +129,9 @@ class Page(NamedTuple):
     shape: Shape | None = None
     file: tuple[str, str] | None = None  # it is a file: the fields of its part with its name and its text
     draft: Draft | None = None
-    calls: tuple[str, ...] = ()  # what its own template or script calls besides: "POST /api/agents/{id}/files"
+    calls: tuple[
+        tuple[str, str], ...
+    ] = ()  # what its own template or script calls besides: (the button, "POST /api/…")
     needs: str = ""  # the act that the page is for: refused to who may not do it, whatever else stands on it
 
     @property

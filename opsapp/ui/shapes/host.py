@@ -106,6 +106,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     naming = [rule["id"] for rule in answers["rules"] or () if is_about(rule, agent)]
     return {
         "title": name,
+        "may_plan": reader.may("POST /api/maintenance"),
         "agent": agent,
         "name": name,
         "kind": kind,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from pyramid.httpexceptions import HTTPForbidden, HTTPNotFound
+from pyramid.httpexceptions import HTTPNotFound
 from pyramid.request import Request
 from pyramid.response import Response
 
@@ -26,9 +26,11 @@ from opsapp.ui.reader import Reader, query_with, with_query
 from opsapp.web import api, idempotency
 from opsapp.web.answers import Deferred, Elsewhere
 from opsapp.web.config import WebSettings
+from opsapp.web.errors import role_too_low, status_of
 from opsapp.web.forms import read_form
 from opsapp.web.idempotency import SentForm
 
+REFUSALS = (Conflict, Forbidden)  # of what was filled in: the form is shown again with it
 PROOF = "confirm-proof"
 REDRAWN = "redraw"  # the name of buttons that change the rows of a form, and nothing else
 CODE = re.compile(r"\d{6}")
@@ -95,8 +97,10 @@ def values_of(request: Request, page: Page, ids: dict[str, str], path: str) -> J
     values |= {"page": page, "path": path, "said": said(page, reader.query.get("said"))}
     values |= {"forms": [act for act in page.forms if reader.may(act.api)], "acts": building.acts_of(page, reader.may)}
     values["bulk"] = building.many_of(page, values["acts"])
-    if (page.needs and not reader.may(page.needs)) or not (page.parts or values["forms"]):
-        raise HTTPForbidden
+    needed = building.needed_for(page)
+    if needed and not reader.may(needed):
+        raise role_too_low(reader.role, building.known_of(request.registry).roles.get(needed))
+    values["withheld"] = building.withheld_of(building.known_of(request.registry), page, reader.role)
     sections = building.show(page, ids, reader, lambda path, query: ask(request, "GET", path, query), value_of)
     if page.file is not None:
         values["file"] = tuple(sections[0].value[field] for field in page.file)
@@ -232,15 +236,15 @@ def change_one(request: Request, page: Page, ids: dict[str, str], place: str, fo
             tried = FormAgain(form["act"], with_form["given"], problem.fields, problem.message)
             return show(request, page, ids, place, tried)
         return again(problem, with_form)
-    except Conflict as problem:
-        if not act.here or not act.fields:
+    except REFUSALS as problem:
+        if problem.code == many.UNCONFIRMED:
+            return ask_to_confirm(values, form)
+        if not act.fields:
             raise
-        met = FormAgain(form["act"], with_form["given"], problem=problem.message, problem_status=409)
+        if not act.here:
+            return again(problem, with_form)
+        met = FormAgain(form["act"], with_form["given"], problem=problem.message, problem_status=status_of(problem))
         return show(request, page, ids, place, met)
-    except Forbidden as problem:
-        if problem.code != many.UNCONFIRMED:
-            raise
-        return ask_to_confirm(values, form)
     if isinstance(answer, Deferred):
         if act.tries:
             shown_later = values_of(request, page, ids, place)
@@ -315,7 +319,7 @@ def late(act: Act, answer: Deferred, with_form: dict[str, Any], node: Node, sent
         raise
     except Problem as problem:
         node.transact(idempotency.forget_form, sent)
-        if isinstance(problem, Invalid):
+        if isinstance(problem, Invalid) or (isinstance(problem, REFUSALS) and act.fields):
             return again(problem, with_form)
         if isinstance(problem, UpstreamFailed) and act.here:
             return see_other(with_form["back"].replace("said=", "failed="))  # the page says why
@@ -337,6 +341,7 @@ def again_at(request: Request, place: str, **said: str) -> str:
     return with_query(place, query_with(request.GET, **said))
 
 
-def again(problem: Invalid, values: dict[str, Any]) -> Response:
+def again(problem: Problem, values: dict[str, Any]) -> Response:
     """The form once more, as it was filled in, with what is wrong beside it."""
-    return render("again.jinja2", values | {"problem": problem, "fields": problem.fields}, 422)
+    fields = problem.fields if isinstance(problem, Invalid) else {}
+    return render("again.jinja2", values | {"problem": problem, "fields": fields}, status_of(problem))

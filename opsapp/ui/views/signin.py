@@ -31,7 +31,7 @@ from opsapp.lib.problems import Forbidden, Problem, UnsupportedType
 from opsapp.runtime.node import Node
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Root
-from opsapp.ui import keeping
+from opsapp.ui import building, keeping
 from opsapp.ui.pages import error_page, local_path, render, see_other
 from opsapp.ui.reader import with_query
 from opsapp.web import api
@@ -107,11 +107,11 @@ class Form(NamedTuple):
         return response
 
 
-def problem_page(asked: Asked, status: int, problem: Problem) -> Response:
+def problem_page(registry: Any, asked: Asked, status: int, problem: Problem) -> Response:
     """A problem's page; or, for a form of an older session, the way to go on with it."""
     kept = keeping.typed_in(asked.path, problem.kept) if isinstance(problem, StaleForm) else None
     if not isinstance(problem, StaleForm) or not kept:
-        return error_page(asked, status, problem)
+        return error_page(building.known_of(registry), asked, status, problem)
     known = {"title": problem.message, "next": asked.path, "fields": keeping.fields_of(kept)}
     return render("go_on.jinja2", known | {"csrf_of_form": problem.token}, status)
 
