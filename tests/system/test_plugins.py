@@ -9,12 +9,12 @@ from opsapp.agent.processes import start_time
 from tests.support import plugins
 from tests.support.agent_process import EnrolledAgent
 from tests.support.agent_wire import Wire
+from tests.support.monitors import MONITORS, checked
 from tests.support.plugins import write_plugin
 from tests.support.process import Serve
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.system
-MONITORS = "/api/monitoring/endpoints"
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +35,6 @@ def add(serve, path, *arguments, **more):
     body = {"name": f"plugin {path}", "type": "plugin", "command": [path, *arguments]}
     made = serve.admin.post(MONITORS, body | {"interval": 5, "timeout": 2, "retries": 0} | more)
     return f"{MONITORS}/{made['id']}"
-
-
-def checked(serve, path, *wanted):
-    def done():
-        record = serve.admin.get(path)
-        return record if record["status"] in wanted else None
-
-    return until(done, 30, what=f"{' or '.join(wanted)}: {path}")
 
 
 def test_exit_codes_are_states_and_performance_data_metrics(place):

@@ -6,12 +6,11 @@ import pytest
 
 from tests.support.agent_process import EnrolledAgent
 from tests.support.certificates import Authority
+from tests.support.monitors import MONITORS, checked
 from tests.support.process import Serve
 from tests.support.targets import NameServer, refused_port, website
-from tests.support.waiting import until
 
 pytestmark = pytest.mark.system
-MONITORS = "/api/monitoring/endpoints"
 
 
 @pytest.fixture
@@ -42,14 +41,6 @@ def add(serve, agents, kind, url, **more):
     body = {"name": f"{kind} {url}", "type": kind, "url": url, "interval": 5, "timeout": 2, "retries": 0}
     made = serve.admin.post(MONITORS, body | {"probe_from": [agent.id for agent in agents]} | more)
     return f"{MONITORS}/{made['id']}"
-
-
-def checked(serve, path, *wanted):
-    def done():
-        record = serve.admin.get(path)
-        return record if record["status"] in wanted else None
-
-    return until(done, 30, what=f"{' or '.join(wanted)}: {path}")
 
 
 def test_every_type_can_be_looked_at_from_an_agent(place):
