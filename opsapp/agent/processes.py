@@ -1,6 +1,7 @@
 """Running one program: its own process group, bounded output, an end that is certain (time-out, cancel, stop).
 
-A program waits at a gate until its process group is known to whoever must be able to stop it, should we be killed.
+A program waits at a gate until its process group is known to whoever must be able to stop it, should we be killed. It
+carries a mark in its environment, by which what has left the group is found.
 Must not: read a string through a shell; know commands or results.
 """
 
@@ -14,13 +15,15 @@ import signal
 import subprocess
 import threading
 import time
-from typing import Callable, Dict, List, NamedTuple, Optional
+from typing import Callable, Dict, Iterator, List, NamedTuple, Optional
 
 from opsapp.wire.frames import OUTPUT_LIMIT
 
 TERM_GRACE_S = 2.0
 DRAIN_S = 0.2  # after the program has ended: a daemon it left behind may hold its output open for ever
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+RUN = "OPSAPP_AGENT_RUN"  # the mark's name; its value is of one program and all that come from it
+STRAYS_S = 1.0  # so long what left the group is looked for, and killed
 _PROC_FIELDS_AFTER_COMM = 19
 # The gate: a shell that turns into the program on a word from us. If we are killed before, it reads the end of the pipe
 # and leaves, with nothing begun. Words only: the program comes as arguments.
@@ -101,20 +104,21 @@ def run(
     limit: int = OUTPUT_LIMIT,
     manner: Optional[RunOptions] = None,
 ) -> Ran:
-    """Run `argv` to its end, or end its whole process group at the time-out or when cancelled."""
+    """Run `argv` to its end, or end it and all that came from it at the time-out or when cancelled."""
     deadline = time.monotonic() + timeout
     manner = manner or RunOptions(grace=TERM_GRACE_S)
     if cancel:
         return Ran("cancelled", None, b"", "cancelled before it started")
+    mark = os.urandom(16).hex()
     try:
-        child = _start(argv, environment(env), manner, on_start)
+        child = _start(argv, environment({**(env or {}), RUN: mark}), manner, on_start)
     except (OSError, ValueError) as error:
         return Ran("failed", None, b"", f"cannot start {argv[0]}: {getattr(error, 'strerror', None) or error}")
     reader = _OutputReader(child, limit, on_output)
     try:
         why = reader.read(deadline, cancel)
         if why:
-            end_group(child, reader, manner.grace)
+            end_group(child, reader, manner.grace, mark)
             return Ran(why, None, reader.kept(), "ran into its time-out" if why == "timeout" else cancel.why)
         code = child.wait()
         if code < 0:
@@ -239,20 +243,49 @@ class _OutputReader:
 
 
 def end_group(
-    child: "subprocess.Popen[bytes]", reader: Optional[_OutputReader] = None, grace: Optional[float] = None
+    child: "subprocess.Popen[bytes]",
+    reader: Optional[_OutputReader] = None,
+    grace: Optional[float] = None,
+    mark: str = "",
 ) -> None:
-    """TERM to the whole group, KILL after a grace to whatever is left of it."""
+    """TERM to the whole group and to what has left it, KILL after a grace to whatever is left of them."""
     signal_group(child.pid, signal.SIGTERM)
+    strays = _signal_strays(mark, signal.SIGTERM)
     until = time.monotonic() + (TERM_GRACE_S if grace is None else grace)
-    while time.monotonic() < until and (child.poll() is None or group_alive(child.pid)):
+    while time.monotonic() < until and (child.poll() is None or group_alive(child.pid) or _any_carries(strays, mark)):
         if reader and not reader.eof:
             reader.drain(0.05)
         else:
             time.sleep(0.02)
     signal_group(child.pid, signal.SIGKILL)
     child.wait()
+    until = time.monotonic() + STRAYS_S
+    while _signal_strays(mark, signal.SIGKILL) and time.monotonic() < until:
+        time.sleep(0.02)
     if reader:
         reader.drain(DRAIN_S)
+
+
+def _signal_strays(mark: str, number: int) -> List[int]:
+    """To all that carry a run's mark. What was given a cgroup of its own (a unit, a container) has another manager."""
+    if not mark:
+        return []
+    ours = cgroup_of("self")
+    strays = [pid for pid in _carriers(RUN, mark) if cgroup_of(pid) == ours]
+    return [pid for pid in strays if _signal(pid, number)]
+
+
+def _any_carries(pids: List[int], mark: str) -> bool:
+    return any(_carries(pid, RUN, mark) for pid in pids)
+
+
+def cgroup_of(pid: object) -> str:
+    """Where a process stands in the hierarchies of control groups; "" when it is gone."""
+    try:
+        with open(f"/proc/{pid}/cgroup", encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
 
 
 def signal_group(group: int, number: int) -> bool:
@@ -324,14 +357,26 @@ def _pidfd(pid: int) -> int:
 
 def end_marked(name: str, value: str) -> int:
     """KILL to every process that carries this mark in its environment; how many there were."""
-    wanted, ended = f"{name}={value}".encode(), 0
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/environ", "rb") as file:
-                if wanted not in file.read().split(b"\0"):
-                    continue
-            os.kill(int(pid), signal.SIGKILL)
-        except OSError:  # gone meanwhile, or another user's, which is none of ours
-            continue
-        ended += 1
-    return ended
+    return sum(_signal(pid, signal.SIGKILL) for pid in _carriers(name, value))
+
+
+def _carriers(name: str, value: str) -> Iterator[int]:
+    return (int(pid) for pid in os.listdir("/proc") if pid.isdigit() and _carries(int(pid), name, value))
+
+
+def _carries(pid: int, name: str, value: str) -> bool:
+    """Of another user's processes nobody but root can tell; they are none of ours."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return f"{name}={value}".encode() in file.read().split(b"\0")
+    except OSError:
+        return False
+
+
+def _signal(pid: int, number: int) -> bool:
+    """False when it is gone meanwhile, or has become another user's."""
+    try:
+        os.kill(pid, number)
+    except OSError:
+        return False
+    return True

@@ -13,7 +13,7 @@ from opsapp.agent import processes, tails
 from opsapp.agent.executor import CommandExecutor
 from opsapp.agent.guard import lives
 from opsapp.agent.journal import CommandJournal
-from opsapp.agent.processes import Cancel, ProcessGroup, boot_id, end_orphans, run, start_time
+from opsapp.agent.processes import Cancel, ProcessGroup, RunOptions, boot_id, end_orphans, run, start_time
 from tests.support.waiting import until
 
 # An agent's journal and executor in a process that is killed when the child is there and its group is not noted yet.
@@ -96,12 +96,12 @@ def test_a_program_that_cannot_be_started_says_why(tmp_path, cancel):
 
 
 def test_what_is_dead_and_not_buried_yet_holds_nothing_up(tmp_path, cancel, monkeypatch):
-    """Its parent, in a session of its own by then, never asks for it: a corpse stays in the group."""
+    """Its parent, in a session of its own by then unmarked, never asks for it: a corpse stays in the group."""
     monkeypatch.setattr(processes, "TERM_GRACE_S", 60)
     parent = tmp_path / "parent"
     code = (
         f"import os, time; os.fork() or time.sleep(90); os.setsid(); "
-        f"open('{parent}', 'w').write(str(os.getpid())); time.sleep(90)"
+        f"open('{parent}', 'w').write(str(os.getpid())); os.execve('/bin/sleep', ['sleep', '90'], {{}})"
     )
     began = time.monotonic()
     ran = run(["/bin/sh", "-c", f'{sys.executable} -c "$1"; :', "sh", code], 3600, _at(parent, cancel))
@@ -119,6 +119,67 @@ def _at(path, cancel):
 
     threading.Thread(target=wait).start()
     return cancel
+
+
+DAEMON = "setsid sh -c 'trap \"echo told > {0}.told; exit\" TERM; echo $$ > {0}; while :; do sleep 0.05; done' &"
+
+
+def daemon_of(path):
+    """The number of the process that left its session and wrote it there."""
+    pid = int(until(lambda: path.exists() and path.read_text(), 30))
+    return pid, start_time(pid)
+
+
+@pytest.fixture
+def ends():
+    """What a test leaves on purpose is ended."""
+    left = []
+    yield left
+    for pid, started in left:
+        if lives(pid, started):
+            os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("how", ["timeout", "cancelled"])
+def test_what_left_the_group_is_ended_with_it(tmp_path, cancel, ends, how):
+    """TERM first, as the group has it: it may put things in order."""
+    path = tmp_path / "daemon"
+    stop = cancel if how == "timeout" else _at(path, cancel)
+    script = f"{DAEMON.format(path)} sleep 600"
+    ran = run(["/bin/sh", "-c", script], 2 if how == "timeout" else 600, stop)
+    ends.append(daemon_of(path))
+    assert ran.status == how
+    until(lambda: not lives(*ends[0]), what="the end of what left the group")
+    assert (tmp_path / "daemon.told").read_text() == "told\n"
+
+
+def test_what_left_the_group_and_hears_no_term_is_killed(tmp_path, cancel, ends):
+    path = tmp_path / "daemon"
+    script = f"setsid sh -c 'trap \"\" TERM; echo $$ > {path}; while :; do sleep 0.05; done' & sleep 600"
+    run(["/bin/sh", "-c", script], 600, _at(path, cancel), manner=RunOptions(grace=0.2))
+    ends.append(daemon_of(path))
+    until(lambda: not lives(*ends[0]), what="the end of what left the group")
+
+
+def test_what_a_program_left_on_purpose_lives_on(tmp_path, cancel, ends):
+    """A daemon that was started by a program that ended in time is none of the next one's, whose time is over."""
+    path = tmp_path / "daemon"
+    script = f"{DAEMON.format(path)} while [ ! -s {path} ]; do sleep 0.02; done"
+    assert run(["/bin/sh", "-c", script], 60, cancel).status == "done"
+    ends.append(daemon_of(path))
+    assert run(["sleep", "600"], 0.1, cancel).status == "timeout"
+    assert lives(*ends[0])
+
+
+def test_what_was_given_a_cgroup_of_its_own_is_somebody_elses(tmp_path, cancel, ends, monkeypatch):
+    """A container or a transient unit that a program started has its own manager."""
+    path = tmp_path / "daemon"
+    real = processes.cgroup_of
+    monkeypatch.setattr(processes, "cgroup_of", lambda pid: "its own" if path.read_text() == f"{pid}\n" else real(pid))
+    ran = run(["/bin/sh", "-c", f"{DAEMON.format(path)} sleep 600"], 600, _at(path, cancel))
+    ends.append(daemon_of(path))
+    assert ran.status == "cancelled"
+    assert lives(*ends[0])
 
 
 def test_a_group_of_another_boot_is_left_alone():
