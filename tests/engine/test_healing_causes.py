@@ -243,6 +243,55 @@ def test_what_hung_on_a_root_that_was_healed_within_the_hold_has_to_be_measured_
     assert heals(hosts) == [("db", "verified")]
 
 
+def sent_to(here, name):
+    return [one["params"]["phase"] for one in here.hosts.sent if one["agent_id"] == name]
+
+
+@pytest.mark.parametrize(("ill", "becomes"), [(0, ("withdrawn", "condition_gone")), (1, (None, ""))])
+def test_what_a_heal_above_may_have_brought_up_is_measured_again_before_it_is_healed(hosts, ill, becomes):
+    """The heal of the root is not verified yet, but what lies between is up already, so no failure passes through it.
+    What hangs on that was measured before, and has as long as the hold to come up as well."""
+    hosts.hosts.looks_back = False
+    hosts.report("agent:db", ill=1).turn().turn(5)
+    hosts.hosts.finish("snapshot", snapshot={})
+    hosts.turn(0.5)
+    hosts.report("agent:web", ill=1).turn()
+    hosts.hosts.finish("execute")
+    hosts.turn(0.5)
+    measured(hosts, "cache", 0).turn(5)
+    assert sent_to(hosts, "web") == ["measure"]
+    hosts.report("agent:web", ill=ill).turn(1)
+    phases = sent_to(hosts, "web")
+    assert phases == ["measure"] + ["snapshot"] * ill
+    [web] = [entry for entry in hosts.ledger if entry["target"] == "web"]
+    assert (web["outcome"], web["reason"]) == becomes
+
+
+def test_while_a_heal_above_acts_what_was_measured_before_it_waits(hosts):
+    """Nobody knows yet when it has acted: it counts from when it was asked to."""
+    hosts.report("agent:db", ill=1).turn().turn(5)
+    hosts.report("agent:web", ill=1).turn()
+    measured(hosts, "cache", 0).turn(4)
+    hosts.hosts.finish("snapshot", snapshot={})
+    hosts.turn(0.5).turn(2)
+    assert sent_to(hosts, "db") == ["snapshot", "execute"]
+    assert sent_to(hosts, "web") == []
+    [case] = [case for case in hosts.cases if case["target"] == "web"]
+    assert case["why"][-1] == "something that it depends on was just healed"
+
+
+def test_what_was_measured_long_after_a_heal_above_is_healed_as_it_is(hosts):
+    """What the heal of the root brings up has had the time to come up."""
+    hosts.report("agent:db", ill=1).turn().turn(5)
+    hosts.hosts.finish("snapshot", snapshot={})
+    hosts.turn(0.5)
+    hosts.hosts.finish("execute")
+    hosts.turn(0.5).turn(6)
+    hosts.report("agent:web", ill=1).turn()
+    measured(hosts, "cache", 0).turn(5)
+    assert sent_to(hosts, "web") == ["snapshot"]
+
+
 def test_of_a_root_that_is_over_what_lies_between_is_not_named(hosts):
     """The intermediate has not been measured since, and is still taken for ill."""
     hosts.report("agent:db", ill=1).turn()

@@ -15,7 +15,7 @@ from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.resources.rules import TRUST
-from opsapp.healing.stages.case import About, ClosedCase
+from opsapp.healing.stages.case import About, ActingCase, ClosedCase
 from opsapp.healing.stages.world import SERVER, Host, Reading, World
 from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.chainkey import chain_key
@@ -68,6 +68,7 @@ def build(root: Root, now: float, inventory: Inventory, failing: Holding) -> Wor
         load=_load(healing, graph.site, len(inventory), lambda: sick_hosts(failing, graph), now),
         reading=_reader(readings, now),
         well_since=lambda target: _well_since(root, target, inventory.monitors.get(target)),
+        acted_at=lambda target: _acted_at(root, target),
         doubtful=lambda target: _doubtful(node, inventory.monitors.get(target)),
         unmeasured=_nothing if knowledge is None else knowledge.unmeasured,
         well=_nothing if knowledge is None else knowledge.well,
@@ -101,6 +102,17 @@ def _well_since(root: Root, target: str, subject: str | None) -> float | None:
         incident = child_of(incidents, "incident", ids.maxKey())
         ends.append(None if incident is None else incident.resolved)
     return max((at for at in ends if at is not None), default=None)
+
+
+def _acted_at(root: Root, target: str) -> float | None:
+    """When the action of a heal of this target was done, or was asked for where nobody knows yet."""
+    acted = []
+    for case in healing_of(root).book.on_target(target):
+        if isinstance(case, ActingCase):
+            acted.append(case.sent_at)
+        elif case.heal is not None:
+            acted.append(case.heal.acted_at)
+    return max((at for at in acted if at is not None), default=None)
 
 
 def _doubtful(node: Node, subject: str | None) -> bool:

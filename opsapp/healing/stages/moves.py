@@ -134,7 +134,7 @@ MOVES = (
     Move("correlating", "Wait", "correlating", "a window is on, or what it depends on is measured"),
     Move("correlating", "PlanNow", "planning", "the hold is over"),
     Move("correlating", "EndCase", "closed", "suppressed, or over by itself"),
-    Move("planning", "Wait", "planning", "its host is away, or another case acts there"),
+    Move("planning", "Wait", "planning", "its host is away, or another heal goes first"),
     Move("planning", "Measure", "planning", "it has waited, and is looked at again"),
     Move("planning", "NextStep", "planning", "the step cannot begin"),
     Move("planning", "AskApproval", "awaiting_approval", "people have to agree"),

@@ -1,7 +1,8 @@
 """Whose turn it is on a host: one heal at a time, and none on an old reading.
 
 A case that has waited is looked at again before it acts. What it waited for may have cured it: two rules that see one
-cause must not act twice. A case whose condition is unknown does not act.
+cause must not act twice. So may the heal of something that it depends on. A case whose condition is unknown does not
+act.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from .world import SERVER, Reading, World
 OLD_S = 1.0  # a case that waited for longer acts only on a reading from after its wait
 LOOK = "look"  # what a heal id ends with where nothing is healed, only looked at
 LOOKED_AT = "looked at again before it acts"
+HEALED_ABOVE = "something that it depends on was just healed"
 Waiting = TypeVar("Waiting", PlanningCase, AwaitingCase)
 
 
@@ -60,18 +62,35 @@ def settles_until(case_id: str, holder: CaseRecord | None, action: str, params: 
     return (holder.heal.acted_at or 0.0) + settle_s
 
 
-def look_again(case: CaseRecord, reading: Reading, *, now: float, settled_at: float, patience: float) -> TurnDecision:
-    """What is known of a case whose turn it is. A reading from before `settled_at` says nothing."""
+def healed_above(case: CaseRecord, world: World) -> float:
+    """From when on a reading counts after heals of what the case depends on: what they bring up with it has as long as
+    the hold to come up. 0 where the newest reading is from after that. Whether they helped plays no part."""
+    acted = [at for name in world.graph.declared_above(case.target) if (at := world.acted_at(name)) is not None]
+    if not acted:
+        return 0.0
+    counts_from = max(acted) + world.settings.hold_s
+    known = (case.about.measured_at, world.reading(case.about).measured_at)
+    measured_at = max((at for at in known if at is not None), default=case.opened_at)
+    return counts_from if measured_at < counts_from else 0.0
+
+
+def look_again(
+    case: CaseRecord, reading: Reading, *, now: float, settled_at: float, patience: float, above: float = 0.0
+) -> TurnDecision:
+    """What is known of a case whose turn it is. A reading from before `settled_at`, or `above` where that is known,
+    says nothing."""
     if settled_at > now:
         return TurnDecision("wait", "the same was just done for another case", settled_at)
-    waited = case.waits_from is not None and now - case.waits_from > OLD_S
+    if above > now:
+        return TurnDecision("wait", HEALED_ABOVE, above)
+    waited = above or (case.waits_from is not None and now - case.waits_from > OLD_S)
     if not (waited or case.looks_from is not None) or not case.about.subject:
         return GO
-    since = max(settled_at, case.looks_from or now - OLD_S)
+    since = max(settled_at, above, case.looks_from or now - OLD_S)
     fresh = reading.measured_at is not None and reading.measured_at >= since
     if fresh and reading.verdict is not None:
         return GO if reading.verdict else TurnDecision("end", "condition_gone")
-    if case.looks_from is None:
+    if case.looks_from is None or case.looks_from < max(settled_at, above):  # what was asked for then says nothing now
         return TurnDecision("ask")
     if now - case.looks_from < patience:
         return TurnDecision("wait", LOOKED_AT, now)
@@ -100,7 +119,14 @@ def before_acting(
     settle = settle_of(case.rule_id, choice.action, world)
     settled_at = settles_until(case.id, holder, choice.action.name, choice.params, settle)
     patience = patience_of(case.rule_id, world)
-    again = look_again(case, world.reading(case.about), now=world.now, settled_at=settled_at, patience=patience)
+    again = look_again(
+        case,
+        world.reading(case.about),
+        now=world.now,
+        settled_at=settled_at,
+        patience=patience,
+        above=healed_above(case, world),
+    )
     if again.kind == "end":
         return Lost("withdrawn", again.reason)
     if again.kind == "ask":

@@ -71,6 +71,7 @@ class World:
     load: Callable[[str, str], Load] = lambda *_: Load()
     reading: Callable[[About], Reading] = lambda *_: Reading(None, {}, None)
     well_since: Callable[[str], float | None] = lambda *_: None  # when a target that had failed was well again
+    acted_at: Callable[[str], float | None] = lambda *_: None  # when a heal has done something about a target last
     doubtful: Callable[[str], bool] = lambda *_: False  # whether a check of it failed that is being repeated
     # (a target that others hang on, the time of their alert, the subject that raised it): whether what measures the
     # target has not done so since; and whether it has, and everything that it knows of the target is well.

@@ -1,9 +1,12 @@
 """One heal at a time on a host, and none on old ground."""
 
+import pytest
+
+from opsapp.healing.logic.graph import Graph, GraphNode
 from opsapp.healing.stages import turns
 from opsapp.healing.stages.world import Reading
 
-from .world import case
+from .world import case, world
 
 NOW = 1000.0
 ACTING = case(id="a", state="verifying", host="h1", action="restart_service", heal_id="a.0", began_at=900.0)
@@ -75,3 +78,36 @@ def test_while_the_same_deed_may_still_work_nothing_is_asked():
     found = look(waits_from=NOW - 30, measured_at=NOW, settled_at=NOW + 5)
     assert (found.kind, found.due) == ("wait", NOW + 5)
     assert look(waits_from=0.0, looks_from=NOW - 1, settled_at=NOW - 2, measured_at=NOW - 1.5).kind == "wait"
+
+
+def test_what_was_asked_for_before_it_could_have_settled_is_asked_for_again():
+    assert look(waits_from=0.0, looks_from=NOW - 10, settled_at=NOW - 2, measured_at=NOW - 9).kind == "ask"
+
+
+@pytest.mark.parametrize(
+    ("acted_at", "told_at", "measured_at", "counts_from"),
+    [
+        (None, NOW - 10, NOW - 10, 0.0),
+        (NOW - 9, NOW - 10, NOW - 10, NOW - 4),
+        (NOW - 9, NOW - 10, NOW - 3, 0.0),
+        (NOW - 9, NOW - 3, None, 0.0),
+        (NOW - 9, None, None, NOW - 4),  # it is as old as the case
+        (NOW - 30, None, None, 0.0),
+    ],
+)
+def test_a_reading_counts_from_the_hold_after_a_heal_above_on(acted_at, told_at, measured_at, counts_from):
+    nodes = [GraphNode("db"), GraphNode("cache", depends_on=("db",)), GraphNode("web", depends_on=("cache",))]
+    seen = world(
+        graph=Graph(nodes),
+        acted_at=lambda target: acted_at if target == "db" else None,
+        reading=lambda about: Reading(True, {}, measured_at),
+    )
+    waiting = case(target="web", opened_at=NOW - 10, measured_at=told_at)
+    assert turns.healed_above(waiting, seen) == counts_from
+
+
+def test_what_a_heal_above_may_have_brought_up_is_waited_for_and_looked_at_again():
+    waiting, reading = case(subject="agent:h1"), Reading(True, {}, NOW - 10)
+    known = {"now": NOW, "settled_at": 0.0, "patience": 60.0}
+    assert turns.look_again(waiting, reading, above=NOW + 3, **known) == ("wait", turns.HEALED_ABOVE, NOW + 3)
+    assert turns.look_again(waiting, reading, above=NOW - 3, **known).kind == "ask"
