@@ -152,6 +152,19 @@ def test_an_agent_that_is_gone_hinders_no_other_change_of_its_monitor(service, a
     assert refused.json["fields"] == {"url": "no such agent"}
 
 
+def test_who_looks_is_refused_where_nobody_looks(service, agent):
+    """A push monitor is called, and of an agent its reports are known."""
+    looked_at = {"probe_from": [agent]}
+    for body in ({"name": "p", "type": "push"}, {"name": "a", "type": "agent", "url": f"agent://{agent}"}):
+        refused = service.otto.post_json(PATH, body | looked_at, status=422).json
+        assert refused["fields"] == {"probe_from": f"must be empty for the type {body['type']}: nobody looks at it"}
+        monitor_id = service.otto.post_json(PATH, body | {"probe_from": []}, status=201).json["id"]
+        assert "probe_from" in service.otto.put_json(f"{PATH}/{monitor_id}", looked_at, status=422).json["fields"]
+    monitor_id = create(service, probe_from=[agent])
+    service.otto.put_json(f"{PATH}/{monitor_id}", {"type": "push", "url": ""})
+    service.otto.put_json(f"{PATH}/{monitor_id}", {"name": "called by now"})
+
+
 def test_the_sentence_names_the_same_fields_as_the_table(service):
     told = service.otto.post_json(PATH, HTTP | {"tags": ["", 7], "interval": 1}, status=422).json
     assert told["fields"].keys() == {"interval", "tags"}

@@ -21,6 +21,7 @@ from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import among, is_sound
 from opsapp.series import NONE, erasing
 from opsapp.tree.root import Root
+from opsapp.wire.monitortypes import TYPES
 
 from . import notifications
 
@@ -161,7 +162,8 @@ def check_agents(root: Root, settings: JsonObject, before: JsonObject) -> None:
 
 
 def unknown_agents(root: Root, settings: JsonObject, before: JsonObject) -> dict[str, str]:
-    """Agents that a monitor newly names must exist; one that is gone since does not hinder other changes."""
+    """Agents that a monitor newly names must exist, and have something to look at; one that is gone since does not
+    hinder other changes."""
     agents = agents_of(root)
     wrong = {}
     host = settings.get("agent_id")
@@ -172,6 +174,9 @@ def unknown_agents(root: Root, settings: JsonObject, before: JsonObject) -> dict
     if missing:
         wrong["probe_from"] = "no such agent: " + ", ".join(missing)
     whole = before | settings
+    declared = TYPES.get(whole.get("type", ""))
+    if fresh and declared is not None and not declared.is_probed:
+        wrong["probe_from"] = f"must be empty for the type {declared.name}: nobody looks at it"
     moved = [name for name in ("type", "url") if whole.get(name) != before.get(name)]
     if moved and whole.get("type") == "agent" and agent_of(whole.get("url", "")) not in agents:
         wrong["url"] = "no such agent"
