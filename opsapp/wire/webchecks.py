@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Tuple
+from urllib.parse import urlsplit
 
 from .jsonpath import PathMissing, read_path, same_value, shown
 
 # What is wrong with a body, or nothing: (settings of the type, body, whether it was cut). Asked if the status is right.
 BodyCheck = Callable[[Mapping[str, Any], bytes, bool], str]
-# Sent to the host they were written for and to no other.
-_PRIVATE_HEADERS = {"authorization", "cookie", "proxy-authorization", "host"}
 _BODY_HEADERS = {"content-length", "content-type", "transfer-encoding"}
+# Sent to other origins too. Any other header may be a secret, or be for the first origin alone.
+_PUBLIC_HEADERS = _BODY_HEADERS | {
+    "accept", "accept-encoding", "accept-language", "cache-control", "pragma", "user-agent",
+}  # fmt: skip
+_PORTS = {"http": 80, "https": 443}
 
 
 def status_problem(status: int, expected: Optional[int]) -> str:
@@ -49,12 +53,28 @@ class NextRequest(NamedTuple):
     keeps_body: bool
 
 
-def after_redirect(status: int, method: str, headers: Dict[str, str], same_host: bool) -> NextRequest:
-    """A form that was sent is not sent again; credentials stay with the host that they were written for."""
-    dropped = set() if same_host else set(_PRIVATE_HEADERS)
+def after_redirect(status: int, method: str, headers: Dict[str, str], first: str, after: str) -> NextRequest:
+    """How a request to the URL `first` goes on at `after`. A form that was sent is not sent again; headers stay with
+    the origin that they were written for."""
+    names = {name.lower() for name in headers}
+    dropped = set() if _same_origin(first, after) else names - _PUBLIC_HEADERS
     becomes_get = status == 303 or (status in (301, 302) and method == "POST")
     if becomes_get:
         dropped |= _BODY_HEADERS
         method = "HEAD" if method == "HEAD" else "GET"
     kept = {name: value for name, value in headers.items() if name.lower() not in dropped}
     return NextRequest(method, kept, not becomes_get)
+
+
+def _same_origin(first: str, after: str) -> bool:
+    """Scheme, host and port; a host that leads to its own https has the same secrets, better protected."""
+    try:
+        before, then = _origin(first), _origin(after)
+    except ValueError:  # it names no port: there is nothing to be asked there
+        return False
+    return before == then or (before, then) == (("http", then[1], 80), ("https", before[1], 443))
+
+
+def _origin(url: str) -> Tuple[str, Optional[str], Optional[int]]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme)

@@ -109,9 +109,11 @@ def test_method_headers_and_credentials(site):
     seen("http", site.url, method="POST", headers={"X-A": "b", "Authorization": "Bearer x"})
     method, _, headers = site.seen[0]
     assert (method, headers["X-A"], headers["Authorization"]) == ("POST", "b", "Bearer x")
+    secrets = {"Authorization": "Bearer secret", "X-Api-Key": "secret"}
     with website() as other:
-        seen("http", f"{site.url.rstrip('/')}/to?http://localhost:{other.port}/", headers={"Authorization": "Bearer x"})
-        assert "Authorization" not in other.seen[0][2]
+        for host in ("localhost", "127.0.0.1"):
+            seen("http", f"{site.url.rstrip('/')}/to?http://{host}:{other.port}/", headers=secrets)
+            assert "secret" not in str(other.seen[-1][2])
 
 
 def test_a_certificate_is_judged_and_its_days_are_told(authority, monkeypatch):

@@ -299,11 +299,41 @@ def test_bodies_and_redirects_are_judged():
     assert webchecks.json_problem(own, b"x" * 2048, True) == "the JSON body is larger than 2 KiB"
     assert webchecks.json_problem(own, b"{}", False) == "$.a: nothing at 'a'"
     assert webchecks.json_problem(own, b'{"a": 1}', False) == ""
-    headers = {"Cookie": "a", "Content-Type": "b", "X-C": "d"}
-    assert webchecks.after_redirect(307, "POST", headers, True) == ("POST", headers, True)
-    assert webchecks.after_redirect(302, "POST", headers, False) == ("GET", {"X-C": "d"}, False)
-    assert webchecks.after_redirect(303, "HEAD", headers, True).method == "HEAD"
     assert Outcome(None).ok is None
+
+
+def test_own_headers_stay_with_the_origin_that_they_were_written_for():
+    """Which of them is a secret nobody can tell: only those are sent on that say nothing."""
+    here, elsewhere = "http://a.example/x", "http://b.example/x"
+    headers = {"Cookie": "a", "Content-Type": "b", "X-Api-Key": "d", "Host": "e", "Accept": "f", "User-Agent": "g"}
+    assert webchecks.after_redirect(307, "POST", headers, here, "http://a.example/y") == ("POST", headers, True)
+    assert webchecks.after_redirect(302, "POST", headers, here, elsewhere) == (
+        "GET", {"Accept": "f", "User-Agent": "g"}, False)  # fmt: skip
+    kept = {"Content-Type": "b", "Accept": "f", "User-Agent": "g"}
+    assert webchecks.after_redirect(308, "POST", headers, here, elsewhere) == ("POST", kept, True)
+    assert webchecks.after_redirect(303, "HEAD", headers, here, here).method == "HEAD"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [
+        ("http://a.example", "http://A.example:80/y", True),
+        ("https://a.example/", "https://a.example:443/y", True),
+        ("http://a.example/", "https://a.example/", True),  # the same host, better protected
+        ("https://a.example/", "http://a.example/", False),
+        ("http://a.example/", "http://a.example:8080/", False),
+        ("http://a.example:8080/", "https://a.example/", False),
+        ("https://a.example:8443/", "https://a.example/", False),
+        ("http://a.example/", "http://b.a.example/", False),
+    ],
+)
+def test_an_origin_is_scheme_host_and_port(before, after, same):
+    assert (webchecks.after_redirect(302, "GET", {"X-Api-Key": "d"}, before, after).headers != {}) == same
+
+
+def test_a_redirect_to_no_port_at_all_keeps_nothing():
+    headers = {"X-Api-Key": "d"}
+    assert webchecks.after_redirect(302, "GET", headers, "http://a.example/", "http://a.example:x/").headers == {}
 
 
 def test_only_agents_that_say_so_are_asked_to_run_plugins():

@@ -42,15 +42,14 @@ class WebCheck:
         self.days: Optional[float] = None
 
     def run(self) -> LastAnswer:
-        url, first = self.target.url, urlsplit(self.target.url).hostname
+        url = self.target.url
         for _ in range(MAX_REDIRECTS + 1):
             reply = self._ask(url)
             expected = reply.status == self.target.expected_status
             if not reply.location or not self.target.follow_redirects or expected:
                 return reply
             url = urljoin(url, reply.location)
-            same_host = urlsplit(url).hostname == first
-            self.method, self.headers, _ = after_redirect(reply.status, self.method, self.headers, same_host)
+            self.method, self.headers, _ = after_redirect(reply.status, self.method, self.headers, self.target.url, url)
         raise ProbeFailed(f"more than {MAX_REDIRECTS} redirects")
 
     def _ask(self, url: str) -> LastAnswer:

@@ -92,8 +92,9 @@ class _Way:
         if self.hops == most:
             raise _LeadsNowhere(f"more than {most} redirects")
         self.hops += 1
-        same_host = urlsplit(reply.location).hostname == urlsplit(first).hostname
-        self.method, self.headers, keeps_body = after_redirect(reply.status, self.method, self.headers, same_host)
+        self.method, self.headers, keeps_body = after_redirect(
+            reply.status, self.method, self.headers, first, reply.location
+        )
         if not keeps_body:
             self.body = b""
         return reply.location
