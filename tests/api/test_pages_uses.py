@@ -78,3 +78,16 @@ def test_who_is_asked_to_approve_is_found(service):
     service.ada.post_json(AUTOMATIONS, SCRIPT | {"requires_approval": True, "approvers": ["otto"]})
     assert [row["name"] for row in service.ada.get(f"{AUTOMATIONS}?uses=otto").json] == ["Clean up"]
     assert service.ada.get(f"{AUTOMATIONS}?uses=vera").json == []
+
+
+def test_an_automation_warns_of_approvers_who_cannot_decide(service, browser):
+    """Whom nobody knows, and who may only look. A viewer may not know who there is, and is told nothing of it."""
+    service.client("otto")
+    asks = {"requires_approval": True, "approvers": ["otto", "olga", "vera"], "quorum": 1}
+    made = service.ada.post_json(AUTOMATIONS, SCRIPT | asks).json["id"]
+    service.client("vera")
+    warning = "These approvers are no operators or admins who can sign in: olga, vera."
+    assert warning in browser.get(f"/automations/{made}").text
+    assert "These approvers" not in service.browser("vera").get(f"/automations/{made}").text
+    service.ada.put_json(f"{AUTOMATIONS}/{made}", {"approvers": ["otto"]})
+    assert "These approvers" not in browser.get(f"/automations/{made}").text

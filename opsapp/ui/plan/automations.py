@@ -292,6 +292,7 @@ AUTOMATIONS = (
             Part("Runs", "/api/automations/{id}/runs", RUN_COLUMNS, paged=True, name="runs", acts=(CANCEL,)),
             Part("Rules", "/api/healing/rules", (), name="rules", hidden=True, optional=True),
             Part("Automations", "/api/automations?uses={id}", (), name="users", hidden=True),
+            Part("People", "/api/people", (), name="people", hidden=True, optional=True),
         ),
         template="automation.jinja2",
         shape=automations.one,

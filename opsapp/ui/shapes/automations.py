@@ -6,6 +6,7 @@ Must not: ask anything.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -101,6 +102,7 @@ def one(answers: Answers, reader: Reader) -> dict[str, object]:
         "type": TYPES[automation["type"]],
         "times": times_of(automation, reader),
         "facts": facts_of(automation),
+        "cannot_decide": cannot_decide(automation, answers["people"]),
         "runs": [(shown_of(run, reader.now), run) for run in answers["runs"] or ()],
         "params": [
             (spoken(name), _text(value)) for name, value in automation["params"].items() if value not in (None, "", {})
@@ -152,6 +154,14 @@ def times_of(automation: JsonObject, reader: Reader) -> list[str]:
     while automation["timezone"] and len(times) < NEXT_TIMES:
         times.append(cron.next_time(automation["schedule"], automation["timezone"], times[-1]))
     return [datetime.fromtimestamp(at, ZoneInfo(reader.zone)).strftime("%a %d %b %Y, %H:%M") for at in times]
+
+
+def cannot_decide(automation: JsonObject, people: Sequence[JsonObject] | None) -> list[str]:
+    """Its approvers whom no user is that may decide; none where the reader may not know who there is."""
+    if people is None or not automation["requires_approval"]:
+        return []
+    able = {person["username"] for person in people if person["role"] != "viewer"}
+    return [name for name in automation["approvers"] if name not in able]
 
 
 def facts_of(automation: JsonObject) -> list[tuple[str, str]]:
