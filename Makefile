@@ -22,7 +22,7 @@ run: run-venv ## start the service on development.ini (data under var/); ARGS="-
 
 test: test-venv ## the portable test suite: no root, no network; all decisions, wire, tree and series covered to 100 %
 	@$(PYTEST) -n $(WORKERS) tests/unit tests/api tests/engine tests/race \
-	  -m "not soak and not crash" $(or $(ARGS),--cov --cov-config=tests/coverage-logic.ini)
+	  -m "not soak and not crash" $(or $(ARGS),--cov --cov-config=tests/coverage-logic.ini --measure decisions)
 
 crash: test-venv ## kill -9 at 10 to 20 seeded points of whatever has an effect on the world
 	@$(PYTEST) -n $(WORKERS) tests/engine tests/race tests/system -m "crash and not soak$(if $(ARGS),, and not alone)" $(ARGS)
@@ -69,7 +69,7 @@ browser: test-venv ## every page in headless Chromium
 	@$(PYTEST) tests/browser -m "not soak" $(ARGS)
 
 fleet: test-venv ## healing on real systemd hosts in network namespaces (root; the first time builds a root file system)
-	@$(PYTEST) -n 2 --dist loadfile tests/fleet -m "not soak" $(ARGS)
+	@$(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder tests/fleet -m "not soak" $(ARGS)
 
 soak: test-venv ## the crash suites with their full counts; takes hours
 	@$(PYTEST) tests -m soak --timeout 14400 $(ARGS)

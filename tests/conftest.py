@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.support import engines
 from tests.support.app import Service
+from tests.support.covered import Decisions
 from tests.support.mailbox import Mailbox
 from tests.support.receiver import Receiver
 
@@ -19,10 +20,13 @@ settings.load_profile("anywhere")
 
 
 def pytest_addoption(parser):
+    parser.addoption("--measure", choices=["all", "decisions"], default="all", help="which tests --cov measures")
     parser.addoption("--engine", choices=engines.ENGINES, default="file", help="on what servers keep their stores")
 
 
 def pytest_configure(config):
+    if config.getoption("--measure") == "decisions":
+        config.pluginmanager.register(Decisions())
     os.environ[engines.CHOSEN] = config.getoption("--engine")  # workers have the same option
 
 
@@ -55,13 +59,26 @@ def pytest_runtest_teardown(item, nextitem):
     return result
 
 
+def serve(directory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPSAPP_ADMIN_PASSWORD", "first admin password")
+        service = Service(directory)
+        yield service
+        service.close()
+
+
+@pytest.fixture(scope="module")
+def shared_service(tmp_path_factory):
+    yield from serve(tmp_path_factory.mktemp("shared"))
+
+
 @pytest.fixture
-def service(tmp_path, monkeypatch):
-    """The real application over a fresh store, without a hub."""
-    monkeypatch.setenv("OPSAPP_ADMIN_PASSWORD", "first admin password")
-    service = Service(tmp_path)
-    yield service
-    service.close()
+def service(request):
+    """The real application over a fresh store, without a hub. Tests marked `shared` have one for their module."""
+    if request.node.get_closest_marker("shared"):
+        yield request.getfixturevalue("shared_service")
+    else:
+        yield from serve(request.getfixturevalue("tmp_path"))
 
 
 @pytest.fixture

@@ -107,6 +107,7 @@ def test_without_a_key_the_script_asks_for_one(service, tmp_path):
         ({"label": 7}, "label"),
     ],
 )
+@pytest.mark.shared
 def test_wrong_deployments(service, change, field):
     body = {"host": "127.0.0.1", "ssh_user": "root", "ssh_port": 9, "ssh_key": "/nothing", "label": "x", **change}
     assert set(service.ada.post_json("/api/agents/deploy", body, status=422).json["fields"]) == {field}

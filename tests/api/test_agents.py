@@ -127,6 +127,7 @@ def test_silence_makes_it_offline_then_dead(service, box):
 
 
 @pytest.mark.parametrize("wrong", [{"hostname": ""}, {"os": None}, {"cpu_percent": "7"}, {"disks": {"/": True}}])
+@pytest.mark.shared
 def test_a_wrong_report_is_422_and_names_the_field(box, wrong):
     assert set(box.report(status=422, **wrong)["fields"]) == set(wrong)
 
@@ -271,6 +272,7 @@ def test_the_last_hundred_commands_newest_first(service, box):
         ({"params": []}, {"type", "params"}),
     ],
 )
+@pytest.mark.shared
 def test_wrong_commands(service, box, body, fields):
     assert set(service.otto.post_json(f"{box.path}/commands", body, status=422).json["fields"]) == fields
 
@@ -296,6 +298,7 @@ def test_a_repeated_request_with_a_key_asks_once(service, box):
         ("GET", "/api/agents/{id}/metrics", ("vera", "otto", "ada")),
     ],
 )
+@pytest.mark.shared
 def test_roles(service, box, method, path, allowed):
     path = path.replace("{id}", box.id)
     bodies = {"POST /api/agents": {"label": "x"}, f"POST {box.path}/commands": {"type": "process_list"}}

@@ -71,6 +71,7 @@ def test_without_a_sign_in_the_past_shows_only_what_is_public_now(service):
 
 
 @pytest.mark.parametrize("value", ["soon", "-1", "1.5", "9999999999"])
+@pytest.mark.shared
 def test_a_time_that_is_none_or_lies_ahead_is_refused(service, value):
     for path in (PATH, STATUS):
         assert "as_of" in service.vera.get(f"{path}?as_of={value}", status=422).json["fields"]

@@ -186,5 +186,6 @@ def test_every_change_is_in_the_audit(service):
 
 
 @pytest.mark.parametrize("document", [[], "monitors", None, {"monitors": {}}, {"monitors": [[]]}])
+@pytest.mark.shared
 def test_what_is_no_document_is_refused(service, document):
     assert apply(service, document, 422)["fields"]

@@ -178,6 +178,7 @@ def test_pages_and_filters(service):
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=1001", "offset=-1", "limit=x", "since=yesterday"])
+@pytest.mark.shared
 def test_wrong_queries(service, query):
     service.ada.get("/api/audit?" + query, status=422)
 

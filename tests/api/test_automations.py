@@ -121,6 +121,7 @@ def test_the_life_of_an_automation(service):
         ({"schedule": "@daily", "inputs": [{"name": "a", "required": True}]}, "schedule"),
     ],
 )
+@pytest.mark.shared
 def test_what_is_wrong_is_named(service, changes, field):
     assert field in refused(service.otto, "post_json", "/api/automations", {**SCRIPT, **changes})
     assert service.vera.get("/api/automations").json == []

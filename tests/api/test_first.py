@@ -29,6 +29,7 @@ def test_sessions_end_after_a_day(service):
 
 
 @pytest.mark.parametrize("path", ["/api", "/api/me", "/api/nothing", "/api/me/extra", "/api/users/x"])
+@pytest.mark.shared
 def test_nobody_learns_what_exists(service, path):
     answer = service.anonymous.get(path, status=401)
     assert answer.headers["WWW-Authenticate"] == "Bearer"
@@ -53,6 +54,7 @@ def test_public_status(service):
         ("GET", "/api/%ff", 400),
     ],
 )
+@pytest.mark.shared
 def test_wrong_paths_and_methods(service, method, path, status):
     answer = service.vera.request(path, method=method, expect_errors=True)
     assert answer.status_int == status, answer.text
@@ -97,6 +99,7 @@ def test_an_address_that_is_no_text_gets_a_page_where_a_browser_asks(service):
         ("application/json", b'{"username": "' + b"a" * 1_100_000 + b'"}', 413),
     ],
 )
+@pytest.mark.shared
 def test_bad_bodies(service, content_type, body, status):
     headers = {"Content-Type": content_type}
     answer = service.anonymous.post("/api/login", body, headers=headers, expect_errors=True)

@@ -32,6 +32,7 @@ RULE = {"id": "nginx-down", "condition": 'service.nginx.state == "failed"', "act
         "actions",
     ],
 )
+@pytest.mark.shared
 def test_every_signed_in_role_reads(service, path):
     assert service.vera.get(f"/api/healing/{path}").status_int == 200
     service.anonymous.get(f"/api/healing/{path}", status=401)
@@ -64,6 +65,7 @@ def test_null_in_a_put_takes_away_what_a_rule_may_do_without_and_keeps_the_rest(
         ("POST", "dry-run", "vera"),
     ],
 )
+@pytest.mark.shared
 def test_roles_below_are_refused_before_the_body_is_read(service, method, path, who):
     answer = service.client(who).request(f"/api/healing/{path}", method=method, body=b"no json", expect_errors=True)
     assert (answer.status_int, answer.json["code"]) == (403, "role_too_low")
@@ -119,6 +121,7 @@ def test_a_rule_lives(service):
         ({"targets": {"agents": "all"}}, "targets.agents"),
     ],
 )
+@pytest.mark.shared
 def test_a_wrong_rule_is_422_and_names_the_field(service, change, field):
     answer = service.ada.post_json("/api/healing/rules", {**RULE, **change}, status=422)
     assert field in answer.json["fields"]
@@ -298,6 +301,7 @@ def test_what_the_configuration_file_declares_is_taken_out_there(service):
         ([{}], [("[0]", "bad type: target must be a string")]),
     ],
 )
+@pytest.mark.shared
 def test_validation_of_dependencies(service, body, errors):
     answer = service.vera.post_json("/api/healing/dependencies/validate", body).json
     assert answer["valid"] is (not errors)
@@ -317,6 +321,7 @@ def test_validation_of_dependencies(service, body, errors):
         (b"null", 400),
     ],
 )
+@pytest.mark.shared
 def test_validation_of_nothing(service, body, status):
     path = "/api/healing/dependencies/validate"
     service.vera.post(path, body, headers={"Content-Type": "application/json"}, status=status)
@@ -360,6 +365,7 @@ def test_a_dry_run_of_nothing_known(service):
 
 
 @pytest.mark.parametrize("path", ["rollback/1", "rollback/x", "rollback", "cases/x", "cases", "suggestions/7/dismiss"])
+@pytest.mark.shared
 def test_what_is_not_there_is_404(service, path):
     service.ada.post(f"/api/healing/{path}", status=404)
 

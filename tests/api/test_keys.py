@@ -33,6 +33,7 @@ def test_no_key_is_above_its_maker(service, who, role):
 
 
 @pytest.mark.parametrize("body", [{}, {"name": ""}, {"role": "x"}, {"expires_at": "x"}, {"expires_at": 5}, {"id": "x"}])
+@pytest.mark.shared
 def test_bad_keys(service, body):
     base = {} if body == {} else {"name": "ci", "role": "viewer"}
     service.ada.post_json("/api/keys", base | body, status=422)

@@ -116,6 +116,7 @@ def test_the_calendar_has_every_time_of_every_window(service):
         ({"colour": "red"}, "colour"),
     ],
 )
+@pytest.mark.shared
 def test_wrong_values_are_named(service, wrong, field):
     assert field in service.otto.post_json(BASE, BODY | wrong, status=422).json["fields"]
 
@@ -231,6 +232,7 @@ def test_a_healing_window_ends_by_itself_or_early_and_once(service):
         {"reason": 1},
     ],
 )
+@pytest.mark.shared
 def test_what_is_no_healing_window(service, wrong):
     (field,) = wrong
     assert field in service.otto.post_json(HEALING, BRIEF | wrong, status=422).json["fields"]

@@ -69,6 +69,7 @@ def test_a_channel_is_made_of_the_fields_of_its_type(service, receiver):
         ({"type": "telegram", "address": {"token": "x", "chat": "1"}}, {"address"}),
     ],
 )  # fmt: skip
+@pytest.mark.shared
 def test_what_is_wrong_with_the_fields_of_a_type_is_said_by_field(service, body, wrong):
     answer = service.ada.post_json(CHANNELS, {"name": "wrong", **body}, status=422)
     assert answer.json["fields"].keys() == wrong
@@ -120,6 +121,7 @@ def test_the_url_is_nowhere(service, written):
         ({"colour": "red"}, "colour"),
     ],
 )
+@pytest.mark.shared
 def test_wrong_values_are_named(service, wrong, field):
     answer = service.ada.post_json(CHANNELS, BODY | wrong, status=422).json
     assert field in answer["fields"]

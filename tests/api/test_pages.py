@@ -109,6 +109,7 @@ def test_the_form_is_protected_too(service, browser):
     ["multipart/form-data", "multipart/form-data; boundary=x", "application/x-www-form-urlencoded; charset=utf-16",
      "application/x-www-form-urlencoded; charset=none", "text/plain", "application/json"],
 )  # fmt: skip
+@pytest.mark.shared
 def test_a_body_that_is_no_form_is_not_read_as_one(service, browser, kind):
     for path in ("/login", "/login/totp"):
         browser.post(path, b"username=x&csrf_token=x", headers={"Content-Type": kind}, status=415)

@@ -81,6 +81,7 @@ def test_a_host_says_first_what_is_wrong_with_it(service, box):
 
 
 @pytest.mark.parametrize("range_", ["1h", "24h", "7d", "30d", "nonsense"])
+@pytest.mark.shared
 def test_the_charts_take_a_range(service, box, range_):
     report(service, box)
     page = service.browser("vera").get(f"/agents/{box.id}?range={range_}&disk=/")

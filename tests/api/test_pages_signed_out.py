@@ -118,6 +118,7 @@ def test_nothing_is_kept_of_a_form_of_another_site_or_of_no_page(service, mia):
 
 
 @pytest.mark.parametrize("site", ["same-origin", "cross-site", "same-site", "none", None])
+@pytest.mark.shared
 def test_a_made_up_session_and_its_token_are_read_nowhere(service, site):
     """Anybody can make up a cookie, and a token that fits it."""
     stranger = TestApp(service.app, extra_environ={"REMOTE_ADDR": "203.0.113.9"})

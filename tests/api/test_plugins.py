@@ -57,6 +57,7 @@ def test_an_admin_makes_one(service, hosts):
         ({"url": "http://a/"}, {"url"}),
     ],
 )
+@pytest.mark.shared
 def test_what_it_needs_is_told_by_field(service, hosts, wrong, fields):
     answer = service.ada.post_json(PATH, plugin(hosts) | wrong, status=422).json
     assert set(answer["fields"]) == fields

@@ -63,6 +63,7 @@ def test_history_has_a_point_for_each_bucket_with_checks(lookout):
 @pytest.mark.parametrize(
     "query", ["range_h=0", "range_h=17521", "range_h=a", "resolution=0", "resolution=86401", "resolution=1.5"]
 )
+@pytest.mark.shared
 def test_history_refuses_what_is_out_of_range(lookout, query):
     monitor_id = lookout.add()
     lookout.service.vera.get(f"{BASE}/endpoints/{monitor_id}/history?{query}", status=422)

@@ -75,6 +75,7 @@ def test_an_admin_sets_how_the_page_looks(service, shop):
         {"subscribe_by": ["pigeon"]},
     ],
 )
+@pytest.mark.shared
 def test_what_cannot_be_is_refused_with_the_field(service, wrong):
     answer = service.ada.put_json(SETTINGS, wrong, status=422).json
     assert {name.partition(".")[0] for name in answer["fields"]} == set(wrong)
@@ -117,6 +118,7 @@ def test_a_logo_is_what_its_bytes_say(service):
         b"<html>",
     ],
 )
+@pytest.mark.shared
 def test_other_files_are_no_logo(service, data):
     assert set(service.ada.put_json(LOGO, {"image": b64(data)}, status=422).json["fields"]) == {"image"}
 

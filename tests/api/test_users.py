@@ -80,6 +80,7 @@ def test_a_name_is_taken_once(service, grace):
         ({"disabled": "yes"}, "disabled"),
     ],
 )
+@pytest.mark.shared
 def test_what_a_new_user_may_not_have(service, change, field):
     answer = service.ada.post_json("/api/users", NEW | change, status=422)
     assert set(answer.json["fields"]) == {field}

@@ -209,6 +209,7 @@ def test_addresses_stand_nowhere_in_clear(press, tmp_path):
         "a@" + "x" * 300 + ".org",
     ],
 )
+@pytest.mark.shared
 def test_what_could_be_a_header_or_a_second_recipient_is_no_address(press, address):
     wrong = press.ask(address, status=422).json
     assert set(wrong["fields"]) == {"address"}

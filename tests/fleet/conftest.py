@@ -17,11 +17,17 @@ QUICK = {
     },
 }
 
+# These take minutes, mostly of waiting: begun first, they end beside the others and not after them.
+LONG = ("test_defaults", "test_packages", "test_heal_crash", "test_across_hosts", "test_restored", "test_chaos_all")
 
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    for item in items:
-        if "/tests/fleet/" in str(item.path):
-            item.add_marker(pytest.mark.fleet)
+    ours = [item for item in items if "/tests/fleet/" in str(item.path)]
+    for item in ours:
+        item.add_marker(pytest.mark.fleet)
+    if len(ours) == len(items):
+        items.sort(key=lambda item: LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG))
 
 
 def pytest_collection_finish(session):

@@ -21,9 +21,12 @@ from opsapp.auth.engine import passwords
 from opsapp.tree.root import root_of
 from tests.support.clock import FakeClock
 from tests.support.documented import DocumentedApp
+from tests.support.starting import remember_what_is_the_same
 
 # The real hash takes a tenth of a second on purpose; hundreds of tests make a store.
 passwords.HASHER = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+
+remember_what_is_the_same()
 
 # No test of this process cuts the machine's power, and a new store is some fifty commits.
 sys.modules["ZODB.FileStorage.FileStorage"].fsync = None

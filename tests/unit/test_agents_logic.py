@@ -120,3 +120,10 @@ def test_what_is_named_becomes_history_up_to_a_number_of_metrics():
 )
 def test_what_agents_say_has_the_fields_that_the_wire_declares(shape, declared):
     assert get_type_hints(shape).keys() == declared.keys()
+
+
+def test_tools_are_usable_once_they_were_tried():
+    assert logic.usable_tools(None) is None
+    assert logic.usable_tools({}) == frozenset()
+    tools = {"systemctl": {"usable": True}, "podman": {"usable": False}, "nft": "odd"}
+    assert logic.usable_tools({"capabilities": tools}) == {"systemctl"}

@@ -11,7 +11,7 @@ from opsapp.automations.engine.output_stream import OutputLines, position_of
 from opsapp.automations.engine.webhook_sender import body_of
 from opsapp.automations.logic import inputs, ranking, runs, services, templates, workflow
 from opsapp.automations.logic.filling import Missing, Values, places
-from opsapp.automations.logic.settings import AutomationSettings, InputDeclaration
+from opsapp.automations.logic.settings import AutomationSettings, InputDeclaration, loosens_gate
 from opsapp.automations.resources import Output
 from opsapp.automations.resources.runs import OutputChunk
 from opsapp.lib.masking import MASK, Masker, everywhere, masked
@@ -219,3 +219,22 @@ def test_what_a_webhook_sends_and_what_it_calls_that(body, sent, content_type):
     assert body_of(body, {}) == (sent, {"Content-Type": content_type} if content_type else {})
     own = {"content-type": "application/x-own"}
     assert body_of(body, own) == (sent, own)
+
+
+GATE = {"requires_approval": True, "approvers": ["ada", "otto"], "quorum": 2}
+
+
+@pytest.mark.parametrize(
+    ("gate", "changes", "looser"),
+    [
+        (GATE, {"requires_approval": False}, True),
+        (GATE, {"quorum": 1}, True),
+        (GATE, {"approvers": ["ada"]}, True),
+        (GATE, {"approvers": ["otto", "ada"], "quorum": 3}, False),
+        (GATE, {"name": "other"}, False),
+        ({**GATE, "approvers": []}, {"approvers": ["ada"]}, False),
+        ({**GATE, "requires_approval": False}, {"quorum": 1, "approvers": []}, False),
+    ],
+)
+def test_which_changes_let_fewer_people_decide(gate, changes, looser):
+    assert loosens_gate(gate, changes) is looser

@@ -13,7 +13,7 @@ from ZODB.FileStorage.format import CorruptedDataError
 from ZODB.POSException import POSKeyError, ReadConflictError, StateLoadError
 
 from opsapp.lib.problems import StoreAway, Unopened, Unreadable
-from opsapp.tree.damage import NAMELESS, Damage, is_damage, keys_of, load, loaded, reason_of
+from opsapp.tree.damage import NAMELESS, Damage, is_damage, is_of_the_store, keys_of, load, loaded, reason_of
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.sharded import ShardedTree
 from tests.support.stores import Stores
@@ -168,3 +168,11 @@ def test_a_folder_says_which_child_cannot_be_read():
     assert keys_of(folder.tree) == (["broken", "sound"], [])
     with pytest.raises(Unreadable, match="broken cannot be read"):
         folder["broken"]
+
+
+@pytest.mark.parametrize(
+    ("problem", "expected"),
+    [(StateLoadError(), True), (CorruptedDataError(), True), (Unreadable("x", "y"), True), (KeyError("x"), False)],
+)
+def test_what_is_no_mistake_of_a_program(problem, expected):
+    assert is_of_the_store(problem) is expected

@@ -2,7 +2,14 @@
 
 import pytest
 
-from opsapp.lib.networks import AddressPolicy, client_address, counted_address, is_protected, is_trusted
+from opsapp.lib.networks import (
+    AddressPolicy,
+    client_address,
+    counted_address,
+    is_protected,
+    is_trusted,
+    network_problem,
+)
 
 
 @pytest.mark.parametrize(
@@ -113,3 +120,13 @@ def test_a_proxy_is_trusted_by_its_address():
     assert is_trusted("10.1.2.3", ["10.0.0.0/8"])
     assert not is_trusted("192.0.2.1", ["10.0.0.0/8"])
     assert not is_trusted("unix:", ["10.0.0.0/8"])
+
+
+@pytest.mark.parametrize("text", ["10.0.0.0/8", "10.1.2.3/8", "192.0.2.1", "2001:db8::/32"])
+def test_what_is_a_network(text):
+    assert network_problem(text) is None
+
+
+@pytest.mark.parametrize("text", ["", "10.0.0.0/33", "example.org", "10.0.0"])
+def test_what_is_no_network_is_told_what_one_looks_like(text):
+    assert network_problem(text) == "must be an address or a network like 10.0.0.0/8"

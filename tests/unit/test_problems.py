@@ -1,6 +1,6 @@
-"""What a refusal says: the first 50 fields by name, the number of the others."""
+"""What a refusal says: the first 50 fields by name, the number of the others; and what may have been done."""
 
-from opsapp.lib.problems import Invalid
+from opsapp.lib.problems import Invalid, OutcomeUnknown
 
 
 def test_few_fields_are_all_named():
@@ -21,3 +21,9 @@ def test_many_entries_of_one_list_are_counted_too():
     assert set(problem.by_field()) == {"tags"}
     assert problem.by_field()["tags"].count("entry ") == 50
     assert problem.message == "Some values are not valid: tags and 1 more"
+
+
+def test_a_save_that_broke_off_is_not_called_lost():
+    problem = OutcomeUnknown()
+    assert (problem.code, problem.retry_after) == ("outcome_unknown", 2)
+    assert problem.message.endswith("check whether the change is there.")

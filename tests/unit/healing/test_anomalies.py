@@ -117,6 +117,7 @@ def test_a_peak_that_comes_again_after_days_is_told_again():
     assert strange(points) == list(peaks)
 
 
+@pytest.mark.no_cover
 def test_nothing_is_told_of_a_few_values_by_chance():
     for seed in range(12):
         dice = random.Random(seed)
@@ -153,6 +154,7 @@ def test_gaps_and_other_scales_do_not_disturb():
     assert not math.isnan(Detector().watch(MetricPast(), 0.0, 1.0).score)
 
 
+@pytest.mark.no_cover
 def test_the_benchmarks_score_is_twice_that_of_a_windowed_gaussian():
     """A small set; `make bench ARGS=foresight` has the whole."""
     sets = [made for made in madeup.labelled(5) if made.name.split()[0] in ("daily", "riders", "server", "traffic")]

@@ -59,6 +59,7 @@ def threshold(treated, control, recovered, is_refuted):
 
 
 @pytest.mark.parametrize("rate", [0.9, 0.95])
+@pytest.mark.no_cover
 def test_an_action_that_does_nothing_is_hardly_ever_found_better(rate):
     assert ever(rate, rate, 200, is_better) < 0.05
 

@@ -399,6 +399,13 @@ def test_the_definition_is_what_a_rule_does_and_nothing_else():
         assert rules.definition(one) != rules.definition({**one, **change})
 
 
+def test_the_definition_has_what_the_automations_do_that_it_runs():
+    rule = {"condition": "cpu_percent > 90", "action": {"type": "automation", "params": {"id": "a"}}}
+    digests = {rules.definition(rule, automations) for automations in (None, {"a": "1"}, {"a": "2"})}
+    assert len(digests) == 3
+    assert rules.definition(rule, {}) == rules.definition(rule)
+
+
 @pytest.mark.parametrize(
     ("condition", "target"),
     [

@@ -233,6 +233,7 @@ def runs_until_demoted(rate, dice, limit=5000):
     return limit
 
 
+@pytest.mark.no_cover
 def test_a_rule_that_goes_bad_slowly_is_put_back_to_approve():
     """However far apart the cases are: the breaker sees none of it."""
     dice = random.Random(7)
