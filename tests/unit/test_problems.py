@@ -25,5 +25,5 @@ def test_many_entries_of_one_list_are_counted_too():
 
 def test_a_save_that_broke_off_is_not_called_lost():
     problem = OutcomeUnknown()
-    assert (problem.code, problem.retry_after) == ("outcome_unknown", 2)
+    assert (problem.code, problem.details) == ("outcome_unknown", {"retry_after": 2})
     assert problem.message.endswith("check whether the change is there.")
