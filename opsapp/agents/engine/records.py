@@ -45,11 +45,12 @@ class HostFacts(NamedTuple):
 
 
 class Presence(NamedTuple):
-    """Whether an agent is heard, when it was heard last, and how often it reports."""
+    """Whether an agent is heard, when it was heard last, how often it reports, and what its host is called."""
 
     online: bool
     last_seen: float | None
     interval: float
+    host: str
 
 
 def presence(node: Node, agent_id: str) -> Presence:
@@ -57,7 +58,8 @@ def presence(node: Node, agent_id: str) -> Presence:
     memory = memory_of(node)
     seen = memory.last_seen(agent_id, None)
     status_now = logic.status_of(seen, agent_id in memory.connected, node.clock.now(), memory.interval)
-    return Presence(status_now == "online", seen, memory.interval)
+    host = directory_of(node).name_of(agent_id) or agent_id
+    return Presence(status_now == "online", seen, memory.interval, host)
 
 
 def hosts(root: Root) -> list[HostFacts]:
