@@ -6,20 +6,27 @@ accepts. Links are followed from the overview and from each page of the table.
 
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
+import opsapp
+from opsapp.runtime.events import read_since
 from opsapp.ui import building
 from opsapp.ui.drafting import SAVE
 from opsapp.ui.many import UNCONFIRMED
 from opsapp.ui.plan import PAGES
+from opsapp.web.openapi import endpoints
 from tests.engine.healing import Ward
+from tests.support import estate
 from tests.support.app import ROLES
 from tests.support.estate import fill
 
 OF_A_KIND = 2  # so many pages that differ in ids and words only are looked at
 CONDITION = {"condition": "cpu_percent > 90"}  # a draft of a rule asks about it
 NOT_OPERATIONS = {"many", "draft"}  # they show the form again
+LIVE = Path(opsapp.__file__).parent / "ui/static/live.js"
+HTML = ("text/html", None)
 UNKNOWN_BODY = b'{"no view knows this key": 1}'
 
 
@@ -138,13 +145,13 @@ def links_of(html, address):
     return sorted(set(links))
 
 
-FILES, WITHOUT_SAMPLE = {"/incidents/{id}/post-mortem.md"}, {"/notifications/deliveries/{id}"}
+FILES = {"/incidents/{id}/post-mortem.md"}
 
 
 @pytest.mark.parametrize("who", ROLES)
 def test_a_full_service_offers_only_what_it_lets_do(full, who):
     visitor = Visitor(full, who).visit_all()
-    assert who != "ada" or {page.path for page in PAGES} - visitor.seen == FILES | WITHOUT_SAMPLE
+    assert who != "ada" or {page.path for page in PAGES} - visitor.seen == FILES
     assert sorted(visitor.wrong) == [], "\n".join(sorted(visitor.wrong))
 
 
@@ -203,3 +210,41 @@ def test_who_is_refused_a_page_is_told_whom_to_ask_and_is_led_back(full, who, me
 def test_who_asks_for_what_is_gone_is_led_to_the_list(full):
     answer = full.browser("vera").get("/monitors/0123456789abcdef", status=404)
     assert answer.html.select_one("main .btn.first")["href"] == "/monitors"
+
+
+def test_no_page_is_left_out_of_those_that_are_measured(full):
+    addresses = estate.addresses(full)
+    views = [
+        view for view in endpoints(full.app.registry) if view.method == "GET" and view.options.get("returns") in HTML
+    ]
+    paths = {view.path for view in views if not view.path.startswith("/api/") and "{token}" not in view.path}
+    paths = paths - {"/{page}", "/static"} | {page.path for page in PAGES if not page.file} | {"/api/docs"}
+    assert {"/login", "/status/history"} <= paths
+    shown = {path: re.compile(re.sub(r"\\{\w+\\}", "[^/?]+", re.escape(path)) + r"(\?.*)?") for path in paths}
+    assert [path for path in sorted(paths) if not any(shown[path].fullmatch(address) for address in addresses)] == []
+    assert {full.browser("ada").get(address).content_type for address in addresses} == {"text/html"}
+
+
+def live_parts(browser, page):
+    return browser.get(page).html.select("[data-live][id]")
+
+
+def test_each_part_that_a_page_asks_for_anew_is_answered(full):
+    ada, answers = full.browser("ada"), {}
+    for page in estate.addresses(full):
+        for part in live_parts(ada, page):
+            place = part.get("data-live-from", page)
+            answer = ada.get(place, headers={"X-Part": part["id"]}, expect_errors=True)
+            answers[page, part["id"]] = answer.status_int
+    assert len(answers) > len(PAGES)  # all have the figures at the top
+    assert {asked: status for asked, status in answers.items() if status != 200} == {}
+
+
+def test_pages_wait_for_events_that_there_are(full):
+    ada = full.browser("ada")
+    parts = [part for page in estate.addresses(full) for part in live_parts(ada, page)]
+    awaited = {wish.partition(":")[0] for part in parts for wish in part["data-live"].split()}
+    told = {event.kind for event in full.read(lambda root: read_since(root, {})[1])}
+    heard = set(re.findall(r'"(\w+)"', re.search(r"const KINDS = \[(.*)\]", LIVE.read_text())[1]))
+    assert awaited - told <= {"command", "heal"}  # nothing is asked of a host here, and no case ends
+    assert awaited - heard == set()

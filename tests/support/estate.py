@@ -1,4 +1,4 @@
-"""A service with one of each kind of thing, in the middle of its work."""
+"""A service with one of each kind of thing, in the middle of its work, and where all its pages are."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from opsapp.healing.logic.problems import ProblemFacts
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import put_rule
 from opsapp.runtime import measuring
+from opsapp.ui import building, guidebook
+from opsapp.ui.plan import PAGES
 from tests.support.hosts import place
 from tests.support.monitoring import DOWN, UP, Lookout
 
@@ -19,7 +21,7 @@ SCRIPT = {"name": "needs a word", "type": "script", "params": {"script": "true"}
 def fill(ward: Any) -> None:
     service = ward.service
     lookout, ada, otto, vera = Lookout(service), service.ada, service.otto, service.vera
-    shop, gone = (lookout.add(name=name, retries=0, tags=["web"]) for name in ("Shop", "Gone"))
+    shop, gone = (lookout.add(name=name, retries=0, tags=["web", "public"]) for name in ("Shop", "Gone"))
     lookout.sees |= {shop: UP, gone: DOWN}
     lookout.run(120, step=10)
     agent = ada.post_json("/api/agents", {"label": "box-1", "tags": ["web"]}).json
@@ -32,9 +34,14 @@ def fill(ward: Any) -> None:
     ada.post_json(f"/api/automations/{ada.post_json('/api/automations', SCRIPT).json['id']}/run")
     window = {"name": "Patch day", "start": "2097-01-15T22:00:00", "end": "2097-01-16T02:00:00"}
     otto.post_json("/api/maintenance", window)
+    today = {"name": "Today", "start": "2027-01-15T00:00:00", "end": "2027-01-16T00:00:00", "scope": [shop]}
+    otto.post_json("/api/maintenance", today)
     quiet = {"target": "all", "duration": "2h", "reason": "", "action": "queue"}
     otto.post_json("/api/healing/maintenance", quiet)
-    ada.post_json("/api/notifications/channels", {"name": "on call", "url": "json://127.0.0.1:9/x"})
+    channel = ada.post_json("/api/notifications/channels", {"name": "on call", "url": "json://127.0.0.1:9/x"}).json[
+        "id"
+    ]
+    ada.post(f"/api/notifications/channels/{channel}/test", status=502)
     ada.post_json("/api/secrets", {"name": "token", "value": "hidden"})
     for client in (vera, otto, ada):
         client.post_json("/api/keys", {"name": "script", "role": "viewer"})
@@ -53,3 +60,44 @@ def add_problem(root: Any, now: float) -> None:
     for hours in range(7, 0, -1):
         problems.healed("again", "box-1/nginx", now - 3600 * hours)
     problems.open(ProblemFacts("again", "box-1/nginx", now - 7200))
+
+
+def addresses(service: Any) -> list[str]:
+    """Every page that the service has, files aside."""
+    ids = ids_of(service)
+    places = [address for page in PAGES if not page.file and (address := address_of(page.path, ids))]
+    places += ["/find?q=shop", "/help", *(f"/help/{name}" for name in guidebook.pages())]
+    places += ["/status", "/status/history", "/status/subscribe", f"/status/monitors/{ids['/monitors']['id']}"]
+    return [*places, f"/status/incidents/{ids['/incidents']['id']}", "/login", "/login/totp", "/api/docs"]
+
+
+def address_of(path: str, ids: dict[str, dict[str, str]]) -> str | None:
+    """A page's address with the ids of what stands before the first of them; None where there is no such thing."""
+    return building.filled(path, ids.get(path.partition("/{")[0], {}))
+
+
+def ids_of(service: Any) -> dict[str, dict[str, str]]:
+    """By the part of an address that leads to it: the thing that `fill` made."""
+    ada = service.ada
+
+    def newest(path: str, name: str) -> dict[str, str]:
+        return {name: str(ada.get(f"/api/{path}").json[0][name])}
+
+    gone = newest("monitoring/endpoints?q=gone", "id")["id"]
+    host = newest("agents?q=box-1", "id")
+    command = newest(f"agents/{host['id']}/commands", "command_id")
+    automation = newest("automations?q=memory", "id")
+    return {
+        "/monitors": newest("monitoring/endpoints?q=shop", "id"),
+        "/incidents": newest(f"monitoring/incidents?monitor_id={gone}", "id"),
+        "/approvals": newest("approvals", "request_id"),
+        "/agents": host | command,
+        "/automations": automation,
+        "/automations/runs": newest(f"automations/{automation['id']}/runs", "run_id"),
+        "/maintenance": newest("maintenance", "id"),
+        "/notifications/channels": newest("notifications/channels", "id"),
+        "/notifications/deliveries": newest("notifications/deliveries", "id"),
+        "/healing/cases": {"case_id": service.read(lambda root: next(iter(healing_of(root).book.cases)))},
+        "/healing/problems": newest("healing/problems", "id"),
+        "/healing/rules": {"rule_id": "again", "source": "again"},
+    }
