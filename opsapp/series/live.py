@@ -100,6 +100,19 @@ class Live:
                 newest = row[place + 1]
         return newest
 
+    def newest(self, subjects: Iterable[str], *names: str) -> list[float]:
+        """The same for many subjects; -inf for one of which none was observed."""
+        rows, times, unknown = self._rows, [], [Places()]
+        for subject in subjects:
+            row = rows.get(subject, unknown)
+            newest = -inf
+            for name in names:
+                place = row[0].get(name)
+                if place is not None and row[place + 1] > newest:
+                    newest = row[place + 1]
+            times.append(newest)
+        return times
+
     def subjects(self, kind: str = "") -> list[str]:
         """All subjects whose word begins with `kind`."""
         return [subject for subject in tuple(self._rows) if subject.startswith(kind)]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.maintenance.engine import board_of
 from opsapp.monitoring.engine import metrics, recent
 from opsapp.monitoring.engine.register import Entry
+from opsapp.monitoring.engine.shownstates import BY_CHECK, CHECKED, state_at
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.logic.settings import complete, for_viewers, searched
 from opsapp.monitoring.logic.uptime import percent
@@ -20,8 +18,6 @@ from opsapp.tree.root import Root
 UPTIME_AGE_S = 30.0
 UNKNOWN_AGE_S = 1.0
 WORST_FIRST = ("down", "degraded", "unknown", "pending", "maintenance", "up", "paused")
-CHECKED = ("last_check", "beat")  # what a check leaves, and a push
-COUNTING = {"up", "down", "degraded"}
 DAY_MS = 86_400_000
 
 NOT_MEASURED: JsonObject = dict.fromkeys(
@@ -53,8 +49,8 @@ def page(node: Node, root: Root, query: JsonObject, *, secrets: bool) -> tuple[l
     if words:
         entries = [entry for entry in entries if _holds(entry, words)]
     if status is not None:
-        status_of = status_at(node, now)
-        entries = [entry for entry in entries if status_of(entry) == status]
+        watch_of(node).states.look(now)
+        entries = [entry for entry in entries if entry.shown == status]
     chosen = cut(_in_order(node, root, entries, query["sort"], now), query)
     measure_uptime(node, root, chosen, now)
     shown = [record(node, entry, now, secrets=secrets) for entry in chosen]
@@ -71,8 +67,8 @@ def _in_order(node: Node, root: Root, entries: list[Entry], sort: str, now: floa
     """Those that come first have the worst of what the list is sorted by; those that agree keep their order."""
     name, backward = sort.removeprefix("-"), sort.startswith("-")
     if name == "worst":
-        status_of = status_at(node, now)
-        worst = [(WORST_FIRST.index(status_of(entry)), entry) for entry in entries]
+        watch_of(node).states.look(now)
+        worst = [(WORST_FIRST.index(entry.shown), entry) for entry in entries]
         return [entry for _, entry in sorted(worst, key=itemgetter(0), reverse=backward)]
     if name == "response":
         return _measured_first([(response_of(node, entry), entry) for entry in entries], high_first=not backward)
@@ -159,27 +155,7 @@ def with_push_url(whole: JsonObject, push_token: str | None, *, secrets: bool) -
 
 
 def current_status(node: Node, entry: Entry, now: float) -> str:
-    return status_at(node, now)(entry)
-
-
-def status_at(node: Node, now: float) -> Callable[[Entry], str]:
-    """What is known of a monitor now: a result that is too old is unknown. A window shows at once, and not longer than
-    it is on. One function for all of a list: what they share is looked up once, and it calls little, for the header of
-    every page counts all monitors with it."""
-    covered, observed_at = board_of(node).covered(now), node.series.live.observed_at
-
-    def status_of(entry: Entry) -> str:
-        status = entry.told.status
-        if status in {"pending", "paused"}:
-            return status
-        if covered(entry.id):
-            return "maintenance"
-        if status in {"unknown", "maintenance"}:
-            return "unknown"
-        seen = observed_at(entry.subject, *CHECKED)
-        return "unknown" if seen is None or seen + entry.hold_s < now else status
-
-    return status_of
+    return state_at(node, now)(entry).status
 
 
 def since_when(node: Node, entry: Entry, status: str) -> int:
@@ -194,9 +170,9 @@ def since_when(node: Node, entry: Entry, status: str) -> int:
 
 def status_counts(node: Node, root: Root) -> dict[str, int]:
     """How many monitors there are in each state, as they are shown."""
-    register = watch_of(node).register
-    register.catch_up(root)
-    return dict(Counter(map(status_at(node, node.clock.now()), list(register.entries.values()))))
+    watch = watch_of(node)
+    watch.register.catch_up(root)
+    return watch.states.counts(node.clock.now())
 
 
 def checked_at(node: Node, entry: Entry) -> int | None:
@@ -207,7 +183,7 @@ def checked_at(node: Node, entry: Entry) -> int | None:
 
 def _keeping(entry: Entry) -> float:
     """How long its uptime holds: not long where it was unknown and time counts by now, as after the first check."""
-    return UNKNOWN_AGE_S if entry.uptime[1] is None and entry.standing.status in COUNTING else UPTIME_AGE_S
+    return UNKNOWN_AGE_S if entry.uptime[1] is None and entry.standing.status in BY_CHECK else UPTIME_AGE_S
 
 
 def measure_uptime(node: Node, root: Root, entries: list[Entry], now: float) -> None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from math import inf
 from operator import attrgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.logic.settings import MonitoringSettings, lookers
@@ -35,6 +35,7 @@ OWN_DEFAULTS = monitortypes.defaults()  # a type may have come after the monitor
 NO_METRICS: dict[str, Metric] = {}  # of most monitors, so they share it
 SAME_END_S = 3600  # days are told to a hundredth of a day
 _NAMES: dict[tuple[str, ...], tuple[str, ...]] = {}  # of phases: a handful of them for all monitors
+Looked = TypeVar("Looked")
 _rules = lru_cache(maxsize=4096)(Thresholds)
 
 
@@ -109,6 +110,11 @@ def stored(monitor: Monitor) -> StoredMonitor:
     )
 
 
+class ShownStatus(NamedTuple):
+    status: str
+    until: float  # so long it is shown so, if nothing comes; -inf: until the next check
+
+
 class Entry:
     """One monitor as plain values. The hub changes `standing` with each check; a reload brings what is stored.
     `told` is what people see: the same, but never before it is committed together with its incident."""
@@ -131,6 +137,8 @@ class Entry:
         "rules",
         "series",
         "settings",
+        "shown",
+        "shown_until",
         "slow",
         "standing",
         "subject",
@@ -153,6 +161,9 @@ class Entry:
         self.output: str | None = None
         self.uptime: tuple[float, float | None] = (0.0, None)  # (computed at, percent of 24 h)
         self.slow = False
+        self.told = Standing()
+        self.shown = "unknown"  # as it was shown last (`shownstates`)
+        self.shown_until = -inf  # then it has to be looked at anew; -inf: now
         self.take(monitor, section)
 
     def take(self, monitor: StoredMonitor, section: MonitoringSettings) -> None:
@@ -160,7 +171,8 @@ class Entry:
         standing = monitor.standing
         if monitor.revision == self.revision and standing.status == self.standing.status:
             standing = replace(standing, failures=self.standing.failures, failed_at=self.standing.failed_at)
-        self.standing = self.told = standing
+        self.standing = standing
+        self.tell(standing)
         self.incident_id, self.cert_ends, self.metrics = monitor.incident_id, monitor.cert_ends, monitor.metrics
         if monitor.revision == self.revision:
             return
@@ -179,6 +191,25 @@ class Entry:
             self.settings.verify_tls,
             self.settings.document,
         )
+
+    def tell(self, standing: Standing) -> None:
+        """This is what people see from now on."""
+        before, self.told = self.told, standing
+        if before.status != standing.status:
+            self.shown_until = -inf
+
+    def show(self, state_of: Callable[[Entry], ShownStatus]) -> None:
+        """As it is now. What is told of it may change meanwhile: then it is looked at again."""
+        told = self.told
+        self.shown, self.shown_until = state_of(self)
+        if self.told is not told:
+            self.shown_until = -inf
+
+    def hold_until(self, until: float) -> None:
+        """Nothing but the time has changed: it was checked again."""
+        self.shown_until = until
+        if self.told.status != self.shown:
+            self.shown_until = -inf
 
     @property
     def on_host(self) -> bool:
@@ -278,11 +309,18 @@ class Register(Projection[StoredMonitor]):
                 self._ordered = sorted(self.entries.values(), key=by_name)
             return self._ordered
 
+    def look_through(self, look: Callable[[list[Entry]], Looked]) -> Looked:
+        """`look(entries)` while none of them comes, goes or is read anew. It must not wait."""
+        with self._taking:
+            return look(list(self.entries.values()))
+
     def use(self, section: MonitoringSettings) -> None:
         """Another configuration: its thresholds count for every monitor."""
         self.section = section
-        for entry in list(self.entries.values()):
-            entry.judge_by(section)
+        with self._taking:
+            for entry in self.entries.values():
+                entry.judge_by(section)
+                entry.shown_until = -inf
 
     def take_changes(self) -> set[str]:
         """Ids that were loaded, changed or dropped since this was asked last. On the hub: it never waits for who reads
@@ -307,6 +345,7 @@ class Register(Projection[StoredMonitor]):
             if looked_at != entry.looked_at:
                 self._live.forget(entry.subject, inf)  # it was measured elsewhere
                 entry.forget_measured()
+        entry.shown_until = -inf
         if differs:
             self._differs()
         # What other nodes measured comes back by the journal under this name.

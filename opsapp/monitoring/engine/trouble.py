@@ -51,12 +51,13 @@ class MonitorsStanding(NamedTuple):
 
 
 def standing_of_all(node: Node, root: Root, now: float) -> MonitorsStanding:
-    entries = watch_of(node).entries(root)
-    status_of = listing.status_at(node, now)
-    statuses = {entry.id: status_of(entry) for entry in entries.values()}
-    unreadable = {damage.id for damage in watch_of(node).register.damaged.values()}
+    watch = watch_of(node)
+    watch.register.catch_up(root)
+    entries = watch.states.look(now)
+    statuses = {entry.id: entry.shown for entry in entries}
+    unreadable = {damage.id for damage in watch.register.damaged.values()}
     statuses |= dict.fromkeys(unreadable, "unknown")
-    troubled = [entry for entry in entries.values() if statuses[entry.id] in WORST]
+    troubled = [entry for entry in entries if statuses[entry.id] in WORST]
     since = {entry.id: listing.since_when(node, entry, statuses[entry.id]) for entry in troubled}
     troubled.sort(key=lambda entry: (WORST.index(statuses[entry.id]), since[entry.id], entry.name.casefold()))
     counts = Counter(statuses.values())

@@ -7,6 +7,7 @@ from typing import Any
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine import listing
 from opsapp.monitoring.engine.incident_list import with_causes
+from opsapp.monitoring.engine.shownstates import state_at
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.interfaces import IWarRoomSection
 from opsapp.monitoring.resources import Incident
@@ -60,12 +61,12 @@ def related(node: Node, entries: JsonObject, incident: Incident, now: float) -> 
         if entry.id != incident.monitor_id and (shared := tags & set(entry.settings.tags))
     ]
     matches.sort(key=lambda row: row[:2])
-    status_of = listing.status_at(node, now)
+    state_of = state_at(node, now)
     return [
         {
             "id": entry.id,
             "name": entry.name,
-            "status": (status := status_of(entry)),
+            "status": (status := state_of(entry).status),
             "tags": sorted(tags & set(entry.settings.tags)),
             "cause": entry.told.cause,
             "since": listing.since_when(node, entry, status),

@@ -11,6 +11,7 @@ from opsapp.lib.problems import NotFound
 from opsapp.maintenance.engine import board_of
 from opsapp.monitoring.engine import metrics
 from opsapp.monitoring.engine.register import Entry, Register
+from opsapp.monitoring.engine.shownstates import ShownStates
 from opsapp.monitoring.engine.verdicts import VerdictQueue
 from opsapp.monitoring.logic.settings import MonitoringSettings
 from opsapp.monitoring.logic.state import CheckVerdict, Seen, judge, steady
@@ -27,6 +28,7 @@ class Watch:
         self.node = node
         self.register = Register(node.config[MonitoringSettings], node.series.live, node.clock)
         node.projections.add("monitors", self.register)
+        self.states = ShownStates(node, self.register)
         self.verdicts = VerdictQueue(node)
         self.checker: Any = None  # engine.checking.Checker, where this node makes checks
         self._seen_transaction: Any = None
@@ -73,7 +75,7 @@ class Watch:
             elif not taken and verdict.changed and entry.standing is verdict.standing:
                 # The next check comes to the same verdict again. What was read anew meanwhile stays.
                 entry.standing = before
-        entry.told = entry.standing
+        entry.tell(entry.standing)
         metrics.observe(self.node, entry, outcome, now)
         return verdict
 
