@@ -15,7 +15,8 @@ class IScopeKind(Interface):
         """The ids of those that go by a name (which may be an id); from memory."""
 
     def names(root):
-        """(id, names) of all, as this transaction has them; by the first of its names a thing is written as code."""
+        """(id, names) of all, as this transaction has them, or newer where it has not written; by the first of its
+        names a thing is written as code."""
 
 
 class IWindowEnded(Interface):

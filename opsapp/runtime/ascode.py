@@ -8,7 +8,8 @@ module has the functions of `Kind`. Must not: know any kind, parse anything, or 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
@@ -40,6 +41,9 @@ class Actions(Protocol):
 
     def shown(self, fields: JsonObject) -> JsonObject:
         """The fields without secrets, HIDDEN in their place."""
+
+    def exported(self, node: Any, root: Root) -> Iterable[JsonObject]:
+        """`shown` of all that is stored and owned. A module may leave it out, if there are never thousands."""
 
     def create(self, node: Any, root: Root, fields: JsonObject) -> str:
         """Make it as the API would, and answer its id."""
@@ -168,7 +172,8 @@ def _bring(root: Root, node: Any, kind: Kind, entry: JsonObject, present: Stored
 
 def export(root: Root, node: Any, kinds: Iterable[Kind]) -> dict[str, list[JsonObject]]:
     """Everything that can be written as code, as a document that `apply` takes. Without ids and secrets."""
-    return {
-        kind.name: [kind.actions.shown(stored.fields) for stored in kind.actions.stored(node, root) if stored.owned]
-        for kind in kinds
-    }
+    return {kind.name: list(getattr(kind.actions, "exported", partial(_shown, kind))(node, root)) for kind in kinds}
+
+
+def _shown(kind: Kind, node: Any, root: Root) -> Iterator[JsonObject]:
+    return (kind.actions.shown(stored.fields) for stored in kind.actions.stored(node, root) if stored.owned)

@@ -106,6 +106,14 @@ class Projection(ABC, Generic[Item]):
                 self.behind = True
                 raise
 
+    def stands_for(self, root: Root) -> bool:
+        """Whether the memory, once it has caught up, has every item that `root` sees, or a newer one: nothing in it is
+        damaged, and the transaction reads the present and has not written."""
+        if not shows_what_is_committed(root):
+            return False
+        self.catch_up(root)
+        return not self.damaged
+
     def reset(self) -> None:
         """Everything has to be read again."""
         with self._moving:

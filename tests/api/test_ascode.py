@@ -2,6 +2,12 @@
 
 import pytest
 
+from opsapp.agents.resources import Agent
+from opsapp.monitoring.engine import ascode as kind
+from opsapp.monitoring.engine import register_of
+from opsapp.monitoring.resources import Monitor
+from opsapp.runtime.ascode import StoredEntry
+
 WEB = {"name": "web", "type": "http", "url": "https://example.test/"}
 DISK = {"id": "disk", "condition": "disk.*.percent > 95", "action": {"type": "temp_cleanup"}}
 SECRET = {**WEB, "url": "https://me:hidden@example.test/", "headers": {"Authorization": "Bearer hidden"}}
@@ -189,3 +195,41 @@ def test_every_change_is_in_the_audit(service):
 @pytest.mark.shared
 def test_what_is_no_document_is_refused(service, document):
     assert apply(service, document, 422)["fields"]
+
+
+def entries_of(service, read):
+    return service.read(lambda root: list(read(service.node, root)))
+
+
+def test_what_is_exported_from_memory_is_what_is_stored(service):
+    plain = [{**WEB, "name": f"m{n}", "url": f"https://m{n}.test/?key=hidden{n}"} for n in range(3)]
+    apply(service, {"monitors": [*plain, SECRET, {"name": "call", "type": "push"}]})
+    stored = entries_of(service, lambda node, root: [kind.shown(entry.fields) for entry in kind.stored(node, root)])
+    assert entries_of(service, kind.exported) == stored
+    assert [list(fields) for fields in entries_of(service, kind.exported)] == [list(fields) for fields in stored]
+    assert len(stored) == 5
+
+
+def test_an_export_reads_no_monitor_and_no_agent_for_each_of_them(service, monkeypatch):
+    """Thousands take a page's time twice over."""
+    apply(service, {"monitors": [{**WEB, "name": f"m{n}"} for n in range(3)]})
+    agent = service.ada.post_json("/api/agents", {"label": "box-1"}).json["agent_id"]
+    covered = [monitors(service)[0]["id"], agent]
+    apply(service, {"windows": [{**NIGHT, "scope": covered}]})
+    before = service.ada.get("/api/export").json
+    read = []
+    for thing in (Monitor, Agent):
+        monkeypatch.setattr(thing, "__setstate__", lambda self, state: read.append(type(self)))
+    service.node.store.db.cacheMinimize()
+    assert service.ada.get("/api/export").json == before
+    assert before["windows"][0]["scope"] == ["m0", "box-1"]
+    assert read == []
+
+
+def test_an_export_leaves_out_no_monitor_that_cannot_be_read(service, monkeypatch):
+    """It is refused: an import with --prune would delete what is not in it."""
+    apply(service, {"monitors": [WEB]})
+    [monitor] = monitors(service)
+    monkeypatch.setattr(register_of(service.node), "damaged", {monitor["id"]: None})
+    monkeypatch.setattr(kind, "stored", lambda *_: iter([StoredEntry("1", {"name": "from the store"})]))
+    assert entries_of(service, kind.exported) == [{"name": "from the store"}]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from opsapp.agents.resources import agents_of
+from opsapp.agents.resources import Agent, agents_of
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 
-from .directory import directory_of
+from .directory import AgentFacts, directory_of
 
 
 class AgentScope:
@@ -22,5 +22,10 @@ class AgentScope:
         return {facts.id for facts in agents if name in (facts.id, facts.hostname, facts.label)}
 
     def names(self, root: Root) -> Iterator[tuple[str, list[str]]]:
-        for agent_id, agent in readable(agents_of(root), "agent"):
+        directory = directory_of(node_of(root))
+        if directory.stands_for(root):
+            known: Iterable[tuple[str, Agent | AgentFacts]] = [(facts.id, facts) for facts in directory.all_known()]
+        else:
+            known = readable(agents_of(root), "agent")
+        for agent_id, agent in known:
             yield agent_id, [name for name in (agent.label, agent.hostname) if name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from opsapp.lib.addresses import public, restored
+from opsapp.lib.addresses import public, public_text, restored
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.monitoring.logic.settings import MonitoringSettings, problems
@@ -15,6 +15,9 @@ from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
 from . import changes
+from .watch import register_of
+
+IN_ORDER = {**with_defaults({}), "name": "", "type": ""}  # as a monitor is stored, and a document shows it
 
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
@@ -32,6 +35,20 @@ def complete(node: Node, _root: Root, given: JsonObject, present: JsonObject | N
 
 
 shown = public
+
+
+def exported(node: Node, root: Root) -> Iterator[JsonObject]:
+    """From memory, where it has all of them. What is set alike is looked through once."""
+    register = register_of(node)
+    if not register.stands_for(root):
+        yield from (shown(entry.fields) for entry in stored(node, root))
+        return
+    alike: dict[int, JsonObject] = {}
+    for entry in sorted(register.entries.values(), key=lambda entry: (entry.created_at, entry.series)):
+        fields = alike.get(id(entry.settings))
+        if fields is None:
+            fields = alike[id(entry.settings)] = shown({**IN_ORDER, **entry.settings.document})
+        yield {**fields, "url": public_text(entry.target.url), "name": public_text(entry.name)}
 
 
 def create(node: Node, root: Root, fields: JsonObject) -> str:

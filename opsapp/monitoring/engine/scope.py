@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from opsapp.monitoring.engine.watch import watch_of
+from opsapp.monitoring.engine.watch import register_of, watch_of
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
@@ -21,5 +21,9 @@ class MonitorScope:
         return {entry.id for entry in tuple(entries.values()) if name in (entry.id, entry.name)}
 
     def names(self, root: Root) -> Iterator[tuple[str, list[str]]]:
+        register = register_of(node_of(root))
+        if register.stands_for(root):
+            yield from [(entry.id, [entry.name]) for entry in tuple(register.entries.values())]
+            return
         for monitor_id, monitor in readable(monitors_of(root), "monitor"):
             yield monitor_id, [monitor.settings["name"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from opsapp.lib.addresses import HIDDEN, restored
@@ -67,8 +68,8 @@ def delete(_node: Node, root: Root, _page: str) -> None:
 def _names(root: Root) -> dict[str, str]:
     """By id; where several monitors share a name, its id is the name."""
     names = {monitor.id: monitor.settings["name"] for monitor in monitors_of(root).values()}
-    several = list(names.values())
-    return {monitor_id: name if several.count(name) == 1 else monitor_id for monitor_id, name in names.items()}
+    called = Counter(names.values())
+    return {monitor_id: name if called[name] == 1 else monitor_id for monitor_id, name in names.items()}
 
 
 def _ids(root: Root) -> dict[str, str]:

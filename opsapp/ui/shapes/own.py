@@ -10,6 +10,7 @@ from opsapp.ui.reader import Answers, Reader
 
 LEVELS = {"ok": "ok", "warn": "warn", "fail": "bad"}
 ORDER = ("fail", "warn", "ok")
+TO_TEXT = json.JSONEncoder(ensure_ascii=False).encode
 MOST_INDENTED = 200  # of more things than that, each is one line of the document
 UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
@@ -104,7 +105,7 @@ def document_text(document: JsonObject) -> str:
 def _lines(value: object) -> str:
     if not isinstance(value, list) or not value:
         return json.dumps(value, ensure_ascii=False)
-    return "[\n" + ",\n".join(f"    {json.dumps(item, ensure_ascii=False)}" for item in value) + "\n  ]"
+    return "[\n    " + ",\n    ".join(map(TO_TEXT, value)) + "\n  ]"
 
 
 def change_words(change: JsonObject) -> DocumentChange:
