@@ -38,6 +38,7 @@ from .shapes.pluginmetrics import written
 
 ONCE = "once"  # the field with which a form names itself: it comes a second time, unchanged, from a reload or by Back
 PART = "X-Part"  # the header that asks for one block of a page
+COUNTS = "counts"  # the block of every page that has its figures at the top
 ZONE = "opsapp_zone"  # the cookie in which a browser says where its clock is
 _LOCAL = re.compile(r"/(?![/\\])[!-~]*")
 
@@ -80,6 +81,18 @@ def _block(page: Template, name: str, values: dict[str, Any]) -> str:
     return "".join(block(page.new_context(values)))
 
 
+def frame_part(request: Request) -> Response | None:
+    """The figures at the top, if they are all that the live module asks for: nothing else of the page is made."""
+    if request.headers.get(PART) != COUNTS or not request.caller:
+        return None
+    values = {"counts": counts_of(request), "stream_after": _stream_after(request)}
+    return render("base.jinja2", values, part=COUNTS)
+
+
+def _stream_after(request: Request) -> str | None:
+    return request.node.events.last_before(request.node.clock.now() - OVERLAP_S)
+
+
 def page(request: Request, template: str, **values: Any) -> Response:
     """A page for the caller, or the one block of it that the live module asks for."""
     return render(template, known_of(request) | values, part=request.headers.get(PART))
@@ -117,7 +130,7 @@ def known_of(request: Request) -> dict[str, Any]:
     known["help"] = help_for(request.path_info)
     wishes = wishes_of(find_enabled(request.root, request.caller.name)) if request.caller else Wishes()
     known |= {"counts": counts_of(request) if request.caller else None, "theme": wishes.theme}
-    known["stream_after"] = request.node.events.last_before(request.node.clock.now() - OVERLAP_S)
+    known["stream_after"] = _stream_after(request)
     known["here"] = with_query(request.path_info, query_with(request.GET))
     return known | {"reader": reader_of(request, wishes) if request.caller else None}
 

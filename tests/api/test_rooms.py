@@ -12,6 +12,7 @@ from opsapp.monitoring.engine import changes
 from opsapp.monitoring.resources import monitors_of
 from opsapp.ui import building
 from opsapp.ui.plan import PAGES
+from opsapp.ui.views import find, rooms
 from tests.support.app import ROLES, Service
 
 MENU_OF_ADMINS = {"/users", "/audit", "/notifications", "/secrets", "/statuspage", "/healing/inlets"}
@@ -406,6 +407,19 @@ def test_an_act_that_is_none(service, act):
     token = otto.get(path).forms[1]["csrf_token"].value
     otto.post(path, {"act": act, "csrf_token": token}, status=404)
     otto.post_json(path, {"act": act}, headers={"X-CSRF-Token": token}, status=415)
+
+
+def test_for_the_figures_at_the_top_nothing_else_of_a_page_is_asked(service, monkeypatch):
+    """Every open page asks for them whenever something has changed."""
+    otto = service.browser("otto")
+    whole = {path: otto.get(path).html.select_one("#counts") for path in ("/", "/monitors", "/find?q=shop", "/help")}
+    monkeypatch.setattr(rooms, "ask", None)
+    monkeypatch.setattr(find, "ask", None)
+    for path, counts in whole.items():
+        part = otto.get(path, headers={"X-Part": "counts"}).html
+        assert part.text.split() == counts.text.split()
+        assert part.select_one("#tally")["data-incidents"] == counts.select_one("#tally")["data-incidents"]
+    service.anonymous.get("/monitors", headers={"X-Part": "counts"}, status=303)
 
 
 @pytest.mark.parametrize("path", ["/monitors/0000", "/monitors/x/y", "/agents/0000", "/healing/nothing", "/users/ada"])

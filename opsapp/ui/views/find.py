@@ -13,7 +13,7 @@ from opsapp.ui import finding
 from opsapp.ui.asking import ask, value_of
 from opsapp.ui.building import find
 from opsapp.ui.building import known_of as pages_of
-from opsapp.ui.pages import PART, known_of, render
+from opsapp.ui.pages import PART, frame_part, known_of, render
 from opsapp.web import api
 
 LONGEST = 200
@@ -28,6 +28,10 @@ add_facet(Root, "find", FindPage)
 
 @api.get(FindPage)
 def found(context: FindPage, request: Request) -> Response:
+    return frame_part(request) or search(request)
+
+
+def search(request: Request) -> Response:
     known = known_of(request)
     words = known["reader"].query.get("q", "").strip()[:LONGEST]
     hits = [look(request, kind, words) for kind in finding.KINDS if words and known["reader"].may(f"GET {kind.source}")]

@@ -8,6 +8,7 @@ from pyramid.request import Request
 from pyramid.response import Response
 
 from opsapp.tree.root import Root
+from opsapp.ui.pages import frame_part
 from opsapp.ui.views import rooms
 from opsapp.web import api
 
@@ -16,7 +17,7 @@ HOME = "/"
 
 @api.get(Root)
 def overview(context: Root, request: Request) -> Response:
-    return rooms.show(request, *rooms.found_at(request, HOME), HOME)
+    return frame_part(request) or rooms.show(request, *rooms.found_at(request, HOME), HOME)
 
 
 @api.submit(Root)

@@ -19,7 +19,7 @@ from opsapp.ui import building, drafting, keeping, many, picking, repeating
 from opsapp.ui.asking import ask, value_of
 from opsapp.ui.drafting import REDRAW, Draw, Redrawn
 from opsapp.ui.filling import body_of, given_to, redrawn
-from opsapp.ui.pages import EVERY_PAGE, PART, known_of, render, see_other
+from opsapp.ui.pages import EVERY_PAGE, PART, frame_part, known_of, render, see_other
 from opsapp.ui.plan import FILTERS, PAGES, Act, Page, is_list
 from opsapp.ui.plan.outcomes import outcome_of
 from opsapp.ui.reader import Reader, query_with, with_query
@@ -71,7 +71,7 @@ def found_at(request: Request, path: str) -> tuple[Page, dict[str, str]]:
 @api.get(PlannedPage)
 def shown(context: PlannedPage, request: Request) -> Response:
     page, ids = found(context, request)
-    return show(request, page, ids, context.path)
+    return frame_part(request) or show(request, page, ids, context.path)
 
 
 class FormAgain(NamedTuple):
