@@ -39,7 +39,7 @@ class MetricPoint(Body):
 
 class SlaWindow(Paging):
     days = whole(*SLA_DAYS, default=30)
-    sort = choice("name", "worst", default="name")
+    sort = choice("name", "-name", "worst", "-worst", default="name")
 
 
 class SlaFigures(Body):

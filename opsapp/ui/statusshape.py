@@ -111,11 +111,9 @@ def verdict(document: JsonObject) -> Verdict:
     monitors, title = document["monitors"], headline(document)
     kind = OVERALL_LOOKS.get(document["overall"], "bad")
     down = [monitor["name"] for monitor in monitors if monitor["status"] == "down"]
-    well = sum(monitor["status"] in ("up", "degraded") for monitor in monitors)
     if down:
         since = min((incident["started"] for incident in document["active_incidents"]), default=None)
-        rest = f"The other {well} work." if well > 1 else "The other one works." if well else ""
-        return Verdict(kind, f"{listed(down)} {_are(down)} down", title, since, rest)
+        return Verdict(kind, f"{listed(down)} {_are(down)} down", title, since, _rest(monitors))
     slow = [monitor["name"] for monitor in monitors if monitor["status"] == "degraded"]
     if slow:
         return Verdict(
@@ -126,6 +124,19 @@ def verdict(document: JsonObject) -> Verdict:
     known = is_known({monitor["status"] for monitor in monitors})
     words = f"{len(monitors)} service{'s' * (len(monitors) != 1)} watched" if monitors else "Nothing is published"
     return Verdict(kind if known else "off", title, words, None, "")
+
+
+def _rest(monitors: Sequence[JsonObject]) -> str:
+    """What is known of those that are not down: "the other" are all of them."""
+    statuses = [monitor["status"] for monitor in monitors if monitor["status"] != "down"]
+    well = sum(status in ("up", "degraded") for status in statuses)
+    unseen = sum(status in ("unknown", "pending") for status in statuses)
+    if not well:
+        return ""
+    if well == len(statuses):
+        return "The other one works." if well == 1 else f"The other {well} work."
+    works = f"{well} of the other {len(statuses)} {'works' if well == 1 else 'work'}"
+    return f"{works}, {unseen} cannot be seen at the moment." if unseen else f"{works}."
 
 
 def _are(names: Sequence[str]) -> str:

@@ -51,8 +51,11 @@ def test_the_report_tells_uptime_and_grades_worst_first(service, lookout):
     assert "Nothing is known of 1 of them." in page.text
     week = page.click("7 d")
     assert "Uptime of all monitors over 7 days" in week.text
-    by_name = week.click("Name").html.select("#report tbody tr")
-    assert by_name[0].select_one("a").text == "Alpha"
+    best_first = week.click("Uptime").html.select("#report tbody tr")
+    assert [row.select_one("a").text for row in best_first] == ["Alpha", "Beta", "Never"]
+    by_name = week.click("Name")
+    assert by_name.html.select("#report tbody tr")[0].select_one("a").text == "Alpha"
+    assert by_name.click("Name").html.select("#report tbody tr")[0].select_one("a").text == "Never"
 
 
 def test_the_list_is_worst_first_with_checks_and_figures(service, lookout):

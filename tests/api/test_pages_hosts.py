@@ -80,6 +80,25 @@ def test_a_host_says_first_what_is_wrong_with_it(service, box):
     assert silent.startswith("It has not reported for 60 min")
 
 
+def test_of_many_disks_the_fullest_stand_open_and_the_chosen_one_is_never_folded(service, box):
+    report(service, box, disks={f"/srv/{number}": 10.0 + number for number in range(12)})
+    vera = service.browser("vera")
+    disks = vera.get(f"/agents/{box.id}").html.select_one("#disks")
+    assert [each.text for each in disks.select("div > .parts b")[:5]] == [
+        f"/srv/{number}" for number in range(11, 6, -1)
+    ]
+    assert len(disks.select(".more-fields .parts b")) == 7
+    assert not disks.select_one(".more-fields").has_attr("open")
+    assert vera.get(f"/agents/{box.id}?disk=/srv/0").html.select_one("#disks .more-fields").has_attr("open")
+
+
+def test_what_is_wrong_leads_to_where_it_is_on_the_page(service, box):
+    report(service, box)
+    page = service.browser("vera").get(f"/agents/{box.id}")
+    place = page.html.select_one(".lead-line a")["href"]
+    assert page.html.select_one(place)
+
+
 @pytest.mark.parametrize("range_", ["1h", "24h", "7d", "30d", "nonsense"])
 @pytest.mark.shared
 def test_the_charts_take_a_range(service, box, range_):

@@ -9,7 +9,7 @@ from webtest.forms import Submit
 from opsapp.auth.resources import users
 from opsapp.healing.resources import healing_of
 from opsapp.ui import files, picking
-from tests.support.monitoring import DOWN, Lookout
+from tests.support.monitoring import DOWN, UP, Lookout
 
 MONITORS = "/api/monitoring/endpoints"
 
@@ -108,6 +108,13 @@ def test_all_of_a_page_are_chosen_without_script(service, browser):
     chosen = page.click("Choose all on this page")
     ticks = [field for name, (field, *_) in chosen.forms["many-monitors"].fields.items() if name.startswith("pick:")]
     assert [tick.checked for tick in ticks] == [True]
+
+
+def test_what_may_be_done_to_rows_stands_below_the_rows_that_can_be_chosen(service, browser):
+    lookout = Lookout(service)
+    lookout.watch_through((UP, 60), (DOWN, 60), name="Shop")
+    section = browser("otto").get("/incidents").html.select_one("input.pick").find_parent("section")
+    assert section.select_one("form.many")
 
 
 def test_who_may_change_nothing_chooses_nothing(service, browser):

@@ -133,6 +133,10 @@ def test_sla_sorts_the_worst_first_and_the_unknown_last(lookout):
     assert [row["name"] for row in worst_first] == ["c", "b", "a"]
     page = lookout.service.vera.get(f"{BASE}/sla?sort=worst&limit=1&offset=1")
     assert ([row["name"] for row in page.json], page.headers["X-Total-Count"]) == (["b"], "3")
+    best_first = lookout.service.vera.get(f"{BASE}/sla?sort=-worst").json
+    assert [row["name"] for row in best_first] == ["b", "c", "a"]
+    backwards = lookout.service.vera.get(f"{BASE}/sla?sort=-name").json
+    assert [row["name"] for row in backwards] == ["c", "b", "a"]
     lookout.service.vera.get(f"{BASE}/sla?sort=x", status=422)
 
 

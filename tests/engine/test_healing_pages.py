@@ -1,6 +1,12 @@
 """The pages of healing over a real case: its ladder while it is open and after, what would happen now, the ledger."""
 
+import re
+from pathlib import Path
+
 import pytest
+
+from opsapp.healing import engine as healing_engine
+from opsapp.ui.shapes.healing import WORKERS
 
 FAILED = {"service__nginx__state": "failed"}
 WELL = {"service__nginx__state": "active"}
@@ -85,6 +91,11 @@ def test_trust_says_what_is_missing_and_who_may_move_it(case):
     assert card.select_one("[aria-current=step]").text.startswith("execute")
     assert not card.select("form")
     assert case.get("/healing/trust", "ada").html.select_one("#trust form")
+
+
+def test_what_works_on_healing_is_named_by_what_it_does():
+    begun = (Path(healing_engine.__file__)).read_text(encoding="utf-8")
+    assert set(WORKERS) == set(re.findall(r'supervisor\.add\(\s*"healing-(\w+)"', begun))
 
 
 def test_suggestions_and_forecasts_say_when_there_is_nothing(case):

@@ -1,8 +1,9 @@
 """What is wrong: alerts of several rules about one target are one line. What breaks next, as the forecast has it."""
 
 from opsapp.ui.reader import Reader
+from opsapp.ui.sentences import NameBook
 from opsapp.ui.shapes.foresight import breaks_next
-from opsapp.ui.shapes.overview import joined
+from opsapp.ui.shapes.overview import gathered, joined, lines_of
 
 HOUR = 3600
 NOW = 1_800_000_000
@@ -29,6 +30,44 @@ def test_alerts_about_one_target_are_one_line_the_worst_first():
     assert [line["name"] for line in lines] == ["Shop", "db-1/orders", "Shop", "web-1"]
     assert lines[1]["also"] == [other]
     assert lines[1]["rule_id"] == "a"
+
+
+def known(kind, name, **more):
+    told = {
+        "status": "unknown" if kind == "monitor" else "down",
+        "cause": "",
+        "rule_id": None,
+        "incident_id": None,
+        "acknowledged_by": None,
+        "case_id": None,
+        "root_cause": None,
+        "since": NOW,
+        "last_day": [],
+        "id": name,
+    }
+    return trouble(kind, name, **{**told, **more})  # fmt: skip
+
+
+def test_many_that_are_alike_are_one_line_with_their_names():
+    unknown = [known("monitor", f"m{number}") for number in range(3)]
+    failed = known("monitor", "Shop", incident_id="i1", cause="connection refused")
+    alerts = [known("alert", f"db-1/s{number}", rule_id="failed", cause="x == 1", case_id="c") for number in range(10)]
+    elsewhere = known("alert", "db-2/s1", rule_id="failed", cause="x == 1", case_id="c")
+    overview = {"troubles": [failed, *alerts, elsewhere, *unknown], "cases": []}
+    lines = lines_of(overview, NameBook(hosts={"db-1": "a1"}))
+    assert [line.name.text for line in lines] == ["Shop", "10 alerts on db-1", "s1 on db-2", "3 monitors"]
+    assert [each.name.text for each in lines[3].under] == ["m0", "m1", "m2"]
+    assert (len(lines[1].under), lines[1].more_under) == (8, 2)
+    assert lines[1].under[0].name.href == "/healing/cases/c"
+    assert "checked lately" in lines[3].cause.text
+
+
+def test_what_something_hangs_on_or_is_worked_on_is_a_line_of_its_own():
+    unknown = [known("monitor", f"m{number}") for number in range(4)]
+    assert [len(alike) for alike in gathered(unknown, {"m0"})] == [1, 3]
+    assert [len(alike) for alike in gathered(unknown, {"m0", "m1"})] == [1, 1, 1, 1]
+    told = [known("monitor", f"m{number}", cause="own network gone") for number in range(4)]
+    assert [len(alike) for alike in gathered(told, ())] == [1, 1, 1, 1]
 
 
 def test_the_fan_of_what_breaks_next_is_that_of_the_forecast():

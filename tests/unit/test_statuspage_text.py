@@ -156,6 +156,21 @@ def test_the_sentence_over_everything(statuses, title, words):
     assert (found.title, found.words) == (title, words)
 
 
+@pytest.mark.parametrize(
+    ("statuses", "rest"),
+    [
+        (["down", "up", "up"], "The other 2 work."),
+        (["down", "up"], "The other one works."),
+        (["down", "up", "unknown", "unknown"], "1 of the other 3 works, 2 cannot be seen at the moment."),
+        (["down", "up", "up", "maintenance"], "2 of the other 3 work."),
+        (["down", "unknown"], ""),
+    ],
+)
+def test_of_the_others_no_more_is_said_than_is_known(statuses, rest):
+    monitors = [PublicMonitor(f"m{n}", f"P{n}", status, {}) for n, status in enumerate(statuses)]
+    assert shape.verdict(statuspage.document(monitors, [], [], NOW)).rest == rest
+
+
 def test_as_a_file_the_page_leads_to_nothing_that_is_not_there():
     text = ui.page(LOOKS, document(), ui.FILE)
     places = re.findall(r'(?:href|src)="([^"]+)"', text)

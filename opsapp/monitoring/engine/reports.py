@@ -48,19 +48,18 @@ def uptimes(node: Node, root: Root, monitor_id: str) -> list[JsonObject]:
     return rows
 
 
-def sla_report(node: Node, root: Root, days: int, page: slice, *, worst_first: bool) -> tuple[list[JsonObject], int]:
+def sla_report(node: Node, root: Root, days: int, page: slice, sort: str) -> tuple[list[JsonObject], int]:
     """One entry a monitor, and how many monitors there are. By name, only the page that was asked for is computed."""
-    monitors = sorted(watch_of(node).entries(root).values(), key=by_name)
-    if not worst_first:
+    monitors = sorted(watch_of(node).entries(root).values(), key=by_name, reverse=sort == "-name")
+    if sort.endswith("name"):
         return _sla_rows(node, root, days, monitors[page]), len(monitors)
     rows = _sla_rows(node, root, days, monitors)
-    return sorted(rows, key=_worst)[page], len(monitors)
+    known = sorted((row for row in rows if row["uptime_percent"] is not None), key=_uptime, reverse=sort == "-worst")
+    return [*known, *(row for row in rows if row["uptime_percent"] is None)][page], len(monitors)
 
 
-def _worst(row: JsonObject) -> tuple[bool, float]:
-    """The lowest uptime first; what nobody knows comes last."""
-    uptime_percent = row["uptime_percent"]
-    return uptime_percent is None, uptime_percent or 0.0
+def _uptime(row: JsonObject) -> float:
+    return float(row["uptime_percent"])
 
 
 def _sla_rows(node: Node, root: Root, days: int, entries: list[Entry]) -> list[JsonObject]:

@@ -37,11 +37,10 @@ def uptime(context: Monitor, request: Request) -> list[JsonObject]:
 
 @api.get(Monitoring, "sla", query=reportschemas.SlaWindow, returns=[reportschemas.SlaEntry])
 def sla(context: Monitoring, request: Request) -> list[JsonObject]:
-    """Uptime, downtime and incidents of each monitor over so many days."""
+    """Uptime, downtime and incidents of each monitor over so many days. `sort`: by name, or the worst first; with "-"
+    the other way round. What nobody knows comes last."""
     asked = request.valid_query
-    rows, count = reports.sla_report(
-        request.node, request.root, asked["days"], slice_of(request), worst_first=asked["sort"] == "worst"
-    )
+    rows, count = reports.sla_report(request.node, request.root, asked["days"], slice_of(request), asked["sort"])
     request.response.headers["X-Total-Count"] = str(count)
     return rows
 

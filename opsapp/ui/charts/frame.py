@@ -192,11 +192,12 @@ def time_axis(axis: TimeAxis, height: int) -> Markup:
     y = TOP + height + 16
     first, last = edges(axis)
     letter = LETTER_OF_SMALL if height <= SMALL else LETTER
-    free = len(first) * letter + 5  # what the first words leave, on a phone
+    free = len(first) * letter + letter  # what the words at the ends leave, on a phone
+    end = 100 - len(last) * letter
     words = Markup("")
     for x, label in time_ticks(axis):
-        half = len(label) * letter / 2 if height <= SMALL else 0.0
-        if free + half <= x <= 100 - half - half:
+        half = len(label) * letter / 2
+        if free + half <= x <= end - half:
             words += text(x, y, label, "middle")
             free = x + half + half / 2
     return text(0, y, first) + words + text(100, y, last, "end")

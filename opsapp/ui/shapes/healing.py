@@ -42,6 +42,19 @@ class WindowShown(NamedTuple):
     row: JsonObject
 
 
+WORKERS = {
+    "alerts": "Looks for the conditions of the rules",
+    "pipeline": "Decides, acts and measures again",
+    "deeds": "Runs what is done on this server",
+    "chaos": "Takes back what chaos runs did",
+    "offline": "Tells hosts what they may heal alone",
+    "discovery": "Looks for dependencies",
+    "prediction": "Makes forecasts",
+    "governor": "Takes trust back where heals fail",
+    "purge": "Removes what is older than it is kept",
+}
+
+
 class WorkerShown(NamedTuple):
     name: str
     state: str
@@ -73,7 +86,8 @@ def _work(health: JsonObject) -> str:
 
 
 def _worker(worker: JsonObject) -> WorkerShown:
-    name = worker["name"].removeprefix("healing-").replace("-", " ").replace("_", " ")
+    short = worker["name"].removeprefix("healing-")
+    name = WORKERS.get(short, short.replace("-", " ").replace("_", " "))
     if worker["last_error"]:
         return WorkerShown(name, "failed", f"{worker['errors']} errors, the last: {worker['last_error']}")
     if worker["late_s"] is None:

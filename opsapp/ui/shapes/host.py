@@ -23,6 +23,7 @@ from .hosts import STATES, HostChoice, notes_of
 from .problems import open_lines
 
 FEW = 8
+DISKS = 5  # that are shown without being asked for
 ASK_FIRST = ("params.command", "params.service", "params.action", "params.unit", "params.sort")
 ASKED = ("shell", "service", "process_list", "logs", "capabilities")
 HIGH = 90.0
@@ -89,6 +90,14 @@ def range_of(query: Mapping[str, str]) -> ChartRange:
     return next((offered for offered in SPANS if offered.name.replace(" ", "") == query.get("range")), SPANS[1])
 
 
+class Lead(NamedTuple):
+    """The most pressing thing of a host, and where on the page there is more of it."""
+
+    look: str
+    words: str
+    place: str
+
+
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     agent = answers["agent"]
     metrics, place = agent["metrics"], f"/agents/{agent['id']}"
@@ -120,7 +129,8 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
             for offered in SPANS
         ],
         "charts": charts_of(points, metrics, chosen, reader),
-        "disks": disks,
+        "disks": disks[:DISKS],
+        "more_disks": disks[DISKS:],
         "fan": fan_of(points, disks, forecasts, chosen, reader),
         "services": services if every else services[:FEW],
         "service_count": len(services),
@@ -164,13 +174,13 @@ def facts_of(agent: JsonObject) -> tuple[str, ...]:
     return tuple(fact for fact in known if fact)
 
 
-def lead_of(agent: JsonObject, disks: Sequence[DiskShown], services: Sequence[ServiceShown], reader: Reader) -> str:
+def lead_of(agent: JsonObject, disks: Sequence[DiskShown], services: Sequence[ServiceShown], reader: Reader) -> Lead:
     """The most pressing thing, in one sentence."""
     if agent["status"] == "pending":
-        return ""
+        return Lead("", "", "")
     if agent["status"] != "online":
         gone = rough_span(reader.now - (agent["last_seen"] or reader.now))
-        return f"It has not reported for {gone}: the values below are from before."
+        return Lead("bad", f"It has not reported for {gone}: the values below are from before.", "")
     failed = [service.name for service in services if service.kind == "bad"] or agent["metrics"]["failed_units"]
     full = [disk for disk in disks if disk.kind]
     facts = [
@@ -178,7 +188,10 @@ def lead_of(agent: JsonObject, disks: Sequence[DiskShown], services: Sequence[Se
         f"{full[0].mount} is {full[0].words} full." if full else "",
         next((f"{disk.mount} will be {disk.ahead}." for disk in disks if disk.ahead and not disk.kind), ""),
     ]
-    return " ".join(sentence for sentence in facts if sentence) or "Nothing on it needs attention."
+    words = " ".join(sentence for sentence in facts if sentence)
+    look = "bad" if failed else full[0].kind if full else "warn" if words else "ok"
+    place = "#services" if failed else "#disks" if words else ""
+    return Lead(look, words or "Nothing on it needs attention.", place)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ Pure: from the API's answers to words. What nobody knows is said to be unknown, 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -21,6 +22,7 @@ from .asking import question
 STAGES = ("Correlate", "Plan", "Execute", "Verify", "Record", "Trust")
 WORD = {"down": "Down", "degraded": "Degraded", "unknown": "Unknown", "alert": "Holds"}
 MOST_UNDER, MOST_PROBLEMS = 8, 3
+ALIKE = 3  # so many that are alike are one line
 
 
 class UnderLine(NamedTuple):
@@ -48,6 +50,8 @@ class WrongLine(NamedTuple):
     day: Markup
     under: tuple[UnderLine, ...]
     more_under: int
+    under_look: str = "hid"  # held down by this; or, of several that are alike, their own state
+    under_label: str = ""
 
 
 class NeedLine(NamedTuple):
@@ -84,7 +88,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "sub": below(overview),
         "empty": is_new(overview),
         "well": is_well(overview),
-        "troubles": _wrong(overview, names),
+        "troubles": lines_of(overview, names),
         "wrong_more": max(0, overview["troubles_total"] - len(overview["troubles"])),
         "asked": asked,
         "mine": mine,
@@ -147,16 +151,51 @@ def below(overview: JsonObject) -> list[str]:
     return told
 
 
-def _wrong(overview: JsonObject, names: NameBook) -> list[WrongLine]:
+def lines_of(overview: JsonObject, names: NameBook) -> list[WrongLine]:
     """Root causes, each with what hangs on it. What hangs on something that is not shown stands by itself."""
     troubles = overview["troubles"]
     shown = {trouble["name"] for trouble in troubles if not trouble["root_cause"]}
     tops = joined([trouble for trouble in troubles if trouble["root_cause"] not in shown])
     cases = {case_row["target"]: case_row for case_row in overview["cases"]}
+    under = {top["name"]: [trouble for trouble in troubles if trouble["root_cause"] == top["name"]] for top in tops}
+    busy = {name for name, below in under.items() if below} | set(cases)
     return [
-        _line(top, [trouble for trouble in troubles if trouble["root_cause"] == top["name"]], cases, names)
-        for top in tops
+        _line(alike[0], under[alike[0]["name"]], cases, names) if len(alike) < ALIKE else _several(alike, names)
+        for alike in gathered(tops, busy)
     ]
+
+
+def gathered(tops: list[JsonObject], busy: Collection[str]) -> list[list[JsonObject]]:
+    """Alike ones together where they are many: monitors that are unknown without a reason, as after a start, and alerts
+    of one rule on one host. `busy` ones stand for themselves: something hangs on them, or their case is open."""
+    groups: dict[tuple[str, ...], list[JsonObject]] = {}
+    for top in tops:
+        groups.setdefault(("",) if top["name"] in busy else _kind_of(top), []).append(top)
+    many = {id(alike[0]): alike for kind, alike in groups.items() if kind[0] and len(alike) >= ALIKE}
+    told = {id(top) for alike in many.values() for top in alike[1:]}
+    return [many.get(id(top), [top]) for top in tops if id(top) not in told]
+
+
+def _kind_of(top: JsonObject) -> tuple[str, ...]:
+    if top["kind"] == "alert" and not top.get("also"):
+        return "alert", top["rule_id"], top["cause"], top["name"].partition("/")[0]
+    unexplained = top["kind"] == "monitor" and top["status"] == "unknown" and not (top["cause"] or top["incident_id"])
+    return ("unknown",) if unexplained else ("",)
+
+
+def _several(alike: list[JsonObject], names: NameBook) -> WrongLine:
+    """Many that are alike, as one line with their names."""
+    first, state = alike[0], alike[0]["status"]
+    alerts = first["kind"] == "alert"
+    host = "".join(word.text for word in names.host(first["name"].partition("/")[0]))
+    title = Word(f"{len(alike)} alerts on {host}") if alerts else Word(count(len(alike), "monitor"), "/monitors")
+    told = said(None, "", _held(first)) if alerts else said(None, "", "They have not been checked lately.")
+    shown = tuple(UnderLine(_named(trouble, names, case_of(trouble)), "") for trouble in alike[:MOST_UNDER])
+    since = min((trouble["since"] for trouble in alike if trouble["since"]), default=None)
+    word = WORD["alert" if alerts else state]
+    more = max(0, len(alike) - MOST_UNDER)
+    return WrongLine({}, state, title, "", "", told, word, since, None, False, "", "", Markup(""), shown, more, state,
+                     f"Which {title.text}")  # fmt: skip
 
 
 def joined(troubles: list[JsonObject]) -> list[JsonObject]:
@@ -198,10 +237,15 @@ def _line(top: JsonObject, below: list[JsonObject], cases: dict[str, JsonObject]
     )
 
 
+def case_of(trouble: JsonObject) -> str:
+    return f"/healing/cases/{quote(trouble['case_id'], safe='')}" if trouble["case_id"] else ""
+
+
 def _named(trouble: JsonObject, names: NameBook, room: str) -> Word:
     if trouble["kind"] == "alert":
         words = names.target(trouble["name"])
-        return Word("".join(word.text for word in words), next((word.href for word in words if word.href), ""))
+        place = room or next((word.href for word in words if word.href), "")
+        return Word("".join(word.text for word in words), place)
     place = room or f"/{'agents' if trouble['kind'] == 'host' else 'monitors'}/{quote(trouble['id'], safe='')}"
     return Word(trouble["name"], place)
 
