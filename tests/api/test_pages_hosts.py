@@ -80,6 +80,13 @@ def test_a_host_says_first_what_is_wrong_with_it(service, box):
     assert silent.startswith("It has not reported for 60 min")
 
 
+def test_maintenance_is_planned_from_a_host_by_who_may(service, box):
+    report(service, box)
+    planned = service.browser("otto").get(f"/agents/{box.id}").click("Plan maintenance")
+    assert planned.html.select_one(f"[name='scope:{box.id}']").has_attr("checked")
+    assert "Plan maintenance" not in service.browser("vera").get(f"/agents/{box.id}").text
+
+
 def test_of_many_disks_the_fullest_stand_open_and_the_chosen_one_is_never_folded(service, box):
     report(service, box, disks={f"/srv/{number}": 10.0 + number for number in range(12)})
     vera = service.browser("vera")

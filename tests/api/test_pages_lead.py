@@ -66,6 +66,19 @@ def test_every_link_of_every_page_leads_to_a_page_that_its_reader_may_see(lived_
     assert len(waiting) > 50
 
 
+def test_who_may_not_is_told_as_whom_and_what_would_help(service):
+    page = service.browser("vera").get("/monitors/new", status=403)
+    assert "vera" in page.html.main.text
+    assert page.html.main.select_one("a[href='/help/users#roles']")
+
+
+def test_a_viewer_is_offered_no_run(lived_in):
+    run = lived_in.vera.get("/api/automations/runs?limit=1").json[0]["run_id"]
+    lived_in.otto.post(f"/api/automations/runs/{run}/cancel")
+    assert "Run again" not in lived_in.browser("vera").get(f"/automations/runs/{run}").text
+    assert "Run again" in lived_in.browser("otto").get(f"/automations/runs/{run}").text
+
+
 def test_what_is_empty_says_what_to_do_next(service):
     browser = service.browser("ada")
     silent = []

@@ -5,6 +5,8 @@ from webtest import TestApp
 
 from opsapp.auth.cookies import SESSION
 from opsapp.runtime import measuring
+from opsapp.ui.sentences import said
+from opsapp.ui.shapes.incidents import TimelineItem, folded
 from tests.support.monitoring import DOWN, UP, Lookout
 
 
@@ -126,6 +128,26 @@ def test_an_incident_is_taken_and_written_about_in_its_war_room(lookout):
     drafted = page(service, f"{place}?template=monitoring").html.find(id="say")
     assert drafted.textarea.text.strip() == "Shop works again. We keep watching it."
     assert drafted.find("input", checked=True)["value"] == "monitoring"
+
+
+def test_a_long_timeline_is_folded_after_its_newest_entries(lookout):
+    lookout.sees[lookout.add(name="Shop", retries=0)] = DOWN
+    lookout.run(5)
+    place = f"/incidents/{lookout.incidents()[0]['id']}"
+    for number in range(45):
+        note = {"stage": "investigating", "message": f"look {number}"}
+        lookout.service.otto.post_json(f"/api/monitoring{place}/updates", note)
+        lookout.service.clock.advance(1)
+    timeline = page(lookout.service, place).html.select_one("#timeline")
+    assert "look 44" in timeline.select_one("ol.tl li").text
+    assert [len(each.select("li")) for each in timeline.select("ol.tl")] == [40, 6]
+    assert "6 earlier entries" in timeline.details.summary.text
+
+
+def test_what_waits_for_a_decision_is_never_folded():
+    plain, asks = (TimelineItem(0, "", "", said(0, ""), ask=ask) for ask in (None, object()))
+    shown = folded([plain] * 60 + [asks] + [plain] * 9)
+    assert [len(shown[name]) for name in ("items", "earlier")] == [61, 9]
 
 
 def test_a_war_room_shows_how_it_was_before_and_after(lookout):

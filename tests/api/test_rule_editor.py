@@ -88,7 +88,16 @@ def test_operators_try_and_viewers_read(editor):
     assert [button.text for button in page.html.select(".head button")] == ["Try it"]
     assert "dry run of this draft" in sent(otto, page, do="try").text
     sent(otto, page, 403, do="save")
-    assert vera.get("/healing/rules/default-cpu").html.select(".head button") == []
+    read = vera.get("/healing/rules/default-cpu").html
+    assert read.select(".head button") == []
+    assert not read.select("#try")
+    fields = read.select("#rule .in, #rule [type=checkbox]")
+    assert fields
+    assert all(field.find_parent("fieldset", disabled=True) for field in fields), (
+        "what one may not change is not typed in"
+    )
+    vera.get("/healing/rules/new", status=403)
+    assert "An admin saves it" in otto.get("/healing/rules/new").html.select_one("#try").text
 
 
 @pytest.mark.parametrize("rule_id", ["default-cpu", "default-disk", "default-dns"])

@@ -37,6 +37,9 @@ ACTS, UPDATES = "acts", "updates"
 SHOWS = (("All", "", ""), ("Acts", "?show=acts", ACTS), ("Updates", "?show=updates", UPDATES))
 
 
+RECENT = 40  # entries of a timeline that are not folded
+
+
 class IncidentLine(NamedTuple):
     id: str
     name: str
@@ -101,6 +104,13 @@ def listing(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
+def folded(items: list[TimelineItem]) -> dict[str, object]:
+    """The newest of a long timeline stand open, the rest is folded; what somebody has to decide is never."""
+    undecided = max((number for number, item in enumerate(items, 1) if item.ask), default=0)
+    open_ones = max(RECENT, undecided)
+    return {"items": items[:open_ones], "earlier": items[open_ones:]}
+
+
 def _count(number: int) -> str:
     if not number:
         return "No incident is open."
@@ -142,7 +152,7 @@ def room(answers: Answers, reader: Reader) -> dict[str, object]:
     return {
         "title": f"{incident['monitor_name']} {'is down' if incident['status'] == 'open' else 'was down'}",
         "room": _top(known, overview, names, reader),
-        "items": [item for item in items if _is_shown(item, show)],
+        **folded([item for item in items if _is_shown(item, show)]),
         "shows": tuple((word, place + more, show == asked) for word, more, asked in SHOWS),
         "decide": next((candidate for candidate in questions if candidate.mine), None),
         "stages": [(stage, STAGE_NAMES[stage], f"{place}?{urlencode({'template': stage})}#say") for stage in TEMPLATES],
