@@ -28,7 +28,6 @@ NOT_VIEWERS = ADMINS | {
     "/healing/rules/new",
     "/maintenance/new",
     "/maintenance/{id}/clone",
-    "/healing/rules/new",
     "/monitors/new",
     "/monitors/{id}/clone",
     "/monitors/{id}/edit",
