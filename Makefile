@@ -66,7 +66,7 @@ attack: test-venv ## what a hostile client or person tries, on a running server,
 	@$(PYTEST) -n $(WORKERS) tests/unit tests/api tests/engine tests/system -m "attack and not soak" $(ARGS)
 
 browser: test-venv ## every page in headless Chromium
-	@$(PYTEST) tests/browser -m "not soak" $(ARGS)
+	@$(PYTEST) -n 2 tests/browser -m "not soak" $(ARGS)
 
 fleet: test-venv ## healing on real systemd hosts in network namespaces (root; the first time builds a root file system)
 	@$(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder tests/fleet -m "not soak" $(ARGS)

@@ -8,6 +8,7 @@ import pytest
 from tests.support.browser import chromium
 from tests.support.pages import add_users, fill, fresh
 from tests.support.process import Serve
+from tests.support.sound import complaints
 
 CONFIG = {
     "web": {"login": {"attempts_per_ip": 10_000, "attempts_per_user": 10_000}},
@@ -36,8 +37,41 @@ def page(driver):
     """The shared browser as if it were new, at 1440 px. Afterwards nothing may stand in its console."""
     fresh(driver)
     yield driver
-    said = [line["message"] for line in driver.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
+    said = complaints(driver)
     driver.get("about:blank")
+    assert said == []
+
+
+@pytest.fixture(scope="session")
+def drivers(tmp_path_factory):
+    """Browsers of other people, each started when it is first needed."""
+    drivers = []
+
+    def numbered(number):
+        while len(drivers) <= number:
+            drivers.append(chromium(tmp_path_factory.mktemp("other") / "profile"))
+        return drivers[number]
+
+    yield numbered
+    for driver in drivers:
+        driver.quit()
+
+
+@pytest.fixture
+def others(drivers):
+    """`others(2)`: two people more, each with a browser as if it were new."""
+    used = []
+
+    def seated(number):
+        used.extend(drivers(at) for at in range(number))
+        for driver in used:
+            fresh(driver)
+        return used
+
+    yield seated
+    said = [line for driver in used for line in complaints(driver)]
+    for driver in used:
+        driver.get("about:blank")
     assert said == []
 
 

@@ -8,8 +8,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.support.automations import script
-from tests.support.browser import arrived, press, text
-from tests.support.pages import PASSWORD, fill_in, phone, places, sign_in, size, tap
+from tests.support.browser import arrived, text
+from tests.support.pages import PASSWORD, ROLES, fill_in, phone, places, sign_in, size, tap
+from tests.support.sound import Journey, sound
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -28,19 +29,21 @@ def incident_of(house, name):
     return next(row["id"] for row in rows if row["monitor_id"] == monitor_id)
 
 
-@pytest.mark.parametrize(("word", "ends"), [("Approve", "approved"), ("Reject", "rejected")])
-def test_a_request_is_decided_by_thumb(page, house, word, ends):
+@pytest.mark.parametrize(
+    ("who", "word", "ends"),
+    [("otto", "Approve", "approved"), ("otto", "Reject", "rejected"), ("ada", "Approve", "approved")],
+)
+def test_a_request_is_decided_by_thumb(page, house, who, word, ends):
     request_id = request_of(house, f"by thumb {word}")
     phone(page)
-    sign_in(page, house, "otto")
-    page.get(f"{house.url}/approvals/{request_id}")
+    Journey(page, house, who).go(f"/approvals/{request_id}")
     button = next(each for each in page.find_elements(By.CSS_SELECTOR, ".thumb button") if each.text == word)
     assert button.rect["height"] >= 40, "as large as a thumb"
     before = page.find_element(By.TAG_NAME, "html")
     tap(page, button)
     arrived(page, before)
     until(lambda: house.admin.get(f"/api/approvals/{request_id}")["status"] == ends, 15, what=ends)
-    assert page.execute_script("return document.documentElement.scrollWidth") <= 390
+    sound(page)
 
 
 def test_a_day_of_the_status_page_is_told_to_a_finger(page, house):
@@ -74,45 +77,66 @@ def leads_on(page, *typed):
     arrived(page, before)
 
 
-def test_with_the_keyboard_one_signs_in_takes_an_incident_and_approves(page, house):
-    incident, request_id = incident_of(house, "Taken by keyboard"), request_of(house, "by keyboard")
+def signs_in_by_keys(page, house, who):
     page.get(f"{house.url}/login")
-    keys(page, "otto", Keys.TAB, PASSWORD)
+    keys(page, who, Keys.TAB, PASSWORD)
     leads_on(page, Keys.ENTER)
-    page.get(f"{house.url}/incidents/{incident}")
+
+
+def skips_to_the_content(page):
     page.find_element(By.TAG_NAME, "body").send_keys(Keys.TAB)
     assert page.switch_to.active_element.text == "Skip to the content"
     keys(page, Keys.ENTER)
+
+
+@pytest.mark.parametrize("who", ["otto", "ada"])
+def test_with_the_keyboard_one_signs_in_takes_an_incident_and_approves(page, house, who):
+    incident, request_id = incident_of(house, f"Taken by keyboard by {who}"), request_of(house, "by keyboard")
+    signs_in_by_keys(page, house, who)
+    page.get(f"{house.url}/incidents/{incident}")
+    skips_to_the_content(page)
     tab_to(page, lambda at: at.text in ("I take it", "Take it"))
     leads_on(page, Keys.ENTER)
-    assert house.admin.get(f"/api/monitoring/incidents/{incident}")["acknowledged_by"] == "otto"
+    assert house.admin.get(f"/api/monitoring/incidents/{incident}")["acknowledged_by"] == who
     page.get(f"{house.url}/approvals/{request_id}")
     tab_to(page, lambda at: at.text == "Approve")
     leads_on(page, Keys.SPACE)
     assert house.admin.get(f"/api/approvals/{request_id}")["status"] == "approved"
 
 
-def test_a_second_factor_is_set_up_and_asked_for(page, house):
-    house.admin.post("/api/users", {"username": "tess", "password": PASSWORD, "role": "operator"})
-    sign_in(page, house, "tess")
-    page.get(f"{house.url}/settings")
-    press(page, "#factor .btn.first")
+def test_with_the_keyboard_a_viewer_learns_who_may_take_an_incident(page, house):
+    incident = incident_of(house, "Read by keyboard")
+    signs_in_by_keys(page, house, "vera")
+    page.get(f"{house.url}/incidents/{incident}")
+    skips_to_the_content(page)
+    tab_to(page, lambda at: at.text == "As a viewer you read here")
+    keys(page, Keys.ENTER)
+    assert "Operators can: take it" in text(page, ".head .withheld")
+    tab_to(page, lambda at: at.text == "the monitor")
+    leads_on(page, Keys.ENTER)
+    assert text(page, "h1") == "Read by keyboard"
+    sound(page)
+
+
+@pytest.mark.parametrize("role", ROLES.values())
+def test_a_second_factor_is_set_up_and_asked_for(page, house, role):
+    name = f"tess-{role}"
+    house.admin.post("/api/users", {"username": name, "password": PASSWORD, "role": role})
+    tess = Journey(page, house, name).go("/settings").press("#factor .btn.first")
     secret = next(word for word in text(page, "main").split() if len(word) == 32)
     code = pyotp.TOTP(secret)
     page.get(f"{house.url}/settings")
     page.find_element(By.XPATH, "//*[@id='factor']//summary[contains(., 'on')]").click()
     fill_in(page, "#factor details[open]", code=code.now())
-    press(page, "#factor details[open] form button")
+    tess.press("#factor details[open] form button")
     page.delete_all_cookies()
-    sign_in(page, house, "tess")
+    tess = Journey(page, house, name)
     assert text(page, "h1") == "Second step"
     fill_in(page, "main", code="000000")
-    press(page, "main button")
+    tess.press("main button", 401)
     assert text(page, "[role=alert]")
-    page.get_log("browser")  # a wrong code is a 401
     fill_in(page, "main", code=code.at(time.time() + 30))  # of one step later, for each is good once
-    press(page, "main button")
-    page.get(f"{house.url}/settings")
+    tess.press("main button").go("/settings")
     assert "It is on" in text(page, "#factor")
 
 

@@ -1,8 +1,5 @@
 """Lists and forms with script: rows chosen by the keyboard, rows of a form added and moved, what is left ticking."""
 
-from pathlib import Path
-
-import axe_core_python
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -10,15 +7,10 @@ from selenium.webdriver.common.keys import Keys
 from tests.support.browser import press, text
 from tests.support.pages import add_users, fill, look, sign_in, size
 from tests.support.process import Serve
+from tests.support.sound import sound
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
-AXE = (Path(axe_core_python.__file__).parent / "axe.min.js").read_text()
-RULES = """
-const done = arguments[arguments.length - 1];
-axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}).then((said) => done(said.violations.map(
-  (each) => each.id + ": " + each.nodes.slice(0, 3).map((node) => node.html.slice(0, 120)).join(" | "))));
-"""
 
 
 @pytest.fixture(scope="module")
@@ -27,14 +19,6 @@ def serve(tmp_path_factory):
         add_users(serve)
         serve.ids = fill(serve)
         yield serve
-
-
-def sound(browser, *, width=None):
-    """Nothing in the console, nothing for axe, nothing wider than the window."""
-    browser.execute_script(AXE)
-    assert browser.execute_async_script(RULES) == []
-    assert [line for line in browser.get_log("browser") if line["level"] in ("SEVERE", "WARNING")] == []
-    assert browser.execute_script("return document.documentElement.scrollWidth - window.innerWidth") <= 0
 
 
 def keys(browser, *typed):
@@ -119,17 +103,6 @@ def test_steps_are_added_moved_and_chips_taken_out(browser, serve, tmp_path, wid
     browser.execute_script("arguments[0].click()", chips[0])
     assert tags.get_attribute("value") == "shop"
     sound(browser)
-
-
-@pytest.mark.parametrize("path", ["/healing", "/healing/chaos", "/healing/replay", "/statuspage", "/maintenance/new"])
-def test_these_pages_are_whole_on_a_phone_and_a_desk(browser, serve, tmp_path, path):
-    sign_in(browser, serve, "ada")
-    for width, scheme in ((390, "dark"), (1440, "light")):
-        size(browser, width, 900)
-        look(browser, scheme)
-        browser.get(serve.url + path)
-        sound(browser)
-        browser.save_screenshot(str(tmp_path / f"{path.strip('/').replace('/', '-')}-{width}.png"))
 
 
 def test_what_is_left_to_decide_counts_down(browser, serve):

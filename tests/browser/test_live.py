@@ -9,8 +9,9 @@ from selenium.webdriver.common.by import By
 from tests.support.agent_process import EnrolledAgent
 from tests.support.automations import script
 from tests.support.box import Box
-from tests.support.browser import chromium, press, text, texts
-from tests.support.pages import fill_in, sign_in, size
+from tests.support.browser import press, text, texts
+from tests.support.pages import fill_in, sign_in
+from tests.support.sound import Journey, sound
 from tests.support.targets import website
 from tests.support.waiting import until
 
@@ -32,12 +33,9 @@ def is_the_same(page):
 
 
 @pytest.fixture
-def other(tmp_path, house):
+def other(others):
     """Somebody else at another desk."""
-    driver = chromium(tmp_path / "other")
-    size(driver, 1440, 900)
-    yield driver
-    driver.quit()
+    return others(1)[0]
 
 
 def test_a_host_arrives_at_the_page_that_waits_for_it_and_in_the_list_of_another(page, other, house):
@@ -67,40 +65,50 @@ def row_of(page, words):
     return next((row for row in texts(page, "main tbody tr") if words in row), "")
 
 
-def test_a_monitor_falls_and_rises_before_the_eyes_of_two(page, other, house):
+def test_a_monitor_falls_and_rises_before_the_eyes_of_each_role(page, others, house):
+    watchers = {"otto": page, **dict(zip(("vera", "ada"), others(2), strict=True))}
     with website() as site:
         body = {"name": "Falls", "type": "http", "url": f"{site.url}/welcome", "interval": 5, "timeout": 2}
         monitor_id = house.admin.post("/api/monitoring/endpoints", body | {"tags": ["falls"], "retries": 0})["id"]
         address = f"/api/monitoring/endpoints/{monitor_id}"
         until(lambda: house.admin.get(address)["status"] == "up", 20, what="the first check")
-        sign_in(page, house, "otto")
-        page.get(f"{house.url}/monitors/{monitor_id}")
-        sign_in(other, house, "vera")
-        other.get(f"{house.url}/monitors?tag=falls")
-        mark(page)
-        mark(other)
+        for who, browser in watchers.items():
+            Journey(browser, house, who).go(f"/monitors/{monitor_id}")
+            mark(browser)
         port = site.port
-    says(page, "#now", "Down", 30)
-    until(lambda: "Down" in row_of(other, "Falls"), 20, what="the row that says so")
+    for browser in watchers.values():
+        says(browser, "#now", "Down", 30)
+        says(browser, "#past", "Open", 30)
     with website(port=port):
-        says(page, "#now", "Up", 30)
-        until(lambda: "Up" in row_of(other, "Falls"), 20, what="the row that says so")
-    assert is_the_same(page)
-    assert is_the_same(other)
+        for browser in watchers.values():
+            says(browser, "#now", "Up", 30)
+            says(browser, "#past", "Over", 30)
+    for browser in watchers.values():
+        assert is_the_same(browser)
+        sound(browser)
+        browser.get("about:blank")
     house.admin.delete(address)
 
 
-def test_a_run_is_followed_to_its_end(page, house):
-    automation = script(house, "for n in 1 2 3 4 5; do echo line $n; sleep 0.4; done", name="talks")
-    sign_in(page, house, "otto")
-    page.get(f"{house.url}/automations/{automation}")
-    press(page, ".head .btn.first")
+@pytest.mark.parametrize("who", ["otto", "ada"])
+def test_a_run_is_followed_to_its_end(page, other, house, who, tmp_path):
+    """By who started it and by a viewer: to the end of both, for it goes on when both have seen how it begins."""
+    seen = tmp_path / "seen"
+    words = f"echo first; until [ -e {seen} ]; do sleep 0.1; done; echo last"
+    automation = script(house, words, name=f"talks to {who}")
+    vera = Journey(other, house, "vera")
+    Journey(page, house, who).go(f"/automations/{automation}").press(".head .btn.first")
     assert "/automations/runs/" in page.current_url
-    mark(page)
-    says(page, "#output pre", "line 1")
-    says(page, "#output pre", "line 5")
-    says(page, "#state", "Done")
-    assert is_the_same(page)
+    vera.go(page.current_url.removeprefix(house.url).partition("?")[0])
+    for browser in (page, other):
+        mark(browser)
+        says(browser, "#output pre", "first")
+    seen.touch()
+    for browser in (page, other):
+        says(browser, "#output pre", "last")
+        says(browser, "#state", "Done")
+        assert is_the_same(browser)
+        sound(browser)
 
 
 def test_a_commands_output_is_followed_on_its_page(page, house, tmp_path):

@@ -116,26 +116,6 @@ def test_a_server_that_stands_still_is_said_and_so_is_that_it_goes_on(browser, s
     assert gone
 
 
-def test_what_was_typed_outlives_the_session(browser, serve):
-    sign_in(browser, serve, place="/users")
-    follows(browser)
-    browser.find_element(By.CSS_SELECTOR, "#create-username").send_keys("grace")
-    browser.find_element(By.CSS_SELECTOR, "#create-password").send_keys("never kept anywhere")
-    token = browser.get_cookie("opsapp_session")["value"]
-    assert serve.client(token=token).post("/api/logout") == {"status": "ok"}
-    until(lambda: shown(browser, "#lost a"), 15, what="the link for signing in")
-    assert browser.find_element(By.CSS_SELECTOR, "#create-username").get_attribute("value") == "grace"
-    press(browser, "#lost a")
-    assert "never kept" not in browser.execute_script("return JSON.stringify(sessionStorage)")
-    browser.find_element(By.NAME, "username").send_keys("admin")
-    browser.find_element(By.NAME, "password").send_keys(PASSWORD)
-    press(browser, "main button")
-    assert browser.current_url == f"{serve.url}/users"
-    assert browser.find_element(By.CSS_SELECTOR, "#create-username").get_attribute("value") == "grace"
-    assert browser.find_element(By.CSS_SELECTOR, "#create-password").get_attribute("value") == ""
-    assert browser.execute_script("return sessionStorage.length") == 0
-
-
 def test_a_list_is_gone_through_with_keys(browser, serve):
     sign_in(browser, serve, place="/monitors")
     before = browser.find_element(By.TAG_NAME, "html")

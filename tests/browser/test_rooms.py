@@ -1,18 +1,17 @@
-"""Every page in a real browser: at two widths, light and dark, as viewer, operator and admin."""
+"""Every page in a real browser: at three widths, light and dark, filled and empty, as viewer, operator and admin."""
 
-from pathlib import Path
-
-import axe_core_python
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.support.browser import arrived, press, text
-from tests.support.pages import ROLES, look, places, sign_in, size, without_place
+from tests.support.pages import add_users, look, places, sign_in, size, without_place
+from tests.support.process import Serve
+from tests.support.sound import BY_SCHEME, BY_SIZE, complaints, findings, lacks
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
-WIDTHS = {"phone": (390, 844), "desk": (1440, 900)}
+SIZES = {"phone": (390, 844), "desk": (1440, 900), "wide": (1920, 1080)}
 ADMINS = ("/users", "/audit", "/notifications", "/secrets", "/statuspage", "/healing/inlets",
           "/settings/service", "/settings/as-code")  # fmt: skip
 REFUSED = {
@@ -29,40 +28,6 @@ REFUSED = {
     "ada": (),
 }
 
-# What a page must have besides: one h1, a label for every input, nothing wider than the window.
-LACKS = """
-const lacks = [];
-for (const selector of ["h1", "main"])
-  if (document.querySelectorAll(selector).length !== 1) lacks.push(selector);
-for (const input of document.querySelectorAll("input:not([type=hidden]), select, textarea"))
-  if (!input.labels.length && !input.getAttribute("aria-label")) lacks.push("label of " + input.name);
-for (const row of document.querySelectorAll("table.cards tbody tr")) {
-  const cells = [...row.children].filter((cell) => cell.checkVisibility() && cell.innerText.trim());
-  const boxes = cells.map((cell) => cell.getBoundingClientRect());
-  cells.forEach((cell, at) => {
-    if (boxes[at].width < 24 && cell.innerText.trim().length > 3) lacks.push("squeezed: " + cell.innerText);
-    for (const box of boxes.slice(at + 1)) {
-      const [wide, high] = [["left", "right"], ["top", "bottom"]].map(([low, far]) =>
-        Math.min(box[far], boxes[at][far]) - Math.max(box[low], boxes[at][low]));
-      if (wide > 1 && high > 1) lacks.push("lies upon another: " + cell.innerText);
-    }
-  });
-}
-for (const time of document.querySelectorAll(".feed time, .tl time"))
-  if (time.scrollWidth > time.clientWidth + 1) lacks.push("too wide: " + time.innerText);
-const page = document.documentElement;
-if (page.scrollWidth > window.innerWidth) lacks.push("width: " + page.scrollWidth);
-if (!page.lang || !document.title) lacks.push("lang or title");
-return lacks;
-"""
-AXE = (Path(axe_core_python.__file__).parent / "axe.min.js").read_text()
-# The guidelines' rules of the levels A and AA; gives each finding with where it is.
-RULES = """
-const done = arguments[arguments.length - 1];
-axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}).then((said) => done(said.violations.map(
-  (each) => each.id + ": " + each.nodes.slice(0, 3).map((node) => node.html.slice(0, 120)).join(" | "))));
-"""
-
 
 def refuses(who, place):
     """Whether the page is not for this role."""
@@ -71,13 +36,14 @@ def refuses(who, place):
     return changes or changes_rules or (bool(REFUSED[who]) and place.startswith(REFUSED[who]))
 
 
-@pytest.mark.parametrize("who", ROLES)
-def test_every_page_is_whole(page, house, who):
+@pytest.mark.parametrize("who", ["vera", "otto"])
+def test_every_page_is_whole_for(page, house, who):
+    """What a role may not see, it is told in a page that is whole too."""
     sign_in(page, house, who)
     page.get_log("browser")
     wrong = []
     for place in places(house, house.ids):
-        size(page, *WIDTHS["phone"])
+        size(page, *SIZES["phone"])
         look(page, "dark")
         page.get(house.url + place)
         h1, refused = text(page, "h1"), refuses(who, place)
@@ -85,14 +51,41 @@ def test_every_page_is_whole(page, house, who):
             wrong.append((place, h1))
         if place.startswith("/api"):
             continue
-        page.execute_script(AXE)
-        for width, scheme in (("phone", "dark"), ("desk", "light")):
-            size(page, *WIDTHS[width])
-            look(page, scheme)
-            lacks = page.execute_script(LACKS) + page.execute_async_script(RULES)
-            wrong += [(place, width, scheme, lack) for lack in lacks]
-        said = [line["message"] for line in page.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
-        wrong += [(place, line) for line in said if not (refused and "403" in line)]
+        wrong += [(place, "phone", "dark", lack) for lack in lacks(page) + findings(page)]
+        size(page, *SIZES["desk"])
+        look(page, "light")
+        wrong += [(place, "desk", "light", lack) for lack in lacks(page) + findings(page)]
+        wrong += [(place, line) for line in complaints(page, 403 if refused else 200)]
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory):
+    with Serve(tmp_path_factory.mktemp("empty"), {"web": {"login": {"attempts_per_ip": 100}}}) as serve:
+        add_users(serve)
+        serve.ids = {}
+        yield serve
+
+
+@pytest.mark.parametrize("half", [0, 1])
+@pytest.mark.parametrize("store", ["house", "empty"])
+def test_every_page_is_whole_at_every_size_and_in_both_schemes(page, request, store, half):
+    """Loaded once: the window is resized. What does not hang on colours is looked at once for each size."""
+    serve = request.getfixturevalue(store)
+    sign_in(page, serve, "ada")
+    page.get_log("browser")
+    wrong = []
+    for place in [each for each in places(serve, serve.ids) if not each.startswith("/api")][half::2]:
+        page.get(serve.url + place)
+        if text(page, "h1") in ("", "Not allowed", "Not found"):
+            wrong.append((place, text(page, "h1")))
+        for width, window in SIZES.items():
+            size(page, *window)
+            wrong += [(place, width, lack) for lack in lacks(page) + findings(page, BY_SIZE)]
+            for scheme in ("light", "dark"):
+                look(page, scheme)
+                wrong += [(place, width, scheme, lack) for lack in findings(page, BY_SCHEME)]
+        wrong += [(place, line) for line in complaints(page)]
     assert not wrong, "\n".join(map(str, wrong))
 
 

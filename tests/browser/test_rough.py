@@ -5,6 +5,7 @@ from selenium.webdriver.common.by import By
 
 from tests.support.browser import arrived, press, text
 from tests.support.pages import PASSWORD, fill_in, places, sign_in
+from tests.support.sound import Journey
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -73,6 +74,38 @@ def test_a_form_without_a_session_leads_to_signing_in_and_back(page, house):
     press(page, "main button")
     press(page, "main form button.first")
     assert page.find_element(By.CSS_SELECTOR, "#monitor-form [name=name]").get_attribute("value") == "Signed out"
+
+
+@pytest.mark.parametrize(
+    ("who", "place", "field", "secret"),
+    [
+        ("vera", "/settings", "#keys [name=name]", ""),
+        ("otto", "/monitors/new?type=push", "#m-name", ""),
+        ("ada", "/users", "#create-username", "#create-password"),
+    ],
+)
+def test_what_was_typed_outlives_the_session(page, house, who, place, field, secret):
+    def value_of(selector):
+        return page.find_element(By.CSS_SELECTOR, selector).get_attribute("value")
+
+    person = Journey(page, house, who).go(place)
+    until(lambda: text(page, "#live"), 20, what="the stream being open")
+    page.execute_script("document.querySelector(arguments[0]).closest('details')?.setAttribute('open', '')", field)
+    page.find_element(By.CSS_SELECTOR, field).send_keys("half a wo")
+    if secret:
+        page.find_element(By.CSS_SELECTOR, secret).send_keys("never kept anywhere")
+    token = page.get_cookie("opsapp_session")["value"]
+    assert house.client(token=token).post("/api/logout") == {"status": "ok"}
+    until(lambda: text(page, "#lost a"), 15, what="the link for signing in")
+    assert value_of(field) == "half a wo"
+    person.press("#lost a", 401)
+    assert "never kept" not in page.execute_script("return JSON.stringify(sessionStorage)")
+    fill_in(page, "main", username=who, password=PASSWORD)
+    person.press("main button")
+    assert page.current_url == house.url + place
+    assert value_of(field) == "half a wo"
+    assert not secret or value_of(secret) == ""
+    assert "half a wo" not in page.execute_script("return JSON.stringify(sessionStorage)")
 
 
 def test_signing_out_in_one_tab_ends_the_other(page, house):

@@ -4,8 +4,10 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from tests.support.browser import chromium, text
+from tests.support.browser import text
+from tests.support.pages import look
 from tests.support.process import Serve
+from tests.support.sound import sound
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser
@@ -27,36 +29,24 @@ def url(tmp_path_factory):
         yield f"{serve.url}/status"
 
 
-@pytest.fixture(params=["light", "dark"])
-def browser(request, tmp_path):
-    driver = chromium(tmp_path / "profile")
-    driver.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": request.param}]}
-    )
-    driver.scheme = request.param
-    yield driver
-    driver.quit()
-
-
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [320, 390, 1200])
-def test_the_page_fits_and_follows_the_scheme(browser, url, width, tmp_path):
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
-    )
-    browser.get(url)
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    paper = browser.find_element(By.TAG_NAME, "body").value_of_css_property("background-color")
-    assert paper.startswith("rgba(247, 247, 245" if browser.scheme == "light" else "rgba(15, 16, 15")
-    bars = browser.find_elements(By.CSS_SELECTOR, ".comp .bars")
+def test_the_page_fits_and_follows_the_scheme(page, url, width, scheme, tmp_path):
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    look(page, scheme)
+    page.get(url)
+    assert page.execute_script("return document.documentElement.scrollWidth") <= width
+    paper = page.find_element(By.TAG_NAME, "body").value_of_css_property("background-color")
+    assert paper.startswith("rgba(247, 247, 245" if scheme == "light" else "rgba(15, 16, 15")
+    bars = page.find_elements(By.CSS_SELECTOR, ".comp .bars")
     assert len(bars) == 15
     assert all(strip.size["width"] >= 90 and strip.size["height"] >= 20 for strip in bars)
-    assert text(browser, ".verdict h1") == "Part 00 is down"
-    assert "Partial outage since" in text(browser, ".verdict p")
-    assert text(browser, "article.open h3") == "Part 00 is down"
+    assert text(page, ".verdict h1") == "Part 00 is down"
+    assert "Partial outage since" in text(page, ".verdict p")
+    assert text(page, "article.open h3") == "Part 00 is down"
     bars[0].send_keys(Keys.ARROW_LEFT)
-    assert "nothing is known" in text(browser, ".dayread")
-    assert browser.get_cookies() == []
-    complaints = [line for line in browser.get_log("browser") if "favicon" not in line["message"]]
-    assert complaints == []
-    assert browser.save_screenshot(str(tmp_path / f"status-{browser.scheme}-{width}.png"))
+    assert "nothing is known" in text(page, ".dayread")
+    assert page.get_cookies() == []
+    sound(page)
+    assert page.save_screenshot(str(tmp_path / f"status-{scheme}-{width}.png"))

@@ -1,0 +1,128 @@
+"""Whether a page is sound, and what somebody does in a browser, with each page on the way being so.
+
+Sound: nothing in the console (a breach of the CSP stands there too), nothing for axe, one h1 and one main, a label for
+each field, nothing wider than the window or lying upon another.
+"""
+
+import json
+from pathlib import Path
+
+import axe_core_python
+from selenium.webdriver.common.by import By
+
+from .browser import arrived, press, text
+from .pages import sign_in
+
+AXE = (Path(axe_core_python.__file__).parent / "axe.min.js").read_text()
+# The guidelines' rules of the levels A and AA; each finding with where it is.
+LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
+CONTRAST = "color-contrast"  # the one rule that hangs on the scheme, and takes longer than all others together
+QUICKLY = {"resultTypes": ["violations"], "preload": False}
+ALL = {"runOnly": LEVELS, **QUICKLY}
+BY_SIZE = {**ALL, "rules": {CONTRAST: {"enabled": False}}}
+BY_SCHEME = {"runOnly": {"type": "rule", "values": [CONTRAST]}, **QUICKLY}
+FINDINGS = """
+const done = arguments[arguments.length - 1];
+axe.run(document, JSON.parse(arguments[0])).then((said) => done(said.violations.map(
+  (each) => each.id + ": " + each.nodes.slice(0, 3).map((node) => node.html.slice(0, 120)).join(" | "))));
+"""
+LACKS = """
+const lacks = [];
+for (const selector of ["h1", "main"])
+  if (document.querySelectorAll(selector).length !== 1) lacks.push(selector);
+for (const input of document.querySelectorAll("input:not([type=hidden]), select, textarea"))
+  if (!input.labels.length && !input.getAttribute("aria-label")) lacks.push("label of " + input.name);
+for (const row of document.querySelectorAll("table.cards tbody tr")) {
+  const cells = [...row.children].filter((cell) => cell.checkVisibility() && cell.innerText.trim());
+  const boxes = cells.map((cell) => cell.getBoundingClientRect());
+  cells.forEach((cell, at) => {
+    if (boxes[at].width < 24 && cell.innerText.trim().length > 3) lacks.push("squeezed: " + cell.innerText);
+    for (const box of boxes.slice(at + 1)) {
+      const [wide, high] = [["left", "right"], ["top", "bottom"]].map(([low, far]) =>
+        Math.min(box[far], boxes[at][far]) - Math.max(box[low], boxes[at][low]));
+      if (wide > 1 && high > 1) lacks.push("lies upon another: " + cell.innerText);
+    }
+  });
+}
+for (const time of document.querySelectorAll(".feed time, .tl time"))
+  if (time.scrollWidth > time.clientWidth + 1) lacks.push("too wide: " + time.innerText);
+const page = document.documentElement;
+if (page.scrollWidth > window.innerWidth) lacks.push("width: " + page.scrollWidth);
+if (!page.lang || !document.title) lacks.push("lang or title");
+return lacks;
+"""
+
+
+def complaints(browser, status=200):
+    """What stands in the console since it was last read. That a page is refused is written there too: `status`."""
+    said = [line["message"] for line in browser.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
+    return [line for line in said if status == 200 or f"status of {status}" not in line]
+
+
+def findings(browser, options=ALL):
+    """What axe says."""
+    if not browser.execute_script("return 'axe' in window"):
+        browser.execute_script(AXE)
+    return browser.execute_async_script(FINDINGS, json.dumps(options))
+
+
+def lacks(browser):
+    return browser.execute_script(LACKS)
+
+
+def faults(browser, status=200):
+    """Whatever makes the page unsound, in words."""
+    return lacks(browser) + findings(browser) + complaints(browser, status)
+
+
+def sound(browser, status=200):
+    wrong = faults(browser, status)
+    assert wrong == [], f"{browser.current_url}: {wrong}"
+
+
+# A form that no page offers, with the token of this one.
+BY_HAND = """
+const form = document.createElement("form");
+const fields = {csrf_token: document.querySelector("meta[name=csrf-token]")?.content ?? "", ...arguments[1]};
+for (const [name, value] of Object.entries(fields)) {
+  const input = document.createElement("input");
+  [input.type, input.name, input.value] = ["hidden", name, value];
+  form.append(input);
+}
+[form.method, form.action] = ["post", arguments[0]];
+document.body.append(form);
+form.submit();
+"""
+
+
+class Journey:
+    """What one person does in a browser. `status` is what the page that it leads to has to answer."""
+
+    def __init__(self, browser, serve, who=None):
+        self.browser, self.serve = browser, serve
+        if who is not None:
+            sign_in(browser, serve, who)
+            sound(browser)
+
+    def go(self, place, status=200):
+        self.browser.get(self.serve.url + place)
+        sound(self.browser, status)
+        return self
+
+    def press(self, selector, status=200):
+        press(self.browser, selector)
+        sound(self.browser, status)
+        return self
+
+    def send_by_hand(self, place, fields, status=403):
+        before = self.browser.find_element(By.TAG_NAME, "html")
+        self.browser.execute_script(BY_HAND, place, fields)
+        arrived(self.browser, before)
+        sound(self.browser, status)
+        return self
+
+    def text(self, selector="main"):
+        return text(self.browser, selector)
+
+    def has(self, selector):
+        return bool(self.browser.find_elements(By.CSS_SELECTOR, selector))
