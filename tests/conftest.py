@@ -59,26 +59,28 @@ def pytest_runtest_teardown(item, nextitem):
     return result
 
 
-def serve(directory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPSAPP_ADMIN_PASSWORD", "first admin password")
-        service = Service(directory)
-        yield service
-        service.close()
+FIRST_PASSWORD = ("OPSAPP_ADMIN_PASSWORD", "first admin password")
 
 
 @pytest.fixture(scope="module")
 def shared_service(tmp_path_factory):
-    yield from serve(tmp_path_factory.mktemp("shared"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(*FIRST_PASSWORD)
+        service = Service(tmp_path_factory.mktemp("shared"))
+    yield service
+    service.close()
 
 
 @pytest.fixture
-def service(request):
+def service(request, monkeypatch):
     """The real application over a fresh store, without a hub. Tests marked `shared` have one for their module."""
     if request.node.get_closest_marker("shared"):
         yield request.getfixturevalue("shared_service")
-    else:
-        yield from serve(request.getfixturevalue("tmp_path"))
+        return
+    monkeypatch.setenv(*FIRST_PASSWORD)
+    service = Service(request.getfixturevalue("tmp_path"))
+    yield service
+    service.close()  # before what the test patched is as it was
 
 
 @pytest.fixture

@@ -1,6 +1,9 @@
 """Which tests measure that all decisions are covered (tests/coverage-logic.ini). Measuring makes a test nearly twice as
 slow, and most tests of the application only run what these have run before."""
 
+import re
+import sys
+
 import pytest
 from coverage import Coverage
 
@@ -25,6 +28,16 @@ ALSO = {
     "tests.engine.test_series_journal",
 }
 
+MEASURED = re.compile(r"opsapp\.(\w+\.logic|healing\.stages|wire|tree|series|lib)\b")
+
+
+def forget_answers():
+    """What a function remembers was perhaps reckoned while nobody measured."""
+    for module in [module for name, module in sys.modules.items() if MEASURED.match(name)]:
+        for value in vars(module).values():
+            if hasattr(value, "cache_clear"):
+                value.cache_clear()
+
 
 class Decisions:
     """A pytest plugin (`--measure decisions`): pauses the measuring for all other tests, and for those marked
@@ -40,4 +53,8 @@ class Decisions:
         paused = not (name.startswith(UNIT) or name in ALSO) or bool(item.get_closest_marker("no_cover"))
         if self.measuring is not None and paused != self.paused:
             self.paused = paused
-            (self.measuring.stop if paused else self.measuring.start)()
+            if paused:
+                self.measuring.stop()
+            else:
+                forget_answers()
+                self.measuring.start()

@@ -2,6 +2,7 @@
 
 import threading
 import tracemalloc
+from math import inf
 
 from opsapp.series.live import Live
 from opsapp.series.observations import CODES, MARK
@@ -38,6 +39,19 @@ def test_a_listener_that_fails_is_logged_and_harms_nobody(caplog):
     live.update("agent:a", {"cpu": 1}, 1.0)
     assert heard == ["agent:a"]
     assert "ZeroDivisionError" in caplog.text
+
+
+def test_the_newest_of_some_names_is_asked_for_many_subjects_at_once():
+    live = Live()
+    live.update("monitor:a", {"ms": 4}, 10.0)
+    live.update("monitor:a", {"status": "up"}, 12.0)
+    live.update("monitor:b", {"status": "up"}, 11.0)
+    live.update("monitor:b", {"tls": 9}, 20.0)
+    subjects = ["monitor:b", "monitor:gone", "monitor:a"]
+    assert live.newest(subjects, "ms", "status") == [11.0, -inf, 12.0]
+    assert live.newest(subjects, "status", "ms") == [11.0, -inf, 12.0]
+    for subject in ("monitor:a", "monitor:b"):
+        assert live.newest([subject], "ms", "status") == [live.observed_at(subject, "ms", "status")]
 
 
 def test_subjects_are_listed_and_dropped_with_their_series():
