@@ -22,7 +22,7 @@ from opsapp.wire.frames import OUTPUT_LIMIT
 TERM_GRACE_S = 2.0
 DRAIN_S = 0.2  # after the program has ended: a daemon it left behind may hold its output open for ever
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-RUN = "OPSAPP_AGENT_RUN"  # the mark's name; its value is of one program and all that come from it
+RUN = "AGENT_RUN_MARK"  # the mark's name; its value is of one program and all that come from it
 STRAYS_S = 1.0  # so long what left the group is looked for, and killed
 _PROC_FIELDS_AFTER_COMM = 19
 # The gate: a shell that turns into the program on a word from us. If we are killed before, it reads the end of the pipe
