@@ -69,7 +69,7 @@ browser: test-venv ## every page in headless Chromium
 	@$(PYTEST) -n 2 tests/browser -m "not soak" $(ARGS)
 
 fleet: test-venv ## healing on real systemd hosts in network namespaces (root; the first time builds a root file system)
-	@$(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder tests/fleet -m "not soak" $(ARGS)
+	@$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder tests/fleet -m "not soak" $(ARGS)
 
 soak: test-venv ## the crash suites with their full counts; takes hours
 	@$(PYTEST) tests -m soak --timeout 14400 $(ARGS)
