@@ -71,7 +71,8 @@ def connected(ward):
 def test_what_a_plugin_finds_is_healed_before_and_after_restarts(ward):
     ward.run("worker")
     monitor = add(ward, "queue", QUEUE, tags=["queue"])
-    assert checked(ward.serve, monitor, "up")["metrics"]["waiting"]["value"] == 0
+    waiting = until(lambda: ward.api.get(monitor)["metrics"].get("waiting"), 30, what="what the plugin measures")
+    assert (waiting["value"], checked(ward.serve, monitor, "up")["output"]) == (0, "OK - it works")
     ward.api.post("/api/healing/rules", RULE)
     promote(ward.api, RULE["id"])
     first = heal(ward, monitor)
