@@ -55,7 +55,9 @@ def needed(page: Page, *, all: bool = False) -> list[str]:
     if all and is_list(page):
         apis.append(f"GET {FILTERS}")
     called = page.calls if all else ()
-    return apis + [act.api for act in (acts if all or not page.parts else ())] + [api for _, api in (*asked, *called)]
+    return (
+        apis + [act.api for act in (acts if all or not page.parts else ())] + [call.api for call in (*asked, *called)]
+    )
 
 
 def _shape(api: str) -> str:
@@ -110,7 +112,7 @@ class Withheld(NamedTuple):
     """What this role may do on a page and its reader may not."""
 
     role: str
-    deeds: tuple[str, ...]
+    acts: tuple[str, ...]
 
 
 def withheld_of(known: Known, page: Page, role: str) -> tuple[Withheld, ...]:
@@ -123,7 +125,7 @@ def withheld_of(known: Known, page: Page, role: str) -> tuple[Withheld, ...]:
     ]
     missing = {label: known.roles.get(api) for label, api in offered if label and api and not known.may(role, api)}
     by_role = [Withheld(higher, tuple(_verb(name) for name in missing if missing[name] == higher)) for higher in ROLES]
-    return tuple(withheld for withheld in by_role if withheld.deeds)
+    return tuple(withheld for withheld in by_role if withheld.acts)
 
 
 def _verb(label: str) -> str:

@@ -11,6 +11,13 @@ from typing import NamedTuple
 from opsapp.lib.jsontypes import JsonObject
 
 
+class Call(NamedTuple):
+    """What a button of a page calls that is no act of the plan: its words, and "POST /api/…"."""
+
+    label: str
+    api: str
+
+
 class Question(NamedTuple):
     """What the API is asked about what is filled in and not saved. The page knows the answer by `name`."""
 
@@ -27,4 +34,4 @@ class Draft(NamedTuple):
     questions: Callable[[Mapping[str, str], Mapping[str, str], JsonObject], tuple[Question, ...]]
     save: Callable[[Mapping[str, str], Mapping[str, str]], Question] | None = None
     goes: str = ""
-    apis: tuple[tuple[str, str], ...] = ()  # what it may ask or save by: (the button, "POST /api/…")
+    apis: tuple[Call, ...] = ()  # what it may ask or save by

@@ -168,7 +168,7 @@ def test_a_page_says_what_the_role_leaves_out_and_who_may_do_it(full, who):
     said = Visitor(full, who).visit_all().said
     for page in PAGES:
         kept = building.withheld_of(known, page, role)
-        wanted = [f"{higher.role.capitalize()}s can: {', '.join(higher.deeds)}." for higher in kept]
+        wanted = [f"{higher.role.capitalize()}s can: {', '.join(higher.acts)}." for higher in kept]
         assert said.get(page.path, wanted) == wanted, page.path
     fewest = {"viewer": 20, "operator": 10, "admin": 0}[role]
     assert sum(bool(sentences) for sentences in said.values()) >= fewest

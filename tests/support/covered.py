@@ -1,8 +1,8 @@
 """Which tests measure that all decisions are covered (tests/coverage-logic.ini). Measuring makes a test nearly twice as
 slow, and most tests of the application only run what these have run before."""
 
-import re
 import sys
+from fnmatch import fnmatch
 
 import pytest
 from coverage import Coverage
@@ -28,20 +28,19 @@ ALSO = {
     "tests.engine.test_series_journal",
 }
 
-MEASURED = re.compile(r"opsapp\.(\w+\.logic|healing\.stages|wire|tree|series|lib)\b")
 
-
-def forget_answers():
-    """What a function remembers was perhaps reckoned while nobody measured."""
-    for module in [module for name, module in sys.modules.items() if MEASURED.match(name)]:
-        for value in vars(module).values():
-            if hasattr(value, "cache_clear"):
-                value.cache_clear()
+def clear_caches(files):
+    """Of the functions in these files: a cached answer may have been computed by a test that is not measured."""
+    for module in list(sys.modules.values()):
+        path = getattr(module, "__file__", None) or ""
+        if any(fnmatch(path, f"*/{pattern}") for pattern in files):
+            for value in vars(module).values():
+                if hasattr(value, "cache_clear"):
+                    value.cache_clear()
 
 
 class Decisions:
-    """A pytest plugin (`--measure decisions`): pauses the measuring for all other tests, and for those marked
-    `no_cover`, which run the same lines many thousand times."""
+    """A pytest plugin (`--measure decisions`): pauses the measuring for all other tests."""
 
     def __init__(self):
         self.measuring, self.paused = None, False
@@ -50,11 +49,11 @@ class Decisions:
     def pytest_runtest_setup(self, item):
         self.measuring = self.measuring or Coverage.current()
         name = item.module.__name__
-        paused = not (name.startswith(UNIT) or name in ALSO) or bool(item.get_closest_marker("no_cover"))
+        paused = not (name.startswith(UNIT) or name in ALSO)
         if self.measuring is not None and paused != self.paused:
             self.paused = paused
             if paused:
                 self.measuring.stop()
             else:
-                forget_answers()
+                clear_caches(self.measuring.get_option("run:include"))
                 self.measuring.start()

@@ -97,8 +97,8 @@ def probe_from_agent(node: Node, agent_id: str, target: ProbeTarget) -> Outcome:
     asked: JsonObject = {name: getattr(target, name) for name in _SENT} | TYPES[target.type].own(target.own)
     asked |= {"allow": list(section.allow_networks), "deny": list(section.deny_networks)}
     seen = request_probe(node, agent_id, asked)
-    return Outcome(None, None, _unheard(node, agent_id)) if seen is None else Outcome(**seen)
+    return Outcome(None, None, _not_reached(node, agent_id)) if seen is None else Outcome(**seen)
 
 
-def _unheard(node: Node, agent_id: str) -> str:
+def _not_reached(node: Node, agent_id: str) -> str:
     return f"the agent of {presence(node, agent_id).host} cannot be asked: it is not connected or does not answer"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.questions import Call
 from opsapp.ui.reader import Reader
 from opsapp.ui.shapes import command as command_shape
 from opsapp.ui.shapes import host as host_shape
@@ -162,6 +163,6 @@ HOSTS = (
         ),
         template="host.jinja2",
         shape=host_shape.shape,
-        calls=(("Download", "GET /api/agents/{id}/files"), ("Upload", "POST /api/agents/{id}/files")),
+        calls=(Call("Download", "GET /api/agents/{id}/files"), Call("Upload", "POST /api/agents/{id}/files")),
     ),
 )  # fmt: skip

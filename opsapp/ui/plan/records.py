@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsapp.ui.questions import Draft
+from opsapp.ui.questions import Call, Draft
 from opsapp.ui.shapes import beforeafter, case, learned, ledger
 
 from .shape import Act, Column, Field, Page, Part
@@ -70,7 +70,7 @@ RECORDS = (
         ),
         template="case.jinja2",
         shape=case.shape,
-        draft=Draft(case.questions, apis=(("What if now", "POST /api/healing/dry-run"),)),
+        draft=Draft(case.questions, apis=(Call("What if now", "POST /api/healing/dry-run"),)),
     ),
     Page(
         "/healing/ledger",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsapp.ui.questions import Draft
+from opsapp.ui.questions import Call, Draft
 from opsapp.ui.shapes import ruledraft, ruleeditor, rulelist
 
 from .problems import about
@@ -13,8 +13,8 @@ KNOWN = (
     Part("Readings", "/api/healing/readings?limit=1000", (), name="readings", hidden=True),
 )
 DRY_RUN = "POST /api/healing/dry-run"
-ASKED = tuple(("Try it", api) for api in ("POST /api/healing/evaluate", DRY_RUN, "POST /api/healing/replay"))
-SAVED = (("Save", "POST /api/healing/rules"), ("Save", "PUT /api/healing/rules/{rule_id}"))
+ASKED = tuple(Call("Try it", api) for api in ("POST /api/healing/evaluate", DRY_RUN, "POST /api/healing/replay"))
+SAVED = (Call("Save", "POST /api/healing/rules"), Call("Save", "PUT /api/healing/rules/{rule_id}"))
 DRAFT = Draft(ruledraft.questions, ruledraft.save, "/healing/rules/{id}", ASKED + SAVED)
 
 RULES = (

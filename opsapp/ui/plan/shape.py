@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.ui.questions import Draft
+from opsapp.ui.questions import Call, Draft
 from opsapp.ui.reader import Reader, Shape
 
 Asks = Callable[[Reader, JsonObject], dict[str, str]]  # (who reads, what was said so far) -> a query
@@ -129,9 +129,7 @@ class Page(NamedTuple):
     shape: Shape | None = None
     file: tuple[str, str] | None = None  # it is a file: the fields of its part with its name and its text
     draft: Draft | None = None
-    calls: tuple[
-        tuple[str, str], ...
-    ] = ()  # what its own template or script calls besides: (the button, "POST /api/…")
+    calls: tuple[Call, ...] = ()  # what its own template or script calls besides
     needs: str = ""  # the act that the page is for: refused to who may not do it, whatever else stands on it
 
     @property

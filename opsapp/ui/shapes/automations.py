@@ -157,7 +157,7 @@ def times_of(automation: JsonObject, reader: Reader) -> list[str]:
 
 
 def cannot_decide(automation: JsonObject, people: Sequence[JsonObject] | None) -> list[str]:
-    """Its approvers whom no user is that may decide; none where the reader may not know who there is."""
+    """Its approvers who are no users, or may not decide; none where the reader may not see the users."""
     if people is None or not automation["requires_approval"]:
         return []
     able = {person["username"] for person in people if person["role"] != "viewer"}

@@ -195,7 +195,7 @@ def _several(alike: list[JsonObject], names: NameBook) -> WrongLine:
     word = WORD["alert" if alerts else state]
     more = max(0, len(alike) - MOST_UNDER)
     return WrongLine({}, state, title, "", "", told, word, since, None, False, "", "", Markup(""), shown, more, state,
-                     f"Which {title.text}")  # fmt: skip
+                     f"The {title.text}")  # fmt: skip
 
 
 def joined(troubles: list[JsonObject]) -> list[JsonObject]:

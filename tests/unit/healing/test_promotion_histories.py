@@ -15,7 +15,7 @@ from opsapp.healing.stages.trust import Trust
 
 SETTINGS, HOUR = HealingSettings(), 3600.0
 
-pytestmark = pytest.mark.no_cover  # millions of the same lines
+pytestmark = pytest.mark.no_cover  # it runs the same lines millions of times
 
 
 @pytest.fixture(autouse=True)
