@@ -19,6 +19,7 @@ def includeme(config: Configurator) -> None:
     config.add_evolve_step("audit-2-logs", "opsapp.audit.resources.fold_entries")
     config.add_evolve_step("audit-3-writers", "opsapp.audit.resources.add_writers")
     config.add_chain("opsapp.audit.resources.begin_chains")
+    config.add_preparation("opsapp.audit.engine.prepare")
     config.add_engine("opsapp.audit.engine.start")
     config.add_engine("opsapp.audit.engine.start_everywhere", everywhere=True)
     config.add_farewell("opsapp.audit.engine.stop")

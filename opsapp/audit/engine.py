@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from opsapp.audit.config import AuditRetention
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.networks import counted_address
 from opsapp.lib.problems import Problem
 from opsapp.runtime.node import Node
+from opsapp.runtime.sharedread import SharedRead
 from opsapp.tree.root import Root
 
 from .interfaces import IAnchored
@@ -21,6 +23,7 @@ from .resources import REFUSED, check, record, retire, writers, written
 __all__ = ["SHELL", "Actor", "IAnchored", "changed", "note", "note_refusal", "refusals_noted", "refused"]
 
 TALLY = "opsapp.refusals"
+CHECKS = "opsapp.audit.checks"
 DAY_S = 86_400
 
 
@@ -67,7 +70,7 @@ def refusals_noted(node: Node, actor: Actor, action: str, target: str) -> Iterat
         raise
 
 
-def verify(node: Node) -> dict[str, Any]:
+def verify(node: Node) -> JsonObject:
     """Each writer's log in a transaction of its own: there may be a million entries."""
     names, signed = node.transact(writers)
     if not signed:
@@ -85,6 +88,16 @@ def verify(node: Node) -> dict[str, Any]:
             reason = "entries were changed, added or taken out"
             return {"valid": False, "entries": entries, "first_bad": checked.first_bad, "reason": reason}
     return {"valid": True, "entries": entries, "first_bad": None}
+
+
+def prepare(node: Node) -> None:
+    node.registry[CHECKS] = SharedRead(node, lambda: verify(node))
+
+
+def check_whole(node: Node) -> JsonObject:
+    """What a check finds that begins now, or soon; on the hub."""
+    checks: SharedRead[JsonObject] = node.registry[CHECKS]
+    return checks()
 
 
 def start(node: Node) -> None:

@@ -24,4 +24,4 @@ def verify(context: resources.Audit, request: Request) -> Deferred:
     """Whether the record is whole: nothing changed, added or taken out but by its retention. `first_bad` is the entry
     from which on that is not certain."""
     node = request.node
-    return Deferred(lambda: (200, {}, engine.verify(node)))
+    return Deferred(lambda: (200, {}, engine.check_whole(node)))

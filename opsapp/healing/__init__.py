@@ -1,7 +1,7 @@
 """It heals: rules, the six stages, the ledger, earned trust. /api/healing.
 
 Greenlets: alerts (rules over what is reported), pipeline (cases take their steps, under the lease `healing`), governor
-(trust each minute), housekeeping of old cases.
+(trust each minute), ledger-check (every node, each hour), housekeeping of old cases.
 
     logic/      pure decisions, without the world
     stages/     the six stages, pure, one file each

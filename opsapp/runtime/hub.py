@@ -12,6 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import gevent
@@ -24,6 +25,7 @@ log = logging.getLogger(__name__)
 
 LEAVE_AFTER_S = 1.0
 LOOK_EVERY_S = 0.004
+LONG_S = 0.1
 
 
 def _captured(fn: Callable[..., Any], values: tuple[Any, ...]) -> tuple[bool, Any]:
@@ -99,13 +101,15 @@ class Lane:
 class LeadLane(Lane):
     """For short work that is mostly Python. One thread leads and does all of it while it progresses: two threads that
     both want the interpreter take it from each other, which cost a third of the requests a second. The others help
-    while the leader waits for a disk or a server. They do not while it waits for a processor or the interpreter: they
-    would only make that wait longer."""
+    while the leader waits for a disk or a server, and while it is at one task for long, for the next one must not wait
+    until it is done. They do not while it waits for a processor or the interpreter: they would only make that wait
+    longer."""
 
     def __init__(self, hub: Hub, name: str, size: int):
         super().__init__(hub, name, size)
         self._calls: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._held_up = False
+        self._began = inf  # the leader's task
         self._timer: Any = None
         self._progress: Progress | None = None
 
@@ -125,7 +129,9 @@ class LeadLane(Lane):
 
     def _lead(self) -> None:
         while (task := self._tasks.get()) is not None:
+            self._began = time.monotonic()
             self._do(*task)
+            self._began = inf
             del task
 
     def _help(self) -> None:
@@ -154,7 +160,7 @@ class LeadLane(Lane):
             self._held_up = False
             self._timer.stop()
             return
-        self._held_up = progress.is_held_up()
+        self._held_up = progress.is_held_up() or time.monotonic() - self._began > LONG_S
         if self._held_up:
             for _ in range(self.size - 1 - self._calls.qsize()):
                 self._calls.put(True)

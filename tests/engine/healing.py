@@ -9,7 +9,7 @@ from opsapp.healing.engine.configured import declare
 from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.engine.fleet_access import IFleetAccess
 from opsapp.healing.engine.pipeline import IHealingEngine
-from opsapp.healing.resources import healing_of
+from opsapp.healing.resources import healing_of, ledgercheck
 from opsapp.healing.resources.rules import put_rule
 from opsapp.healing.stages import trust as governor
 from opsapp.runtime.chainkey import chain_key
@@ -136,7 +136,7 @@ class Ward:
 
     def verdict(self):
         """What the service says of its ledger."""
-        return self.node.transact(lambda root: healing_of(root)["ledger"].verdict(chain_key(root)))
+        return self.node.transact(lambda root: ledgercheck.verdict(healing_of(root)["ledger"], chain_key(root)))
 
     def heal(self, snapshot=True, **after):
         """Answer as a host does that performs what it is asked: snapshot, action, then `after` is what it reports."""

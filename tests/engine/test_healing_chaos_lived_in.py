@@ -1,5 +1,6 @@
 """Chaos rehearsed while the service is in use: what is live never makes a scenario fail, and the answer says so."""
 
+import gc
 import time
 
 import pytest
@@ -76,7 +77,9 @@ def test_live_settings_are_used_and_those_that_are_not_the_usual_ones_are_named(
 
 
 def test_a_rehearsal_costs_less_than_two_seconds(used):
+    gc.collect()
+    gc.freeze()  # as a server does before it serves: what a thousand tests have left is not walked here
     for name in SCENARIOS:
         began = time.process_time()
         chaos.rehearse(used.node, name)
-        assert time.process_time() - began < 2
+        assert time.process_time() - began < 2, name

@@ -2,10 +2,12 @@
 
 import pytest
 
+from opsapp.healing.engine import ledgerchecks
 from opsapp.healing.logic import chain
-from opsapp.healing.resources import healing_of
+from opsapp.healing.resources import healing_of, ledgercheck
 from opsapp.healing.resources.cases import case_of
 from opsapp.healing.resources.ledger import FEW
+from opsapp.runtime.chainkey import chain_key
 from tests.bench.healing import fill_ledger
 
 
@@ -185,6 +187,60 @@ def test_tampering_is_found(service, how, whole, first_bad):
     found = service.vera.get("/api/healing/ledger/verify").json
     assert found.pop("reason")
     assert found == {"valid": False, "entries": whole, "first_bad": first_bad}
+
+
+LAST = "/api/healing/ledger/last-check"
+
+
+def test_each_node_checks_its_ledger_in_time_and_tells_what_it_found(service, caplog, monkeypatch):
+    service.transact(fill, 5)
+    checks = ledgerchecks.checks_of(service.node)
+    assert service.vera.get(LAST).json == {"checked_at": None, "verdict": None}
+    monkeypatch.setattr(ledgerchecks, "LONG", 4)
+    checks.step()
+    assert checks.last is None, "a start has more urgent things to do"
+    assert checks.pace() == 60
+    checks.step()
+    assert checks.pace() == 3600
+    at, whole = int(service.clock.now()), {"valid": True, "entries": 5, "first_bad": None}
+    assert service.vera.get(LAST).json == {"checked_at": at, "verdict": whole}
+    assert not caplog.text
+    service.clock.advance(3600)
+    service.transact(lambda root: edited(healing_of(root)["ledger"]))
+    assert service.vera.get(LAST).json["verdict"] == whole, "of the last check, whatever has happened since"
+    checks.step()
+    told = service.vera.get(LAST).json
+    assert (told["checked_at"], told["verdict"]["first_bad"]) == (at + 3600, 3)
+    assert "the ledger is not whole first_bad=3: the entry was changed" in caplog.text
+
+
+def test_a_check_that_fails_is_told_and_stops_nothing(service, caplog):
+    """The supervisor ends a process whose step fails again and again; what was known before is known no more."""
+    service.transact(fill, 5)
+    checks = ledgerchecks.checks_of(service.node)
+    checks.step()
+    assert (checks.last.verdict.valid, checks.pace()) == (True, 3600), "a short one is read at the start"
+
+    def nameless(root):
+        entry = healing_of(root)["ledger"].entries[3]
+        entry.fields = {name: value for name, value in entry.fields.items() if name != "prev_hash"}
+
+    service.transact(nameless)
+    assert checks.step() is False
+    assert service.vera.get(LAST).json == {"checked_at": None, "verdict": None}
+    assert "the ledger could not be checked" in caplog.text
+
+
+def test_a_check_does_not_keep_the_entries_that_it_has_read(service):
+    service.transact(fill_ledger, 0, 3000)
+
+    def held_after(root):
+        ledger = healing_of(root)["ledger"]
+        ledger._p_jar._cache.cache_size = 400
+        assert ledgercheck.verdict(ledger, chain_key(root)).entries == 3000
+        return ledger._p_jar._cache.cache_non_ghost_count
+
+    assert service.transact(held_after) < 1500
 
 
 def test_a_heal_under_way_is_no_gap_in_the_chain(service):

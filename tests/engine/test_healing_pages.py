@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from opsapp.healing import engine as healing_engine
+from opsapp.healing.resources import healing_of
 from opsapp.ui.shapes.healing import WORKERS
 
 FAILED = {"service__nginx__state": "failed"}
@@ -23,6 +24,16 @@ def case(ward):
 
     here.get = get
     return here
+
+
+def sent(page, act="verify"):
+    chosen = next(form for form in page.forms.values() if "act" in form.fields and form["act"].value == act)
+    return chosen.submit(status=303)
+
+
+def spoil(root):
+    entry = healing_of(root)["ledger"].entries[1]
+    entry.fields = {**entry.fields, "reason": "it was somebody else"}
 
 
 def ladder(page):
@@ -76,13 +87,31 @@ def test_the_ledger_says_it_in_sentences_and_is_filtered(case):
     case.heal(**WELL)
     page = case.get("/healing/ledger")
     assert "was healed in" in page.html.select_one("ol.tl").text
-    assert "The chain is whole: the one entry is as it was written." in page.text
+    assert page.html.select_one(f'ol.tl a[href="{case.path}"]')
     assert page.html.select_one(f'ol.tl a[href="{case.path}"]')
     assert "No entry fits" in case.get("/healing/ledger?outcome=failed").text
     assert case.get("/healing/ledger?outcome=verified&within=24h").html.select("ol.tl > li")
     case.clock.advance(2 * 86400)
     case.service.tokens.clear()
     assert "No entry fits" in case.get("/healing/ledger?within=24h").text
+
+
+def test_the_ledger_tells_of_its_last_check_and_is_checked_when_asked(case):
+    """It makes none by itself: with years of entries that takes seconds."""
+    case.heal(**WELL)
+    page = case.get("/healing/ledger")
+    notice = page.html.select_one("#main .notice")
+    assert "is not known: there was no check since the service was started" in notice.text
+    assert "off" in notice["class"]
+    checked = sent(page).follow()
+    notice = checked.html.select(".notice")[-1]
+    assert " ".join(notice.text.split()).endswith("the one entry was as it had been written.")
+    assert "ok" in notice["class"]
+    case.service.transact(spoil)
+    assert "the one entry was as" in case.get("/healing/ledger").text, "nobody has looked since"
+    broken = sent(case.get("/healing/ledger")).follow().html.select(".notice")[-1]
+    assert "at entry 1" in broken.text
+    assert "bad" in broken["class"]
 
 
 def test_trust_says_what_is_missing_and_who_may_move_it(case):

@@ -112,6 +112,23 @@ def test_the_others_help_while_the_leader_is_held_up(led):
     assert [greenlet.get(timeout=60) for greenlet in held] == [True, True]
 
 
+def test_the_others_help_while_the_leader_is_at_one_task_for_long(led):
+    """Who reads all of a long record must not hold up who asks for a line."""
+    ended = threading.Event()
+
+    def compute():
+        while not ended.is_set():
+            sum(range(1000))
+
+    long = gevent.spawn(led.run, compute)
+    others = [gevent.spawn(led.run, int, number) for number in range(50)]
+    gevent.joinall(others, timeout=60)
+    ended.set()
+    assert [greenlet.value for greenlet in others] == list(range(50))
+    long.get(timeout=60)
+    assert led.run(threading.current_thread).name == "led-0"
+
+
 def test_a_led_lane_closes_and_opens_again(led):
     for _ in range(3):
         assert [led.run(int, text) for text in ("1", "2")] == [1, 2]

@@ -12,6 +12,7 @@ from opsapp.healing.resources.rules import automation_edited
 from opsapp.maintenance.interfaces import IWindowEnded
 from opsapp.monitoring.interfaces import IRootCauses, IWarRoomSection
 from opsapp.notify.interfaces import ICauses
+from opsapp.runtime.looks import QueueLook
 
 from . import anchors, discovery, forecasts, root_causes, server_actions, warroom, windows
 from .approval_kind import HealApproval
@@ -20,7 +21,7 @@ from .chaos.faults import revert_due
 from .fleet import Fleet
 from .fleet_access import IFleetAccess
 from .foresight import Foresight
-from .pipeline import HealingEngine, IHealingEngine
+from .pipeline import HealingEngine, IHealingEngine, anything
 from .server_actions import ServerActionRunner
 from .world import IWindowSource
 
@@ -39,6 +40,8 @@ def includeme(config: Any) -> None:
     config.registry.registerUtility(windows.source, IWindowSource, "maintenance")
     config.registry.registerUtility(windows.ended, IWindowEnded, "healing")
     config.add_preparation("opsapp.healing.engine.prepare")
+    config.add_preparation("opsapp.healing.engine.ledgerchecks.prepare")
+    config.add_engine("opsapp.healing.engine.ledgerchecks.start", everywhere=True)
     config.add_engine("opsapp.healing.engine.start")
 
 
@@ -57,11 +60,19 @@ def start(node: Node) -> None:
         every=0.25,
         wake=("healing", "leases", "command-results", "agent-outcomes"),
         lease="healing",
+        look=QueueLook(node, anything),
     )
     hands = ServerActionRunner(node)
     node.at_stop(hands.begin_stop, hands.finish_stop)
     node.leases.busy_while("healing", lambda: hands.under_way)
-    node.supervisor.add("healing-deeds", hands.step, every=1.0, wake=(server_actions.QUEUE,), lease="healing")
+    node.supervisor.add(
+        "healing-deeds",
+        hands.step,
+        every=1.0,
+        wake=(server_actions.QUEUE,),
+        lease="healing",
+        look=QueueLook(node, lambda root, _now: server_actions.there_are(root)),
+    )
     node.supervisor.add(
         "healing-chaos", lambda: node.transact(revert_due), every=5.0, wake=(faults.QUEUE,), lease="healing"
     )

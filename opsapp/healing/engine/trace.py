@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.brake import HOUR
-from opsapp.healing.resources import Healing, healing_of
+from opsapp.healing.resources import Healing, healing_of, ledgercheck
 from opsapp.healing.resources.cases import CASE
 from opsapp.healing.resources.ledger import ENTRY
 from opsapp.healing.stages import moves
@@ -77,7 +77,7 @@ def trace(root: Root, key: bytes, settings: HealingSettings) -> list[Broken]:
 
 def _chained(healing: Healing, key: bytes) -> Iterator[Broken]:
     ledger = healing["ledger"]
-    verdict = ledger.verdict(key)
+    verdict = ledgercheck.verdict(ledger, key)
     if not verdict.valid:
         yield Broken(verdict.first_bad or 0, f"the chain: {verdict.reason}")
     for number, times in Counter(ledger.order.values()).items():

@@ -16,7 +16,6 @@ from persistent import Persistent
 
 from opsapp.healing.config import HealingSettings, SkipSettings
 from opsapp.healing.logic import chain, effectiveness
-from opsapp.healing.logic.chain import ChainVerdict
 from opsapp.healing.logic.effectiveness import OutcomeTally
 from opsapp.healing.logic.rules import names_of, told_of
 from opsapp.healing.stages import ledger as stage
@@ -40,10 +39,13 @@ class LedgerFilter(NamedTuple):
     since: int | None = None
     until: int | None = None
 
-    def fits(self, record: LedgerRecord) -> bool:
-        if self.outcome not in (None, record.outcome) or self.action_type not in (None, record.action_type):
+    def fits(self, fields: JsonObject) -> bool:
+        """Of what an entry stores: thousands are asked, and most need not become a record."""
+        if self.outcome not in (None, fields.get("outcome")):
             return False
-        at = record.created_at
+        if self.action_type not in (None, fields.get("action_type", "")):
+            return False
+        at = fields["created_at"]
         return (self.since is None or at >= self.since) and (self.until is None or at <= self.until)
 
 
@@ -129,7 +131,7 @@ class Ledger(Folder):
 
     def begin(self, root: Root, case: CaseRecord, *, rule_id: str, now: float, **fields: Any) -> LedgerRecord:
         """Write an intent."""
-        record = stage.opened(case, entry_id=self._next_id(), rule_id=rule_id, created_at=now, **fields)
+        record = stage.opened(case, entry_id=self.next_id(), rule_id=rule_id, created_at=now, **fields)
         self.entries[record.id] = LedgerEntry(record.stored())
         self.open.insert(record.id)
         if record.rolls_back:
@@ -151,7 +153,7 @@ class Ledger(Folder):
         **fields: Any,
     ) -> None:
         """Write an entry that is final at once. An event that was only observed is not sent to event streams."""
-        intent = stage.opened(case, entry_id=self._next_id(), rule_id=rule_id, created_at=now, **fields)
+        intent = stage.opened(case, entry_id=self.next_id(), rule_id=rule_id, created_at=now, **fields)
         key, last = chain_key(root), self.head
         record = stage.final(intent, outcome=outcome, reason=reason, now=now, previous=last, key=key, events=events)
         self.entries[record.id] = LedgerEntry(record.stored())
@@ -193,7 +195,7 @@ class Ledger(Folder):
         self.tell(root, record)
         return record
 
-    def _next_id(self) -> int:
+    def next_id(self) -> int:
         return self.entries.maxKey() + 1 if self.entries else 1
 
     def _chain(self, record: LedgerRecord, key: bytes) -> None:
@@ -207,7 +209,7 @@ class Ledger(Folder):
 
     def id_at(self, place: int) -> int:
         """The id of the entry at this position of the chain, or of the one that would come there."""
-        return int(self.order.get(place, self._next_id()))
+        return int(self.order.get(place, self.next_id()))
 
     def link_at(self, place: int) -> str | None:
         """The hash of the link at this position of the chain."""
@@ -282,65 +284,13 @@ class Ledger(Folder):
             return 0, []
         if only == NO_FILTER:
             return index.count, [self.shown(record) for record in self.records(index.newest(offset, limit))]
-        fitting = [record for record in self.records(index.newest(0, LOOKED_AT)) if only.fits(record)]
-        return len(fitting), [self.shown(record) for record in fitting[offset : offset + limit]]
+        newest = among(self.entries, ENTRY, index.newest(0, LOOKED_AT))
+        fitting = [entry for _, entry in newest if only.fits(entry.fields)]
+        return len(fitting), [self.shown(entry.record) for entry in fitting[offset : offset + limit]]
 
     def records(self, entry_ids: Iterable[int]) -> Iterator[LedgerRecord]:
         """Those that can be read."""
         return (entry.record for _, entry in among(self.entries, ENTRY, entry_ids))
-
-    def chained(self) -> Iterator[JsonObject]:
-        """The final entries in the order of the chain. One that is missing or cannot be read is replaced by a link that
-        fits nowhere."""
-        for entry_id in self.order.values():
-            entry = child_of(self.entries, ENTRY, entry_id)
-            yield {"id": entry_id, "prev_hash": None, "hash": None} if entry is None else entry.fields
-
-    def verdict(self, key: bytes) -> ChainVerdict:
-        """Whether the chain is whole and holds everything that was ever written, and whether the indexes and statistics
-        fit to it. (The links alone would fit if the end of the chain was cut off.)"""
-        verdict = chain.verify(self.chained(), key, self.mark)
-        if not verdict.valid:
-            return verdict
-        last = self.order[self.links()] if self.order else None
-        ends_well = self.head == (chain.GENESIS if last is None else self.entries[last].fields["hash"])
-        written = self.entries.maxKey() if self.entries else 0
-        whole = len(self.order) == self.links() and len(self.order) + len(self.open) == len(self.entries) == written
-        if not ends_well or not whole:
-            first = self._first_outside()
-            return verdict._replace(valid=False, first_bad=first, reason="entries are missing or too many")
-        if key and self.ended != chain.signed_end(key, self.links(), self.head):
-            return verdict._replace(valid=False, first_bad=self._next_id(), reason="the end of the chain was cut off")
-        return self._derived_verdict(verdict)
-
-    def _derived_verdict(self, verdict: ChainVerdict) -> ChainVerdict:
-        """The verdict on rollbacks and statistics: both are made again from the entries and compared."""
-        rollbacks: dict[int, int] = {}
-        tallies: dict[tuple[str, str, str], tuple[int, int]] = {}
-        for entry_id, entry in self.entries.items():
-            record = entry.record
-            if record.rolls_back:
-                rollbacks[record.rolls_back] = entry_id
-            verified, total = stage.counts(record) if record.is_final else (0, 0)
-            for key in keys_of(record) if total else ():
-                before = tallies.get(key, (0, 0))
-                tallies[key] = (before[0] + verified, before[1] + total)
-        changed = dict(self.rollbacks.items()).items() ^ rollbacks.items()
-        if changed:
-            first = min(entry_id for entry_id, _ in changed)
-            return verdict._replace(valid=False, first_bad=first, reason="what became of its rollback was changed")
-        kept = {key: tuple(tally[:2]) for key, tally in self.effect.items() if tally[1]}
-        differing = {key for key, _ in kept.items() ^ tallies.items()}
-        if differing:
-            counted = (n for n, entry in self.entries.items() if differing.intersection(keys_of(entry.record)))
-            first = next(counted, self._next_id())
-            return verdict._replace(valid=False, first_bad=first, reason="the statistics are not those of the entries")
-        return verdict
-
-    def _first_outside(self) -> int:
-        """The first id that is neither open nor in the chain; else the next id."""
-        held, next_id = {*self.order.values(), *self.open}, self._next_id()
-        return next((n for n in range(1, next_id) if n not in held or n not in self.entries), next_id)
 
     def statistics(self, action_type: str, condition: str, target: str = "") -> tuple[int, int]:
         """(verified, total) of an action for a condition, on one target or everywhere, at all times."""

@@ -7,7 +7,7 @@ from typing import Any
 from pyramid.request import Request
 
 from opsapp.healing import answers, schemas
-from opsapp.healing.engine import anchors, rollback
+from opsapp.healing.engine import ledgerchecks, rollback
 from opsapp.healing.engine.casestory import story
 from opsapp.healing.engine.dependencies import learn_edge, remove_edge
 from opsapp.healing.resources import CaseView, Healing, RollbackOf
@@ -15,8 +15,8 @@ from opsapp.healing.resources.ledger import Ledger, LedgerFilter
 from opsapp.healing.resources.suggestions import Suggestion, Suggestions
 from opsapp.healing.stages.ledger import effectiveness as figures
 from opsapp.lib.durations import seconds
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
-from opsapp.runtime.chainkey import chain_key
 from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.paging import in_order, page_of
@@ -38,10 +38,20 @@ def ledger(context: Ledger, request: Request) -> Any:
 
 
 @api.get(Ledger, "verify", returns=ChainAnswer)
-def verify(context: Ledger, request: Request) -> Any:
-    """Whether the chain of final entries is whole, and what is kept beside them is what they say."""
-    verdict = anchors.checked(request.node, context, context.verdict(chain_key(request.root)))
-    return {name: value for name, value in verdict._asdict().items() if name != "reason" or value is not None}
+def verify(context: Ledger, request: Request) -> Deferred:
+    """Whether the chain of final entries is whole, and what is kept beside them is what they say. Every entry is read
+    for it."""
+    checks = ledgerchecks.checks_of(request.node)
+    return Deferred(lambda: (200, {}, ledgerchecks.shown(checks.now().verdict)))
+
+
+@api.get(Ledger, "last-check", returns=answers.LastCheck)
+def last_check(context: Ledger, request: Request) -> JsonObject:
+    """What the node that answers found when it checked that last, which it does each hour. Null as long as it has not
+    done so since its start."""
+    last = ledgerchecks.checks_of(request.node).last
+    verdict = None if last is None else ledgerchecks.shown(last.verdict)
+    return {"checked_at": None if last is None else last.at, "verdict": verdict}
 
 
 @api.get(Healing, "effectiveness", query=schemas.EffectivenessQuery, returns=answers.Effectiveness)

@@ -26,7 +26,7 @@ from opsapp.healing.engine.pipeline import HealingEngine, IHealingEngine
 from opsapp.healing.engine.world import IWindowSource
 from opsapp.healing.logic import chain
 from opsapp.healing.logic.windows import ActiveWindow
-from opsapp.healing.resources import healing_of
+from opsapp.healing.resources import healing_of, ledgercheck
 from opsapp.healing.resources.rules import put_rule
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
@@ -296,8 +296,8 @@ def _under_way(root: Root) -> bool:
 
 
 def _verdict(root: Root) -> bool:
-    return healing_of(root)["ledger"].verdict(b"").valid
+    return ledgercheck.verdict(healing_of(root)["ledger"], b"").valid
 
 
 def _chained(root: Root) -> list[JsonObject]:
-    return [dict(row) for row in healing_of(root)["ledger"].chained()]
+    return [dict(row) for row in ledgercheck.chained(healing_of(root)["ledger"])]

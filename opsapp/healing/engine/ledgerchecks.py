@@ -1,0 +1,93 @@
+"""What this node knows of its ledger: whether it was whole when it was checked last.
+
+A check reads every entry. So it is made when somebody asks for it and once an hour, and pages tell of the last one.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import NamedTuple
+
+from opsapp.healing.logic.chain import ChainVerdict
+from opsapp.healing.resources import healing_of, ledgercheck
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.chainkey import chain_key
+from opsapp.runtime.node import Node
+from opsapp.runtime.sharedread import SharedRead
+from opsapp.tree.root import Root
+
+from . import anchors
+
+EVERY_S, LONG_AFTER_S = 3600.0, 60.0
+LONG = 1000  # entries
+KEY = "opsapp.healing.ledgerchecks"
+log = logging.getLogger(__name__)
+
+
+class LedgerCheck(NamedTuple):
+    at: int
+    verdict: ChainVerdict
+
+
+class LedgerChecks:
+    """One per node; `now` on the hub, `last` in any thread."""
+
+    def __init__(self, node: Node):
+        self._node = node
+        self.last: LedgerCheck | None = None  # none since the node was started, or the last one failed
+        self.now = SharedRead(node, self._check)
+        self._steps = 0
+
+    def pace(self) -> float:
+        return EVERY_S if self._steps > 1 or self.last is not None else LONG_AFTER_S
+
+    def step(self) -> bool:
+        """The first step comes with the start of the node, which has more urgent things to do than to read a long
+        ledger."""
+        self._steps += 1
+        if self._steps == 1 and self._node.transact(_is_long):
+            return False
+        try:
+            check = self.now()
+        except Exception:
+            log.exception("the ledger could not be checked")  # the service does not stop for it
+            return False
+        if not check.verdict.valid:
+            log.error("the ledger is not whole first_bad=%s: %s", check.verdict.first_bad, check.verdict.reason)
+        return False
+
+    def _check(self) -> LedgerCheck:
+        at = int(self._node.clock.now())
+        try:
+            self.last = LedgerCheck(at, self._node.transact(self._verdict))
+        except Exception:
+            self.last = None  # what was known before is not known any more
+            raise
+        return self.last
+
+    def _verdict(self, root: Root) -> ChainVerdict:
+        ledger = healing_of(root)["ledger"]
+        return anchors.checked(self._node, ledger, ledgercheck.verdict(ledger, chain_key(root)))
+
+
+def _is_long(root: Root) -> bool:
+    return healing_of(root)["ledger"].links() > LONG
+
+
+def shown(verdict: ChainVerdict) -> JsonObject:
+    """As the API answers it."""
+    return {name: value for name, value in verdict._asdict().items() if name != "reason" or value is not None}
+
+
+def prepare(node: Node) -> None:
+    node.registry[KEY] = LedgerChecks(node)
+
+
+def checks_of(node: Node) -> LedgerChecks:
+    checks: LedgerChecks = node.registry[KEY]
+    return checks
+
+
+def start(node: Node) -> None:
+    checks = checks_of(node)
+    node.supervisor.add("ledger-check", checks.step, every=checks.pace)

@@ -1,0 +1,93 @@
+"""Whether a ledger is whole: the chain of its entries, and what is kept beside them.
+
+Every entry is read once and none is kept, for there may be a hundred thousand. Must not: change anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from opsapp.healing.logic import chain
+from opsapp.healing.logic.chain import ChainVerdict
+from opsapp.healing.stages import ledger as stage
+from opsapp.healing.stages.ledger import LedgerRecord
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.projection import child_of
+
+from .ledger import ENTRY, Ledger, keys_of
+
+FREED_EVERY = 500  # entries; a connection would keep all that it has read until its transaction ends
+
+
+def verdict(ledger: Ledger, key: bytes) -> ChainVerdict:
+    """Whether the chain is whole and holds everything that was ever written, and whether the indexes and statistics
+    fit to it. (The links alone would fit if the end of the chain was cut off.)"""
+    derived = Derived()
+    checked = chain.verify(derived.noting(chained(ledger)), key, ledger.mark)
+    if not checked.valid:
+        return checked
+    last = ledger.order[ledger.links()] if ledger.order else None
+    ends_well = ledger.head == (chain.GENESIS if last is None else ledger.entries[last].fields["hash"])
+    written = ledger.entries.maxKey() if ledger.entries else 0
+    in_chain, entries = len(ledger.order), len(ledger.entries)
+    whole = in_chain == ledger.links() and in_chain + len(ledger.open) == entries == written
+    if not ends_well or not whole:
+        first = _first_outside(ledger)
+        return checked._replace(valid=False, first_bad=first, reason="entries are missing or too many")
+    if key and ledger.ended != chain.signed_end(key, ledger.links(), ledger.head):
+        return checked._replace(valid=False, first_bad=ledger.next_id(), reason="the end of the chain was cut off")
+    for record in ledger.records(ledger.open):
+        derived.take(record)
+    return derived.compared(ledger, checked)
+
+
+def chained(ledger: Ledger) -> Iterator[JsonObject]:
+    """The final entries in the order of the chain. One that is missing or cannot be read is replaced by a link that
+    fits nowhere."""
+    for number, entry_id in enumerate(ledger.order.values()):
+        if number % FREED_EVERY == 0 and ledger._p_jar is not None:
+            ledger._p_jar.cacheGC()
+        entry = child_of(ledger.entries, ENTRY, entry_id)
+        yield {"id": entry_id, "prev_hash": None, "hash": None} if entry is None else entry.fields
+
+
+class Derived:
+    """What is kept beside the entries, made again from them: which were rolled back, and the statistics."""
+
+    def __init__(self) -> None:
+        self.rollbacks: dict[int, int] = {}
+        self.tallies: dict[tuple[str, str, str], tuple[int, int]] = {}
+
+    def noting(self, entries: Iterable[JsonObject]) -> Iterator[JsonObject]:
+        """The same entries: each is noted when the next one is asked for, for then its link was good."""
+        for fields in entries:
+            yield fields
+            self.take(LedgerRecord.read(fields))
+
+    def take(self, record: LedgerRecord) -> None:
+        if record.rolls_back:
+            self.rollbacks[record.rolls_back] = max(record.id, self.rollbacks.get(record.rolls_back, 0))
+        verified, total = stage.counts(record) if record.is_final else (0, 0)
+        for key in keys_of(record) if total else ():
+            before = self.tallies.get(key, (0, 0))
+            self.tallies[key] = (before[0] + verified, before[1] + total)
+
+    def compared(self, ledger: Ledger, checked: ChainVerdict) -> ChainVerdict:
+        """The verdict on the chain, unless what the ledger keeps is something else."""
+        changed = dict(ledger.rollbacks.items()).items() ^ self.rollbacks.items()
+        if changed:
+            first = min(entry_id for entry_id, _ in changed)
+            return checked._replace(valid=False, first_bad=first, reason="what became of its rollback was changed")
+        kept = {key: tuple(tally[:2]) for key, tally in ledger.effect.items() if tally[1]}
+        differing = {key for key, _ in kept.items() ^ self.tallies.items()}
+        if differing:
+            counted = (n for n, entry in ledger.entries.items() if differing.intersection(keys_of(entry.record)))
+            first = next(counted, ledger.next_id())
+            return checked._replace(valid=False, first_bad=first, reason="the statistics are not those of the entries")
+        return checked
+
+
+def _first_outside(ledger: Ledger) -> int:
+    """The first id that is neither open nor in the chain; else the next id."""
+    held, next_id = {*ledger.order.values(), *ledger.open}, ledger.next_id()
+    return next((n for n in range(1, next_id) if n not in held or n not in ledger.entries), next_id)
