@@ -9,6 +9,7 @@ from zope.interface import Interface
 from opsapp.approvals.config import ApprovalSettings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Forbidden
+from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import among, child_of
 from opsapp.tree.root import Root
@@ -161,5 +162,9 @@ def start(node: Node) -> None:
 
     node.supervisor.add("approvals-purge", purge, every=3600.0, lease="housekeeping")
     node.supervisor.add(
-        "approvals-expiry", lambda: node.transact(expire, node.clock.now()), every=1.0, lease="housekeeping"
+        "approvals-expiry",
+        lambda: node.transact(expire, node.clock.now()),
+        every=1.0,
+        lease="housekeeping",
+        look=QueueLook(node, lambda root, now: root["api"]["approvals"].due(now)),
     )

@@ -205,6 +205,7 @@ class AutomationRecord(AutomationRow):
     updated_at = whole()
     running = text(null=True)
     queued = whole()
+    needs_admin = flag()  # it runs on the service's own machine as the service's own user: only admins write that
 
 
 class AutomationList(Paging):
@@ -232,6 +233,7 @@ class Imported(Body):
 class TemplateRecord(Body):
     id = text()
     icon = text()
+    needs_admin = flag()
 
 
 # -- runs

@@ -10,6 +10,7 @@ import gc
 import os
 import sys
 import warnings
+from importlib import import_module
 
 # Pyramid's own import says this to people who can do nothing about it.
 warnings.filterwarnings("ignore", message="pkg_resources is deprecated")
@@ -17,23 +18,41 @@ warnings.filterwarnings("ignore", message="pkg_resources is deprecated")
 from opsapp.lib.problems import Invalid, Problem  # noqa: E402
 from opsapp.wire.version import VERSION  # noqa: E402
 
-from . import agentfile, ascode, config, demo, doctor, rekey, serve, statusexport, store, storeserver, users  # noqa: E402
 from .places import Mistaken  # noqa: E402
 
+# The modules of the commands, in the order of the help. A server runs for months: it does not hold what the others
+# need, so only the module of the command that is asked for is imported.
+MODULES = {
+    "serve": ("serve",),
+    "store": ("init", "pack", "backup", "restore"),
+    "storeserver": ("store",),
+    "users": ("user",),
+    "config": ("check-config", "openapi"),
+    "ascode": ("apply", "import", "export"),
+    "agentfile": ("agent-file",),
+    "doctor": ("doctor",),
+    "statusexport": ("status-export",),
+    "rekey": ("rekey",),
+    "demo": ("demo",),
+}
 
-def parser() -> argparse.ArgumentParser:
+
+def parser(asked_for: str | None = None) -> argparse.ArgumentParser:
+    """Of the command that begins with this word; of all where no command does."""
     top = argparse.ArgumentParser(prog="opsapp", description="Self-hosted infrastructure operations.")
     top.add_argument("--version", action="version", version=f"opsapp {VERSION}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for room in (serve, store, storeserver, users, config, ascode, agentfile, doctor, statusexport, rekey, demo):
-        room.add_commands(commands)
+    named = [name for name, words in MODULES.items() if asked_for in words]
+    for name in named or MODULES:
+        import_module(f".{name}", __package__).add_commands(commands)
     return top
 
 
 def run(arguments: list[str] | None = None) -> int:
     """Run one command; its exit code."""
-    asked = parser().parse_args(arguments)
-    if asked.run is not serve.serve:
+    given = sys.argv[1:] if arguments is None else arguments
+    asked = parser(given[0] if given else None).parse_args(given)
+    if asked.command != "serve":
         gc.enable()
     os.umask(0o077)  # whatever a command writes is the owner's alone
     try:

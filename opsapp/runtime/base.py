@@ -86,8 +86,15 @@ class NodeBase:
 
     def last_transaction(self) -> Any:
         """What was committed last. A storage keeps that behind the lock which a commit holds while it waits for the
-        disk: no question for the hub."""
+        disk: no question for the hub. Of a storage that admits one process we have heard it ourselves."""
+        if self.exclusive:
+            return self.store.committed
         return self.lane("looking", 1).run(self.store.db.lastTransaction)
+
+    def state(self) -> object:
+        """What stands for the state of the whole store, to be compared with an earlier one. Where other processes
+        commit too it is always another."""
+        return self.store.committed if self.exclusive else object()
 
     def lane(self, name: str, size: int = 2) -> Lane:
         """The lane of this name: blocking work in at most `size` native threads (the first call decides)."""

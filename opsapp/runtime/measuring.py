@@ -35,7 +35,7 @@ class SeriesRetention:
 def start(node: NodeBase) -> None:
     """On every node the journal, since agents and push addresses report to any of them; folding where engines run."""
     node.supervisor.add("journal", partial(flush, node), every=1.0)
-    node.supervisor.add("series-follow", partial(follow, node), every=1.0)
+    node.supervisor.add("series-follow", SeriesFollower(node).step, every=1.0)
     if "engine" in node.roles:
         add = partial(node.supervisor.add, wake=("config",), lease=LEASE)
         add("series-fold", partial(fold, node), every=lambda: node.config[SeriesRetention].fold_s)
@@ -57,6 +57,23 @@ def follow(node: NodeBase) -> bool:
     node.transact(node.series.catch_up)
     node.series.tell()
     return False
+
+
+class SeriesFollower:
+    """`follow` as a step, which reads nothing in a store that has not changed."""
+
+    def __init__(self, node: NodeBase):
+        self._node = node
+        self._seen: object = None
+
+    def step(self) -> bool:
+        state = self._node.state()
+        if state is not self._seen:
+            follow(self._node)
+            self._seen = state
+        else:
+            self._node.series.tell()
+        return False
 
 
 def fold(node: NodeBase) -> bool:

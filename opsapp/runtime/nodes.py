@@ -169,9 +169,19 @@ class Nodes:
             and self._seen[name][1] + self._watched(now) < bound
         }
 
-    def owners(self, role: str) -> list[str]:
-        """ "name:boot" of the other nodes with this role whose beat moves: whose claims still stand."""
-        return [f"{name}:{self._known[name].boot}" for name in self.alive(role) if name in self._known]
+    def owners(self, root: Root) -> set[str]:
+        """ "name:boot" of each node whose claims stand. The store of the caller's transaction says which there are: one
+        that has come, or was started again, since our last look has claims that must not be called abandoned."""
+        if self.node.exclusive:
+            return {self.node.owner}
+        there = {f"{name}:{heard.boot}" for name, heard in beats(root).items() if not self._is_dead(name, heard)}
+        return {self.node.owner} | there
+
+    def _is_dead(self, name: str, heard: Beat) -> bool:
+        """Its beat is where we have seen it stand still for too long."""
+        known, still = self._seen.get(name, (None, 0.0))
+        watched = still + self._watched(self.node.clock.monotonic())
+        return known == (heard.boot, heard.number) and watched >= DEAD_AFTER_S
 
     def address_of(self, name: str) -> str | None:
         """Where a node's own server is, if it told."""

@@ -31,11 +31,12 @@ Databases = Mapping[str, DB]  # the first without a name, and the history
 ATTEMPTS = 8
 FIRST_BACKOFF_S = 0.002
 CONNECTIONS = 32  # above it ZODB warns: as many as are used at once, two by a thread that begins one within another
-# Each connection has a cache of its own. What is read often is in memory as plain values anyway, and an object in a
-# cache holds a ghost of all it refers to. A store's URI may say otherwise (connection_cache_size,
+# Each connection has a cache of its own, bounded by both. What is read often is in memory as plain values anyway, but
+# not the indexes of a store with years of records: a page of a list reads hundreds of their pieces, and the cache must
+# hold those of the page that is asked for next. A store's URI may say otherwise (connection_cache_size,
 # connection_cache_size_bytes).
 UNSAID = 10_000  # zodburi's
-CACHE_OBJECTS = 400
+CACHE_OBJECTS = 4000
 CACHE_BYTES = 8 << 20
 FRESHEN_S = 20.0
 AWAY = (ClientDisconnected, ReadOnlyError)
@@ -79,9 +80,9 @@ class Manager(transaction.TransactionManager):
     """Explicit. abort() without a transaction is a no-op, because a database that closes aborts its connections. A
     transaction without changes commits without waiting for a turn, and on a full disk too."""
 
-    def __init__(self, turns: Turns, room: Room, gate: CommitGate) -> None:
+    def __init__(self, store: Store) -> None:
         super().__init__(explicit=True)
-        self.turns, self.room, self.gate = turns, room, gate
+        self.store = store
         self.began = 0.0  # what was committed before that moment is seen
 
     def begin(self) -> Any:
@@ -96,8 +97,8 @@ class Manager(transaction.TransactionManager):
         if not has_changes(self.get()):
             super().commit()
             return
-        with self.turns.commit(), self.gate.passing():
-            self.room.check()
+        with self.store.turns.commit(), self.store.gate.passing():
+            self.store.room.check()
             try:
                 super().commit()
             except (ReadOnlyError, ConflictError, ReadConflictError):
@@ -106,6 +107,8 @@ class Manager(transaction.TransactionManager):
                 if isinstance(broken, OSError) and broken.errno in FULL:
                     raise StoreFull from broken
                 raise OutcomeUnknown from broken
+            finally:
+                self.store.note_commit()
 
     def abort(self) -> None:
         if self.under_way():
@@ -125,10 +128,10 @@ class StoreConnection:
 
     __slots__ = ("connection", "manager", "used")
 
-    def __init__(self, db: Any, turns: Turns, room: Room, gate: CommitGate):
+    def __init__(self, store: Store):
         self.used = True  # since it was freshened last
-        self.manager = Manager(turns, room, gate)
-        self.connection = db.open(transaction_manager=self.manager)
+        self.manager = Manager(store)
+        self.connection = store.db.open(transaction_manager=self.manager)
 
     def freshen(self) -> None:
         """Take in what was committed; one that nobody uses keeps nothing in its cache."""
@@ -150,6 +153,7 @@ class Store:
         self.turns = Turns()
         self.room = Room(databases.values())
         self.gate = CommitGate.of(db.storage for db in databases.values())
+        self.committed = object()  # another one after each commit of this process
         self._watches = watches([db.storage for db in databases.values()])
         for db in databases.values():
             forget_ids_when_away(db)
@@ -164,6 +168,10 @@ class Store:
     def db(self) -> Any:
         return self.databases[""]
 
+    def note_commit(self) -> None:
+        """From any thread, when what was committed can be seen."""
+        self.committed = object()
+
     def check_connected(self) -> None:
         """Raise StoreAway at once where opening a connection would block until some time-out."""
         for db in self.databases.values():
@@ -175,7 +183,7 @@ class Store:
         try:
             place = self._free.pop()
         except IndexError:
-            return StoreConnection(self.db, self.turns, self.room, self.gate)
+            return StoreConnection(self)
         place.used = True
         return place
 

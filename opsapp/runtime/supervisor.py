@@ -3,14 +3,18 @@
 A step answers whether it did work. One that fails is tried again with back-off; one that keeps failing takes the
 process down, because half a service that looks whole is worse than a restart. What cannot be read in the store cannot
 be read after a restart either: then the process stays, and health says which step fails.
+
+A process at rest costs what it wakes for. So steps that wait for a `PULSE_S` or longer begin with the supervisor's
+pulse, many in one wake, and one for which there can be nothing (`look`) is passed over.
 """
 
 from __future__ import annotations
 
 import logging
 import random
+import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import gevent
 from gevent.event import Event
@@ -24,6 +28,8 @@ log = logging.getLogger(__name__)
 
 GIVE_UP_AFTER = 30
 LONGEST_BACKOFF_S = 5.0
+PULSE_S = 0.25
+NEVER = float("inf")
 Pace = float | Callable[[], float]  # seconds between two steps
 
 
@@ -36,14 +42,37 @@ class WorkerStatus(NamedTuple):
     last_error: str | None
 
 
-class Worker:
-    """One step and how it fares. `lease`: it works only while this node holds the lease of that name."""
+class Stillness(Protocol):
+    """Knows when there can be nothing for a step (`runtime.looks`). It hears when the step begins and that it has found
+    nothing."""
 
-    def __init__(self, supervisor: Supervisor, name: str, step: Callable[[], Any], every: Pace, lease: str | None):
+    def begin(self) -> None: ...
+
+    def found_nothing(self) -> None: ...
+
+    def is_still(self) -> bool: ...
+
+
+class Worker:
+    """One step and how it fares. `lease`: it works only while this node holds the lease of that name. `look`: knows
+    when there can be nothing for it."""
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        name: str,
+        step: Callable[[], Any],
+        every: Pace,
+        lease: str | None,
+        look: Stillness | None,
+    ):
         self.supervisor = supervisor
         self.name = name
         self.step = step
         self._every = every
+        self._look = look
+        self._waits = 0.0  # after its last step, until the next
+        self._due = NEVER  # when the pulse begins the next step, on the machine's monotonic clock
         self.lease = lease
         self.event = Event()
         self.working = False
@@ -57,18 +86,35 @@ class Worker:
         return self._every() if callable(self._every) else self._every
 
     def run(self) -> None:
-        loop = gevent.get_hub().loop
         while True:
             self.event.clear()
-            # A timer that sets the event, because a wait that times out is thrown an exception: ten times the work, and
-            # at rest that is all the work there is.
-            timer = loop.timer(self._work())
-            timer.start(self.event.set)
-            try:
+            wait = self._work()
+            if wait < PULSE_S:
+                self._wait_for(wait)
+            else:
+                self._due = time.monotonic() + wait
                 self.event.wait()
-            finally:
-                timer.stop()
-                timer.close()
+                self._due = NEVER
+
+    def _wait_for(self, seconds: float) -> None:
+        # A timer that sets the event, because a wait that times out is thrown an exception: ten times the work.
+        timer = gevent.get_hub().loop.timer(seconds)
+        timer.start(self.event.set)
+        try:
+            self.event.wait()
+        finally:
+            timer.stop()
+            timer.close()
+
+    def pulse(self, now: float) -> None:
+        """Begin the step if it is due, to the nearest pulse; unless there is nothing for it."""
+        if now < self._due - PULSE_S / 2:
+            return
+        if self._look is not None and self._may_work() and self._look.is_still():
+            self._went_well()
+            self._due = now + self._waits
+        else:
+            self.event.set()
 
     def _work(self) -> float:
         """Run steps until there is no more work; answer how long to wait then."""
@@ -77,9 +123,13 @@ class Worker:
             return min(self.every, 0.5)
         self.working = True
         try:
+            if self._look is not None:
+                self._look.begin()
             while self.step() and self._may_work():
                 self._went_well()
                 gevent.sleep(0)
+            if self._look is not None:
+                self._look.found_nothing()
             self._went_well()
         except StoreAway as away:
             self.last_error = str(away)
@@ -88,7 +138,8 @@ class Worker:
             return self._went_wrong(problem)
         finally:
             self.working = False
-        return self.every
+        self._waits = self.every
+        return self._waits
 
     def _may_work(self) -> bool:
         return self.lease is None or self.supervisor.holds(self.lease)
@@ -108,7 +159,7 @@ class Worker:
 
     def status(self) -> WorkerStatus:
         now, last = self.supervisor.clock.monotonic(), self.last_step if self._may_work() else None
-        late = None if last is None else max(0.0, now - last - self.every)
+        late = None if last is None else max(0.0, now - last - self._waits)
         return WorkerStatus(self.name, late, self.errors, self.last_error)
 
 
@@ -124,16 +175,24 @@ class Supervisor:
         self.gave_up: str | None = None
         self.on_give_up: Callable[[], None] | None = None
         self._greenlets: list[Any] = []
+        self._pulse: Any = None
         self._running = False
 
     def add(
-        self, name: str, step: Callable[[], Any], *, every: Pace, wake: tuple[str, ...] = (), lease: str | None = None
+        self,
+        name: str,
+        step: Callable[[], Any],
+        *,
+        every: Pace,
+        wake: tuple[str, ...] = (),
+        lease: str | None = None,
+        look: Stillness | None = None,
     ) -> Worker:
         """Register a step; it starts with the others, or at once when they run already. `every`: seconds, or a function
-        that answers them, for what the configuration may change."""
+        that answers them, for what the configuration may change. `look`: see Worker; who is woken does not ask it."""
         if name in self.workers:
             raise ValueError(f"there is a worker {name!r} already")
-        worker = self.workers[name] = Worker(self, name, step, every, lease)
+        worker = self.workers[name] = Worker(self, name, step, every, lease, look)
         for waker in wake:
             self._woken.setdefault(waker, []).append(worker)
         if lease is not None and lease not in self.leases:
@@ -146,6 +205,13 @@ class Supervisor:
         self._running = True
         for worker in self.workers.values():
             self._spawn(worker)
+        self._pulse = gevent.get_hub().loop.timer(PULSE_S, PULSE_S)
+        self._pulse.start(self._beat)
+
+    def _beat(self) -> None:
+        now = time.monotonic()
+        for worker in self.workers.values():
+            worker.pulse(now)
 
     def _spawn(self, worker: Worker) -> None:
         greenlet = gevent.spawn(worker.run)
@@ -177,6 +243,10 @@ class Supervisor:
 
     def stop(self) -> None:
         self._running = False
+        if self._pulse is not None:
+            self._pulse.stop()
+            self._pulse.close()
+            self._pulse = None
         gevent.killall(self._greenlets, timeout=2.0)
         self._greenlets = []
 

@@ -22,9 +22,11 @@ def after_commit(root: Root, fn: Callable[..., Any], *values: Any) -> None:
     """Call `fn(*values)` once the present transaction is committed, in its thread. For memory and wake-ups only: what
     must not be lost is a row of a queue."""
     connection: Any = root._p_jar
+    store = base_of(root).store
 
     def call(committed: bool) -> None:
         if committed:
+            store.note_commit()  # whoever is woken looks at once whether there was any
             fn(*values)
 
     connection.transaction_manager.get().addAfterCommitHook(call)

@@ -11,6 +11,7 @@ from typing import Any
 
 REQUEST_ID = "opsapp.request_id"
 USERNAME = "opsapp.username"
+ROLE = "opsapp.role"
 UNREAD = "opsapp.unread"  # in the environ: the body is still on the socket
 
 
@@ -32,6 +33,7 @@ class Asked:
     query: str = ""
     encodings: str = ""
     known: str = ""  # If-None-Match
+    role: str | None = None
 
     @classmethod
     def of(cls, environ: dict[str, Any]) -> Asked:
@@ -45,6 +47,7 @@ class Asked:
             environ.get("QUERY_STRING", ""),
             environ.get("HTTP_ACCEPT_ENCODING", ""),
             environ.get("HTTP_IF_NONE_MATCH", ""),
+            environ.get(ROLE),
         )
 
     @property

@@ -90,10 +90,10 @@ def _once(view: View, context: Any, request: Request, key: str) -> Any:
     first = request.root.system["idempotency"].get(place)
     now = request.node.clock.now()
     if first is not None and first.at > now - KEEP_S:
-        return _again(first, {body, _digest(request.body)}, request.node)
+        return _again(first, {body, _digest(request.body)}, request)
     answer = view(context, request)
     if isinstance(answer, Deferred):
-        remember(request.root, place, Remembered(body, now, None, 0, _name(request.node)))
+        remember(request.root, place, Remembered(body, now, None, 0, request.node.owner))
         return _remember_late(request.node, answer, place)
     if isinstance(answer, Response):
         remember(request.root, place, Remembered(body, now, answer.text, answer.status_int))
@@ -149,19 +149,10 @@ def _digest(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()
 
 
-def _name(node: Node) -> str:
-    return f"{node.name}:{node.boot}"
-
-
-def _lives(maker: str | None, node: Node) -> bool:
-    """Whether the process that makes the answer still runs, as far as this node can see."""
-    return maker == _name(node) or maker in node.nodes.owners("web") or maker in node.nodes.owners("engine")
-
-
-def _again(first: Remembered, body: set[str], node: Node) -> Response:
+def _again(first: Remembered, body: set[str], request: Request) -> Response:
     if first.body not in body:
         raise Conflict("This Idempotency-Key came with another body before.", code="idempotency_key_reused")
-    if first.answer is None and not _lives(first.maker, node):
+    if first.answer is None and first.maker not in request.node.nodes.owners(request.root):
         raise Conflict(
             "The process that did this ended before it answered. See whether it was done; another Idempotency-Key does "
             "it again.",

@@ -25,7 +25,7 @@ from opsapp.tree.folder import RESERVED
 from opsapp.tree.root import root_of
 
 from . import callers
-from .asked import UNREAD, USERNAME
+from .asked import ROLE, UNREAD, USERNAME
 from .bodies import BODY_CAP
 from .identity import CredentialReader, SecurityPolicy, read_identity
 from .jsontext import dumps
@@ -39,10 +39,20 @@ SETTINGS = {
 }
 
 
+OURS = "opsapp_"  # how the names of our cookies begin: another would not be read
+
+
 class OpsRequest(Request):
-    """Bodies are small here (large ones are sinks and left unread), so none is spooled to a file."""
+    """Bodies are small here (large ones are sinks and left unread), so none is spooled to a file. Of its cookies only
+    ours are parsed: thousands of others would cost more than the rest of the request."""
 
     request_body_tempfile_limit = 2 * BODY_CAP
+
+    def __init__(self, environ: Any, **more: Any):
+        sent = environ.get("HTTP_COOKIE")
+        if sent:
+            environ["HTTP_COOKIE"] = ";".join(pair for pair in sent.split(";") if pair.lstrip().startswith(OURS))
+        super().__init__(environ, **more)
 
 
 def attempts(request: Request) -> int | None:
@@ -142,6 +152,7 @@ def root_factory(request: Request) -> Any:
     request.caller = read_identity(request, root)
     if request.caller is not None:
         request.environ[USERNAME] = request.caller.name
+        request.environ[ROLE] = request.caller.role
     return root
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from pyramid.config import Configurator
 from pyramid.request import Request
 from pyramid.response import Response
+from pyramid_retry import is_error_retryable
 from webob.etag import ETagMatcher
 
 from opsapp.lib.problems import Malformed, Problem
@@ -139,6 +140,24 @@ def after_abort_tween(handler: Handler, registry: Any) -> Handler:
     return tween
 
 
+def begun_tween(handler: Handler, registry: Any) -> Handler:
+    """For the case that no transaction can begin, as while the store goes away. pyramid_tm has marked the request by
+    then: with the mark the next attempt would run without a transaction. And no exception view is asked."""
+
+    def tween(request: Request) -> Response:
+        try:
+            return handler(request)
+        except Exception as failure:
+            if is_error_retryable(request, failure):
+                raise
+            return errors.on_exception(failure, request)
+        finally:
+            request.environ.pop("tm.active", None)
+            request.environ.pop("tm.manager", None)
+
+    return tween
+
+
 def unnamed_tween(handler: Handler, registry: Any) -> Handler:
     """A transaction is stored with its description, and pyramid_tm writes the path into it: some paths are tokens."""
 
@@ -157,5 +176,8 @@ def after_abort(request: Request, fn: Callable[..., Any], *values: Any) -> None:
 def includeme(config: Configurator) -> None:
     config.add_request_method(after_abort, "after_abort")
     config.add_tween("opsapp.web.tweens.after_abort_tween", over="pyramid_tm.tm_tween_factory")
+    config.add_tween(
+        "opsapp.web.tweens.begun_tween", under="opsapp.web.tweens.after_abort_tween", over="pyramid_tm.tm_tween_factory"
+    )
     config.add_tween("opsapp.web.tweens.unnamed_tween", under="pyramid_tm.tm_tween_factory")
     config.add_tween("opsapp.web.tweens.dressing_tween", over="opsapp.web.tweens.after_abort_tween")

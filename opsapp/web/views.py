@@ -17,9 +17,10 @@ from . import api, ascode, eventstream, metrics, openapi
 from .answers import Deferred, Stream
 from .facets import StatusFacet, StoreFacet
 from .fields import Body, Query, choice, map_of, text, whole
+from .jsontext import dumps
 from .sse import CONTENT_TYPE, last_event_id
 
-DOCS = "opsapp.docs"  # the page of the API document, in the registry
+DOCUMENT_TEXT, DOCS = "opsapp.openapi.text", "opsapp.docs"  # the API document and its page, as texts in the registry
 
 
 class PublicStatus(Body):
@@ -58,16 +59,19 @@ def public_status(context: StatusFacet, request: Request) -> dict[str, Any]:
 
 
 @api.get(Api, "openapi.json", role="public")
-def openapi_document(context: Api, request: Request) -> dict[str, Any]:
+def openapi_document(context: Api, request: Request) -> Response:
     """This document."""
-    return openapi.document(request.registry)
+    registry = request.registry
+    if DOCUMENT_TEXT not in registry:  # writing it takes 20 ms, and anybody may ask for it
+        registry[DOCUMENT_TEXT] = dumps(openapi.document(registry))
+    return Response(registry[DOCUMENT_TEXT], content_type="application/json", charset="utf-8")
 
 
 @api.get(Api, "docs", role="public", returns="text/html")
 def docs(context: Api, request: Request) -> Response:
     """The API document for people."""
     registry = request.registry
-    if DOCS not in registry:  # writing it takes 20 ms, and anybody may ask for it
+    if DOCS not in registry:
         values = {"document": openapi.document(registry)}
         registry[DOCS] = render("opsapp.web:templates/docs.jinja2", values, request)
     return Response(registry[DOCS])

@@ -6,7 +6,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from opsapp.automations.engine.carrier import take_up
-from opsapp.automations.engine.scheduling import LEASE, Scheduler
+from opsapp.automations.engine.scheduling import LEASE, LOOK_S, Scheduler
+from opsapp.runtime import leases
+from opsapp.runtime.supervisor import PULSE_S
 from tests.support.app import Service
 from tests.support.clock import FakeClock
 
@@ -160,3 +162,29 @@ def test_a_schedule_that_is_faster_than_its_runs_queues_no_more_than_it_may(tmp_
     assert (waiting(), said()) == (4, [("schedule", "refused")])
     assert table.service.otto.post_json(f"/api/automations/{slow}/run").json["status"] == "queued"
     table.down()
+
+
+@pytest.mark.parametrize(("left", "slept"), [(30.0, LOOK_S), (0.6, 0.6 - PULSE_S), (0.2, 0.2), (0.0, 0.0)])
+def test_the_step_sleeps_until_the_next_tick_and_never_past_it(table, left, slept):
+    """A pulse comes up to half of itself late: the last stretch is slept to the point."""
+    table.add("*/5 * * * *")
+    table.tick()
+    table.clock.advance(table.scheduler.heap[0].at - table.clock.now() - left)
+    table.service.node.leases.step()
+    assert table.scheduler.pause() == pytest.approx(slept, abs=0.001)
+
+
+def test_a_node_without_the_lease_does_not_look_again_at_once_for_what_is_due(table):
+    """It may have read schedules before it lost the lease."""
+    table.add("*/5 * * * *")
+    table.tick()
+    table.clock.advance(table.scheduler.heap[0].at - table.clock.now() + 1)
+    table.service.node.leases.step()
+    assert table.scheduler.pause() == 0.0
+    table.service.transact(leases.release, table.service.node.owner)
+    table.service.node.leases.held.clear()
+    assert table.scheduler.pause() == LOOK_S
+
+
+def test_without_schedules_it_sleeps_for_as_long_as_it_may(table):
+    assert table.scheduler.pause() == LOOK_S

@@ -32,6 +32,11 @@ def bind(node):
         db.opsapp_node = node
 
 
+def owners(node):
+    """The names of the nodes whose claims stand, as this one sees it."""
+    return {owner.partition(":")[0] for owner in node.store.transact(node.nodes.owners, ())}
+
+
 def test_the_first_takes_it_and_keeps_it_while_it_beats(pair):
     one, two = pair
     for _ in range(20):
@@ -176,10 +181,37 @@ def test_the_checks_of_a_quiet_node_are_shared_before_it_counts_as_dead(pair):
         one.nodes.step()
     assert one.nodes.working("engine") == ("one",)
     assert one.nodes.alive("engine") == ("one", "two")
-    assert len(one.nodes.owners("engine")) == 2
+    assert owners(one) == {"one", "two"}
     two.nodes.step()
     one.nodes.step()
     assert one.nodes.working("engine") == ("one", "two")
+
+
+def test_the_claims_of_a_dead_node_are_abandoned_until_its_beat_moves(pair):
+    one, two = pair
+    for node in (one, two, one):
+        node.nodes.step()
+    for _ in range(int(nodes.DEAD_AFTER_S / nodes.BEAT_S) + 1):
+        advance(pair, nodes.BEAT_S)
+        one.nodes.step()
+    assert owners(one) == {"one"}
+    two.nodes.step()
+    assert owners(one) == {"one", "two"}, "it has beaten since the last look"
+
+
+def test_what_a_node_claims_before_the_others_have_seen_it_is_not_abandoned(service, pair):
+    """It has come, or was started again, since they looked: its runs were called lost while they went on."""
+    one, two = pair
+    for node in (one, two, one):
+        node.nodes.step()
+    again = Node(service.node.store.databases, None, name="two", clock=FakeClock(), exclusive=False)
+    again.evolve_steps = service.node.evolve_steps
+    new = Node(service.node.store.databases, None, name="three", clock=FakeClock(), exclusive=False)
+    new.evolve_steps = service.node.evolve_steps
+    for node in (again, new):
+        node.nodes.step()
+    standing = one.store.transact(one.nodes.owners, ())
+    assert standing == {one.owner, again.owner, new.owner}
 
 
 def test_a_node_that_was_told_to_stop_gets_no_checks_and_keeps_what_it_has_claimed(pair):
@@ -190,7 +222,7 @@ def test_a_node_that_was_told_to_stop_gets_no_checks_and_keeps_what_it_has_claim
     assert two.nodes.working("engine") == ("one",)
     one.nodes.step()
     assert one.nodes.working("engine") == ("one",)
-    assert len(one.nodes.owners("engine")) == 2
+    assert owners(one) == {"one", "two"}
     bind(one)
     told = one.store.transact(lambda root: [event.kind for event in read_since(root, {})[1]], ())
     assert leases.FREE in told
@@ -249,11 +281,11 @@ def test_nodes_that_slept_together_or_lost_their_store_for_a_while_are_both_ther
     one.nodes.step()
     advance(pair, seconds)
     one.nodes.step()
-    assert len(one.nodes.owners("engine")) == 2
+    assert owners(one) == {"one", "two"}
     two.nodes.step()
     advance(pair, nodes.BEAT_S)
     one.nodes.step()
-    assert len(one.nodes.owners("engine")) == len(two.nodes.owners("engine")) == 2
+    assert owners(one) == owners(two) == {"one", "two"}
 
 
 def test_nodes_long_dead_are_forgotten(pair):

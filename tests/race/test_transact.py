@@ -1,17 +1,20 @@
 """Many threads through the one door: nothing lost, nothing doubled, one order of events."""
 
 import errno
+import itertools
 import threading
 import time
 from types import SimpleNamespace
 
 import pytest
-from ZODB.POSException import StorageTransactionError
+from ZEO.Exceptions import ClientDisconnected
+from ZODB.POSException import ConflictError, ReadConflictError, StorageTransactionError
 
 from opsapp.healing.engine.health import health_of
 from opsapp.lib.problems import OutcomeUnknown, StoreAway, StoreFull
-from opsapp.runtime import diskspace, events
+from opsapp.runtime import diskspace, events, store
 from opsapp.runtime.clock import Clock
+from opsapp.runtime.postgresql.connections import DatabaseAway
 from opsapp.tree.root import root_of
 from tests.support.app import Service
 
@@ -128,6 +131,24 @@ def test_a_view_whose_commit_breaks_off_says_so_and_is_not_repeated(service, mon
     answer = service.anonymous.post_json("/api/login", ADMIN, status=503)
     assert (answer.json["code"], len(broken_off)) == ("outcome_unknown", 1)
     assert answer.headers["Retry-After"]
+
+
+@pytest.mark.parametrize("failure", [ConflictError, ReadConflictError, ClientDisconnected, DatabaseAway])
+@pytest.mark.parametrize("failures", [1, 2, 100])
+def test_a_request_whose_transaction_could_not_begin_is_never_a_500(service, monkeypatch, failure, failures):
+    """Seen while PostgreSQL went away: the next attempt ran without a transaction."""
+    begin, left = store.Manager.begin, itertools.repeat(None, failures)
+
+    def failing(manager):
+        for _ in left:
+            raise failure("gone")
+        return begin(manager)
+
+    monkeypatch.setattr(store.Manager, "begin", failing)
+    for _ in range(2):
+        answer = service.anonymous.post_json("/api/login", ADMIN, expect_errors=True)
+        assert answer.status_int == (200 if failures < store.ATTEMPTS else 503)
+        assert answer.status_int == 200 or answer.headers["Retry-After"]
 
 
 def test_a_full_disk_takes_no_changes_and_is_still_read(service, monkeypatch):

@@ -10,12 +10,13 @@ GONE = (OSError, http.client.HTTPException)
 
 
 class Writer(threading.Thread):
-    """Creates agents one after another until it is told to end. `answered` has the id of each answered write."""
+    """Creates agents one after another until it is told to end. `answered` has the id of each answered write. A refusal
+    other than 503 ends it, and whoever asks it for anything then is told of it."""
 
     def __init__(self, client, name, pace=0.002):
         super().__init__(name=name, daemon=True)
-        self.client, self.pace, self.answered = client, pace, {}
-        self.refused, self.broken, self.slowest = 0, 0, 0.0
+        self.client, self.pace = client, pace
+        self._answered, self._refused, self.broken = {}, 0, 0
         self.surprise = None
         self._over = threading.Event()
         self.start()
@@ -26,23 +27,39 @@ class Writer(threading.Thread):
                 return
             label = f"{self.name}-{number}"
             try:
-                self.answered[write(self.client, label)] = label
+                self._answered[write(self.client, label)] = label
             except Refused as refused:
                 if refused.answer.status != 503:
                     self.surprise = refused
                     return
-                self.refused += 1
+                self._refused += 1
             except GONE:
                 self.broken += 1
+            except Exception as surprise:
+                self.surprise = surprise
+                return
             self._over.wait(self.pace)
+
+    @property
+    def answered(self):
+        self._no_surprise()
+        return self._answered
+
+    @property
+    def refused(self):
+        self._no_surprise()
+        return self._refused
+
+    def _no_surprise(self):
+        if self.surprise:
+            raise self.surprise
 
     def end(self):
         self._over.set()
         self.join(30)
         if self.is_alive():
             raise AssertionError(f"{self.name} hangs in a request")
-        if self.surprise:
-            raise self.surprise
+        self._no_surprise()
 
 
 def write(client, label):

@@ -102,6 +102,12 @@ def test_a_zeo_server_that_stands_still_is_away_within_two_seconds(tmp_path):
         until(lambda: missing(reader, writers) == {}, 5, what="every answered write")
 
 
+def seen(db):
+    """The names at the root, as this client knows them."""
+    with db.transaction() as connection:
+        return set(connection.root())
+
+
 def test_who_holds_the_lock_of_a_commit_too_long_loses_it(tmp_path):
     """Between the vote and the end of a commit, on ZEO: another's commit goes through once it is cut off."""
     with Zeo(tmp_path / "zeo", cuts=True, held=1) as zeo, contextlib.ExitStack() as clients:
@@ -109,6 +115,7 @@ def test_who_holds_the_lock_of_a_commit_too_long_loses_it(tmp_path):
         one, two = (clients.enter_context(contextlib.closing(DB(zodburi.resolve_uri(uri)[0]()))) for _ in range(2))
         with one.transaction() as connection:
             connection.root()["shared"] = PersistentMapping()
+        until(lambda: "shared" in seen(two), what="the other client hearing of the commit")
         stuck, held = stands_still(one)
         began = time.monotonic()
         with two.transaction() as connection:

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -149,3 +150,21 @@ def test_a_server_packs_its_store_by_itself(tmp_path):
         assert serve.stop() == 0
     with Serve(tmp_path) as serve:
         assert serve.admin.get("/api/store")["packed_at"] == state["packed_at"]
+
+
+def wakes(pid):
+    """How often its threads have gone to sleep since they began."""
+    texts = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/status")]
+    return sum(int(line.split()[1]) for text in texts for line in text.splitlines() if line.startswith("voluntary"))
+
+
+def wakes_over(pid, seconds):
+    before, began = wakes(pid), time.monotonic()
+    time.sleep(seconds)
+    return (wakes(pid) - before) / (time.monotonic() - began)
+
+
+def test_a_service_with_nothing_to_do_sleeps(tmp_path):
+    """A count of wakes, not of time: four pulses, and a look now and then. It was 110 a second."""
+    with Serve(tmp_path, data=tmp_path / "data", store=None) as serve:
+        until(lambda: wakes_over(serve.child.pid, 3) < 40, 30, every=0.1, what="fewer than 40 wakes a second")

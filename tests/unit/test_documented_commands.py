@@ -1,12 +1,16 @@
 """Every command of README and guide is made of words that the real parsers know. Which test runs it: test_docs.py."""
 
+import argparse
 import re
 import shlex
+import subprocess
+import sys
+from importlib import import_module
 
 import pytest
 
 from opsapp.agent.config import parser as agent_parser
-from opsapp.cli.commands import parser
+from opsapp.cli.commands import MODULES, parser
 from tests.support.documented_commands import Command, commands_of, documented, inline
 from tests.support.documented_runs import ROWS, row_of
 
@@ -61,3 +65,20 @@ def test_the_agent_knows_every_option_of_it(command):
 
 def test_a_command_that_nobody_runs_is_found():
     assert row_of(Command("docs/guide/running.md", "opsapp dance")) is None
+
+
+@pytest.mark.parametrize(("module", "words"), MODULES.items(), ids=MODULES)
+def test_a_command_is_found_in_the_module_that_the_table_names(module, words):
+    """Else the command that is asked for would not be imported, and nobody would know it."""
+    commands = argparse.ArgumentParser().add_subparsers()
+    import_module(f"opsapp.cli.{module}").add_commands(commands)
+    assert tuple(commands.choices) == words
+
+
+def test_a_server_does_not_hold_what_other_commands_and_unread_pages_need():
+    """A count of modules: each is memory for as long as the server runs."""
+    asked = "import sys; from opsapp.cli import commands; commands.parser('serve'); import opsapp.ui.views"
+    program = [sys.executable, "-c", f"{asked}; print(*sys.modules)"]
+    held = subprocess.run(program, capture_output=True, text=True, check=True).stdout.split()
+    others = {f"opsapp.cli.{module}" for module in MODULES if module != "serve"}
+    assert not (others | {"sqlite3", "ZEO.runzeo", "markdown_it"}).intersection(held)

@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from opsapp.approvals.engine import IApprovalKind
+from opsapp.automations.logic.settings import PROGRAMS
 from opsapp.automations.resources import run_of
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.interfaces import IWarRoomSection
+from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import Node
+from opsapp.runtime.projection import WAKE as PROJECTIONS
 from opsapp.tree.root import Root
 
 from . import answers, approval_requests, decisions, flow, housekeeping, notices, scheduling, warroom
 from .approval_requests import accepted, written_by
-from .carrier import Carrier
+from .carrier import Carrier, anything
 from .figures import CARRIER, SCHEDULER
 from .live_output import KEY as LISTENERS
 from .live_output import LiveOutputs
@@ -21,7 +24,7 @@ from .watchers import KEY, Watchers
 from .webhook_sender import KEY as SENDER
 from .webhook_sender import WebhookSender, webhook_sender_of
 
-__all__ = ["WebhookSender", "accepted", "request_run", "run_state", "webhook_sender_of", "written_by"]
+__all__ = ["PROGRAMS", "WebhookSender", "accepted", "request_run", "run_state", "webhook_sender_of", "written_by"]
 
 
 def request_run(root: Root, now: float, automation_id: str, *, inputs: JsonObject, by: str, origin: str) -> JsonObject:
@@ -60,15 +63,18 @@ def start(node: Node) -> None:
     node.at_stop(carrier.begin_stop, carrier.finish_stop)
     if node.exclusive:
         carrier.recover()  # nobody else can have a claim: what is there was left by a process that is gone
-    node.supervisor.add("automations", carrier.step, every=0.25, wake=(flow.QUEUE,))
-    node.supervisor.add("automations-lost", carrier.recover, every=2.0, wake=("nodes",), lease="automations")
+    else:
+        node.supervisor.add("automations-lost", carrier.recover, every=2.0, wake=("nodes",), lease="automations")
+    node.supervisor.add("automations", carrier.step, every=0.25, wake=(flow.QUEUE,), look=QueueLook(node, anything))
     node.supervisor.add(
         "automations-answers",
         lambda: node.transact(answers.look, node.clock.now()),
         every=2.0,
         wake=("command-results",),
         lease="automations",
+        look=QueueLook(node, lambda root, _now: answers.awaited(root)),
     )
     scheduler = node.registry[SCHEDULER] = scheduling.Scheduler(node)
-    node.supervisor.add("automations-schedule", scheduler.step, every=scheduling.TICK_S, wake=("leases", "config"))
+    wake = ("leases", "config", PROJECTIONS, scheduling.QUEUE)
+    node.supervisor.add("automations-schedule", scheduler.step, every=scheduler.pause, wake=wake)
     housekeeping.start(node)

@@ -15,6 +15,11 @@ from .flow import end
 from .notices import write
 
 
+def awaited(root: Root) -> bool:
+    """Whether agents have still to answer anything."""
+    return bool(board_of(root).remote)
+
+
 def look(root: Root, now: float) -> bool:
     """Take up what agents have answered; whether anything was."""
     changed = False

@@ -17,7 +17,7 @@ from opsapp.agents.engine import executor_of
 from opsapp.automations.config import AutomationSettings
 from opsapp.automations.logic.filling import Missing, Values
 from opsapp.automations.logic.jobs import Job, ScriptWork, ServiceWork, WebhookWork
-from opsapp.automations.resources import Run, board_of, run_of
+from opsapp.automations.resources import Run, automations_of, board_of, run_of
 from opsapp.lib.masking import masked
 from opsapp.runtime.events import Event as Told
 from opsapp.runtime.node import Node
@@ -35,6 +35,14 @@ SHUTDOWN = "shutdown"
 
 
 # -- transactions
+
+
+def anything(root: Root, now: float) -> bool:
+    """Whether by then there is something to begin or to carry out."""
+    board = board_of(root)
+    if board.queue or board.admitted or board.claimed or automations_of(root).standings.starting:
+        return True
+    return bool(board.agenda.due(now, 1))
 
 
 def take_up(root: Root, owner: str, known: frozenset[str], room: int) -> tuple[list[Job], bool]:
@@ -110,9 +118,10 @@ def finish(root: Root, run_id: str, owner: str, attempt: int, text: str, ended: 
     flow.end(root, run, ended.status, now, reason=reason, exit_code=ended.exit_code)
 
 
-def recover(root: Root, alive: frozenset[str]) -> int:
+def recover(root: Root) -> int:
     """What nodes that are gone had under way is lost; how many claims they left."""
-    now, abandoned = flow.node_of(root).clock.now(), board_of(root).claims.abandoned(alive)
+    node = flow.node_of(root)
+    now, abandoned = node.clock.now(), board_of(root).claims.abandoned(node.nodes.owners(root))
     for run_id in abandoned:
         run = run_of(root, run_id)
         board_of(root).drop(run_id)
@@ -166,11 +175,8 @@ class Carrier:
 
     def recover(self) -> bool:
         """Step, on one node: what others left."""
-        self.node.transact(recover, frozenset(self._alive()))
+        self.node.transact(recover)
         return False
-
-    def _alive(self) -> set[str]:
-        return {self.owner, *self.node.nodes.owners("engine")}
 
     def on_event(self, event: Told) -> None:
         """Somebody wants a run stopped; every node hears it, one has it."""

@@ -21,6 +21,7 @@ from opsapp.runtime.events import Event
 from opsapp.runtime.leases import check
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.projection import Projection, names_of
+from opsapp.runtime.supervisor import PULSE_S
 from opsapp.tree.damage import is_damage
 from opsapp.tree.root import Root
 
@@ -30,7 +31,8 @@ log = logging.getLogger(__name__)
 
 LEASE = "automations"
 CHANGED = "_automation"
-TICK_S = 0.05
+QUEUE = "automations-schedule"
+LOOK_S = 0.5  # at the latest: the machine's clock may be put on
 PAGE = 200
 SCHEDULE = "schedule"
 
@@ -155,6 +157,16 @@ class Scheduler(Projection[NextRun]):
             if row is not None:
                 self.rows[automation_id] = row
                 heapq.heappush(self.heap, row)
+                if self.heap[0] is row:
+                    self.node.wake(QUEUE)
+
+    def pause(self) -> float:
+        """Until the next moment comes, to the point and not to a pulse. What brings a nearer one wakes the step, and so
+        does the lease: without it what is due stays due."""
+        if not self.node.leases.holds(LEASE):
+            return LOOK_S
+        left = max(0.0, self.heap[0].at - self.node.clock.now()) if self.heap else LOOK_S + PULSE_S
+        return left if left < PULSE_S else min(LOOK_S, left - PULSE_S)
 
     def step(self) -> bool:
         if not self.node.leases.holds(LEASE):

@@ -31,7 +31,7 @@ def section(root: Root, incident: JsonObject, now: float) -> dict[str, list[Any]
     monitor = monitors_of(root).get(incident["monitor_id"])
     if monitor is None:
         return {}
-    host = next((host for host in agents.hosts(root) if host.agent_id == monitor.settings["agent_id"]), None)
+    host = agents.host_of(root, monitor.settings["agent_id"]) if monitor.settings["agent_id"] else None
     tags = {*monitor.settings["tags"], *(host.tags if host else ())}
     outages = outages_of(root, incident["monitor_id"], now)
     concerned = [

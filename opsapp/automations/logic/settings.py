@@ -35,7 +35,7 @@ ICONS = {
     "workflow": "git-branch",
 }
 HERE = ("script", "service_control", "webhook")  # by a node of this service, when no agent is named
-PROGRAMS = ("script", "service_control")
+PROGRAMS = ("script", "service_control")  # on a host, or on a node of this service where they name none
 PARENTS = ("composite", "workflow")
 
 

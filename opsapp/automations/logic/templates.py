@@ -160,7 +160,7 @@ TEMPLATES: tuple[JsonObject, ...] = (
     _script(
         "delete-old-files",
         "Delete old files",
-        "Deletes files that were not changed for some days. Unless `really` is true it only lists them.",
+        'Deletes files that were not changed for some days. Unless "really" is true it only lists them.',
         OLD_FILES,
         _text("directory", "/tmp", "where to look"),
         _number("days", 30, "older than this"),

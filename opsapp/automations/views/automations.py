@@ -45,7 +45,8 @@ def create_automation(context: Automations, request: Request) -> Any:
 @api.get(Automation, returns=schemas.AutomationRecord)
 def get_automation(context: Automation, request: Request) -> Any:
     """One automation."""
-    return request.shown(records.record(request.root, context))
+    asks = bodies.needs_admin(request, context.definition.settings)
+    return request.shown({**records.record(request.root, context), "needs_admin": asks})
 
 
 @api.update(

@@ -57,6 +57,11 @@ def require_author(request: Request, *settings: meaning.AutomationSettings | Jso
         agents.require_author(request.node, is_admin=bool(request.has_permission(Permission.administer)))
 
 
+def needs_admin(request: Request, settings: meaning.AutomationSettings | JsonObject) -> bool:
+    """Whether `require_author` asks for an admin, whoever the caller is: forms say so before anything is typed."""
+    return agents.needs_admin(request.node) and meaning.runs_programs(settings["type"], settings["params"])
+
+
 def webhook(token: str) -> dict[str, str]:
     """The token, for whoever has made it."""
     return {"webhook_token": token, "webhook_url": f"/api/automations/webhook/{token}"}

@@ -11,6 +11,7 @@ from opsapp.automations import schemas
 from opsapp.automations.engine import editing
 from opsapp.automations.logic import templates
 from opsapp.automations.resources import Automations, Template, Templates
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.web import api
 from opsapp.web.bodies import RAW, judge, read_object, refuse
 from opsapp.web.fields import Paging
@@ -48,13 +49,17 @@ def import_automations(context: Automations, request: Request) -> Any:
 @api.get(Templates, query=Paging, returns=[schemas.TemplateRecord])
 def list_templates(context: Templates, request: Request) -> Any:
     """What an automation can be made from at once."""
-    return page_of(request, [templates.record(template) for template in templates.TEMPLATES])
+    return page_of(request, [_shown(request, template) for template in templates.TEMPLATES])
 
 
 @api.get(Template, returns=schemas.TemplateRecord)
 def get_template(context: Template, request: Request) -> Any:
     """One template."""
-    return templates.record(templates.BY_ID[context.__name__])
+    return _shown(request, templates.BY_ID[context.__name__])
+
+
+def _shown(request: Request, template: JsonObject) -> JsonObject:
+    return templates.record(template) | {"needs_admin": bodies.needs_admin(request, template)}
 
 
 @api.create(

@@ -100,6 +100,12 @@ class Board(Projection[WindowPlan]):
     def covers(self, item_id: str, now: float) -> bool:
         return self.covered(now)(item_id)
 
+    def covered_since(self, item_id: str, now: float) -> float | None:
+        """When the first began of the windows that cover it now; None where none does."""
+        active = [window for window in self.active(now) if window.plan.family != HEALING]
+        begun = [span.start for plan, span in active if plan.scope is None or item_id in plan.scope]
+        return min(begun, default=None)
+
 
 def _nothing(_: str) -> bool:
     return False

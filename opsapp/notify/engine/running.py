@@ -9,9 +9,10 @@ from typing import Any
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from opsapp.notify.resources import deliveries_of
+from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import Node
 
-from . import damage, routing
+from . import damage, routing, sending
 from .sending import ISender, Sender
 from .settings import LEASE, QUEUE, SENDING, options
 
@@ -27,8 +28,9 @@ def prepare(node: Node) -> None:
 def start(node: Node) -> None:
     sender = sender_of(node)
     node.leases.busy_while(LEASE, lambda: sender.flying - sender.late)
-    node.supervisor.add("notify-routing", partial(routing.step, node), every=EVERY_S, wake=(QUEUE,), lease=LEASE)
-    node.supervisor.add("notify-sending", sender.step, every=EVERY_S, wake=(SENDING,), lease=LEASE)
+    add, look = partial(node.supervisor.add, every=EVERY_S, lease=LEASE), partial(QueueLook, node)
+    add("notify-routing", partial(routing.step, node), wake=(QUEUE,), look=look(routing.anything))
+    add("notify-sending", sender.step, wake=(SENDING,), look=look(lambda root, _now: sending.anything(root)))
     node.supervisor.add("notify-damage", partial(damage.step, node), every=damage.EVERY_S)
     node.supervisor.add("notify-purge", partial(purge, node), every=3600.0, lease="housekeeping")
 

@@ -108,10 +108,15 @@ class Sender:
 # -- transactions ----------------------------------------------------------------------------------------------------
 
 
+def anything(root: Root) -> bool:
+    """Whether there are deliveries that have not left yet."""
+    return bool(deliveries_of(root).queue or deliveries_of(root).sending)
+
+
 def begin(root: Root, now: float, busy: Collection[str], room: int) -> tuple[list[OutgoingMessage], int]:
     """Up to `room` letters for channels that are not busy, marked as being sent; and how many wait in all."""
     log_of, node = deliveries_of(root), node_of(root)
-    if not log_of.queue and not log_of.sending:
+    if not anything(root):
         return [], 0
     leases.check(root, LEASE)
     _take_back(root, now)

@@ -93,12 +93,13 @@ def _differing(root: Root) -> tuple[list[PlannedTime], list[tuple[str, PlannedTi
 def step(node: Node) -> bool:
     """Whether there was anything to do."""
     now = node.clock.now()
-    if not node.transact(_anything, now):
+    if not node.transact(anything, now):
         return False
     return bool(node.transact(gather, now)) | bool(node.transact(fan_out, now))
 
 
-def _anything(root: Root, now: float) -> bool:
+def anything(root: Root, now: float) -> bool:
+    """A look that costs nothing."""
     store = store_of(root)
     return bool(store.fanning) or _is_ripe(root, store, now)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import Node
 from opsapp.statuspages.logic.addresses import MAIL, WEBHOOK
 from opsapp.tree.root import Root
@@ -18,13 +19,14 @@ EVERY_S = 1.0
 
 
 def start(node: Node) -> None:
-    add, look = node.supervisor.add, partial(announcing.look_at_windows, node)
-    add("status-calendar", look, every=10.0, wake=("maintenance",), lease=LEASE)
-    add("status-news", partial(announcing.step, node), every=EVERY_S, wake=(NEWS,), lease=LEASE)
-    for kind, carrier in carriers(node).items():
-        name = f"status-{kind}"
-        add(name, partial(sending.step, node, kind, carrier), every=EVERY_S, wake=(name,), lease=LEASE)
+    add, calendar = node.supervisor.add, partial(announcing.look_at_windows, node)
+    add("status-calendar", calendar, every=10.0, wake=("maintenance",), lease=LEASE)
     add("status-purge", partial(purge, node), every=3600.0, lease="housekeeping")
+    add = partial(add, every=EVERY_S, lease=LEASE)
+    add("status-news", partial(announcing.step, node), wake=(NEWS,), look=QueueLook(node, announcing.anything))
+    for kind, carrier in carriers(node).items():
+        name, look = f"status-{kind}", QueueLook(node, partial(sending.anything, kind))
+        add(name, partial(sending.step, node, kind, carrier), wake=(name,), look=look)
 
 
 def carriers(node: Node) -> dict[str, LetterCarrier]:

@@ -69,6 +69,11 @@ def _anything(root: Root, kind: str, now: float, under_way: Collection[str]) -> 
     return left or any(queue.agenda(row).due(now, 1) for row in (CONFIRM, ""))
 
 
+def anything(kind: str, root: Root, now: float) -> bool:
+    """The same, where what is under way counts too."""
+    return _anything(root, kind, now, ())
+
+
 def begin(root: Root, kind: str, now: float, room: int, under_way: Collection[str]) -> LetterBatch | None:
     """The intent: rows taken and claimed. Confirmations come before everything else."""
     leases.check(root, LEASE)
