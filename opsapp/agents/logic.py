@@ -14,9 +14,11 @@ from opsapp.wire.commands import FINAL_STATES
 from opsapp.wire.readings import NUMBERS, STARTS_COUNTED, of_report
 
 STATUSES = ("pending", "online", "offline", "dead")
+MEASURED = ("cpu_percent", "mem_percent", "disk_percent")  # by which the list can be sorted
 WORST_FIRST = ("offline", "dead", "pending", "online")
 ONLINE_INTERVALS = 2
 DEAD_INTERVALS = 20
+FAILED_STATES = ("failed", "dead", "unhealthy")  # of a service or a container
 KEPT = ("cpu_percent", "mem_percent", "disk_percent", "swap_percent", "load1", "load5", "load15")
 KEPT_METRICS = ("rx_bytes_s", "tx_bytes_s")  # what all links but the loopback carry
 PRIVATE_LOGS = ("opsapp*", "ssh*", "sudo", "auth", "!*.service")
@@ -188,6 +190,14 @@ def snapshot(report: HostReport) -> JsonObject:
     for key in ("failed_units", "top_processes"):
         shown[key] = list(reported.get(key) or ())
     return shown
+
+
+def failing_in(shown: HostReport | JsonObject) -> list[str]:
+    """Names of the services, units and containers that a report or a snapshot calls failed, each once: a service is a
+    unit too."""
+    units = {unit.removesuffix(".service") for unit in shown.get("failed_units") or ()}
+    states = (*(shown.get("services") or {}).items(), *(shown.get("containers") or {}).items())
+    return sorted(units | {name.removesuffix(".service") for name, state in states if state in FAILED_STATES})
 
 
 def snapshot_of_values(values: Mapping[str, tuple[Any, float]]) -> JsonObject:

@@ -25,7 +25,7 @@ from opsapp.wire.commands import COMMANDS, check_params
 from opsapp.wire.fields import WireError
 from opsapp.wire.messages import REPORT
 
-from .logic import STATUSES
+from .logic import MEASURED, STATUSES
 
 ASKED = tuple(sorted(COMMANDS.keys() - {"heal"}))  # heals are for the pipeline alone
 
@@ -118,9 +118,6 @@ class AgentList(Paging):
     q = text(0, 200, default=None)
     status = choice(*STATUSES, default=None)
     tag = text(1, 64, default=None)
-
-
-MEASURED = ("cpu_percent", "mem_percent", "disk_percent")
 
 
 class FleetList(AgentList):
@@ -227,6 +224,7 @@ class FleetRow(AgentRow):
     metrics_at = whole(0, null=True)
     outdated = flag()
     failed_units = whole(0)
+    failing = list_of(text())
     since = whole(0)
     step_s = whole(1)
     cpu = list_of(number(null=True))

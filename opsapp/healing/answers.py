@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opsapp.web.fields import Body, anything, choice, field, flag, list_of, map_of, number, scalar, text, whole
+from opsapp.web.schemas import ChainAnswer
 
 from .logic.gates import RESULTS, STAGES
 from .logic.lift import VERDICTS
@@ -29,6 +30,11 @@ class RuleRecord(RuleBody):
 
 class Status(Body):
     status = text()
+
+
+class LastCheck(Body):
+    checked_at = whole(null=True)
+    verdict = field(ChainAnswer, null=True)
 
 
 class LedgerRecord(Body):

@@ -5,6 +5,7 @@ A monitor's settings change by hand and its state by checks, so they are two rec
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -231,7 +232,7 @@ class Incidents(Folder):
 
     def start(self, monitor: Monitor, cause: str, now: float) -> Incident:
         incident = Incident(monitor.id, monitor.settings["name"], monitor.settings["tags"], cause, now)
-        self[f"{int(now * 1000):012x}{secrets.token_hex(4)}"] = incident
+        self[earliest_id(now) + secrets.token_hex(4)] = incident
         self.open.insert(incident.id)
         if monitor.id not in self.by_monitor:
             self.by_monitor[monitor.id] = OOTreeSet()
@@ -260,12 +261,22 @@ class Incidents(Folder):
             ids = [incident_id for incident_id, incident in newest if incident.acknowledged_by == owner]
         return ids[offset : offset + limit], len(ids)
 
-    def touching(self, start: float, end: float, monitor_id: str | None = None) -> Iterator[Incident]:
-        """Incidents that were open at some time in [start, end), oldest first."""
-        ids = self.keys() if monitor_id is None else self.by_monitor.get(monitor_id, ())
-        for _, incident in among(self, "incident", ids):
+    def touching(self, start: float, end: float, monitor_id: str) -> Iterator[Incident]:
+        """Incidents of a monitor that were open at some time in [start, end), oldest first. It has one at a time, so
+        of those that began before only the last can reach so far: the others, of years, are not read."""
+        ids = self.by_monitor.get(monitor_id)
+        if not ids:
+            return
+        first, last = earliest_id(start), earliest_id(math.ceil(end))
+        earlier = [ids.maxKey(first)] if ids.minKey() <= first else []
+        for _, incident in among(self, "incident", dict.fromkeys([*earlier, *ids.keys(first, last)])):
             if incident.started < end and (incident.resolved is None or incident.resolved >= start):
                 yield incident
+
+
+def earliest_id(at: float) -> str:
+    """An incident that began at this time or later has this id or a greater one."""
+    return f"{max(0, int(at * 1000)):012x}"
 
 
 class PushAddress(Facet):

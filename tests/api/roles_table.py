@@ -175,6 +175,7 @@ ROWS = {
     "DELETE /api/healing/inlets/{inlet_id}": ADMIN,
     "GET /api/healing/ledger": VIEWER,
     "GET /api/healing/ledger/verify": VIEWER,
+    "GET /api/healing/ledger/last-check": VIEWER,
     "GET /api/healing/maintenance": VIEWER,
     "POST /api/healing/maintenance": OPERATOR,
     "DELETE /api/healing/maintenance/{window_id}": OPERATOR,

@@ -463,6 +463,20 @@ def shares_user(answer):
     assert "executor.user" in answer.json["error"]
 
 
+def test_who_reads_an_automation_learns_whether_it_takes_an_admin(shared):
+    there = {"type": "script", "params": {"script": "true", "tag": "web"}}
+    here, elsewhere = create(shared.ada), create(shared.ada, **there)
+
+    def needs_admin(automation_id):
+        return shared.vera.get(f"/api/automations/{automation_id}").json["needs_admin"]
+
+    assert (needs_admin(here), needs_admin(elsewhere)) == (True, False)
+    told = {row["id"]: row["needs_admin"] for row in shared.vera.get("/api/automations/templates").json}
+    assert (told["memory"], told["call-address"]) == (True, False)
+    shared.app.registry[executor.WHOSE] = executor.ExecutorUser("runner", 12345, False)
+    assert not needs_admin(here)
+
+
 def test_only_admins_write_what_runs_as_the_services_own_user(shared):
     """It could read the master key. What an admin wrote, operators may run and delete."""
     otto, own = shared.otto, create(shared.ada)

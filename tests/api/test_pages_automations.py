@@ -191,10 +191,59 @@ def test_of_many_a_name_is_typed_and_found(service):
     assert form(page, "automation.save-composite").submit(status=303)
 
 
-def test_what_an_operator_may_not_write_is_said_beside_what_was_typed(service):
-    """Where the executor shares the service's user, operators write nothing that runs on its machine."""
+@pytest.fixture
+def shared(service):
+    """The executor shares the service's user: operators write nothing that runs on its machine."""
     service.app.registry[executor.WHOSE] = executor.ExecutorUser("opsapp", 12345, True)
-    page = service.browser("otto").get("/automations/new?type=script")
+    return service
+
+
+NEEDS_A_HOST = "Choose a host or a tag below"
+
+
+def test_that_a_script_on_the_server_takes_an_admin_is_said_before_anything_is_typed(shared):
+    otto, ada = shared.browser("otto"), shared.browser("ada")
+    for kind in ("script", "service_control"):
+        assert NEEDS_A_HOST in otto.get(f"/automations/new?type={kind}").text
+        assert NEEDS_A_HOST not in ada.get(f"/automations/new?type={kind}").text
+    for kind in ("webhook", "agent_command", "notification"):
+        assert NEEDS_A_HOST not in otto.get(f"/automations/new?type={kind}").text
+
+
+def test_where_the_executor_has_its_own_user_nothing_is_said(service):
+    service.app.registry[executor.WHOSE] = executor.ExecutorUser("runner", 12345, False)
+    assert NEEDS_A_HOST not in service.browser("otto").get("/automations/new?type=script").text
+
+
+def test_what_would_be_refused_because_it_runs_on_the_server_is_not_offered(shared):
+    made = shared.ada.post_json("/api/automations", SCRIPT).json["id"]
+    otto = shared.browser("otto")
+    page = otto.get(f"/automations/{made}")
+    assert not page.html.select(f"a[href='/automations/{made}/edit']")
+    assert "only an admin may change or switch it" in page.text
+    offered = {button.text.strip() for button in page.html.select("main button")}
+    assert offered & {"Disable", "Enable"} == set()
+    assert "Run now" in offered
+    edit = otto.get(f"/automations/{made}/edit")
+    assert "Only an admin can change this" in edit.text
+    assert not edit.html.select("main textarea")
+    assert NEEDS_A_HOST in otto.get(f"/automations/{made}/clone").text
+    assert shared.browser("ada").get(f"/automations/{made}/edit").html.select("main textarea")
+
+
+def test_templates_that_run_on_the_server_are_offered_to_who_may_make_them(shared):
+    def offered(who):
+        rows = shared.browser(who).get("/automations").html.select("#templates li")
+        return {row.b.text for row in rows if row.button}
+
+    everything = {template["name"] for template in shared.vera.get("/api/automations/templates").json}
+    assert offered("ada") == everything
+    assert offered("otto") == {"Call an address"}
+    assert offered("vera") == set()
+
+
+def test_what_an_operator_may_not_write_is_said_beside_what_was_typed(shared):
+    page = shared.browser("otto").get("/automations/new?type=script")
     editor = form(page, "create-script")
     editor["name"], editor["params.script"] = "typed", "echo what I typed"
     answer = editor.submit(status=403)

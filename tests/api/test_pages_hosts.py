@@ -27,11 +27,53 @@ def test_the_list_says_what_each_host_measures(service, box):
     rows = {row.select_one("a").text: row.text for row in page.html.select("tbody tr")}
     assert list(rows) == ["new", "web-2"]
     assert "Waiting for its first report" in rows["new"]
-    for words in ("Reporting", "12 %", "40 %", "outdated", "1 failed unit."):
+    for words in ("imgproxy failed", "12 %", "40 %", "outdated"):
         assert words in rows["web-2"]
     assert page.html.select("tbody svg.spark")
     assert "Add a host" not in page.text
     assert service.browser("ada").get("/agents").html.select_one(".head a.first")["href"] == "/agents/add"
+
+
+@pytest.mark.parametrize(
+    ("reported", "look", "word"),
+    [
+        ({"services": {"nginx": "active"}, "disks": {"/": 41}, "disk_percent": 41}, "ok", "Reporting"),
+        ({"services": {"nginx": "failed"}}, "bad", "nginx failed"),
+        ({"services": {"nginx": "failed"}, "failed_units": ["nginx.service"]}, "bad", "nginx failed"),
+        ({"services": {}, "containers": {"shop": "unhealthy"}}, "bad", "shop failed"),
+        ({"services": {"a": "failed"}, "failed_units": ["b.timer"]}, "bad", "2 services failed"),
+        ({"services": {}, "disk_percent": 93}, "warn", "Disk 93 % full"),
+    ],
+)
+def test_a_host_on_which_something_is_wrong_is_not_green(service, box, reported, look, word):
+    report(service, box, **reported)
+    state = service.browser("vera").get("/agents").html.select_one("tbody td:nth-of-type(2) .st")
+    assert (state["class"], state.text.strip()) == (["st", look], word)
+
+
+def test_a_silent_host_is_called_silent_whatever_had_failed(service, box):
+    report(service, box, services={"nginx": "failed"})
+    service.clock.advance(3600)
+    assert "Silent for long" in service.browser("vera").get("/agents").html.select_one("tbody .st").text
+
+
+def test_the_names_of_all_that_failed_stand_below_the_host(service, box):
+    report(service, box, services={"a": "failed", "b": "failed"})
+    assert "Failed: a, b." in service.browser("vera").get("/agents").html.select_one("tbody tr").text
+
+
+def test_the_page_of_a_host_with_a_failed_service_does_not_begin_with_a_green_sign(service, box):
+    for services, look in (({"nginx": "failed"}, "bad"), ({"nginx": "active"}, "ok")):
+        report(service, box, services=services, disks={"/": 41})
+        page = service.browser("vera").get(f"/agents/{box.id}")
+        assert look in page.html.select_one("h1 svg")["class"]
+
+
+def test_of_the_hosts_that_report_those_with_failed_services_come_first(service):
+    for name, state in (("a-well", "active"), ("b-broken", "failed"), ("c-well", "active")):
+        Polling(service, name).report(services={"nginx": state}, failed_units=[])
+    page = service.browser("vera").get("/agents")
+    assert [row.select_one("a").text for row in page.html.select("tbody tr")] == ["b-broken", "a-well", "c-well"]
 
 
 def test_silent_hosts_come_first_and_filters_are_kept(service, box):
@@ -176,7 +218,10 @@ def test_dependencies_are_drawn_and_told_in_a_table(service):
     page = service.browser("vera").get("/healing/dependencies")
     assert [text.text for text in page.html.select("svg.graph g > text")] == ["db-1", "web-1", "web-2", "shop"]
     assert len(page.html.select("svg.graph path.edge")) == 4
-    assert "<lonely>" in [row.select_one("td").text for row in page.html.select("#table tbody tr")]
+    rows = {row.select_one("td").text: row for row in page.html.select("#table tbody tr")}
+    assert "<lonely>" in rows
+    assert " ".join(rows["shop"].select_one("td.wide").text.split()) == "web-1, web-2"
+    assert {"Unknown"} == {row.select_one("span.st").text.strip() for row in rows.values()}  # nobody measures them
     assert not page.html.select("#add")
     near = service.browser("vera").get("/healing/dependencies?q=nothing-like-it")
     assert "Nothing of that name is connected" in near.text

@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 
 import opsapp
 from opsapp.runtime.events import read_since
@@ -174,6 +175,10 @@ def test_a_page_says_what_the_role_leaves_out_and_who_may_do_it(full, who):
     assert sum(bool(sentences) for sentences in said.values()) >= fewest
 
 
+def menu_of(answer):
+    return [link["href"] for link in answer.html.select(".side nav a, .tabs a")][:-1]  # the last is the help of a page
+
+
 @pytest.mark.parametrize(
     ("who", "method", "place", "whom", "back"),
     [
@@ -198,6 +203,7 @@ def test_who_is_refused_a_page_is_told_whom_to_ask_and_is_led_back(full, who, me
         form = {"csrf_token": token, "act": acts[place], "row-rule_id": "again", "level": "notify"}
         answer = browser.post(place, form, status=403)
     assert answer.html.h1.get_text() == "Not allowed"
+    assert menu_of(answer) == menu_of(browser.get("/"))
     words = answer.html.find(role="alert").get_text()
     assert ROLES[who] in words
     assert f"Ask {whom} to do it" in words
@@ -225,8 +231,8 @@ def test_no_page_is_left_out_of_those_that_are_measured(full):
     assert {full.browser("ada").get(address).content_type for address in addresses} == {"text/html"}
 
 
-def live_parts(browser, page):
-    return browser.get(page).html.select("[data-live][id]")
+def live_parts(browser, page, **more):
+    return browser.get(page, **more).html.select("[data-live][id]")
 
 
 def test_each_part_that_a_page_asks_for_anew_is_answered(full):
@@ -238,6 +244,45 @@ def test_each_part_that_a_page_asks_for_anew_is_answered(full):
             answers[page, part["id"]] = answer.status_int
     assert len(answers) > len(PAGES)  # all have the figures at the top
     assert {asked: status for asked, status in answers.items() if status != 200} == {}
+
+
+@pytest.mark.parametrize("role", ["ada", "otto", "vera"])
+def test_a_part_that_comes_alone_is_what_the_page_has_in_its_place(full, role):
+    """It is made of less than the page is, for some."""
+    browser, differing, compared = full.browser(role), [], set()
+    for page in estate.addresses(full):
+        for part in live_parts(browser, page, expect_errors=True):  # a role does not reach every page
+            if part["id"] == "counts" or "data-live-from" in part.attrs:
+                continue
+            alone = browser.get(page, headers={"X-Part": part["id"]}, expect_errors=True)
+            compared.add(part["id"])
+            if alone.status_int != 200 or lasting(alone.text) != lasting(part.decode_contents()):
+                differing.append((page, part["id"]))
+    assert differing == []
+    narrow = {block.name for page in PAGES for block in page.blocks}
+    unseen = {"around", "arrival", "plugin"}  # no heal was measured, no host is new, no plugin runs
+    assert narrow - compared == unseen
+
+
+def test_parts_that_are_asked_for_together_are_those_that_come_alone(full):
+    ada, together = full.browser("ada"), 0
+    for page in estate.addresses(full):
+        names = [part["id"] for part in live_parts(ada, page) if "data-live-from" not in part.attrs]
+        if len(names) > 1:
+            alone = {name: lasting(ada.get(page, headers={"X-Part": name}).text) for name in names}
+            answer = ada.get(page, headers={"X-Part": " ".join(names)}).json
+            assert {name: lasting(text) for name, text in answer.items()} == alone, page
+            together += 1
+    assert together > 20
+    ada.get("/monitors", headers={"X-Part": "rows no-such-thing"}, status=404)
+
+
+def lasting(text):
+    """What does not change from answer to answer: without the tokens of forms, and white space."""
+    soup = BeautifulSoup(text, "html.parser")
+    for token in soup.select("input[name=csrf_token], input[name=once]"):
+        token.decompose()
+    return re.sub(r"\s+", "", str(soup))
 
 
 def test_pages_wait_for_events_that_there_are(full):

@@ -26,9 +26,9 @@ def test_a_new_installation_says_what_to_do(service):
     assert shown.html.h1.text == "Nothing is watched yet."
     assert "Add a monitor" in shown.text
     assert "All 0" not in shown.text
-    assert shown.html.select_one('#board a.btn[href="/monitors/new"]')
+    assert shown.html.select_one('#standing a.btn[href="/monitors/new"]')
     viewer = page(service, "/", "vera")
-    assert not viewer.html.select("#board a.btn")
+    assert not viewer.html.select("#standing a.btn")
     assert "Operators and admins add monitors" in viewer.text
 
 
@@ -239,7 +239,7 @@ def test_one_part_is_shown_alone_for_the_live_module(lookout):
     _, incident_id = broken(lookout)
     service = lookout.service
     parts = {
-        "/": "board",
+        "/": "wrong",
         "/incidents": "incidents",
         f"/incidents/{incident_id}": "timeline",
         "/approvals": "approvals",

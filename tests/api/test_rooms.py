@@ -422,7 +422,10 @@ def test_for_the_figures_at_the_top_nothing_else_of_a_page_is_asked(service, mon
     service.anonymous.get("/monitors", headers={"X-Part": "counts"}, status=303)
 
 
-@pytest.mark.parametrize("path", ["/monitors/0000", "/monitors/x/y", "/agents/0000", "/healing/nothing", "/users/ada"])
+UNKNOWN = ("/monitors/0000", "/monitors/x/y", "/agents/0000", "/healing/nothing", "/users/ada")
+
+
+@pytest.mark.parametrize("path", [*UNKNOWN, pytest.param("/monitors" + "/x" * 3000, id="deep")])
 def test_unknown_pages(service, path):
     page = service.browser("ada").get(path, status=404)
     assert page.html.h1.text == "Not found"

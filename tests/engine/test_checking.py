@@ -1,6 +1,7 @@
 """Checks, states and incidents over the real store with the test's own clock."""
 
 import itertools
+import time
 
 import gevent
 import pytest
@@ -248,6 +249,30 @@ def test_what_nobody_looks_at_is_unknown_since_its_last_check_ceased_to_count(lo
     assert shown["since"] == last + 71  # interval, timeout and a second: so long a check speaks for its monitor
     (trouble,) = lookout.service.vera.get("/api/overview").json["troubles"]
     assert trouble["since"] == shown["since"]
+
+
+def planned(lookout, monitor_id, start, end):
+    window = {"name": "work", "start": f"2027-01-15T{start}", "end": f"2027-01-15T{end}", "scope": [monitor_id]}
+    return lookout.service.otto.post_json("/api/maintenance", window).json["id"]
+
+
+def test_a_window_that_has_begun_says_since_when_before_the_next_check(lookout):
+    monitor_id = lookout.watch_through((UP, 60))
+    began = int(lookout.service.clock.now()) + 30
+    planned(lookout, monitor_id, time.strftime("%H:%M:%S", time.gmtime(began)), "10:00:00")
+    lookout.service.clock.advance(40)
+    shown = lookout.monitor(monitor_id)
+    assert (shown["status"], shown["since"]) == ("maintenance", began)
+
+
+def test_a_window_that_is_over_leaves_nothing_that_begins_later_than_now(lookout):
+    monitor_id = lookout.watch_through((UP, 60))
+    window_id = planned(lookout, monitor_id, "07:00:00", "10:00:00")
+    lookout.run(70, step=1)  # checked within it
+    assert lookout.monitor(monitor_id)["status"] == "maintenance"
+    lookout.service.otto.delete(f"/api/maintenance/{window_id}")
+    shown = lookout.monitor(monitor_id)
+    assert (shown["status"], shown["since"]) == ("unknown", int(lookout.service.clock.now()))
 
 
 def test_what_was_not_looked_at_since_the_start_is_unknown_since_then(lookout):

@@ -43,6 +43,25 @@ def test_a_paused_monitor_is_looked_at_by_nobody(service, fleet):
     assert service.node.transact(made.inventory).monitors == {}
 
 
+def test_reports_and_checks_alone_make_no_new_inventory(service, fleet):
+    """It is asked for every two seconds, and what is made of it costs with each host and monitor that there is."""
+    made, lookout, _ = fleet
+    agent = service.ada.post_json("/api/agents", {"label": "box"}).json
+
+    def report(**more):
+        sent, headers = {"hostname": "box", "os": "Debian 12"} | more, {"X-Agent-Key": agent["key"]}
+        service.anonymous.post_json(f"/api/agents/{agent['agent_id']}/report", sent, headers=headers)
+
+    report(cpu_percent=1)
+    before = service.transact(lambda root: id(made.inventory(root)))
+    for cpu in range(5):
+        lookout.run(15)
+        report(cpu_percent=cpu)
+        assert service.transact(lambda root: id(made.inventory(root))) == before
+    lookout.run(600)  # it is silent
+    assert service.transact(lambda root: id(made.inventory(root))) != before
+
+
 def test_what_was_deleted_is_known_no_more(service, fleet):
     made, _, monitor = fleet
     agent = service.ada.post_json("/api/agents", {"label": "box"}).json["agent_id"]

@@ -64,6 +64,22 @@ def test_a_check_that_grew_too_old_is_unknown_although_nothing_was_committed(loo
     assert counted(lookout) == {"up": 1}
 
 
+def test_the_graph_says_of_what_nobody_has_looked_at_lately_that_it_is_unknown(lookout):
+    lookout.sees[lookout.add(name="shop", retries=0, interval=60, timeout=5)] = UP
+    graph = {"dependencies": [{"target": "shop", "type": "monitor", "depends_on": []}]}
+    lookout.service.ada.put_json("/api/healing/dependencies", graph)
+
+    def status():
+        (node,) = lookout.service.vera.get("/api/healing/dependencies").json["nodes"]
+        return node["status"]
+
+    assert status() == "unknown"
+    lookout.run(5, step=1)
+    assert status() == "ok"
+    lookout.service.clock.advance(71)
+    assert status() == "unknown"
+
+
 def test_only_what_may_have_changed_is_looked_at(lookout, monkeypatch):
     ids = [lookout.add(name=f"m{n}", retries=0, interval=300) for n in range(30)]
     lookout.sees = dict.fromkeys(ids, UP)

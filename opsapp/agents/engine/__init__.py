@@ -1,7 +1,8 @@
 """What agents do, and what other rooms call: commands, hosts, reports.
 
 Inside a transaction: `send_command`, `cancel_command`, `recall_command`, `changed_since`, `command_of`, `answer_of`,
-`hosts`, `take_outcomes`, `give_policies`, `policies_of`, `terms_of`, `silences_of`.
+`hosts`, `host_of`, `host_ids`, `standing_of_hosts`, `take_outcomes`, `give_policies`, `policies_of`, `terms_of`,
+`silences_of`.
 On the hub: `request_report`, `request_probe`, `presence`, `outputs_of(node).watch`, `executor_of(node).run`.
 A result that is committed wakes the queue `command-results`; a heal that an agent did alone `agent-outcomes`.
 """
@@ -9,25 +10,30 @@ A result that is committed wakes the queue `command-results`; a heal that an age
 from opsapp.agents.resources import take_outcomes
 
 from .commands import answer_of, cancel_command, changed_since, command_of, recall_command, send_command
-from .executor import ExecutorProcess, Result, executor_of, require_author
+from .executor import ExecutorProcess, Result, executor_of, needs_admin, require_author
 from .memory import subject
 from .outputs import outputs_of
 from .policies import give_policies, policies_of, terms_of
-from .records import HostFacts, hosts, presence
+from .records import HostFacts, HostsStanding, SilentHost, host_ids, host_of, hosts, presence, standing_of_hosts
 from .reports import silences_of
 from .sessions import request_probe, request_report
 
 __all__ = [
     "ExecutorProcess",
     "HostFacts",
+    "HostsStanding",
     "Result",
+    "SilentHost",
     "answer_of",
     "cancel_command",
     "changed_since",
     "command_of",
     "executor_of",
     "give_policies",
+    "host_ids",
+    "host_of",
     "hosts",
+    "needs_admin",
     "outputs_of",
     "policies_of",
     "presence",
@@ -37,6 +43,7 @@ __all__ = [
     "require_author",
     "send_command",
     "silences_of",
+    "standing_of_hosts",
     "subject",
     "take_outcomes",
     "terms_of",

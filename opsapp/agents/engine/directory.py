@@ -77,6 +77,11 @@ class Directory(Projection[AgentFacts]):
         self.catch_up(root)
         return self.all_known()
 
+    def get(self, root: Root, agent_id: str) -> AgentFacts | None:
+        """One of them, in the same way."""
+        self.catch_up(root)
+        return self._facts.get(agent_id)
+
     def all_known(self) -> list[AgentFacts]:
         """Every agent as it was read last; costs nothing."""
         return list(self._facts.values())
@@ -130,8 +135,10 @@ def prepare(node: Node) -> None:
 
 def lives_elsewhere(node: Node, state: AgentState | AgentFacts) -> bool:
     """Whether another node that is alive holds a session of it."""
+    if not state.session:
+        return False
     name = state.node.partition(":")[0]
-    return bool(state.session) and name != node.name and name in node.nodes.alive("web")
+    return name != node.name and name in node.nodes.alive("web")
 
 
 def touched(root: Root, agent_id: str, **more: Any) -> None:

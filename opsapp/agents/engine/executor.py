@@ -65,9 +65,13 @@ def executor_of(node: Node) -> ExecutorProcess:
     return node.registry[KEY]
 
 
-def require_author(node: Node, *, is_admin: bool) -> None:
+def needs_admin(node: Node) -> bool:
     """What the service runs as its own user could read all of its files: only admins write that."""
-    if node.registry[WHOSE].shared and not is_admin:
+    return bool(node.registry[WHOSE].shared)
+
+
+def require_author(node: Node, *, is_admin: bool) -> None:
+    if needs_admin(node) and not is_admin:
         raise SharesUser()
 
 

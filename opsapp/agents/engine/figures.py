@@ -13,14 +13,15 @@ from opsapp.runtime.node import Node
 
 from .directory import directory_of
 from .memory import memory_of
-from .records import status
+from .records import AgentStatuses
 from .relay import relay_of
 from .sessions import sessions_of
 
 
 def figures(node: Node) -> Iterable[Any]:
     agents = GaugeMetricFamily("opsapp_agents", "Agents by status, as this node sees them.", labels=["status"])
-    by_status = Counter(status(node, facts) for facts in directory_of(node).all_known())
+    statuses = AgentStatuses(node)
+    by_status = Counter(statuses.of(facts).status for facts in directory_of(node).all_known())
     for name in STATUSES:
         agents.add_metric([name], by_status[name])
     yield agents

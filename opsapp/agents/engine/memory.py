@@ -264,12 +264,11 @@ class Memory:
     def last_seen(self, agent_id: str, stored: float | None) -> float | None:
         """The latest sign of life that this node knows: its own, the store's, other nodes' by the journal."""
         heard = self.heard.get(agent_id)
-        if heard is not None and self.node.clock.now() - heard.at <= self.interval:
-            return max(heard.at, stored or 0.0)
-        times = [stored, heard.at if heard else None]
-        times += [at for _, at in self.node.series.live.get(subject(agent_id)).values()]
-        known = [at for at in times if at is not None]
-        return max(known) if known else None
+        observed = self.node.series.live.last_observed(subject(agent_id))
+        newest = stored
+        if heard is not None and (newest is None or heard.at > newest):
+            newest = heard.at
+        return observed if observed is not None and (newest is None or observed > newest) else newest
 
     def follow(self, agent_id: str, facts: AgentFacts | None) -> None:
         """What was committed, here or on another node."""

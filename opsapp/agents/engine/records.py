@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from opsapp.agents import logic
@@ -32,7 +32,8 @@ UNREAD: JsonObject = {
 
 
 class HostFacts(NamedTuple):
-    """An agent as rules and plans see it."""
+    """An agent as rules and plans see it. Nothing here changes with every report: what is made of many of these is
+    kept for as long as they are equal."""
 
     agent_id: str
     hostname: str
@@ -42,6 +43,22 @@ class HostFacts(NamedTuple):
     online: bool
     usable: frozenset[str] | None
     ambiguous: bool
+
+
+class SilentHost(NamedTuple):
+    """A host that was heard once and is not heard now."""
+
+    agent_id: str
+    hostname: str
+    last_seen: float | None
+
+
+class HostsStanding(NamedTuple):
+    """How many hosts were ever heard, how many of them are heard now, and the others."""
+
+    heard: int
+    online: int
+    silent: list[SilentHost]
 
 
 class Presence(NamedTuple):
@@ -65,21 +82,80 @@ def presence(node: Node, agent_id: str) -> Presence:
 def hosts(root: Root) -> list[HostFacts]:
     """Every agent that was ever heard."""
     node = node_of(root)
-    directory, interval = directory_of(node), memory_of(node).interval
-    return [
-        HostFacts(
-            facts.id,
-            facts.hostname or facts.label,
-            facts.label,
-            facts.tags,
-            interval,
-            status(node, facts) == "online",
-            facts.usable,
-            directory.shares_name(facts),
-        )
-        for facts in directory.all(root)
-        if facts.status != "pending"
+    statuses = AgentStatuses(node)
+    return [_host(node, facts, statuses) for facts in directory_of(node).all(root) if facts.status != "pending"]
+
+
+def standing_of_hosts(root: Root) -> HostsStanding:
+    """Cheap where nearly all are heard: only for the others it looks up when they were."""
+    node = node_of(root)
+    statuses = AgentStatuses(node)
+    heard = [facts for facts in directory_of(node).all(root) if facts.status != "pending"]
+    silent = [
+        SilentHost(facts.id, host_name(facts), statuses.of(facts).last_seen)
+        for facts in heard
+        if not statuses.is_online(facts)
     ]
+    return HostsStanding(len(heard), len(heard) - len(silent), silent)
+
+
+def host_ids(root: Root, names: Collection[str]) -> dict[str, str]:
+    """The agents that some of these are hostnames or labels of."""
+    heard = [facts for facts in directory_of(node_of(root)).all(root) if facts.status != "pending"]
+    return {name: facts.id for facts in heard for name in (host_name(facts), facts.label) if name in names}
+
+
+def host_name(facts: AgentFacts) -> str:
+    return facts.hostname or facts.label
+
+
+def host_of(root: Root, agent_id: str) -> HostFacts | None:
+    """One of them."""
+    node = node_of(root)
+    facts = directory_of(node).get(root, agent_id)
+    return None if facts is None or facts.status == "pending" else _host(node, facts, AgentStatuses(node))
+
+
+def _host(node: Node, facts: AgentFacts, statuses: AgentStatuses) -> HostFacts:
+    return HostFacts(
+        facts.id,
+        host_name(facts),
+        facts.label,
+        facts.tags,
+        statuses.interval,
+        statuses.is_online(facts),
+        facts.usable,
+        directory_of(node).shares_name(facts),
+    )
+
+
+class AgentStatus(NamedTuple):
+    status: str
+    last_seen: float | None
+
+
+class AgentStatuses:
+    """The statuses of agents at one moment. For many of them: what is the same for all is looked up once."""
+
+    def __init__(self, node: Node) -> None:
+        self.node, self.memory, self.now = node, memory_of(node), node.clock.now()
+        self.interval = self.memory.interval
+
+    def of(self, facts: AgentFacts) -> AgentStatus:
+        if facts.status == "pending":
+            return AgentStatus("pending", None)
+        seen = self.memory.last_seen(facts.id, facts.last_seen)
+        connected = is_connected(self.node, facts, facts.id)
+        return AgentStatus(logic.status_of(seen, connected, self.now, self.interval), seen)
+
+    def is_online(self, facts: AgentFacts) -> bool:
+        """Whether its status is `online`. Where one sign of life is enough, no other is looked for."""
+        if facts.status == "pending":
+            return False
+        heard = self.memory.heard.get(facts.id)
+        if heard is not None and logic.status_of(heard.at, False, self.now, self.interval) == "online":
+            return True
+        return self.of(facts).status == "online"
 
 
 def is_connected(node: Node, state: AgentState | AgentFacts, agent_id: str) -> bool:
@@ -99,16 +175,8 @@ def held_by(node: Node, agent: Agent) -> str | None:
     return agent.state.node.partition(":")[0] if not connected_here and lives_elsewhere(node, agent.state) else None
 
 
-def status(node: Node, facts: AgentFacts) -> str:
-    if facts.status == "pending":
-        return "pending"
-    memory = memory_of(node)
-    seen = memory.last_seen(facts.id, facts.last_seen)
-    return logic.status_of(seen, is_connected(node, facts, facts.id), node.clock.now(), memory.interval)
-
-
 def status_of(node: Node, agent: Agent) -> str:
-    return status(node, facts_of(agent))
+    return AgentStatuses(node).of(facts_of(agent)).status
 
 
 def rows(root: Root) -> list[JsonObject]:
@@ -116,16 +184,16 @@ def rows(root: Root) -> list[JsonObject]:
     node = node_of(root)
     directory = directory_of(node)
     listed = sorted(directory.all(root), key=lambda facts: (facts.label, facts.id))
-    rows = [row(node, facts, directory.shares_name(facts)) for facts in listed]
+    statuses = AgentStatuses(node)
+    rows = [row(facts, statuses.of(facts), directory.shares_name(facts)) for facts in listed]
     lost = {agent_id: damage.reason for agent_id, damage in directory.damaged.items()}
     known = {facts.id for facts in listed}
     unread = [{**UNREAD, "id": agent_id, "unreadable": why} for agent_id, why in lost.items() if agent_id not in known]
     return unread + [shown | {"unreadable": lost[shown["id"]]} if shown["id"] in lost else shown for shown in rows]
 
 
-def row(node: Node, facts: AgentFacts, shares_name: bool) -> JsonObject:
+def row(facts: AgentFacts, status: AgentStatus, shares_name: bool) -> JsonObject:
     """A list's entry."""
-    seen = None if facts.status == "pending" else memory_of(node).last_seen(facts.id, facts.last_seen)
     return {
         "id": facts.id,
         "label": facts.label,
@@ -133,8 +201,8 @@ def row(node: Node, facts: AgentFacts, shares_name: bool) -> JsonObject:
         "ip": facts.ip,
         "os": facts.os,
         "version": facts.version,
-        "status": status(node, facts),
-        "last_seen": whole(seen),
+        "status": status.status,
+        "last_seen": whole(status.last_seen),
         "tags": list(facts.tags),
         "hostname_conflict": shares_name,
         "clone_detected_at": whole(facts.clone_at),
@@ -144,10 +212,11 @@ def row(node: Node, facts: AgentFacts, shares_name: bool) -> JsonObject:
 def detail(root: Root, agent: Agent) -> JsonObject:
     """Everything of one agent."""
     node = node_of(root)
+    facts = facts_of(agent)
     metrics, at = metrics_of(node, agent.id)
     connected, skew = is_connected(node, agent.state, agent.id), memory_of(node).skew(agent.id)
     return {
-        **row(node, facts_of(agent), conflicting(root, agent)),
+        **row(facts, AgentStatuses(node).of(facts), conflicting(root, agent)),
         "created_at": int(agent.created_at),
         "metrics": metrics,
         "metrics_at": whole(at),
@@ -197,15 +266,30 @@ def fleet(root: Root, rows: Iterable[JsonObject]) -> list[JsonObject]:
     ]
 
 
-def measured(node: Node, rows: Iterable[JsonObject]) -> list[JsonObject]:
-    """Rows of the list with their newest figures."""
-    return [row | _newest(node, row["id"]) for row in rows]
+def sortable(node: Node, rows: list[JsonObject], sort: str) -> list[JsonObject]:
+    """Rows of the list with what this order needs: their newest figures, or, of those that are alike, the failing ones
+    first."""
+    if sort in logic.MEASURED:
+        return [row | _newest(node, row["id"]) for row in rows]
+    return sorted(rows, key=lambda row: not _failing(node, row["id"])) if sort == "status" else rows
+
+
+def _failing(node: Node, agent_id: str) -> list[str]:
+    heard = memory_of(node).heard.get(agent_id)
+    if heard is not None and heard.report is not None:
+        return logic.failing_in(heard.report)
+    return logic.failing_in(metrics_of(node, agent_id)[0])
 
 
 def _newest(node: Node, agent_id: str) -> JsonObject:
     metrics, at = metrics_of(node, agent_id)
     shown = {name: metrics.get(name) for name in ("cpu_percent", "mem_percent", "disk_percent", "uptime_s")}
-    return {**shown, "metrics_at": whole(at), "failed_units": len(metrics["failed_units"])}
+    return {
+        **shown,
+        "metrics_at": whole(at),
+        "failed_units": len(metrics["failed_units"]),
+        "failing": logic.failing_in(metrics),
+    }
 
 
 def history(root: Root, agent: Agent, *, range_h: int, resolution: int, until: int | None = None) -> list[JsonObject]:

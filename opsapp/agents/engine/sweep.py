@@ -6,6 +6,7 @@ from functools import partial
 
 from opsapp.agents.resources import agents_of, at_work
 from opsapp.runtime import leases
+from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.projection import is_sound
 from opsapp.tree.root import Root
@@ -20,7 +21,13 @@ PAGE = 200
 
 
 def start(node: Node) -> None:
-    node.supervisor.add("agents-sweep", partial(step, node), every=EVERY_S, lease=LEASE)
+    look = QueueLook(node, lambda root, _now: there_are(root))
+    node.supervisor.add("agents-sweep", partial(step, node), every=EVERY_S, lease=LEASE, look=look)
+
+
+def there_are(root: Root) -> bool:
+    """Whether there are any agents."""
+    return bool(directory_of(node_of(root)).all(root))
 
 
 def step(node: Node) -> bool:
@@ -35,11 +42,11 @@ def _silent(root: Root) -> list[str]:
     """Agents that have come to another status than the record says. From memory; those that are connected here, which
     are most of them, are online without a further look."""
     node = node_of(root)
-    connected = memory_of(node).connected
+    connected, statuses = memory_of(node).connected, records.AgentStatuses(node)
     return [
         facts.id
         for facts in directory_of(node).all(root)
-        if not (facts.status == "online" and facts.id in connected) and records.status(node, facts) != facts.status
+        if not (facts.status == "online" and facts.id in connected) and statuses.of(facts).status != facts.status
     ]
 
 

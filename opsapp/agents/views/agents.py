@@ -25,13 +25,14 @@ def agents(context: Agents, request: Request) -> Any:
 
 @api.get(Agents, "figures", query=schemas.FleetList, returns=[schemas.FleetRow])
 def figures(context: Agents, request: Request) -> Any:
-    """The same list with each one's newest figures and six hours of CPU and memory. `sort`: the silent ones first
-    (`status`), or by a field; with "-" the other way round, and what is not known last."""
+    """The same list with each one's newest figures and six hours of CPU and memory. `sort`: the silent ones first, then
+    those on which something has failed (`status`), or by a field; with "-" the other way round, and what is not known
+    last."""
     query = request.valid_query
     rows = records.rows(request.root)
     matching = [row for row in rows if logic.matches(row, query["q"], query["status"], query["tag"])]
     sort = query["sort"] or "status"
-    known = records.measured(request.node, matching) if sort.removeprefix("-") in schemas.MEASURED else matching
+    known = records.sortable(request.node, matching, sort.removeprefix("-"))
     return records.fleet(request.root, page_of(request, in_order(known, sort, {"status": logic.WORST_FIRST})))
 
 

@@ -13,6 +13,7 @@ from opsapp.healing.resources.edges import Edge
 from opsapp.healing.stages.world import World
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid, NotFound
+from opsapp.monitoring.engine import statuses_now
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
@@ -41,10 +42,10 @@ def _sure(root: Root, edge: Edge, world: World) -> JsonObject:
 
 def watched(root: Root) -> set[str]:
     """The names of everything that is measured now and not down. Nothing is known of all other targets."""
-    live = node_of(root).series.live
+    statuses = statuses_now(node_of(root), root)
     names: set[str] = set()
     for member in fleet_access(root).inventory(root):
-        if member.online if member.is_agent else live.value(member.subject, "status") in WELL:
+        if member.online if member.is_agent else statuses.get(member.subject) in WELL:
             names.update((member.name, *member.names))
     return names
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 
-from opsapp.agents.engine import HostFacts, hosts, presence
+from opsapp.agents.engine import HostsStanding, SilentHost, host_ids, host_of, standing_of_hosts
 from opsapp.agents.resources import agents_of
 from opsapp.healing.logic.rules import RuleStep, names_of, steps
 from opsapp.healing.resources import Healing, healing_of
@@ -40,11 +40,11 @@ TOLD = {"critical": "down", "error": "down", "warning": "degraded", "info": "deg
 
 def overview(root: Root, now: float) -> JsonObject:
     node, healing = node_of(root), healing_of(root)
-    monitors, fleet = standing_of_all(node, root, now), hosts(root)
-    troubles = _troubles(root, healing, monitors, fleet, now)
+    monitors, hosts = standing_of_all(node, root, now), standing_of_hosts(root)
+    troubles = _troubles(root, healing, monitors, hosts, now)
     cases = [case.record for case in healing.book.all_open()]
     cases.sort(key=lambda case: (not case.acts, case.opened_at))
-    shown = [_under_way(healing, case, fleet) for case in cases[:MOST_CASES]]
+    shown = [_under_way(root, healing, case) for case in cases[:MOST_CASES]]
     agents = len(list(agents_of(root)))
     named = {name for entry in _newest(healing) for name in names_of(entry["target"])}
     named |= {name for row in (*troubles, *shown) for name in names_of(str(row.get("target") or row.get("name")))}
@@ -52,20 +52,16 @@ def overview(root: Root, now: float) -> JsonObject:
     return {
         "at": int(now),
         "monitors": {**monitors.counts, "total": sum(monitors.counts.values())},
-        "agents": {
-            "total": agents,
-            "reporting": sum(1 for host in fleet if host.online),
-            "waiting": agents - len(fleet),
-        },
+        "agents": {"total": agents, "reporting": hosts.online, "waiting": agents - hosts.heard},
         "troubles": _with_days(node, root, troubles[:MOST_TROUBLES], monitors.troubled, now),
         "wrong": _counted(troubles),
         "troubles_total": len(troubles),
         "cases": shown,
         "cases_total": len(cases),
         "certificates": [certificate._asdict() for certificate in ending_certificates(node, root)],
-        "next": _next_break(healing, fleet),
+        "next": _next_break(root, healing),
         "monitor_ids": {entry.name: entry.id for entry in register_of(node).entries.values() if entry.name in named},
-        "agent_ids": {name: host.agent_id for host in fleet for name in (host.hostname, host.label) if name in named},
+        "agent_ids": host_ids(root, named),
     }
 
 
@@ -78,11 +74,12 @@ def _counted(troubles: list[JsonObject]) -> JsonObject:
     return {**counts, "causes": len(causes), "alerts": len(troubles) - len(statuses)}
 
 
-def _next_break(healing: Healing, fleet: list[HostFacts]) -> JsonObject | None:
-    names = {host.agent_id: host.hostname for host in fleet}
-    foreseen = [row for row in healing.foresight.soonest if row["agent_id"] in names]
-    first = min(foreseen, key=lambda row: row["hits_at"], default=None)
-    return None if first is None else {**{name: first[name] for name in FORESEEN}, "hostname": names[first["agent_id"]]}
+def _next_break(root: Root, healing: Healing) -> JsonObject | None:
+    for row in sorted(healing.foresight.soonest, key=lambda row: row["hits_at"]):
+        host = host_of(root, row["agent_id"])
+        if host is not None:
+            return {**{name: row[name] for name in FORESEEN}, "hostname": host.hostname}
+    return None
 
 
 def _newest(healing: Healing) -> list[JsonObject]:
@@ -90,11 +87,11 @@ def _newest(healing: Healing) -> list[JsonObject]:
 
 
 def _troubles(
-    root: Root, healing: Healing, monitors: MonitorsStanding, fleet: list[HostFacts], now: float
+    root: Root, healing: Healing, monitors: MonitorsStanding, hosts: HostsStanding, now: float
 ) -> list[JsonObject]:
     """Root causes before what hangs on them, down before slow before unknown, of alike ones the oldest first. What has
     an open incident stands with what is down: it was, and nobody knows better."""
-    troubles = [_of_host(node_of(root), host) for host in fleet if not host.online]
+    troubles = [_of_host(host) for host in hosts.silent]
     troubles += [_of_monitor(monitor) for monitor in monitors.troubled]
     troubles += _told(healing, {trouble["name"] for trouble in troubles})
     causes = causes_of(root, {trouble["name"] for trouble in troubles}, now)
@@ -116,14 +113,13 @@ def _of_monitor(monitor: TroubledMonitor) -> JsonObject:
     return {"kind": "monitor", **known, **about, "last_day": []}
 
 
-def _of_host(node: Node, host: HostFacts) -> JsonObject:
-    seen = presence(node, host.agent_id).last_seen
+def _of_host(host: SilentHost) -> JsonObject:
     return {
         "kind": "host",
         "id": host.agent_id,
         "name": host.hostname,
         "status": "down",
-        "since": None if seen is None else int(seen),
+        "since": None if host.last_seen is None else int(host.last_seen),
         "cause": "",
         "incident_id": None,
         "acknowledged_by": None,
@@ -179,9 +175,9 @@ def _with_days(
     return troubles
 
 
-def _under_way(healing: Healing, case: CaseRecord, fleet: list[HostFacts]) -> JsonObject:
+def _under_way(root: Root, healing: Healing, case: CaseRecord) -> JsonObject:
     chain, heal = _chain_of(healing, case.rule_id), case.heal
-    host = None if heal is None else next((candidate for candidate in fleet if candidate.agent_id == heal.host), None)
+    host = None if heal is None else host_of(root, heal.host)
     return {
         "id": case.id,
         "target": case.target,

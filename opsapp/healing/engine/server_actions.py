@@ -112,6 +112,11 @@ class ServerActionRunner:
         return ran(result, action.timeout, stopping=self.stopping)
 
 
+def there_are(root: Root) -> bool:
+    """Actions that wait, are under way, or whose answer was not read yet."""
+    return bool(healing_of(root).deeds.rows)
+
+
 def begin(root: Root, limit: int) -> list[tuple[str, ServerAction]]:
     actions = healing_of(root).deeds
     return actions.begin(leases.check(root, LEASE), limit) if actions.rows else []

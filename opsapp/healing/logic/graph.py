@@ -82,6 +82,8 @@ class Graph:
         self, target: str, failing: Collection[str], well: Callable[[str], bool] = nobody
     ) -> tuple[str, str] | None:
         """(root cause, why) if something that `target` depends on, or its whole site, has failed."""
+        if target not in self.nodes and "/" not in target:
+            return None  # as most targets: nothing stands in the graph that they could depend on
         paths = {
             name: path
             for name, path in self.ancestors(target, lambda name: name not in failing and well(name)).items()

@@ -11,7 +11,7 @@ from opsapp.monitoring.probes.transfers import Reply
 from .checking import request_check
 from .incident_list import incident_rows, taken_since
 from .listing import page as list_monitors
-from .listing import status_counts
+from .listing import status_counts, statuses_now
 from .register import Entry
 from .statuspage import TAG as PUBLIC_TAG
 from .statuspage import published, published_incident, published_incidents, status_document
@@ -43,5 +43,6 @@ __all__ = [
     "standing_of_all",
     "status_counts",
     "status_document",
+    "statuses_now",
     "taken_since",
 ]

@@ -6,6 +6,7 @@ from operator import itemgetter
 from typing import Any
 
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.maintenance.engine import board_of
 from opsapp.monitoring.engine import metrics, recent
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.shownstates import BY_CHECK, CHECKED, state_at
@@ -159,13 +160,19 @@ def current_status(node: Node, entry: Entry, now: float) -> str:
 
 
 def since_when(node: Node, entry: Entry, status: str) -> int:
-    """Since when it stands as it is shown. What nobody has looked at lately is unknown since its last check ceased to
-    speak for it; where this node has heard of none, since it started."""
-    told = entry.told
-    if status != "unknown" or told.status == "unknown":
+    """Since when it stands as it is shown. A window counts from when it began, before the check that it asks for. What
+    nobody has looked at lately is unknown since its last check ceased to speak for it; where this node has heard of
+    none, since it started."""
+    told, now = entry.told, node.clock.now()
+    if status == told.status:
+        return int(told.since)
+    if status == "maintenance":
+        began = board_of(node).covered_since(entry.id, now)
+        return int(told.since if began is None else max(told.since, began))
+    if status != "unknown":
         return int(told.since)
     seen = node.series.live.observed_at(entry.subject, *CHECKED)
-    return int(max(told.since, node.started_at if seen is None else seen + entry.hold_s))
+    return int(min(now, max(told.since, node.started_at if seen is None else seen + entry.hold_s)))
 
 
 def status_counts(node: Node, root: Root) -> dict[str, int]:
@@ -173,6 +180,13 @@ def status_counts(node: Node, root: Root) -> dict[str, int]:
     watch = watch_of(node)
     watch.register.catch_up(root)
     return watch.states.counts(node.clock.now())
+
+
+def statuses_now(node: Node, root: Root) -> dict[str, str]:
+    """How each monitor is shown, by the name of its series."""
+    watch = watch_of(node)
+    watch.register.catch_up(root)
+    return {entry.subject: entry.shown for entry in watch.states.look(node.clock.now())}
 
 
 def checked_at(node: Node, entry: Entry) -> int | None:

@@ -36,8 +36,7 @@ def uptimes(node: Node, root: Root, monitor_id: str) -> list[JsonObject]:
     """A monitor's uptime over a day, a week, 30 and 90 days. Time before it was made is not unknown: it is none."""
     entry, now = watch_of(node).entry(root, monitor_id), now_ms(node)
     reading, first = node.series.reading(root), (now - UPTIME_SPANS[-1] * DAY) / 1000
-    touching = incidents_of(root).touching(first, now / 1000)
-    own = [(incident.started, incident.resolved) for incident in touching if incident.monitor_id == monitor_id]
+    own = _outages(root, monitor_id, first, now / 1000)
     rows = []
     for days in UPTIME_SPANS:
         start = (now - days * DAY) // HOUR * HOUR
@@ -58,6 +57,12 @@ def sla_report(node: Node, root: Root, days: int, page: slice, sort: str) -> tup
     return [*known, *(row for row in rows if row["uptime_percent"] is None)][page], len(monitors)
 
 
+def _outages(root: Root, monitor_id: str, start: float, end: float) -> list[tuple[int, int | None]]:
+    """When the incidents of this time began and ended."""
+    touching = incidents_of(root).touching(start, end, monitor_id)
+    return [(incident.started, incident.resolved) for incident in touching]
+
+
 def _uptime(row: JsonObject) -> float:
     return float(row["uptime_percent"])
 
@@ -67,9 +72,7 @@ def _sla_rows(node: Node, root: Root, days: int, entries: list[Entry]) -> list[J
     now = now_ms(node)
     start = (now - days * DAY) // HOUR * HOUR
     totals = node.series.reading(root).totals(start, now + 1, [entry.series for entry in entries])
-    incidents: dict[str, list] = {}
-    for incident in incidents_of(root).touching(start / 1000, now / 1000):
-        incidents.setdefault(incident.monitor_id, []).append((incident.started, incident.resolved))
+    incidents = {entry.id: _outages(root, entry.id, start / 1000, now / 1000) for entry in entries}
     return [
         {
             "monitor_id": entry.id,

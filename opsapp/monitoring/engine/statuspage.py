@@ -13,7 +13,7 @@ from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.interfaces import IRootCauses
 from opsapp.monitoring.logic import statuspage
 from opsapp.monitoring.logic.statuspage import PublicMonitor, PublicWindow
-from opsapp.monitoring.resources import incidents_of, monitors_of
+from opsapp.monitoring.resources import earliest_id, incidents_of, monitors_of
 from opsapp.runtime.node import Node
 from opsapp.runtime.projection import child_of, readable
 from opsapp.series import DAY, FINE
@@ -134,7 +134,7 @@ def published_incidents(node: Node, root: Root, start: float, end: float, most: 
     """Those that began in [start, end), newest first, at most so many of them, and how many there are. Their ids are in
     the order of time, so that none of another month is read."""
     now, names, store = node.clock.now(), published(node, root), incidents_of(root)
-    low, high = f"{int(start * 1000):012x}", f"{int(end * 1000):012x}"
+    low, high = earliest_id(start), earliest_id(end)
     ids = sorted(
         (
             incident_id

@@ -1,0 +1,73 @@
+"""Incidents of years: what asks for those of some time reads no others."""
+
+import pytest
+
+from opsapp.monitoring.engine.reports import sla_report, uptimes
+from opsapp.monitoring.resources import incidents_of, monitors_of
+from tests.support.monitoring import UP, Lookout
+
+DAY = 86400
+
+
+@pytest.fixture
+def shop(service):
+    lookout = Lookout(service)
+    monitor = lookout.add(name="Shop")
+    lookout.sees[monitor] = UP
+    lookout.run(61)
+    return monitor
+
+
+def had(service, monitor, *times):
+    """Incidents of a monitor, each (days ago, days long or None)."""
+
+    def write(root):
+        incidents, now = incidents_of(root), service.clock.now()
+        made = []
+        for ago, long in times:
+            incident = incidents.start(monitors_of(root)[monitor], "it did not answer", now - ago * DAY)
+            if long is not None:
+                incidents.end(incident.id, now - (ago - long) * DAY)
+            made.append(incident.id)
+        return made
+
+    return service.transact(write)
+
+
+def read_for(service, monitor, start, end):
+    """(the ids of those that touch this time, the ids of those that were read), in days ago."""
+
+    def look(root):
+        incidents, now = incidents_of(root), service.clock.now()
+        root._p_jar.cacheMinimize()
+        found = [each.id for each in incidents.touching(now - start * DAY, now - end * DAY, monitor)]
+        return found, [each.id for each in incidents.values() if each._p_changed is not None]
+
+    return service.transact(look)
+
+
+def test_those_of_some_time_are_found_and_the_years_before_are_not_read(service, shop):
+    old = had(service, shop, *((ago, 0.1) for ago in range(700, 100, -1)))
+    reaching_in, within, last = had(service, shop, (40, 15), (20, 1), (2, None))
+    assert read_for(service, shop, 30, 0) == ([reaching_in, within, last], [reaching_in, within, last])
+    assert read_for(service, shop, 24, 10) == ([within], [reaching_in, within])
+    assert read_for(service, shop, 400, 399)[0] == [old[300]]
+    assert read_for(service, shop, 3000, 2000) == ([], [])
+    assert read_for(service, "nobody", 30, 0) == ([], [])
+
+
+@pytest.mark.parametrize("report", [uptimes, sla_report], ids=["uptime", "SLA"])
+def test_a_report_does_not_read_the_incidents_of_years(service, shop, report):
+    """With 20,000 of them the page of one monitor took 1.7 s."""
+    had(service, shop, *((ago, 0.1) for ago in range(700, 100, -1)), (20, 1))
+    asked = {uptimes: (shop,), sla_report: (30, slice(0, 50), "name")}[report]
+
+    def look(root):
+        root._p_jar.cacheMinimize()
+        answer = report(service.node, root, *asked)
+        return answer, sum(each._p_changed is not None for each in incidents_of(root).values())
+
+    answer, read = service.transact(look)
+    rows = answer if report is uptimes else answer[0]
+    assert [row["incidents"] for row in rows] == ([0, 0, 1, 1] if report is uptimes else [1])
+    assert read <= 2
