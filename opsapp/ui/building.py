@@ -6,7 +6,7 @@ Must not: decide what is allowed; the API's own views say which role they take (
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from string import Formatter
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
@@ -17,7 +17,7 @@ from opsapp.tree.acl import ROLES
 from opsapp.web.openapi import endpoints
 
 from .plan import FILTERS, PAGES, Act, Field, Page, Part, forms_of, is_list
-from .reader import Reader, query_with
+from .reader import Reader, merged, query_with
 
 ROWS = 50
 GENERIC = Page("", "", ()).template
@@ -74,6 +74,17 @@ def find(known: Known, path: str) -> tuple[Page, dict[str, str]] | None:
         if len(wanted) == len(steps) and all(want == step or (want[:1] == "{" and step) for want, step in pairs):
             return page, {want[1:-1]: step for want, step in pairs if want[:1] == "{"}
     return None
+
+
+def narrowed(page: Page, names: Collection[str]) -> Page:
+    """The page without the parts that these of its blocks do not need. All of it, where the page does not say what one
+    of them needs."""
+    blocks = [block for block in page.blocks if block.name in names]
+    if len(blocks) < len(names):
+        return page
+    needed_parts = {name for block in blocks for name in block.parts}
+    parts = tuple(part for part in page.parts if part.name in needed_parts)
+    return page._replace(parts=parts, shape=merged(*(block.shape for block in blocks)), forms=())
 
 
 def act_of(page: Page, name: str) -> Act | None:

@@ -11,11 +11,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 from markupsafe import Markup
+
+from opsapp.ui.markup import markup
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 HERE = Path(__file__).parent / "guide"
 PLACE = "/help"
@@ -160,6 +164,8 @@ def rendered(text: str) -> Markup:
 
 @cache
 def _markdown() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # sixty modules, which a service holds once somebody has opened the guide
+
     made = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
     made.add_render_rule("table_open", _table_open)
     made.add_render_rule("table_close", lambda *_: "</table></div>\n")
@@ -175,7 +181,7 @@ def _table_open(*_: object) -> str:
 def _example(_self: object, tokens: Sequence[Token], number: int, *_: object) -> str:
     """An example scrolls in itself; the keyboard reaches it."""
     shape = '<pre class="out" tabindex="0" role="region" aria-label="Example"><code>{}</code></pre>\n'
-    return str(Markup(shape).format(tokens[number].content))
+    return str(markup(shape, tokens[number].content))
 
 
 def _linked(tokens: Iterable[Token]) -> Iterator[Token]:

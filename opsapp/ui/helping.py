@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .guidebook import PLACE
 
+MOST_STEPS = 8  # of the address of a page
 ABOUT = {
     "/": "pages#the-overview-incidents-and-approvals",
     "/agents": "pages#hosts",
@@ -46,9 +47,14 @@ ABOUT = {
 }
 
 
+def upwards(path: str) -> list[str]:
+    """This address and those above it, the nearest first. Of one with more steps than any page has, those that may be a
+    page: anybody can ask for thousands of steps."""
+    steps = path.rstrip("/").split("/", MOST_STEPS)[:MOST_STEPS]
+    return ["/".join(steps[:length]) for length in range(len(steps), 1, -1)]
+
+
 def help_for(path: str) -> str:
     """Where the guide says more about the page at this address."""
-    steps = path.rstrip("/").split("/")
-    above = ("/".join(steps[:length]) for length in range(len(steps), 1, -1))
-    section = next((ABOUT[address] for address in above if address in ABOUT), ABOUT["/"] if path == "/" else "")
+    section = next((ABOUT[address] for address in upwards(path) if address in ABOUT), ABOUT["/"] if path == "/" else "")
     return f"{PLACE}/{section}" if section else PLACE

@@ -5,8 +5,9 @@ Nothing here needs a request that is still alive: deferred answers make pages to
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -31,20 +32,20 @@ from opsapp.web.forms import first_look
 from . import building, files, filling, words
 from .counts import counts_of
 from .guidebook import PLACE
-from .helping import help_for
+from .helping import help_for, upwards
 from .menu import menu_for, phone_tabs
 from .reader import Reader, known_zone, query_with, with_query
 from .shapes.pluginmetrics import written
 
 ONCE = "once"  # the field with which a form names itself: it comes a second time, unchanged, from a reload or by Back
-PART = "X-Part"  # the header that asks for one block of a page
+PART = "X-Part"  # the header that asks for blocks of a page
 COUNTS = "counts"  # the block of every page that has its figures at the top
 ZONE = "opsapp_zone"  # the cookie in which a browser says where its clock is
 _LOCAL = re.compile(r"/(?![/\\])[!-~]*")
 
 
-def render(template: str, values: dict[str, Any], status: int = 200, part: str | None = None) -> Response:
-    """A page from plain values, or one block of it; `me` and `csrf` are absent for who is not signed in.
+def render(template: str, values: dict[str, Any], status: int = 200, parts: Sequence[str] = ()) -> Response:
+    """A page from plain values, or some blocks of it; `me` and `csrf` are absent for who is not signed in.
 
     `ui` holds the macros of parts.jinja2 with this page's values: a block that is shown alone has them too."""
     unknown: JsonObject = {
@@ -65,11 +66,21 @@ def render(template: str, values: dict[str, Any], status: int = 200, part: str |
     known = unknown | values
     known["ui"] = _templates.get_template("parts.jinja2").make_module(known)
     page = _templates.get_template(template)
-    text = page.render(known) if part is None else _block(page, part, known)
-    body = text.encode("utf-8", "replace")  # half a character in what a program said is no reason for no page
-    response = Response(body, status, content_type="text/html", charset="utf-8", cache_control="no-store")
+    if len(parts) > 1:
+        response = Response(json.dumps({name: _block(page, name, known) for name in parts}), status)
+        response.content_type = "application/json"
+    else:
+        text = _block(page, parts[0], known) if parts else page.render(known)
+        body = text.encode("utf-8", "replace")  # half a character in what a program said is no reason for no page
+        response = Response(body, status, content_type="text/html", charset="utf-8")
+    response.cache_control = "no-store"
     response.vary = (PART,)
     return response
+
+
+def parts_asked(request: Request) -> list[str]:
+    """The blocks of a page that the live module asks for: one comes as it is, several in an object by their names."""
+    return list(dict.fromkeys(request.headers.get(PART, "").split()))
 
 
 def _block(page: Template, name: str, values: dict[str, Any]) -> str:
@@ -83,10 +94,10 @@ def _block(page: Template, name: str, values: dict[str, Any]) -> str:
 
 def frame_part(request: Request) -> Response | None:
     """The figures at the top, if they are all that the live module asks for: nothing else of the page is made."""
-    if request.headers.get(PART) != COUNTS or not request.caller:
+    if parts_asked(request) != [COUNTS] or not request.caller:
         return None
     values = {"counts": counts_of(request), "stream_after": _stream_after(request)}
-    return render("base.jinja2", values, part=COUNTS)
+    return render("base.jinja2", values, parts=[COUNTS])
 
 
 def _stream_after(request: Request) -> str | None:
@@ -94,8 +105,8 @@ def _stream_after(request: Request) -> str | None:
 
 
 def page(request: Request, template: str, **values: Any) -> Response:
-    """A page for the caller, or the one block of it that the live module asks for."""
-    return render(template, known_of(request) | values, part=request.headers.get(PART))
+    """A page for the caller, or what the live module asks for of it."""
+    return render(template, known_of(request) | values, parts=parts_asked(request))
 
 
 EVERY_PAGE = frozenset(
@@ -163,12 +174,11 @@ class PlaceAbove(NamedTuple):
 
 def place_above(known: building.Known, asked: Asked, status: int) -> PlaceAbove | None:
     """The next page upwards that every role may see: where one goes on who was refused, or found nothing."""
-    steps = asked.path.rstrip("/").split("/")
     from_here = asked.method == "POST" and status == 403
-    for end in range(len(steps) if from_here else len(steps) - 1, 1, -1):
-        found_page = building.find(known, "/".join(steps[:end]))
+    for path in upwards(asked.path):
+        found_page = building.find(known, path) if from_here or path != asked.path.rstrip("/") else None
         if found_page is not None and building.is_for_all(known, found_page[0]):
-            return PlaceAbove(quote("/".join(steps[:end])), found_page[0].title)
+            return PlaceAbove(quote(path), found_page[0].title)
     return None
 
 
@@ -178,10 +188,12 @@ def error_page(known_pages: building.Known, asked: Asked, status: int, problem: 
         wanted = asked.path + (f"?{asked.query}" if asked.query and "token" not in asked.query else "")
         return see_other("/login?next=" + quote(wanted, safe="/"))
     titles = {401: "Sign in first", 403: "Not allowed", 404: "Not found", 503: "Not now"}
-    me = asked.username and {"username": asked.username, "role": None}
+    me = asked.username and {"username": asked.username, "role": asked.role}
     title = titles.get(status, "That did not work")
     fields = getattr(problem, "fields", None)
     known = {"title": title, "problem": problem, "asked": asked, "me": me, "fields": fields, "path": asked.path}
+    known["menu"] = menu_for(known_pages, asked.role) if asked.role else ()
+    known["help"] = help_for(asked.path)
     leads_on = me and (status == 404 or problem.code == ROLE_TOO_LOW)
     known["above"] = place_above(known_pages, asked, status) if leads_on else None
     known["leads_back"] = me and asked.method == "POST" and not leads_on

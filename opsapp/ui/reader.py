@@ -34,6 +34,15 @@ Answers = JsonObject  # the API's values by the names of the parts; None where a
 Shape = Callable[[Answers, Reader], dict[str, object]]
 
 
+def merged(*shapes: Shape) -> Shape:
+    """One that makes the values of all of them."""
+
+    def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+        return {name: value for part in shapes for name, value in part(answers, reader).items()}
+
+    return shape
+
+
 PASSING = ("said", "failed", "pick", "offset")  # of an address: what is said once, or depends on the rest
 
 

@@ -11,6 +11,8 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
+from opsapp.ui.markup import markup
+
 from .reader import UTC, Reader
 
 # What a state is: ok, warn, bad, maint, heal, hid (held down by something else) or off. Each has a shape of its own.
@@ -116,9 +118,9 @@ def since(seconds: float, reader: Reader) -> Markup:
 
 def _time(seconds: float, words: str, zone: str, ticks: str = "") -> Markup:
     """`ticks`: how the words go on with time, for the script that keeps them true."""
-    ticking = Markup(' data-ticks="{}"').format(ticks) if ticks else ""
+    ticking = markup(' data-ticks="{}"', ticks) if ticks else ""
     pattern = '<time datetime="{}" title="{}"{}>{}</time>'
-    return Markup(pattern).format(machine(seconds), exact(seconds, zone), ticking, words)
+    return markup(pattern, machine(seconds), exact(seconds, zone), ticking, words)
 
 
 def percent(value: float) -> str:

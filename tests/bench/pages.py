@@ -25,7 +25,7 @@ from tests.support import estate
 from tests.support.monitoring import DOWN, UP, Lookout
 
 MONITORS, AGENTS, LEDGER, TIMES = 2000, 1000, 500, 5
-PUBLIC, DOWN_MONITORS, INTERVAL_S = 50, 40, 300
+PUBLIC, DOWN_MONITORS, SILENT, INTERVAL_S = 50, 40, 20, 300
 REPORT = {
     "os": "Debian 12",
     "mem_percent": 40,
@@ -81,7 +81,7 @@ def worst(what, found, unit, target):
 
 
 def fill(ward):
-    """One of each kind of thing; all monitors looked at, some of them down; all hosts with a report."""
+    """One of each kind of thing; all monitors looked at, some down; all hosts have reported, some are silent since."""
     service = ward.service
     estate.fill(ward)
     ward.configure(default_rules=True)
@@ -89,16 +89,22 @@ def fill(ward):
     service.transact(fill_ledger, 0, LEDGER)
     monitor = service.otto.post_json("/api/monitoring/endpoints", FIRST).json["id"]
     service.transact(add_monitors, monitor, service.clock.now())
-    hosts = [service.ada.post_json("/api/agents", {"label": f"box-{n:04}"}).json for n in range(AGENTS)]
-    for number, host in enumerate(hosts):
-        report = REPORT | {"hostname": f"box-{number:04}", "cpu_percent": number % 100}
-        headers = {"X-Agent-Key": host["key"]}
-        service.anonymous.post_json(f"/api/agents/{host['agent_id']}/report", report, headers=headers)
+    names = [f"box-{number:04}" for number in range(AGENTS)]
+    hosts = [(name, service.ada.post_json("/api/agents", {"label": name}).json) for name in names]
+    report(service, hosts)
     lookout = Lookout(service)
     lookout.sees = {each: UP for each in service.read(lambda root: list(monitors_of(root)))}
     lookout.sees |= dict.fromkeys(list(lookout.sees)[:DOWN_MONITORS], DOWN)
     lookout.run(INTERVAL_S, step=10)
+    report(service, hosts[SILENT:])
     return lookout
+
+
+def report(service, hosts):
+    for number, (hostname, host) in enumerate(hosts):
+        measured = REPORT | {"hostname": hostname, "cpu_percent": number % 100}
+        headers = {"X-Agent-Key": host["key"]}
+        service.anonymous.post_json(f"/api/agents/{host['agent_id']}/report", measured, headers=headers)
 
 
 def add_monitors(root, like, now):

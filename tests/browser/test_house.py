@@ -102,7 +102,8 @@ def test_first_steps_are_what_a_role_may_do(browser, serve, role, steps, acts):
     assert (f"{left} steps are left" if left else "All is done") in text(browser, "main")
     press(browser, ".head .btn")
     assert text(browser, "h1") == "Nothing is watched yet."
-    assert [button.text for button in browser.find_elements(By.CSS_SELECTOR, "#board .empty .btn")][: len(acts)] == acts
+    offered = [button.text for button in browser.find_elements(By.CSS_SELECTOR, "#standing .empty .btn")]
+    assert offered[: len(acts)] == acts
 
 
 def test_a_window_is_planned_and_a_key_is_made_and_ended(browser, serve):

@@ -9,7 +9,7 @@ from selenium.webdriver.common.by import By
 from tests.support.agent_process import EnrolledAgent
 from tests.support.automations import script
 from tests.support.box import Box
-from tests.support.browser import press, text, texts
+from tests.support.browser import arrived, press, text, texts
 from tests.support.pages import fill_in, sign_in
 from tests.support.sound import Journey, sound
 from tests.support.targets import website
@@ -59,6 +59,76 @@ def test_a_host_arrives_at_the_page_that_waits_for_it_and_in_the_list_of_another
         box.stop()
     assert is_the_same(page)
     assert is_the_same(other)
+
+
+def test_what_happened_names_a_monitor_that_somebody_else_makes(page, house):
+    sign_in(page, house, "ada")
+    page.get(house.url)
+    mark(page)
+    for name, part in (("Made first", "#monitors"), ("Made next", "#feed")):  # what came with the page is over by then
+        body = {"name": name, "type": "http", "url": "http://127.0.0.1:1/", "enabled": False}
+        house.admin.post("/api/monitoring/endpoints", body, expect=201)
+        says(page, part, name)
+    assert "made the monitor Made next" in text(page, "#feed")
+    house.admin.post("/api/agents", {"label": "made-last"})
+    says(page, "#feed", "made-last")
+    assert is_the_same(page)
+
+
+def middle_of(page, selector):
+    script = "return document.querySelector(arguments[0]).getBoundingClientRect().toJSON()"
+    box = page.execute_script(script, selector)
+    return {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+
+
+def mouse(page, kind, where):
+    """Only half of a click: `mousePressed` or `mouseReleased`."""
+    page.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": kind, "button": "left", "clickCount": 1, **where})
+
+
+def asked_for(page):
+    """How often the page has asked for something since it was loaded."""
+    return page.execute_script("return performance.getEntriesByType('resource').length")
+
+
+def click_while_it_changes(page, house, selector, label):
+    """A host arrives above what the mouse is pressed on, and the page has got the new list before the release."""
+    mark(page)
+    where = middle_of(page, selector)
+    mouse(page, "mousePressed", where)
+    before = asked_for(page)
+    house.admin.post("/api/agents", {"label": label, "tags": ["pressed"]})
+    until(lambda: asked_for(page) > before, 20, what="the new list")
+    mouse(page, "mouseReleased", where)
+
+
+def test_a_click_arrives_though_the_list_changes_while_the_mouse_is_pressed(page, house):
+    made = house.admin.post("/api/agents", {"label": "pressed-z", "tags": ["pressed"]})["agent_id"]
+    sign_in(page, house, "otto")
+    page.get(f"{house.url}/agents?tag=pressed&sort=label")
+    click_while_it_changes(page, house, "main h1", "pressed-b")
+    until(lambda: row_of(page, "pressed-b"), 20, what="the new row after the release")
+
+    before = page.find_element(By.TAG_NAME, "html")
+    click_while_it_changes(page, house, f"main tbody a[href='/agents/{made}']", "pressed-a")
+    arrived(page, before)
+    assert page.current_url == f"{house.url}/agents/{made}"
+
+
+@pytest.mark.parametrize(("wish", "moves"), [("no-preference", True), ("reduce", False)])
+def test_what_is_new_moves_only_for_those_who_like_that(page, house, wish, moves):
+    features = [{"name": "prefers-reduced-motion", "value": wish}]
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    sign_in(page, house, "otto")
+    page.get(f"{house.url}/agents?tag=moves")
+    mark(page)
+    page.execute_script("""window.moved = 0;
+        const count = () => { window.moved += document.getAnimations().length; requestAnimationFrame(count); };
+        count();""")
+    house.admin.post("/api/agents", {"label": f"moves-{wish}", "tags": ["moves"]})
+    until(lambda: row_of(page, f"moves-{wish}"), 20, what="the new row")
+    frames = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done(window.moved)))"
+    assert (page.execute_async_script(frames) > 0) is moves
 
 
 def row_of(page, words):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from opsapp.ui import guidebook
-from opsapp.ui.helping import ABOUT, help_for
+from opsapp.ui.helping import ABOUT, MOST_STEPS, help_for, upwards
 from opsapp.ui.plan import PAGES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -86,5 +86,13 @@ def test_every_page_of_the_application_has_its_section():
         assert name in guidebook.pages(), path
         assert not anchor or anchor in anchors(name), path
     assert help_for("/agents/0123/commands/4567") == "/help/pages#hosts"
+    assert help_for("/agents" + "/a" * 4000) == "/help/pages#hosts"
     assert help_for("/agents/add") == "/help/agents#installation-on-a-host"
     assert help_for("/not-there") == "/help"
+
+
+def test_the_addresses_above_are_as_many_as_may_be_a_page():
+    assert upwards("/a/b/c/") == ["/a/b/c", "/a/b", "/a"]
+    assert upwards("/") == []
+    assert upwards("/a" * 4000)[0] == "/a" * (MOST_STEPS - 1)
+    assert max(len(page.path.split("/")) for page in PAGES) < MOST_STEPS

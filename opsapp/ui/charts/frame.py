@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from opsapp.ui.markup import markup
+
 TOP, FOOT = 14, 20  # above the plot: words of bands; below: the time axis
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 LETTER = 1.8  # the width of a letter in percent of a chart on a phone
@@ -204,18 +206,18 @@ def time_axis(axis: TimeAxis, height: int) -> Markup:
 
 
 def text(x: float, y: float, words: str, anchor: str = "start", look: str = "") -> Markup:
-    kind = Markup(' class="{}"').format(look) if look else ""
-    where = Markup(' text-anchor="{}"').format(anchor) if anchor != "start" else ""
-    return Markup('<text{} x="{:g}%" y="{:g}"{}>{}</text>').format(kind, x, y, where, words)
+    kind = markup(' class="{}"', look) if look else ""
+    where = markup(' text-anchor="{}"', anchor) if anchor != "start" else ""
+    return markup('<text{} x="{:g}%" y="{:g}"{}>{}</text>', kind, x, y, where, words)
 
 
 def value_axis(scale: Scale, unit: Unit, taken: Sequence[float] = (), most: int = 3) -> Markup:
     """The base and lines at round values; no word where a threshold has one."""
     base = TOP + scale.height
-    parts = [Markup('<line class="base" x1="0" x2="100%" y1="{0}" y2="{0}"/>').format(base)]
+    parts = [markup('<line class="base" x1="0" x2="100%" y1="{0}" y2="{0}"/>', base)]
     for value in ticks(scale, binary=unit.binary, most=most):
         y = scale.y(value)
-        parts.append(Markup('<line class="grid" x1="0" x2="100%" y1="{0:g}" y2="{0:g}"/>').format(y))
+        parts.append(markup('<line class="grid" x1="0" x2="100%" y1="{0:g}" y2="{0:g}"/>', y))
         if all(abs(scale.y(other) - y) > 13 for other in taken):
             parts.append(text(0, y - 4, unit.words(value)))
     if scale.base:
@@ -237,10 +239,10 @@ def bands_of(bands: Sequence[Band], axis: TimeAxis, height: int) -> Markup:
             continue
         width = max(0.2, round(right - left, 1))
         shape = '<rect class="{}" x="{:g}%" y="{}" width="{:g}%" height="{}"/>'
-        parts.append(Markup(shape).format(look, min(left, 100 - width), TOP, width, height))
+        parts.append(markup(shape, look, min(left, 100 - width), TOP, width, height))
         if band.kind == "down" and band.start >= axis.start:
             edge = '<line class="b-edge-bad" x1="{0:g}%" x2="{0:g}%" y1="{1}" y2="{2}"/>'
-            parts.append(Markup(edge).format(left, TOP, TOP + height))
+            parts.append(markup(edge, left, TOP, TOP + height))
         room = len(band.words) * LETTER
         begin, finish = (left, left + room) if left + room <= 100 else (right - room, right)
         if band.words and all(finish < other or begin > end for other, end in taken):
@@ -252,7 +254,7 @@ def bands_of(bands: Sequence[Band], axis: TimeAxis, height: int) -> Markup:
 
 def limits_of(limits: Sequence[Limit], scale: Scale) -> tuple[Markup, Markup]:
     """(lines for the inner SVG, words for the outer)"""
-    lines = [Markup('<path class="limit" d="M0 {:g}H1000"/>').format(scale.inner(limit.value)) for limit in limits]
+    lines = [markup('<path class="limit" d="M0 {:g}H1000"/>', scale.inner(limit.value)) for limit in limits]
     words = [text(0, scale.y(limit.value) - 4, limit.words, look="bad") for limit in limits]
     return Markup("").join(lines), Markup("").join(words)
 
@@ -264,7 +266,7 @@ def marks_of(marks: Sequence[ActMark], axis: TimeAxis, height: int) -> Markup:
             continue
         x = axis.x(mark.at)
         shape = '<line class="b-edge-{3}" x1="{0:g}%" x2="{0:g}%" y1="{1}" y2="{2}"/>'
-        parts.append(Markup(shape).format(x, TOP, TOP + height, mark.kind))
+        parts.append(markup(shape, x, TOP, TOP + height, mark.kind))
         left = x + len(mark.words) * LETTER <= 100
         parts.append(text(x, 10, mark.words, "start" if left else "end", mark.kind) if mark.words else Markup(""))
     return Markup("").join(parts)
@@ -272,12 +274,12 @@ def marks_of(marks: Sequence[ActMark], axis: TimeAxis, height: int) -> Markup:
 
 def inner(shapes: Markup, height: int) -> Markup:
     start = '<svg x="0" y="{}" width="100%" height="{}" viewBox="0 0 1000 100" preserveAspectRatio="none"'
-    return Markup(start + ' overflow="visible">{}</svg>').format(TOP, height, shapes)
+    return markup(start + ' overflow="visible">{}</svg>', TOP, height, shapes)
 
 
 def outer(label: str, height: int, shapes: Markup) -> Markup:
     start = '<div class="plot-in"><svg class="plot" height="{}" role="img" aria-label="{}">{}</svg></div>'
-    return Markup(start).format(TOP + height + FOOT, label, shapes)
+    return markup(start, TOP + height + FOOT, label, shapes)
 
 
 class TableRow(NamedTuple):
@@ -290,18 +292,19 @@ class TableRow(NamedTuple):
 
 def table(label: str, titles: Sequence[str], rows: Sequence[TableRow]) -> Markup:
     """The figures as a table, folded away; the crosshair reads it."""
-    head = Markup("").join(Markup("<th>{}").format(title) for title in titles)
+    head = Markup("").join(markup("<th>{}", title) for title in titles)
     body = Markup("").join(
-        Markup('<tr data-x="{:g}" data-y="{}">{}').format(
+        markup(
+            '<tr data-x="{:g}" data-y="{}">{}',
             row.x,
             " ".join("-" if y is None else f"{y:g}" for y in row.ys),
-            Markup("").join(Markup("<td>{}").format(cell) for cell in row.cells),
+            Markup("").join(markup("<td>{}", cell) for cell in row.cells),
         )
         for row in rows
     )
     start = '<details class="data"><summary>The figures as a table</summary><div tabindex="0" role="region"'
     rest = ' aria-label="{0}"><table><caption class="vh">{0}</caption><thead><tr>{1}<tbody>{2}</table></div></details>'
-    return Markup(start + rest).format(f"{label}, figures", head, body)
+    return markup(start + rest, f"{label}, figures", head, body)
 
 
 def crosshair(rows: Sequence[TableRow], height: int) -> Markup:
@@ -309,8 +312,8 @@ def crosshair(rows: Sequence[TableRow], height: int) -> Markup:
     if not rows:
         return Markup("")
     newest = rows[-1]
-    line = Markup('<line class="cross" x1="{0:g}%" x2="{0:g}%" y1="{1}" y2="{2}" visibility="hidden"/>')
-    dot = Markup('<circle class="dot" cx="{:g}%" cy="{:g}" r="3.5"{}/>')
+    line = '<line class="cross" x1="{0:g}%" x2="{0:g}%" y1="{1}" y2="{2}" visibility="hidden"/>'
+    dot = '<circle class="dot" cx="{:g}%" cy="{:g}" r="3.5"{}/>'
     hidden = Markup(' visibility="hidden"')
-    dots = Markup("").join(dot.format(newest.x, y or 0, "" if y is not None else hidden) for y in newest.ys)
-    return line.format(newest.x, TOP, TOP + height) + dots
+    dots = Markup("").join(markup(dot, newest.x, y or 0, "" if y is not None else hidden) for y in newest.ys)
+    return markup(line, newest.x, TOP, TOP + height) + dots

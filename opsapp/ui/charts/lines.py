@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from opsapp.ui.markup import markup
+
 from .frame import (
     PLAIN,
     TOP,
@@ -120,23 +122,23 @@ def before_after(
 
 
 def _figure(shown: Markup, figures: Markup, axis: TimeAxis, *, zoom: bool) -> Markup:
-    over = Markup(' data-zoom="{:.0f} {:.0f}"').format(axis.start, axis.end) if zoom else ""
-    return Markup('<figure class="chart" data-read{}>{}{}</figure>').format(over, shown, figures)
+    over = markup(' data-zoom="{:.0f} {:.0f}"', axis.start, axis.end) if zoom else ""
+    return markup('<figure class="chart" data-read{}>{}{}</figure>', over, shown, figures)
 
 
 def read_line(curves: Sequence[Curve], rows: Sequence[TableRow], looks: Looks) -> Markup:
     """The figures above the plot: those of the newest moment, or of the one under the crosshair."""
     cells = rows[-1].cells if rows else ()
-    parts = [Markup('<b data-c="0">{}</b>').format(cells[0])] if cells else []
+    parts = [markup('<b data-c="0">{}</b>', cells[0])] if cells else []
     for number, curve in enumerate(curves, 1):
         area = '<rect class="ar" width="14" height="10"/>' if looks.filled and number == 2 else ""
         look, y = ("ln q", ".5") if area else ("ln q" if curve.quiet else "ln", "5")
         key = Markup('<svg aria-hidden="true">' + area + f'<path class="{look}" d="M0 {y}h14"/></svg>')
-        value = Markup(' <b data-c="{}">{}</b>').format(number, cells[number]) if cells else ""
-        parts.append(Markup('<span class="key">{}{}{}</span>').format(key, curve.name, value))
+        value = markup(' <b data-c="{}">{}</b>', number, cells[number]) if cells else ""
+        parts.append(markup('<span class="key">{}{}{}</span>', key, curve.name, value))
     if looks.states and cells:
-        parts.append(Markup('<span data-c="{}">{}</span>').format(len(curves) + 1, cells[-1]))
-    return Markup('<figcaption class="read">{}</figcaption>').format(Markup("").join(parts))
+        parts.append(markup('<span data-c="{}">{}</span>', len(curves) + 1, cells[-1]))
+    return markup('<figcaption class="read">{}</figcaption>', Markup("").join(parts))
 
 
 def rows_of(
@@ -196,7 +198,7 @@ def _shapes(
         yield from (_area(upper, lower) for upper, lower in _joint(places[0], floor, runs))
     for curve, points in reversed(list(zip(curves, places, strict=True))):
         d = "".join("M" + "L".join(map(_pair, part)) for run in runs for part in _known(points[run.start : run.stop]))
-        yield Markup('<path class="ln{}" d="{}"/>').format(" q" if curve.quiet else "", d)
+        yield markup('<path class="ln{}" d="{}"/>', " q" if curve.quiet else "", d)
 
 
 Place = tuple[float, float] | None
@@ -237,4 +239,4 @@ def _joint(upper: Sequence[Place], lower: Sequence[Place], runs: Sequence[range]
 
 
 def _area(upper: list, lower: list) -> Markup:
-    return Markup('<path class="ar" d="M{}z"/>').format("L".join(map(_pair, [*upper, *reversed(lower)])))
+    return markup('<path class="ar" d="M{}z"/>', "L".join(map(_pair, [*upper, *reversed(lower)])))

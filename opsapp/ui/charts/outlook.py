@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from opsapp.ui.markup import markup
+
 from .frame import (
     PERCENT,
     TOP,
@@ -75,7 +77,7 @@ def fan(
     ]
     figures = table(title, ("When", title, "95 of 100 outcomes"), rows)
     shape = '<figure class="chart">{}{}{}</figure>'
-    return Markup(shape).format(_read(newest, outlook), outer(label, height, plot), figures)
+    return markup(shape, _read(newest, outlook), outer(label, height, plot), figures)
 
 
 def _between(pair: tuple[float, float], unit: Unit) -> str:
@@ -88,11 +90,11 @@ def _row(axis: TimeAxis, at: float, words: str, likely: str, y: float) -> TableR
 
 def _read(newest: str, outlook: Outlook) -> Markup:
     key = '<span class="key"><svg aria-hidden="true"><rect class="{}" width="14" height="10"/></svg>{}</span>'
-    told = [Markup("<span>{}</span>").format(words) for words in (outlook.words, outlook.trust) if words]
-    parts = [Markup("<span><b>{}</b> now</span>").format(newest)]
+    told = [markup("<span>{}</span>", words) for words in (outlook.words, outlook.trust) if words]
+    parts = [markup("<span><b>{}</b> now</span>", newest)]
     if outlook.times:
-        parts += [Markup(key).format("fan2", "half of all outcomes"), Markup(key).format("fan1", "95 of 100")]
-    return Markup('<figcaption class="read">{}</figcaption>').format(Markup("").join([*parts, *told]))
+        parts += [markup(key, "fan2", "half of all outcomes"), markup(key, "fan1", "95 of 100")]
+    return markup('<figcaption class="read">{}</figcaption>', Markup("").join([*parts, *told]))
 
 
 def _fan_shapes(
@@ -102,18 +104,18 @@ def _fan_shapes(
     shapes = []
     if measured:
         floor = f"L{_x(axis, measured[-1][0])} 100L{_x(axis, measured[0][0])} 100z"
-        shapes.append(Markup('<path class="ar" d="{}"/>').format(_path(axis, measured, scale) + floor))
+        shapes.append(markup('<path class="ar" d="{}"/>', _path(axis, measured, scale) + floor))
     if outlook.times:
         start = measured[-1:]
         for look, pairs in (("fan1", outlook.most), ("fan2", outlook.half)):
             upper = start + [(at, high) for at, (_, high) in zip(outlook.times, pairs, strict=True)]
             lower = start + [(at, low) for at, (low, _) in zip(outlook.times, pairs, strict=True)]
             d = _path(axis, [*upper, *reversed(lower)], scale) + "z"
-            shapes.append(Markup('<path class="{}" d="{}"/>').format(look, d))
+            shapes.append(markup('<path class="{}" d="{}"/>', look, d))
         ahead = start + list(zip(outlook.times, outlook.expected, strict=True))
-        shapes.append(Markup('<path class="ln fan" d="{}"/>').format(_path(axis, ahead, scale)))
+        shapes.append(markup('<path class="ln fan" d="{}"/>', _path(axis, ahead, scale)))
     if measured:
-        shapes.append(Markup('<path class="ln" d="{}"/>').format(_path(axis, measured, scale)))
+        shapes.append(markup('<path class="ln" d="{}"/>', _path(axis, measured, scale)))
     return Markup("").join(shapes)
 
 
@@ -130,6 +132,6 @@ def _now(axis: TimeAxis, times: Sequence[float], values: Sequence[float], scale:
     if not times:
         return Markup("")
     x, foot = axis.x(times[-1]), TOP + scale.height
-    line = Markup('<line class="base" x1="{0:g}%" x2="{0:g}%" y1="{1}" y2="{2}"/>').format(x, TOP, foot)
-    dot = Markup('<circle class="dot" cx="{:g}%" cy="{:g}" r="3.5"/>').format(x, scale.y(values[-1]))
+    line = markup('<line class="base" x1="{0:g}%" x2="{0:g}%" y1="{1}" y2="{2}"/>', x, TOP, foot)
+    dot = markup('<circle class="dot" cx="{:g}%" cy="{:g}" r="3.5"/>', x, scale.y(values[-1]))
     return line + dot + text(x, 10, "now", "middle")

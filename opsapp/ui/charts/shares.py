@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from opsapp.ui.markup import markup
+
 from .frame import (
     MILLISECONDS,
     PERCENT,
@@ -55,26 +57,27 @@ def survival(drops: Sequence[Drop], horizon: float, words: str = "", act: ActMar
         d += f"H{drop.after * 1000 / horizon:.1f}V{scale.inner(drop.share * 100):g}"
         share = drop.share
     d += "H1000"
-    shapes = Markup('<path class="ar" d="{0}V100H0z"/><path class="ln" d="{0}"/>').format(d)
+    shapes = markup('<path class="ar" d="{0}V100H0z"/><path class="ln" d="{0}"/>', d)
     y = TOP + height + 16
     plot = value_axis(scale, PERCENT, most=2) + inner(shapes, height)
     plot += text(0, y, "0 s") + text(50, y, seconds(horizon / 2), "middle") + text(100, y, seconds(horizon), "end")
     if act is not None:
         x = round(min(100.0, act.at * 100 / horizon), 1)
         line = '<line class="b-edge-heal" x1="{0:g}%" x2="{0:g}%" y1="{1}" y2="{2}"/>'
-        plot += Markup(line).format(x, TOP, TOP + height)
+        plot += markup(line, x, TOP, TOP + height)
         plot += text(x, TOP + height - 6, f" {act.words}", "start" if x < 60 else "end", "heal")
     plot += text(100, max(10.0, scale.y(share * 100) - 5), words, "end", "strong") if words else Markup("")
     label = f"Still broken if nobody acts: {PERCENT.words(share * 100)} after {seconds(horizon)}"
     rows = [_row(Drop(0, 1.0), horizon, scale)] + [_row(drop, horizon, scale) for drop in within]
     figures = table("Still broken if nobody acts", ("After", "Still broken"), rows)
     newest = rows[-1].cells
-    read = Markup(
+    read = markup(
         '<figcaption class="read"><span>after <b data-c="0">{}</b></span><span><b data-c="1">{}</b> still broken</span>'
-        "</figcaption>"
-    ).format(*newest)
+        "</figcaption>",
+        *newest,
+    )
     shown = outer(label, height, plot + crosshair(rows, height))
-    return Markup('<figure class="chart" data-read>{}{}{}</figure>').format(read, shown, figures)
+    return markup('<figure class="chart" data-read>{}{}{}</figure>', read, shown, figures)
 
 
 def _row(drop: Drop, horizon: float, scale: Scale) -> TableRow:
@@ -90,40 +93,39 @@ def seconds(length: float) -> str:
 def lift(healed: Trials, alone: Trials) -> Markup:
     """Two rows of discs, nothing done above, healed below, each with its figure: it is its own table."""
     rows = Markup("").join(_discs(trials) for trials in (alone, healed))
-    return Markup('<div class="lift">{}</div>').format(rows)
+    return markup('<div class="lift">{}</div>', rows)
 
 
 def _discs(trials: Trials) -> Markup:
     if trials.total == 0:
-        return Markup('<span>{}</span><span class="meta">no case yet</span><span>–</span>').format(trials.name)
+        return markup('<span>{}</span><span class="meta">no case yet</span><span>–</span>', trials.name)
     label = f"{trials.recovered} of {trials.total} recovered in time"
     if trials.total > MOST_DISCS:
         share = trials.recovered * 100 / trials.total
         bar = '<rect class="sw-off" width="100%" height="8" y="6" rx="4"/>'
-        shape = Markup(bar + '<rect class="d-on" width="{:.1f}%" height="8" y="6" rx="4"/>').format(share)
+        shape = markup(bar + '<rect class="d-on" width="{:.1f}%" height="8" y="6" rx="4"/>', share)
     else:
-        disc = Markup('<circle class="{}" cx="{}" cy="10" r="6"/>')
+        disc = '<circle class="{}" cx="{}" cy="10" r="6"/>'
         looks = ["d-on"] * trials.recovered + ["d-off"] * (trials.total - trials.recovered)
-        shape = Markup("").join(disc.format(look, 8 + 16 * number) for number, look in enumerate(looks))
+        shape = Markup("").join(markup(disc, look, 8 + 16 * number) for number, look in enumerate(looks))
     box = "" if trials.total > MOST_DISCS else f' viewBox="0 0 {16 * max(16, trials.total)} 20"'
     frame = '<span>{}</span><svg height="20" role="img" aria-label="{}"' + box + ' preserveAspectRatio="xMinYMid meet">'
-    return Markup(frame + "{}</svg><b>{}</b>").format(
-        trials.name, label, shape, f"{trials.recovered} of {trials.total}"
-    )
+    return markup(frame + "{}</svg><b>{}</b>", trials.name, label, shape, f"{trials.recovered} of {trials.total}")
 
 
 def interval(label: str, low: float, value: float, high: float) -> Markup:
     """From -100 to 100 points: where the truth lies in 95 of 100, and what was counted; a line stands at no effect."""
     left, at, right = (50 + max(-100.0, min(100.0, points)) / 2 for points in (low, value, high))
-    shapes = Markup(
+    shapes = markup(
         '<line class="base" x1="0" x2="100%" y1="9" y2="9"/><line class="cross" x1="50%" x2="50%" y1="1" y2="17"/>'
-        '<line class="b-span" x1="{:g}%" x2="{:g}%" y1="9" y2="9"/><circle class="dot" cx="{:g}%" cy="9" r="4"/>'
-    ).format(left, right, at)
+        '<line class="b-span" x1="{:g}%" x2="{:g}%" y1="9" y2="9"/><circle class="dot" cx="{:g}%" cy="9" r="4"/>',
+        left,
+        right,
+        at,
+    )
     words = text(0, 30, "100 fewer") + text(50, 30, "no effect", "middle") + text(100, 30, "100 more", "end")
     start = '<svg class="plot interval" width="100%" height="34" role="img" aria-label="{}">{}</svg>'
-    return Markup(start).format(
-        f"{label}: between {low:.0f} and {high:.0f} points, counted {value:.0f}", shapes + words
-    )
+    return markup(start, f"{label}: between {low:.0f} and {high:.0f} points, counted {value:.0f}", shapes + words)
 
 
 SHADES = (0.25, 0.4, 0.55, 0.85)
@@ -139,13 +141,11 @@ def phases(parts: Sequence[PhaseTime]) -> Markup:
         width = part.ms * 100 / total
         shade = SHADES[number % len(SHADES)]
         rect = '<rect x="{:.1f}%" width="{:.1f}%" height="12" fill="currentColor" fill-opacity="{}"/>'
-        shapes += Markup(rect).format(x, max(0.3, width - 0.3), shade)
+        shapes += markup(rect, x, max(0.3, width - 0.3), shade)
         x += width
     label = ", ".join(f"{part.name} {MILLISECONDS.words(part.ms)}" for part in parts)
-    bar = Markup('<svg class="phase" width="100%" height="12" role="img" aria-label="{}">{}</svg>').format(
-        label, shapes
-    )
+    bar = markup('<svg class="phase" width="100%" height="12" role="img" aria-label="{}">{}</svg>', label, shapes)
     figures = Markup("").join(
-        Markup("<div><dt>{}</dt><dd>{}</dd></div>").format(part.name, MILLISECONDS.words(part.ms)) for part in parts
+        markup("<div><dt>{}</dt><dd>{}</dd></div>", part.name, MILLISECONDS.words(part.ms)) for part in parts
     )
-    return bar + Markup('<dl class="kv cols mt">{}</dl>').format(figures)
+    return bar + markup('<dl class="kv cols mt">{}</dl>', figures)

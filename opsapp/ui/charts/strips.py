@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from opsapp.ui.markup import markup
+
 from .frame import TableRow, table
 
 SLOT, HEIGHT = 4, 22
@@ -37,13 +39,13 @@ def bars(items: Sequence[Bar], label: str, slots: int = 0, *, told: str = "", lo
     count = max(slots, len(items), 1)
     paths = _paths([item.state for item in items], count)
     start = '<svg class="{}" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>'
-    return Markup(start).format(look, count * SLOT, HEIGHT, f"{label}: {told or summary(items)}", paths)
+    return markup(start, look, count * SLOT, HEIGHT, f"{label}: {told or summary(items)}", paths)
 
 
 def strip(items: Sequence[Bar], label: str, ends: tuple[str, str]) -> Markup:
     """A large strip with its ends named, a line that says what is under the finger, and its table."""
     if not items:
-        return Markup('<p class="dim">{}</p>').format(f"{label}: nothing was measured yet.")
+        return markup('<p class="dim">{}</p>', f"{label}: nothing was measured yet.")
     step = 100 / len(items)
     rows = [
         TableRow(round((number + 0.5) * step, 2), (), (item.when, item.words or said(item.state)))
@@ -55,7 +57,7 @@ def strip(items: Sequence[Bar], label: str, ends: tuple[str, str]) -> Markup:
         '<span>{}</span></div><figcaption class="read"><b data-c="0">{}</b><span data-c="1">{}</span></figcaption>'
         "{}</figure>"
     )
-    return Markup(shape).format(bars(items, label), *ends, *newest, table(label, ("When", "State"), rows))
+    return markup(shape, bars(items, label), *ends, *newest, table(label, ("When", "State"), rows))
 
 
 def sparkline(values: Sequence[float | None], label: str, top: float | None = None) -> Markup:
@@ -71,8 +73,8 @@ def sparkline(values: Sequence[float | None], label: str, top: float | None = No
         d.append(f"{pen}{number * step:.1f} {21 - 20 * value / highest:.1f}")
         pen = "L" if pen == "M" else " "
     start = '<svg class="spark" viewBox="0 0 88 22" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>'
-    line = Markup('<path class="ln" d="{}"/>').format("".join(d)) if known else ""
-    return Markup(start).format(label if known else f"{label}: nothing was measured", line)
+    line = markup('<path class="ln" d="{}"/>', "".join(d)) if known else ""
+    return markup(start, label if known else f"{label}: nothing was measured", line)
 
 
 def said(state: str) -> str:
@@ -94,4 +96,4 @@ def _paths(states: Sequence[str], count: int) -> Markup:
         look, top = LOOKS[state]
         cut = f"V{top + 5}m0 3" if state == "maintenance" else ""
         drawn.setdefault(look, []).append(f"M{number * SLOT + 2} {top}{cut}V{HEIGHT}")
-    return Markup("").join(Markup('<path class="{}" d="{}"/>').format(look, "".join(d)) for look, d in drawn.items())
+    return Markup("").join(markup('<path class="{}" d="{}"/>', look, "".join(d)) for look, d in drawn.items())

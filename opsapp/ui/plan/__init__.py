@@ -13,7 +13,7 @@ from .own import SETTINGS
 from .problems import PROBLEMS
 from .records import RECORDS
 from .rules import RULES
-from .shape import Act, Column, Field, Page, Part
+from .shape import Act, Column, Field, Page, PageBlock, Part
 from .statuspage import STATUS_PAGE
 from .triage import APPROVALS, INCIDENTS, OVERVIEW
 
@@ -36,4 +36,4 @@ PAGES: tuple[Page, ...] = (
     + STATUS_PAGE
 )
 
-__all__ = ["FILTERS", "PAGES", "Act", "Column", "Field", "Page", "Part", "forms_of", "is_list"]
+__all__ = ["FILTERS", "PAGES", "Act", "Column", "Field", "Page", "PageBlock", "Part", "forms_of", "is_list"]

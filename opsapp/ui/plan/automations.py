@@ -245,10 +245,11 @@ AUTOMATIONS = (
     Page(
         "/automations/new",
         "A new automation",
-        (),
+        (Part("Templates", "/api/automations/templates", DEFINITION, name="templates", hidden=True),),
         forms=tuple(new_of(kind) for kind in FIELDS),
         template="automation_new.jinja2",
         shape=automations.new,
+        needs="POST /api/automations",
     ),
     Page(
         "/automations/runs/{run_id}",

@@ -11,7 +11,7 @@ from opsapp.ui.shapes import hosts as hosts_shape
 
 from .commands import COMMAND_ACTS
 from .problems import about
-from .shape import Act, Column, Field, Page, Part
+from .shape import Act, Column, Field, Page, PageBlock, Part
 
 
 def measured_over(reader: Reader, earlier: JsonObject) -> dict[str, str]:
@@ -64,6 +64,7 @@ HOSTS = (
         menu="Hosts",
         template="hosts.jinja2",
         shape=hosts_shape.shape,
+        blocks=(PageBlock("hosts", ("hosts",), hosts_shape.shape),),
     ),
     Page(
         "/agents/add",
@@ -163,6 +164,11 @@ HOSTS = (
         ),
         template="host.jinja2",
         shape=host_shape.shape,
+        blocks=(
+            PageBlock("state", ("agent", "forecasts", "windows", "problems"), host_shape.state),
+            PageBlock("arrival", ("agent",), host_shape.arrival),
+            PageBlock("commands", ("agent", "commands"), host_shape.commands),
+        ),
         calls=(Call("Download", "GET /api/agents/{id}/files"), Call("Upload", "POST /api/agents/{id}/files")),
     ),
 )  # fmt: skip

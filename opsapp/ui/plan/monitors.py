@@ -7,7 +7,7 @@ from opsapp.ui.shapes import monitor, monitorform, monitorlist, monitors, report
 from opsapp.wire import monitortypes
 
 from .problems import about
-from .shape import Act, Column, Field, Page, Part
+from .shape import Act, Column, Field, Page, PageBlock, Part
 
 ONE = "/api/monitoring/endpoints/{id}"
 TAGS = Field(
@@ -76,6 +76,7 @@ LIST = Page(
     menu="Monitors",
     template="monitors.jinja2",
     shape=monitors.shape,
+    blocks=(PageBlock("rows", ("monitors",), monitors.shape),),
 )  # fmt: skip
 
 ONE_MONITOR = Page(
@@ -113,6 +114,12 @@ ONE_MONITOR = Page(
     ),
     template="monitor.jinja2",
     shape=monitor.shape,
+    blocks=(
+        PageBlock("now", ("monitor",), monitor.now),
+        PageBlock("response", ("monitor", "history", "incidents"), monitor.response),
+        PageBlock("plugin", ("monitor", "metrics"), monitor.plugin),
+        PageBlock("past", ("monitor", "incidents"), monitor.past),
+    ),
 )
 
 NEW = Page(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from opsapp.ui.questions import Call, Draft
 from opsapp.ui.shapes import beforeafter, case, learned, ledger
 
-from .shape import Act, Column, Field, Page, Part
+from .shape import Act, Column, Field, Page, PageBlock, Part
 
 LEVELS = ("observation", "dry-run", "notify", "approve", "execute")
 OUTCOMES = (
@@ -91,11 +91,13 @@ RECORDS = (
                 ),
                 empty="No entry fits.",
             ),
-            Part("The chain", "/api/healing/ledger/verify", (), name="chain", facts=True, hidden=True),
+            Part("The chain", "/api/healing/ledger/last-check", (), name="check", facts=True, hidden=True),
         ),
+        forms=(Act("verify", "Check the chain", "GET /api/healing/ledger/verify", done="Every entry was read."),),
         menu="Ledger",
         template="ledger.jinja2",
         shape=ledger.shape,
+        blocks=(PageBlock("rows", ("ledger",), ledger.rows),),
     ),
     Page(
         "/healing/suggestions",

@@ -115,6 +115,15 @@ class Part(NamedTuple):
     key: str = "id"  # the field of a row by which acts on many of them know it
 
 
+class PageBlock(NamedTuple):
+    """A block of a page's template that does not need the whole page when it is asked for alone: the names of the parts
+    that it needs, and what makes its values of their answers."""
+
+    name: str
+    parts: tuple[str, ...]
+    shape: Shape
+
+
 class Page(NamedTuple):
     """A page. One with a look of its own names its `template` and its `shape`, which makes the template's values of
     the answers; a `title` among these is the page's."""
@@ -131,6 +140,7 @@ class Page(NamedTuple):
     draft: Draft | None = None
     calls: tuple[Call, ...] = ()  # what its own template or script calls besides
     needs: str = ""  # the act that the page is for: refused to who may not do it, whatever else stands on it
+    blocks: tuple[PageBlock, ...] = ()  # a block that is not named here is made of the whole page
 
     @property
     def group(self) -> str:

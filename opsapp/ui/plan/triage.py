@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opsapp.ui.shapes import approvals, beforeafter, incidents, overview
 
-from .shape import Act, Asks, Field, Page, Part
+from .shape import Act, Asks, Field, Page, PageBlock, Part
 
 COMMENT = (Field("comment", "Comment", "area"),)
 UNDECIDED = (("status", ("pending",)),)
@@ -60,6 +60,19 @@ OVERVIEW = (
         menu="Overview",
         template="overview.jinja2",
         shape=overview.shape,
+        blocks=(
+            PageBlock("standing", ("overview", "approvals"), overview.standing),
+            PageBlock("wrong", ("overview",), overview.wrong),
+            PageBlock(
+                "side",
+                ("overview", "approvals", "suggestions", "problems", "deliveries", "history", "forecasts"),
+                overview.side,
+            ),
+            PageBlock("monitors", ("monitors",), overview.monitors),
+            PageBlock(
+                "feed", ("overview", "ledger", "incidents", "runs", "decided", "windows", "audit"), overview.feed
+            ),
+        ),
     ),
 )
 
@@ -91,6 +104,7 @@ INCIDENTS = (
         menu="Incidents",
         template="incidents.jinja2",
         shape=incidents.listing,
+        blocks=(PageBlock("incidents", ("open", "incidents"), incidents.listing),),
     ),
     Page(
         "/incidents/{id}",
@@ -124,6 +138,11 @@ INCIDENTS = (
         ),
         template="war_room.jinja2",
         shape=incidents.room,
+        blocks=(
+            PageBlock("top", ("room", "overview"), incidents.top),
+            PageBlock("around", ("room", "history"), incidents.around),
+            PageBlock("timeline", ("room", "overview", "approvals"), incidents.timeline),
+        ),
     ),
     Page(
         "/incidents/{id}/post-mortem.md",
@@ -145,6 +164,7 @@ APPROVALS = (
         menu="Approvals",
         template="approvals.jinja2",
         shape=approvals.listing,
+        blocks=(PageBlock("approvals", ("overview", "approvals", "decided"), approvals.listing),),
     ),
     Page(
         "/approvals/{request_id}",

@@ -11,6 +11,8 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
+from opsapp.ui.markup import markup
+
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 
 
@@ -24,9 +26,9 @@ class Word(NamedTuple):
 
     def __html__(self) -> str:
         if self.href:
-            return Markup('<a href="{}">{}</a>').format(self.href, self.text)
+            return markup('<a href="{}">{}</a>', self.href, self.text)
         tag = "code" if self.code else "b" if self.strong else ""
-        return Markup("<{0}>{1}</{0}>").format(Markup(tag), self.text) if tag else escape(self.text)
+        return markup("<{0}>{1}</{0}>", Markup(tag), self.text) if tag else escape(self.text)
 
 
 class Sentence(NamedTuple):

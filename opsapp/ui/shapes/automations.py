@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from opsapp.automations.engine import PROGRAMS
 from opsapp.lib import cron
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.reader import Answers, Reader
@@ -61,7 +62,7 @@ def listed(answers: Answers, reader: Reader) -> dict[str, object]:
         "title": "Automations",
         "lines": [line_of(row, recent) for row in answers["automations"]],
         "recent": recent[:15],
-        "templates": answers["templates"] or [],
+        "templates": [(template, may_write(template, reader)) for template in answers["templates"] or ()],
         "wanted": reader.query.get("q", ""),
     }
 
@@ -84,14 +85,24 @@ def line_of(row: JsonObject, recent: list[RunShown]) -> AutomationLine:
     )
 
 
-def new(_answers: Answers, reader: Reader) -> dict[str, object]:
+def may_write(row: JsonObject, reader: Reader) -> bool:
+    """Whether what is written of this automation or template is not refused for running on the server."""
+    return reader.role == "admin" or not row["needs_admin"]
+
+
+def new(answers: Answers, reader: Reader) -> dict[str, object]:
     wanted = reader.query.get("type", "script")
     wanted = wanted if wanted in TYPES else "script"
     kinds = [
         TypeChoice(spoken(kind), words, f"{NEW}?type={kind}", kind == wanted, f"create-{kind.replace('_', '-')}")
         for kind, words in TYPES.items()
     ]
-    return {"title": "A new automation", "kinds": kinds, "chosen": next(choice for choice in kinds if choice.chosen)}
+    return {
+        "title": "A new automation",
+        "kinds": kinds,
+        "chosen": next(choice for choice in kinds if choice.chosen),
+        "host_needed": wanted in PROGRAMS and not all(may_write(row, reader) for row in answers["templates"] or ()),
+    }
 
 
 def one(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -99,6 +110,7 @@ def one(answers: Answers, reader: Reader) -> dict[str, object]:
     return {
         "title": automation["name"],
         "it": automation,
+        "may_write": may_write(automation, reader),
         "type": TYPES[automation["type"]],
         "times": times_of(automation, reader),
         "facts": facts_of(automation),
@@ -112,21 +124,23 @@ def one(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def edited(answers: Answers, _reader: Reader) -> dict[str, object]:
+def edited(answers: Answers, reader: Reader) -> dict[str, object]:
     automation = answers["automation"]
     return {
         "title": f"Edit {automation['name']}",
+        "may_write": may_write(automation, reader),
         "row": _as_filled_in(automation),
         "save": f"automation.save-{automation['type'].replace('_', '-')}",
         "whole": {**automation, "params": json.dumps(automation["params"], indent=2, ensure_ascii=False)},
     }
 
 
-def cloned(answers: Answers, _reader: Reader) -> dict[str, object]:
+def cloned(answers: Answers, reader: Reader) -> dict[str, object]:
     """Another one like it, with a name of its own; its schedule and webhook stay with the first."""
     automation = answers["automation"]
     return {
         "title": f"Clone {automation['name']}",
+        "host_needed": not may_write(automation, reader),
         "words": f"{TYPES[automation['type']]}. The copy has no schedule until you give it one, or both would run.",
         "name": automation["name"],
         "place": f"/automations/{automation['id']}",

@@ -19,7 +19,7 @@ MOST_DRAWN, MOST_ROWS, MOST_NAMES = 150, 100, 300
 UNTRIED: JsonObject = {"confidence": None, "came_back": 0, "stayed": 0, "learned": False}
 LETTERS = 22
 BOX = (layers.BOX_WIDTH, layers.BOX_HEIGHT)
-STATES = {"failed": ("bad", "Failed"), "ok": ("ok", "Works"), "unknown": ("off", "Nobody measures it")}
+STATES = {"failed": ("bad", "Failed"), "ok": ("ok", "Works"), "unknown": ("off", "Unknown")}
 
 
 class GraphBox(NamedTuple):

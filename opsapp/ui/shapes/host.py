@@ -13,13 +13,13 @@ from markupsafe import Markup
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import charts, sentences
-from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.words import rough_span
 
 from . import uses
 from .command import shown_of
 from .fans import fan_told
-from .hosts import STATES, HostChoice, notes_of
+from .hosts import STATES, HostChoice, listed, notes_of
 from .problems import open_lines
 
 FEW = 8
@@ -100,30 +100,16 @@ class Lead(NamedTuple):
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     agent = answers["agent"]
-    metrics, place = agent["metrics"], f"/agents/{agent['id']}"
+    metrics, place = agent["metrics"], place_of(agent)
     chosen, points = range_of(reader.query), answers["history"] or []
-    forecasts = {row["mount"]: row for row in answers["forecasts"] or () if row["mount"] is not None}
-    disks = disks_of(metrics["disks"], forecasts, reader, place)
-    kind, word = STATES[agent["status"]]
-    name = agent["label"] or agent["hostname"]
-    commands = [shown_of(record, agent["id"], reader.now) for record in answers["commands"] or ()]
-    services, containers = states_of(metrics["services"], metrics["starts"]), states_of(metrics["containers"], {})
+    forecasts, disks = forecasts_of(answers), disks_of(answers, reader)
+    services, containers = services_of(agent), states_of(metrics["containers"], {})
     every = reader.query.get("all") == "services"
     names = sentences.NameBook(
         hosts={known_as: agent["id"] for known_as in (agent["hostname"], agent["label"]) if known_as}
     )
     naming = [rule["id"] for rule in answers["rules"] or () if is_about(rule, agent)]
-    return {
-        "title": name,
-        "may_plan": reader.may("POST /api/maintenance"),
-        "agent": agent,
-        "name": name,
-        "kind": kind,
-        "word": word,
-        "waiting": agent["status"] == "pending",
-        "facts": facts_of(agent),
-        "lead": lead_of(agent, disks, services, reader),
-        "notes": notes_of({**agent, "failed_units": 0}),
+    return merged(state, commands)(answers, reader) | {
         "ranges": [
             HostChoice(offered.name, f"{place}?range={offered.name.replace(' ', '')}", offered == chosen)
             for offered in SPANS
@@ -137,21 +123,65 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "containers": containers,
         "failed_units": metrics["failed_units"],
         "processes": [process_of(row) for row in metrics["top_processes"][:FEW]],
-        "running": next((command for command in commands if command.under_way), None),
-        "commands": [command for command in commands if not command.under_way][:FEW],
-        "command_count": len(commands),
         "heals": [sentences.heal(entry, names) for entry in answers["heals"] or ()],
-        "windows": [window["name"] for window in answers["windows"] or () if covers(window, agent["id"])],
         "rules": naming,
         "uses": uses.of_host(naming, answers["automations"] or ()),
+        "unit": reader.query.get("unit", ""),
+        "logs": log_address(agent["id"], reader.query),
+    }
+
+
+def arrival(answers: Answers, reader: Reader) -> dict[str, object]:
+    """Whether it is waited for."""
+    agent = answers["agent"]
+    return {"agent": agent, "name": agent["label"] or agent["hostname"], "waiting": agent["status"] == "pending"}
+
+
+def state(answers: Answers, reader: Reader) -> dict[str, object]:
+    """The top of the page."""
+    agent = answers["agent"]
+    kind, word = STATES[agent["status"]]
+    lead = lead_of(agent, disks_of(answers, reader), services_of(agent), reader)
+    return {
+        **arrival(answers, reader),
+        "title": agent["label"] or agent["hostname"],
+        "may_plan": reader.may("POST /api/maintenance"),
+        "kind": kind,
+        "word": word,
+        "worst": lead.look or kind,
+        "facts": facts_of(agent),
+        "lead": lead,
+        "notes": notes_of(agent),
+        "windows": [window["name"] for window in answers["windows"] or () if covers(window, agent["id"])],
         "problems": open_lines(answers["problems"], reader),
+    }
+
+
+def commands(answers: Answers, reader: Reader) -> dict[str, object]:
+    agent = answers["agent"]
+    records = [shown_of(record, agent["id"], reader.now) for record in answers["commands"] or ()]
+    return {
+        **arrival(answers, reader),
+        "running": next((command for command in records if command.under_way), None),
+        "commands": [command for command in records if not command.under_way][:FEW],
+        "command_count": len(records),
         "doing": reader.query.get("do") if reader.query.get("do") in ASKED else ASKED[0],
         "ask_first": ASK_FIRST,
         "presets": given_to(agent, reader.query),
-        "unit": reader.query.get("unit", ""),
-        "logs": log_address(agent["id"], reader.query),
         "row": agent,
     }
+
+
+def place_of(agent: JsonObject) -> str:
+    return f"/agents/{agent['id']}"
+
+
+def forecasts_of(answers: Answers) -> dict[str, JsonObject]:
+    return {row["mount"]: row for row in answers["forecasts"] or () if row["mount"] is not None}
+
+
+def services_of(agent: JsonObject) -> list[ServiceShown]:
+    return states_of(agent["metrics"]["services"], agent["metrics"]["starts"])
 
 
 def given_to(agent: JsonObject, query: Mapping[str, str]) -> dict[str, str]:
@@ -184,7 +214,7 @@ def lead_of(agent: JsonObject, disks: Sequence[DiskShown], services: Sequence[Se
     failed = [service.name for service in services if service.kind == "bad"] or agent["metrics"]["failed_units"]
     full = [disk for disk in disks if disk.kind]
     facts = [
-        f"{_listed(failed)} failed." if failed else "",
+        f"{listed(failed)} failed." if failed else "",
         f"{full[0].mount} is {full[0].words} full." if full else "",
         next((f"{disk.mount} will be {disk.ahead}." for disk in disks if disk.ahead and not disk.kind), ""),
     ]
@@ -192,10 +222,6 @@ def lead_of(agent: JsonObject, disks: Sequence[DiskShown], services: Sequence[Se
     look = "bad" if failed else full[0].kind if full else "warn" if words else "ok"
     place = "#services" if failed else "#disks" if words else ""
     return Lead(look, words or "Nothing on it needs attention.", place)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def charts_of(
@@ -231,10 +257,10 @@ def _newest(metrics: JsonObject, field: str) -> float | None:
     return float(value) if isinstance(value, (int, float)) else None
 
 
-def disks_of(
-    mounts: Mapping[str, float], forecasts: Mapping[str, JsonObject], reader: Reader, place: str
-) -> list[DiskShown]:
+def disks_of(answers: Answers, reader: Reader) -> list[DiskShown]:
     """The one that is full first, first; the rest by how full they are."""
+    mounts, forecasts = answers["agent"]["metrics"]["disks"], forecasts_of(answers)
+    place = place_of(answers["agent"])
 
     def order(mount: str) -> tuple[float, float]:
         hits_at = forecasts.get(mount, {}).get("hits_at")

@@ -5,6 +5,7 @@ Must not: ask anything; the rows come in one answer of the API.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -83,7 +84,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def line_of(row: JsonObject) -> HostLine:
-    kind, word = STATES[row["status"]]
+    kind, word = state_of(row)
     name = row["label"] or row["hostname"]
     under = row["hostname"] if row["hostname"] != name else ""
     return HostLine(
@@ -105,6 +106,18 @@ def line_of(row: JsonObject) -> HostLine:
     )
 
 
+def state_of(row: JsonObject) -> tuple[str, str]:
+    """What a row says of its host at one look: silent, else what has failed, else what is nearly full."""
+    failing, disk = row["failing"], row["disk_percent"]
+    if row["status"] != "online" or "unreadable" in row:
+        return STATES[row["status"]]
+    if failing:
+        return "bad", f"{failing[0]} failed" if len(failing) == 1 else f"{len(failing)} services failed"
+    if disk is not None and disk >= HIGH:
+        return "warn", f"Disk {disk:.0f} % full"
+    return STATES["online"]
+
+
 def gauge(value: float | None, values: list[float | None] | tuple[()], label: str) -> HostGauge:
     """What is known: of a host that says nothing, nothing."""
     line = charts.sparkline(values, label, top=100) if any(reading is not None for reading in values) else Markup("")
@@ -122,16 +135,24 @@ def notes_of(row: JsonObject) -> tuple[str, ...]:
         facts.append("Another machine used its key: give both their own.")
     if row["hostname_conflict"]:
         facts.append("Another host reports the same name.")
-    if row.get("failed_units"):
-        count = row["failed_units"]
-        facts.append(f"{count} failed unit{'s' if count > 1 else ''}.")
+    if len(row.get("failing", ())) > 1:
+        facts.append(f"Failed: {listed(row['failing'])}.")
     return tuple(facts)
+
+
+def listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _summary(rows: list[JsonObject]) -> str:
     silent = sum(row["status"] in ("offline", "dead") for row in rows)
+    failing = sum(row["status"] == "online" and bool(row["failing"]) for row in rows)
     outdated = sum(row["outdated"] for row in rows)
-    facts = [f"{silent} silent" if silent else "", f"{outdated} with an outdated agent" if outdated else ""]
+    facts = [
+        f"{silent} silent" if silent else "",
+        f"{failing} with failed services" if failing else "",
+        f"{outdated} with an outdated agent" if outdated else "",
+    ]
     return ", ".join(count for count in facts if count)
 
 

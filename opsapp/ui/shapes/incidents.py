@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import sentences
-from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.sentences import STAGES, NameBook, Sentence, Word, listed, said, sentence_of, span
 
 from . import beforeafter
@@ -136,34 +136,64 @@ def _line(incident: JsonObject, reader: Reader) -> IncidentLine:
 
 
 def room(answers: Answers, reader: Reader) -> dict[str, object]:
-    known, overview = answers["room"], answers["overview"]
+    known = answers["room"]
     incident = known["incident"]
-    names = NameBook(
-        {**overview["monitor_ids"], incident["monitor_name"]: incident["monitor_id"]}, overview["agent_ids"]
-    )
-    cases = {heal["case_id"] for heal in known["heals"]}
-    asked = [record for record in answers["approvals"] or [] if record.get("case_id") in cases]
-    questions = [question(record, names, reader) for record in asked]
-    show = reader.query.get("show", "")
-    items = _timeline(known, questions, names)
     template = reader.query.get("template", "")
     related = sorted(known["related_monitors"], key=lambda monitor: BESIDE.get(monitor["status"], len(BESIDE)))[:8]
-    place = f"/incidents/{quote(incident['id'], safe='')}"
-    return {
-        "title": f"{incident['monitor_name']} {'is down' if incident['status'] == 'open' else 'was down'}",
-        "room": _top(known, overview, names, reader),
-        **folded([item for item in items if _is_shown(item, show)]),
-        "shows": tuple((word, place + more, show == asked) for word, more, asked in SHOWS),
-        "decide": next((candidate for candidate in questions if candidate.mine), None),
+    place = _place(incident)
+    return merged(top, timeline, around)(answers, reader) | {
+        "decide": next((candidate for candidate in _questions(answers, reader) if candidate.mine), None),
         "stages": [(stage, STAGE_NAMES[stage], f"{place}?{urlencode({'template': stage})}#say") for stage in TEMPLATES],
         "stage": template if template in TEMPLATES else _stage_now(incident),
         "draft": TEMPLATES.get(template, "").format(name=incident["monitor_name"]),
         "people": _people(incident),
         "helped": [_helped(automation) for automation in known["suggested_automations"][:6]],
         "related": [(monitor["name"], f"/monitors/{monitor['id']}", monitor["status"]) for monitor in related],
-        "post_mortem": f"{place}/post-mortem.md",
-        "around": beforeafter.of_incident(known, answers["history"] or (), reader),
     }
+
+
+def top(answers: Answers, reader: Reader) -> dict[str, object]:
+    known = answers["room"]
+    incident = known["incident"]
+    return {
+        "title": f"{incident['monitor_name']} {'is down' if incident['status'] == 'open' else 'was down'}",
+        "room": _top(known, answers["overview"], _names(answers), reader),
+        "post_mortem": f"{_place(incident)}/post-mortem.md",
+    }
+
+
+def timeline(answers: Answers, reader: Reader) -> dict[str, object]:
+    known, show = answers["room"], reader.query.get("show", "")
+    items = _timeline(known, _questions(answers, reader), _names(answers))
+    place = _place(known["incident"])
+    return {
+        **folded([item for item in items if _is_shown(item, show)]),
+        "shows": tuple((word, place + more, show == asked) for word, more, asked in SHOWS),
+    }
+
+
+def around(answers: Answers, reader: Reader) -> dict[str, object]:
+    """Charts of the hour before and after."""
+    known = answers["room"]
+    charts = beforeafter.of_incident(known, answers["history"] or (), reader)
+    return {"around": charts, "monitor_name": known["incident"]["monitor_name"]}
+
+
+def _place(incident: JsonObject) -> str:
+    return f"/incidents/{quote(incident['id'], safe='')}"
+
+
+def _names(answers: Answers) -> NameBook:
+    incident, overview = answers["room"]["incident"], answers["overview"]
+    monitor_ids = {**overview["monitor_ids"], incident["monitor_name"]: incident["monitor_id"]}
+    return NameBook(monitor_ids, overview["agent_ids"])
+
+
+def _questions(answers: Answers, reader: Reader) -> list[Question]:
+    """What this incident's cases ask."""
+    cases, names = {heal["case_id"] for heal in answers["room"]["heals"]}, _names(answers)
+    asked = [record for record in answers["approvals"] or [] if record.get("case_id") in cases]
+    return [question(record, names, reader) for record in asked]
 
 
 def _top(known: JsonObject, overview: JsonObject, names: NameBook, reader: Reader) -> WarRoomTop:

@@ -1,4 +1,4 @@
-"""The ledger as sentences, one for each entry, and whether its chain is whole.
+"""The ledger as sentences, one for each entry, and what its last check has found.
 
 Pure. Must not: ask anybody.
 """
@@ -31,12 +31,14 @@ class LedgerDay(NamedTuple):
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+    return rows(answers, reader) | {"check": answers["check"]}
+
+
+def rows(answers: Answers, reader: Reader) -> dict[str, object]:
     lines = [_line(entry) for entry in answers["ledger"] or ()]
     days = groupby(lines, key=lambda line: local(line.at, reader.zone).strftime("%A %d %B %Y"))
-    chain = answers["chain"]
     return {
         "days": tuple(LedgerDay(name, tuple(group)) for name, group in days),
-        "chain": chain,
         "filtered": any(reader.query.get(name) for name in ("rule_id", "target", "outcome", "action_type", "within")),
     }
 

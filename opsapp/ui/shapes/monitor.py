@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import charts, words
-from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.shapes import uses
 from opsapp.ui.shapes.monitorform import may_write
 from opsapp.ui.shapes.monitors import percent_words, state_of, tags_of, word_of
@@ -100,9 +100,26 @@ def history_query(reader: Reader, earlier: JsonObject) -> dict[str, str]:
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     monitor = answers["monitor"]
-    time_range = chosen(reader)
-    incidents = answers["incidents"] or []
-    place = f"/monitors/{monitor['id']}"
+    return merged(now, response, plugin, past)(answers, reader) | {
+        "next_check": next_check(monitor, reader),
+        "command": command_line(monitor["command"] or ()),
+        "uptimes": [uptime_line(row) for row in answers["uptime"] or []],
+        "days": days_strip(monitor, answers["days"] or [], reader),
+        "phases": phases_of(monitor),
+        "push_url": monitor.get("push_url"),
+        "certificate": certificate(monitor),
+        "stands_on": neighbours(answers["dependencies"], monitor["name"], above=True),
+        "carries": neighbours(answers["dependencies"], monitor["name"], above=False),
+        "heals": [heal_line(row, reader) for row in answers["heals"] or []],
+        "uses": losses(monitor, answers["incidents"] or [], answers["rules"] or [])
+        + uses.of_monitor(monitor["id"], answers["windows"] or ()),
+        "problems": open_lines(answers["problems"], reader),
+    }
+
+
+def now(answers: Answers, reader: Reader) -> dict[str, object]:
+    """The top of the page."""
+    monitor = answers["monitor"]
     return {
         "title": monitor["name"] or "A monitor that cannot be read",
         "monitor": monitor,
@@ -111,31 +128,36 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "since": words.since(monitor["since"], reader) if monitor["since"] else "",
         "about": monitor.get("unreadable") or monitor["cause"],
         "looked": looked(monitor),
-        "next_check": next_check(monitor, reader),
         "tags": tags_of(monitor),
-        "place": place,
-        "spans": [(span.name, f"{place}?span={key}", key == time_range.key) for key, span in SPANS.items()],
-        "zoomed": not time_range.key,
-        "chart": response_chart(monitor, answers["history"] or [], incidents, time_range, reader),
-        "command": command_line(monitor["command"] or ()),
-        "metrics": measured(monitor, answers["metrics"] or [], time_range, reader),
-        "uptimes": [uptime_line(row) for row in answers["uptime"] or []],
-        "days": days_strip(monitor, answers["days"] or [], reader),
-        "incidents": [incident_line(row, reader) for row in incidents[:8]],
-        "more_incidents": len(incidents) > 8,
-        "phases": phases_of(monitor),
-        "push_url": monitor.get("push_url"),
-        "certificate": certificate(monitor),
-        "stands_on": neighbours(answers["dependencies"], monitor["name"], above=True),
-        "carries": neighbours(answers["dependencies"], monitor["name"], above=False),
-        "heals": [heal_line(row, reader) for row in answers["heals"] or []],
-        "uses": losses(monitor, incidents, answers["rules"] or [])
-        + uses.of_monitor(monitor["id"], answers["windows"] or ()),
-        "problems": open_lines(answers["problems"], reader),
+        "place": place_of(monitor),
         "may_edit": reader.may("PUT /api/monitoring/endpoints/{id}"),
         "may_clone": reader.may("POST /api/monitoring/endpoints") and may_write(monitor["type"], reader),
         "may_plan": reader.may("POST /api/maintenance"),
     }
+
+
+def response(answers: Answers, reader: Reader) -> dict[str, object]:
+    monitor, time_range = answers["monitor"], chosen(reader)
+    place = place_of(monitor)
+    return {
+        "spans": [(span.name, f"{place}?span={key}", key == time_range.key) for key, span in SPANS.items()],
+        "zoomed": not time_range.key,
+        "chart": response_chart(monitor, answers["history"] or [], answers["incidents"] or [], time_range, reader),
+    }
+
+
+def plugin(answers: Answers, reader: Reader) -> dict[str, object]:
+    monitor = answers["monitor"]
+    return {"monitor": monitor, "metrics": measured(monitor, answers["metrics"] or [], chosen(reader), reader)}
+
+
+def past(answers: Answers, reader: Reader) -> dict[str, object]:
+    incidents = answers["incidents"] or []
+    return {"incidents": [incident_line(row, reader) for row in incidents[:8]], "more_incidents": len(incidents) > 8}
+
+
+def place_of(monitor: JsonObject) -> str:
+    return f"/monitors/{monitor['id']}"
 
 
 def looked(monitor: JsonObject) -> str:

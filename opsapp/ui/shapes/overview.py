@@ -13,11 +13,11 @@ from markupsafe import Markup
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.charts import Bar, bars
-from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.sentences import NameBook, Sentence, Word, case, count, listed, said, sentence_of
 
 from . import foresight, happened, monitorlist, problems
-from .asking import question
+from .asking import Question, question
 
 STAGES = ("Correlate", "Plan", "Execute", "Verify", "Record", "Trust")
 WORD = {"down": "Down", "degraded": "Degraded", "unknown": "Unknown", "alert": "Holds"}
@@ -78,27 +78,53 @@ class WorkLine(NamedTuple):
     pips: tuple[Pip, ...]
 
 
-def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+def standing(answers: Answers, reader: Reader) -> dict[str, object]:
+    """The page's heading, and where to begin while nothing is watched."""
     overview = answers["overview"]
-    names = NameBook(overview["monitor_ids"], overview["agent_ids"])
-    asked = [question(record, names, reader) for record in answers["approvals"] or []]
-    mine = sum(request.mine for request in asked)
+    mine = sum(request.mine for request in _asked(answers, reader))
+    return {"heading": heading(overview, mine), "sub": below(overview), "empty": is_new(overview)}
+
+
+def wrong(answers: Answers, reader: Reader) -> dict[str, object]:
+    overview = answers["overview"]
     return {
-        "heading": heading(overview, mine),
-        "sub": below(overview),
         "empty": is_new(overview),
         "well": is_well(overview),
-        "troubles": lines_of(overview, names),
+        "troubles": lines_of(overview, _names(answers)),
         "wrong_more": max(0, overview["troubles_total"] - len(overview["troubles"])),
-        "asked": asked,
-        "mine": mine,
+    }
+
+
+def side(answers: Answers, reader: Reader) -> dict[str, object]:
+    """What needs its reader, what the machine does, what breaks next."""
+    overview, names = answers["overview"], _names(answers)
+    return {
+        "asked": _asked(answers, reader),
         "needs": _needs(answers, overview, reader),
         "works": [_work(case_row, names) for case_row in overview["cases"] if case_row["state"] != "awaiting_approval"],
         "next": foresight.breaks_next(overview["next"], answers["forecasts"], answers["history"], reader),
-        "monitors": monitorlist.lines(answers["monitors"] or []),
-        "monitor_count": overview["monitors"]["total"],
-        "feed": happened.feed(answers, names, reader),
     }
+
+
+def monitors(answers: Answers, reader: Reader) -> dict[str, object]:
+    return {"monitors": monitorlist.lines(answers["monitors"] or [])}
+
+
+def feed(answers: Answers, reader: Reader) -> dict[str, object]:
+    return {"feed": happened.feed(answers, _names(answers), reader)}
+
+
+shape = merged(standing, wrong, side, monitors, feed)
+
+
+def _names(answers: Answers) -> NameBook:
+    overview = answers["overview"]
+    return NameBook(overview["monitor_ids"], overview["agent_ids"])
+
+
+def _asked(answers: Answers, reader: Reader) -> list[Question]:
+    names = _names(answers)
+    return [question(record, names, reader) for record in answers["approvals"] or []]
 
 
 def is_new(overview: JsonObject) -> bool:

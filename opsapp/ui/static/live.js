@@ -1,8 +1,9 @@
-// Follows /api/stream for every page. A part `<section id="wrong" data-live="monitor incident:ID">` is asked for anew,
-// by the same address (or that in `data-live-from`) with the header X-Part, when such an event comes: at most once a second, never while the page is
-// hidden, never when nothing happened. Must not: know a page.
+// Follows /api/stream for every page. A part `<section id="wrong" data-live="monitor incident:ID">` is asked for anew
+// when such an event comes (`kind:value`: an event of which some value is that one, as an id or a change), by the same
+// address (or that in `data-live-from`) with the header X-Part; all parts of an address that have changed are asked for
+// together. At most once a second, never while the page is hidden, never when nothing happened. Must not: know a page.
 
-import { morph } from "./morph.js";
+import { morph, unpressed } from "./morph.js";
 
 const KINDS = ["monitor", "incident", "agent", "command", "run", "approval", "heal", "trust", "maintenance"];
 const LEAVING_MS = 5000, LEAST_MS = 1000, PATIENCE_MS = 2500, LONGEST_MS = 30000;
@@ -13,8 +14,8 @@ let timer = 0, source, waits = 1000, lostAt = 0, seenAt = Date.now(), ended = fa
 
 function concerns(part, kind, data) {
   return part.dataset.live.split(/\s+/).some((wish) => {
-    const [wanted, id] = wish.split(/:(.*)/s);
-    return wanted === kind && (!id || Object.values(data).includes(id));
+    const [wanted, value] = wish.split(/:(.*)/s);
+    return wanted === kind && (!value || Object.values(data).includes(value));
   });
 }
 
@@ -43,35 +44,45 @@ async function refresh() {
     timer = setTimeout(refresh, LEAVING_MS);
     return;
   }
-  const now = performance.now();
-  const due = [...stale].filter((id) => (last.get(id) ?? -LEAST_MS) + LEAST_MS <= now);
-  await Promise.all(due.map(one));
+  const now = performance.now(), due = new Map();  // address -> ids
+  for (const id of stale) {
+    const part = document.getElementById(id);
+    if (!part) stale.delete(id);
+    else if ((last.get(id) ?? -LEAST_MS) + LEAST_MS <= now) {
+      last.set(id, now);
+      if (reading(part)) continue;
+      const place = part.dataset.liveFrom ?? location.pathname + location.search;
+      due.set(place, [...(due.get(place) ?? []), id]);
+    }
+  }
+  await Promise.all([...due].map(([place, ids]) => ask(place, ids)));
   plan();
 }
 
-async function one(id) {
-  const part = document.getElementById(id);
-  stale.delete(id);
-  if (!part) return;
-  if (reading(part)) {
-    last.set(id, performance.now());
-    stale.add(id);
-    return;
-  }
-  last.set(id, performance.now());
+async function ask(place, ids) {
+  for (const id of ids) stale.delete(id);
   try {
-    const place = part.dataset.liveFrom ?? location.pathname + location.search;
-    const answer = await fetch(place, { headers: { "X-Part": id }, redirect: "manual" });
+    const answer = await fetch(place, { headers: { "X-Part": ids.join(" ") }, redirect: "manual" });
     if (answer.type === "opaqueredirect" || answer.status === 401) return over();
     if (answer.ok) {
-      morph(part, await answer.text());
+      const contents = ids.length > 1 ? await answer.json() : { [ids[0]]: await answer.text() };
+      await unpressed();
+      show(contents);
       seenAt = Date.now();
-      tally();
-      part.dispatchEvent(new CustomEvent("changed", { bubbles: true }));
-    } else if (answer.status >= 500) stale.add(id);
+    } else if (answer.status >= 500) ids.forEach((id) => stale.add(id));
   } catch {
-    stale.add(id);
+    ids.forEach((id) => stale.add(id));
     lost();
+  }
+}
+
+function show(contents) {
+  for (const [id, content] of Object.entries(contents)) {
+    const part = document.getElementById(id);
+    if (!part) continue;
+    morph(part, content);
+    if (id === "counts") tally();
+    part.dispatchEvent(new CustomEvent("changed", { bubbles: true }));
   }
 }
 

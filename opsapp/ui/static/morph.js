@@ -1,6 +1,28 @@
 // Makes one piece of a page into another, in place: what is the same stays the same element, so that focus, typed text,
 // open details, selections and the place on the screen are kept. Must not: know what the page is about.
 
+const CLICK_MS = 100;  // a finger's click comes after the finger has left
+let pressed = false, leaving = 0;
+const waiting = [];
+
+function released() {
+  clearTimeout(leaving);
+  pressed = false;
+  for (const goOn of waiting.splice(0)) goOn();
+}
+
+addEventListener("pointerdown", () => { clearTimeout(leaving); pressed = true; }, true);
+for (const kind of ["pointerup", "pointercancel"]) {
+  addEventListener(kind, () => { clearTimeout(leaving); leaving = setTimeout(released, CLICK_MS); }, true);
+}
+addEventListener("pointermove", (event) => { if (pressed && !event.buttons && event.pointerType === "mouse") released(); }, true);
+addEventListener("blur", (event) => { if (event.target === window) released(); });
+
+// A click is lost where its element is replaced, or pushed away, between the press and the release: wait for this.
+export function unpressed() {
+  return pressed ? new Promise((goOn) => waiting.push(goOn)) : Promise.resolve();
+}
+
 const key = (node) => node.nodeType === 1 ? node.id || node.dataset.id || "" : "";
 
 function alike(a, b) {

@@ -13,7 +13,7 @@ from opsapp.ui import finding
 from opsapp.ui.asking import ask, value_of
 from opsapp.ui.building import find
 from opsapp.ui.building import known_of as pages_of
-from opsapp.ui.pages import PART, frame_part, known_of, render
+from opsapp.ui.pages import frame_part, known_of, parts_asked, render
 from opsapp.web import api
 
 LONGEST = 200
@@ -37,7 +37,7 @@ def search(request: Request) -> Response:
     hits = [look(request, kind, words) for kind in finding.KINDS if words and known["reader"].may(f"GET {kind.source}")]
     hits = [finding.pages_of(known["menu"], words), *hits, finding.guide_of(words)]
     values = known | {"title": "Find", "words": words, "hits": [group for group in hits if group.rows]}
-    return render("find.jinja2", values, part=request.headers.get(PART))
+    return render("find.jinja2", values, parts=parts_asked(request))
 
 
 def look(request: Request, kind: finding.SearchedList, words: str) -> finding.Hits:

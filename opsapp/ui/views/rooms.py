@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from pyramid.httpexceptions import HTTPNotFound
@@ -19,7 +20,7 @@ from opsapp.ui import building, drafting, keeping, many, picking, repeating
 from opsapp.ui.asking import ask, value_of
 from opsapp.ui.drafting import REDRAW, Draw, Redrawn
 from opsapp.ui.filling import body_of, given_to, redrawn
-from opsapp.ui.pages import EVERY_PAGE, PART, frame_part, known_of, render, see_other
+from opsapp.ui.pages import COUNTS, EVERY_PAGE, frame_part, known_of, parts_asked, render, see_other
 from opsapp.ui.plan import FILTERS, PAGES, Act, Page, is_list
 from opsapp.ui.plan.outcomes import outcome_of
 from opsapp.ui.reader import Reader, query_with, with_query
@@ -44,8 +45,12 @@ class PlannedPage(Facet):
 
     @property
     def path(self) -> str:
-        above = self.__parent__.path if isinstance(self.__parent__, PlannedPage) else ""
-        return f"{above}/{self.__name__}"
+        """Not by asking the place above for its own: an address may have thousands of steps."""
+        steps, place = [], self
+        while isinstance(place, PlannedPage):
+            steps.append(place.__name__)
+            place = place.__parent__
+        return "/" + "/".join(reversed(steps))
 
 
 def add_places() -> None:
@@ -86,12 +91,17 @@ class FormAgain(NamedTuple):
 
 
 def show(request: Request, page: Page, ids: dict[str, str], path: str, tried: FormAgain = FormAgain()) -> Response:
-    """The page, or the one block of it that the live module asks for."""
-    return drawn(page, values_of(request, page, ids, path), tried, part=request.headers.get(PART))
+    """The page, or what the live module asks for of it."""
+    parts = parts_asked(request)
+    return drawn(page, values_of(request, page, ids, path, parts), tried, parts)
 
 
-def values_of(request: Request, page: Page, ids: dict[str, str], path: str) -> JsonObject:
-    """All that a page's template needs of the store: it may be drawn later, when the request is gone."""
+def values_of(request: Request, page: Page, ids: dict[str, str], path: str, blocks: Sequence[str] = ()) -> JsonObject:
+    """All that a page's template needs of the store, or these blocks of it: it may be drawn later, when the request is
+    gone."""
+    own_blocks = [block for block in blocks if block != COUNTS]
+    made_of = building.narrowed(page, own_blocks) if own_blocks else page
+    whole = made_of is page
     values = known_of(request)
     reader = values["reader"]
     values |= {"page": page, "path": path, "said": said(page, reader.query.get("said"))}
@@ -101,11 +111,11 @@ def values_of(request: Request, page: Page, ids: dict[str, str], path: str) -> J
     if needed and not reader.may(needed):
         raise role_too_low(reader.role, building.known_of(request.registry).roles.get(needed))
     values["withheld"] = building.withheld_of(building.known_of(request.registry), page, reader.role)
-    sections = building.show(page, ids, reader, lambda path, query: ask(request, "GET", path, query), value_of)
+    sections = building.show(made_of, ids, reader, lambda path, query: ask(request, "GET", path, query), value_of)
     if page.file is not None:
         values["file"] = tuple(sections[0].value[field] for field in page.file)
-    fields = [field for act in values["acts"].values() for field in act.fields]
-    fields += [field for part in page.parts for field in part.filters]
+    fields = [field for act in building.acts_of(made_of, reader.may).values() for field in act.fields]
+    fields += [field for part in made_of.parts for field in part.filters if whole]
     shown = [section.value for section in sections if isinstance(section.value, dict)]
     values["options"], values["known_names"] = picking.choosable(request, reader, fields, shown)
     values |= {
@@ -114,22 +124,25 @@ def values_of(request: Request, page: Page, ids: dict[str, str], path: str) -> J
     }
     if page.template == building.GENERIC:
         values["live_main"] = building.told_of(page)
-    if is_list(page) and values["csrf"]:
+    if whole and is_list(page) and values["csrf"]:
         rows = value_of(ask(request, "GET", FILTERS))
         values["saved_filters"] = [row for row in rows if row["path"] == path]
-    values["answers"] = {part.name: None for part in page.parts} | {section.name: section.value for section in sections}
-    if page.shape is not None:
-        shaped = page.shape(values["answers"], reader)
+    values["totals"] = {section.name: section.total for section in sections}
+    values["answers"] = {part.name: None for part in made_of.parts} | {
+        section.name: section.value for section in sections
+    }
+    if made_of.shape is not None:
+        shaped = made_of.shape(values["answers"], reader)
         if taken := shaped.keys() & EVERY_PAGE:
             raise TypeError(f"every page has its own {sorted(taken)}: {page.path} needs other names")
         values |= shaped
     return values
 
 
-def drawn(page: Page, values: JsonObject, tried: FormAgain, part: str | None = None) -> Response:
+def drawn(page: Page, values: JsonObject, tried: FormAgain, parts: Sequence[str] = ()) -> Response:
     if page.file is not None:
         return as_file(*values["file"])
-    return render(page.template, values | tried._asdict(), tried.problem_status if tried.problem else 200, part=part)
+    return render(page.template, values | tried._asdict(), tried.problem_status if tried.problem else 200, parts)
 
 
 def drawing(request: Request, page: Page, ids: dict[str, str], path: str) -> Draw:
