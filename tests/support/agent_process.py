@@ -12,7 +12,7 @@ from opsapp.agents.zipapp import agent_file
 
 from .agent_server import KEY
 from .process import MEASURED
-from .waiting import PATIENCE, until
+from .waiting import patience, until
 
 
 def oldest_python():
@@ -80,14 +80,14 @@ class AgentProcess:
 
     def kill(self):
         self.process.kill()
-        self.process.wait(10 * PATIENCE)
+        self.process.wait(10 * patience())
 
     def stop(self, timeout=10):
         """TERM, and the exit code."""
         if self.process is None or self.process.poll() is not None:
             return self.process and self.process.returncode
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout * PATIENCE)
+        return self.process.wait(timeout * patience())
 
     def __enter__(self):
         return self.start()
@@ -96,7 +96,7 @@ class AgentProcess:
         if self.process and self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(10 * PATIENCE)
+                self.process.wait(10 * patience())
             except subprocess.TimeoutExpired:
                 self.kill()
                 raise AssertionError("the agent did not stop when asked to:\n" + self.told()) from None

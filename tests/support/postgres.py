@@ -13,7 +13,7 @@ import psycopg2
 import pytest
 
 from .process import Process, free_port
-from .waiting import PATIENCE
+from .waiting import patience
 
 USER = "opsapp"
 NOT_ROOT = "postgres"  # the server refuses to run as root
@@ -60,7 +60,7 @@ class Postgres(Process):
     def run(self, program, *words):
         """One of PostgreSQL's programs, as the user that the server runs as."""
         command = [*self.inside, *self._as_somebody(binaries() / program, *words)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60 * PATIENCE, cwd=self.directory)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60 * patience(), cwd=self.directory)
         assert done.returncode == 0, f"{program}: {done.stderr}"
         return done.stdout
 
@@ -98,12 +98,12 @@ class Postgres(Process):
             with contextlib.suppress(ProcessLookupError):
                 self.child.send_signal(signal.SIGCONT)
                 self.child.send_signal(signal.SIGQUIT)
-            self.child.wait(10 * PATIENCE)
+            self.child.wait(10 * patience())
 
     def stop(self, timeout=10):
         """The fast way: sessions are ended, and everything is written."""
         self.child.send_signal(signal.SIGINT)
-        return self.child.wait(timeout * PATIENCE)
+        return self.child.wait(timeout * patience())
 
     def processes(self):
         """Its own and those of its sessions."""

@@ -17,7 +17,7 @@ from opsapp.wire.version import VERSION
 
 from .agent_process import EnrolledAgent
 from .process import ROOT, Serve
-from .waiting import PATIENCE
+from .waiting import patience
 
 HEADING = re.compile(r"^## (\d+\.\d+\.\d+) \(", re.M)
 
@@ -38,7 +38,7 @@ class Release(NamedTuple):
             env={**os.environ, **self.path},
             capture_output=True,
             text=True,
-            timeout=60 * PATIENCE,
+            timeout=60 * patience(),
             check=False,
         )
 

@@ -5,7 +5,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from opsapp.lib.problems import Problem
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import patience
 
 
 def at_once(calls):
@@ -13,7 +13,7 @@ def at_once(calls):
     barrier = threading.Barrier(len(calls))
 
     def run(call):
-        barrier.wait(30 * PATIENCE)
+        barrier.wait(30 * patience())
         try:
             return call()
         except Problem as problem:

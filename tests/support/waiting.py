@@ -1,21 +1,27 @@
-"""Waiting for a condition with a deadline, instead of sleeping for a guess."""
+"""Waiting for a condition instead of sleeping for a guess. What a test waits for has one helper, and it is patient: a
+machine that does other work as well is slow, not broken. Nothing here is a promise about time, and no test makes one:
+promises are about order, virtual time or processor ticks, and figures belong to `make bench`."""
 
 import os
 import time
 
-# A machine that does other work as well is slow, not broken: what is waited for gets this many times the time that it
-# should take. What a test claims about time it measures itself.
-PATIENCE = float(os.environ.get("OPSAPP_TEST_PATIENCE", "5"))
+AT_REST = float(os.environ.get("OPSAPP_TEST_PATIENCE", "5"))
+
+
+def patience():
+    """How many times the time that something should take it may take: more, the more wants this machine's processors.
+    The load is that of the last minute, so what is waited for asks again when the time is up."""
+    return AT_REST * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def until(fn, timeout=10.0, every=0.02, what="condition"):
     """The first truthy answer of `fn`; an AssertionError that names `what` when the time is up."""
-    patience = timeout * PATIENCE
-    deadline = time.monotonic() + patience
+    began = time.monotonic()
     while True:
         answer = fn()
         if answer:
             return answer
-        if time.monotonic() > deadline:
-            raise AssertionError(f"{what} did not come true within {patience:g} s (last answer: {answer!r})")
+        waited = time.monotonic() - began
+        if waited > timeout * patience():
+            raise AssertionError(f"{what} did not come true within {waited:.0f} s (last answer: {answer!r})")
         time.sleep(every)

@@ -14,7 +14,7 @@ import pytest
 from opsapp.agents.zipapp import SHEBANG, agent_file
 from tests.support.agent_process import AgentProcess
 from tests.support.agent_server import KEY
-from tests.support.waiting import PATIENCE, until
+from tests.support.waiting import patience, until
 
 pytestmark = pytest.mark.system
 
@@ -153,7 +153,7 @@ def test_a_version_that_dies_before_it_can_judge_itself_is_undone(server, agent,
     assert result["status"] == "failed"
     assert "did not connect; back to" in result["reason"]
     assert agent.program.read_bytes() == agent_file().data
-    assert agent.process.wait(10 * PATIENCE) != 0
+    assert agent.process.wait(10 * patience()) != 0
     until(lambda: server.hellos[-1]["pid"] == runs_now(agent) != agent.process.pid, 30, what="the old version's hello")
     name = server.command("shell", command="echo old")
     assert until(lambda: server.result(name))["output"] == "old\n"
@@ -163,7 +163,7 @@ def test_a_version_that_dies_before_it_can_judge_itself_is_undone(server, agent,
 def test_a_version_that_hangs_before_it_can_judge_itself_is_ended_and_undone(server, agent, monkeypatch):
     hangs = "    def run(self) -> int:\n        signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)\n"
     result = update(server, variant(**{"agent/main.py": (RUN, hangs)}), timeout=120)
-    assert (result["status"], agent.process.wait(10 * PATIENCE)) == ("failed", -signal.SIGKILL)
+    assert (result["status"], agent.process.wait(10 * patience())) == ("failed", -signal.SIGKILL)
     assert agent.program.read_bytes() == agent_file().data
 
 

@@ -22,7 +22,7 @@ from tests.support.client import Client
 from tests.support.documented_commands import ROOT, blocks, documented
 from tests.support.documented_runs import AT_REST, CURL, FIRST_STEPS, SERVED, rows_of
 from tests.support.process import PASSWORD, Serve, free_port
-from tests.support.waiting import PATIENCE, until
+from tests.support.waiting import patience, until
 
 pytestmark = [pytest.mark.system, pytest.mark.files("the guide's places are those of an embedded store")]
 
@@ -77,7 +77,7 @@ class Scratch:
             env=self.environment(**environment),
             capture_output=True,
             text=True,
-            timeout=60 * PATIENCE,
+            timeout=60 * patience(),
             check=False,
         )
         assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}"

@@ -14,7 +14,7 @@ from tests.support.provider import CLIENT, SECRET, Provider
 from tests.support.raw import Raw
 from tests.support.targets import blackhole
 from tests.support.together import at_once
-from tests.support.waiting import PATIENCE, until
+from tests.support.waiting import patience, until
 from tests.system.test_attack_locks import Browser
 
 pytestmark = [pytest.mark.system, pytest.mark.attack]
@@ -57,7 +57,7 @@ def test_who_comes_back_to_a_provider_that_hangs_is_asked_to_come_again(tmp_path
             assert begin(serve)[0].status == 302  # the next one is not behind them
             provider.behave(claims={"roles": ["staff"]})
             for other in others:
-                other.join(60 * PATIENCE)
+                other.join(60 * patience())
             assert come_back(serve, *flows[-1]).json["role"] == "viewer"  # the flow was not used up
     finally:
         provider.stop()
@@ -87,7 +87,7 @@ def test_a_known_browser_does_not_wait_behind_a_storm_of_attempts(tmp_path):
         browser, storm, done = Browser(serve), 60, []
         assert browser.sign_in("admin") == 303
         page = browser.page()
-        links = [closing.enter_context(Raw(serve.port, timeout=120 * PATIENCE)) for _ in range(storm)]
+        links = [closing.enter_context(Raw(serve.port, timeout=120 * patience())) for _ in range(storm)]
         for number, link in enumerate(links):
             body = b'{"username": "ghost%d", "password": "a wrong password"}' % number
             head = f"POST /api/login HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 10.0.0.{number}\r\n"
@@ -100,6 +100,6 @@ def test_a_known_browser_does_not_wait_behind_a_storm_of_attempts(tmp_path):
         assert browser.send(page, "admin") == 303
         answered = len(done)
         for reader in readers:
-            reader.join(120 * PATIENCE)
+            reader.join(120 * patience())
         assert done == [401] * storm
         assert answered < storm / 2

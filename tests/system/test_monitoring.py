@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.process import Serve, Zeo
 from tests.support.targets import NameServer, Website, blackhole, refused_port, website
-from tests.support.waiting import PATIENCE, until
+from tests.support.waiting import patience, until
 
 pytestmark = pytest.mark.system
 
@@ -268,7 +268,7 @@ def test_kill_9_under_load_loses_at_most_the_last_second_and_opens_nothing_twice
 def gaps_are_unknown(serve, steady, since, killed, back):
     """Every check that its target saw from `since` until a second before the crash is in the history, and nothing
     claims the gap. The journal is committed each second: what a commit takes on a busy machine comes on top."""
-    bound = killed - 1 - 0.1 * PATIENCE
+    bound = killed - 1 - 0.1 * patience()
     for monitor_id, path in steady.items():
         points = serve.admin.get(f"{MONITORS}/{monitor_id}/history?range_h=1&resolution=1")
         kept = [point["time"] for point in points for _ in range(point["checks"]) if since <= point["time"] <= killed]
