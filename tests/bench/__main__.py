@@ -40,12 +40,16 @@ def main():
     if unknown:
         parser.error(f"no such bench: {', '.join(unknown)}; there are: {', '.join(known)}")
     print(machine())
+    missed = []
     for name in names:
         began = time.monotonic()
         print(f"\n{name}: {known[name].__doc__.strip().splitlines()[0]}", flush=True)
         for row in known[name].measure():
-            print(f"  {row.what:<58} {shown(row.figure):>10} {row.unit:<8} {row.target}", flush=True)
+            wanted = f"{row.target}{', MISSED' if row.missed else ''}"
+            print(f"  {row.what:<58} {shown(row.figure):>10} {row.unit:<8} {wanted}", flush=True)
+            missed += [f"{name}: {row.what}"] if row.missed else []
         print(f"  ({time.monotonic() - began:.0f} s)", flush=True)
+    print(f"\n{len(missed)} figures outside their bound" + "".join(f"\n  {line}" for line in missed))
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ def worst(what, found, unit, target):
     ranked = sorted(((figure, name) for name, figure in found.items()), reverse=True)
     for place, (figure, name) in enumerate(ranked):
         if place == 0 or figure > target or EVERY_ROW:
-            yield Row(what + name, figure, unit, f"under {target}{', OVER' if figure > target else ''}")
+            yield Row(what + name, figure, unit, f"under {target}")
 
 
 def fill(ward):
