@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import secrets
 import socket
-import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +24,7 @@ from .config import Configuration
 from .hub import Hub, Lane, LeadLane
 from .store import Databases, Store
 from .supervisor import Supervisor
+from .threadnumbers import ThreadNumbers
 
 ENGINE_THREADS = 2
 SHARED_THREADS = 4  # on a shared store some may wait in a commit for another node
@@ -62,8 +61,7 @@ class NodeBase:
         self.noted_damage: dict[str, list[Damage]] = {}  # by kind: of what no projection reads
         self.pack_problem: str | None = None  # why the store was not packed when it was due
         self._lanes: dict[str, Lane] = {}
-        self._writers: dict[int, int] = {}
-        self._writers_lock = threading.Lock()
+        self._writers = ThreadNumbers()
         for db in databases.values():
             db.opsapp_node = self
 
@@ -132,15 +130,7 @@ class NodeBase:
 
     def writer(self) -> str:
         """A name for the calling thread that no other thread of the cluster has now; few over the node's life."""
-        ident = threading.get_ident()
-        with self._writers_lock:
-            slot = self._writers.get(ident)
-            if slot is None:
-                alive = sys._current_frames().keys()
-                self._writers = {thread: used for thread, used in self._writers.items() if thread in alive}
-                taken = set(self._writers.values())
-                slot = self._writers[ident] = next(n for n in range(len(taken) + 1) if n not in taken)
-        return f"{self.name}.{slot}"
+        return f"{self.name}.{self._writers.mine()}"
 
 
 def base_of(resource: Persistent) -> NodeBase:
