@@ -27,6 +27,7 @@ class Pace:
         self.peer = peer
         self.waited = 0.0
         self.arrived = len(peer.buffer)
+        self._waits_since: float | None = None
         self._limits = limits
 
     def fill(self) -> bool:
@@ -35,15 +36,20 @@ class Pace:
         left = limits.body_grace + self.arrived / limits.min_body_rate - self.waited
         if left <= 0:
             raise PeerSlow
-        began, before = time.monotonic(), len(self.peer.buffer)
+        before = len(self.peer.buffer)
+        self._waits_since = time.monotonic()
         try:
             return self.peer.fill(min(limits.body_timeout, left))
         finally:
-            self.waited += time.monotonic() - began
+            self.waited, self._waits_since = self._waited_by_now(), None
             self.arrived += len(self.peer.buffer) - before
 
     def rate(self) -> float:
-        return self.arrived / max(self.waited, 0.001)
+        """Of a client that has stopped it falls, although the wait for its next bytes has not ended."""
+        return self.arrived / max(self._waited_by_now(), 0.001)
+
+    def _waited_by_now(self) -> float:
+        return self.waited + (0.0 if self._waits_since is None else time.monotonic() - self._waits_since)
 
 
 class Upload:
