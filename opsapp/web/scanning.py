@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -25,12 +26,25 @@ def _no_lines(filename: str, module_globals: Any = None) -> list[str]:
     return []
 
 
+def _callers(frame: FrameType | None = None, limit: int | None = None) -> list[Any]:
+    """What `traceback.extract_stack` answers, the innermost last and without lines of source. Pyramid asks for it with
+    every directive."""
+    frame = frame or getattr(inspect.currentframe(), "f_back", None)
+    places: list[Any] = []
+    while frame is not None and (limit is None or len(places) < limit):
+        code = frame.f_code
+        places.append((code.co_filename, frame.f_lineno, code.co_name, ""))
+        frame = frame.f_back
+    return places[::-1]
+
+
 @contextmanager
 def without_source() -> Iterator[None]:
     """Within it, whoever asks for a frame's place gets it without the line's text."""
-    searching, reading = inspect.getframeinfo, linecache.getlines
+    searching, reading, walking = inspect.getframeinfo, linecache.getlines, traceback.extract_stack
     inspect.getframeinfo, linecache.getlines = _place, _no_lines  # type: ignore[assignment]
+    traceback.extract_stack = _callers  # type: ignore[assignment]
     try:
         yield
     finally:
-        inspect.getframeinfo, linecache.getlines = searching, reading
+        inspect.getframeinfo, linecache.getlines, traceback.extract_stack = searching, reading, walking

@@ -9,7 +9,6 @@ import secrets
 from typing import Any, NamedTuple
 
 import pyotp
-import segno
 
 from opsapp.audit.engine import Actor, note, refusals_noted
 from opsapp.auth import resources
@@ -41,6 +40,8 @@ def begin(node: Node, username: str) -> dict[str, Any]:
 
 def _picture(text: str) -> str:
     """An SVG that stands in a page as well as in a file of its own, and is readable on a dark page too."""
+    import segno  # it costs every start more than this picture costs the few who ask for one
+
     written = io.BytesIO()
     segno.make(text, micro=False).save(written, kind="svg", xmldecl=False, nl=False, scale=4, light="#fff")
     return written.getvalue().decode()
