@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import transaction
@@ -19,9 +20,10 @@ from opsapp.auth import resources as auth
 from opsapp.auth.cookies import SESSION
 from opsapp.auth.engine import passwords
 from opsapp.tree.root import root_of
+from tests.support import readystore
 from tests.support.clock import FakeClock
 from tests.support.documented import DocumentedApp
-from tests.support.starting import remember_what_is_the_same
+from tests.support.starting import remember_what_is_the_same, remembering
 
 # The real hash takes a tenth of a second on purpose; hundreds of tests make a store.
 passwords.HASHER = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
@@ -41,7 +43,8 @@ class Service:
     def __init__(self, directory: Any, clock: Any = None, **settings: Any):
         self.clock = clock or FakeClock()
         uris = {"zodbconn.uri": f"file://{directory}/main.fs", "zodbconn.uri.history": f"file://{directory}/history.fs"}
-        self.app = opsapp_app.main({}, **(uris | {"opsapp.clock": self.clock, "opsapp.node": "box"} | settings))
+        with readystore.put_down(Path(directory), self.clock, settings):
+            self.app = opsapp_app.main({}, **(uris | {"opsapp.clock": self.clock, "opsapp.node": "box"} | settings))
         self.node = self.app.registry["opsapp.node"]
         # As with executor.user in the configuration: operators may write what runs on the service's machine.
         self.app.registry[executor.WHOSE] = executor.ExecutorUser("opsapp-run", 12345, False)
@@ -94,6 +97,12 @@ class Service:
 
     def close(self) -> None:
         self.node.stop()
+
+
+def make_ready() -> None:
+    """Before the first test: what the starts of all applications have in common."""
+    with remembering():
+        readystore.make(Service)
 
 
 def _sign_in(root: Any, who: str, now: float) -> str:
