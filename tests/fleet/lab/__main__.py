@@ -3,7 +3,6 @@ With `--build` it only builds what all hosts begin with, where that is missing."
 
 import subprocess
 import sys
-import time
 
 from . import Lab, Unavailable, machine, rootfs
 
@@ -14,11 +13,10 @@ def build():
 
 
 def main():
-    began = time.monotonic()
     lab = Lab()
     try:
         host = lab.host()
-        print(f"{host.name} at {host.address}, server side {lab.address}; up after {time.monotonic() - began:.1f} s")
+        print(f"{host.name} at {host.address}, server side {lab.address}")
         print(f"ssh -i {lab.ssh_key} root@{host.address}")
         subprocess.run([*host.enter(), "bash"])
     finally:

@@ -4,9 +4,10 @@ import os
 import re
 import signal
 import subprocess
-import time
 import uuid
 from pathlib import Path
+
+from tests.support.waiting import patience
 
 from . import machine
 from .machine import PATH, run
@@ -87,7 +88,7 @@ class Host:
         """Runs a command as root inside, as at its console: no network is involved. `.stdout` has both streams."""
         if not self.running:
             raise RuntimeError(f"{self.name} is off")
-        bounded = ["timeout", "-k", "2", str(timeout), *map(str, words)]
+        bounded = ["timeout", "-k", "2", str(timeout * patience()), *map(str, words)]
         return run(*self._in_cgroup([*self.enter(), *bounded]), check=check, timeout=timeout + 10, stdin=stdin,
                    env={**self._cgroup_env(), "HOME": "/root", "LANG": "C.UTF-8"})  # fmt: skip
 
@@ -185,8 +186,5 @@ class Host:
         return state in ("running", "degraded")
 
     def _await(self, come_true, seconds, what):
-        deadline = time.monotonic() + seconds
-        while not come_true():
-            if time.monotonic() > deadline:
-                raise RuntimeError(f"{self.name}: {what} did not come within {seconds} s: {self._console()}")
-            time.sleep(0.05)
+        if not machine.came_true(come_true, seconds):
+            raise RuntimeError(f"{self.name}: {what} did not come: {self._console()}")

@@ -5,7 +5,6 @@ import atexit
 import fcntl
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 from . import machine, rootfs
@@ -109,9 +108,7 @@ class Lab:
         with open(self.dir / "lxcfs.log", "wb") as log:
             quiet = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
             self._lxcfs = subprocess.Popen(command, start_new_session=True, **quiet)
-        deadline = time.monotonic() + 5
-        while not (place / "proc/meminfo").exists() and self._lxcfs.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.02)
+        machine.came_true(lambda: (place / "proc/meminfo").exists() or self._lxcfs.poll() is not None, 5)
         if (place / "proc/meminfo").exists():
             self.figures = place
         else:

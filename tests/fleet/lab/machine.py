@@ -4,12 +4,16 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
+
+from tests.support.waiting import patience, until
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 TOOLS = ("debootstrap", "systemd-nspawn", "ip", "nft", "nsenter", "mkfs.ext4", "mount", "umount", "ssh-keygen")
 CACHE = Path(os.environ.get("OPSAPP_LAB_CACHE") or Path.home() / ".cache/opsapp-lab")
+# Of the processors, by the files of either kind of cgroup. Without it a group weighs as much as one process outside of
+# all groups: beside other work on the machine a whole lab would get next to nothing.
+PROCESSOR_SHARE = {"cpu.shares": "10240", "cpu.weight": "1000"}
 
 
 class Unavailable(Exception):
@@ -17,7 +21,7 @@ class Unavailable(Exception):
 
 
 def run(*words, check=True, timeout=60.0, stdin=None, env=None):
-    """Runs a command of the machine; its output, both streams, is `.stdout`."""
+    """Runs a command of the machine, with `timeout` as patient as tests are; its output, both streams, is `.stdout`."""
     done = subprocess.run(
         [str(word) for word in words],
         input=stdin,
@@ -26,12 +30,21 @@ def run(*words, check=True, timeout=60.0, stdin=None, env=None):
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        timeout=timeout,
+        timeout=timeout * patience(),
         env={**os.environ, "PATH": PATH, **(env or {})},
     )
     if check and done.returncode:
         raise RuntimeError(f"{' '.join(map(str, words))}: exit {done.returncode}: {done.stdout[-800:]}")
     return done
+
+
+def came_true(condition, seconds):
+    """Waits as tests do; false when the time is up."""
+    try:
+        until(condition, seconds)
+    except AssertionError:
+        return False
+    return True
 
 
 def demand():
@@ -67,12 +80,7 @@ def end(pid, birth, signum=signal.SIGKILL, timeout=10.0):
         os.kill(pid, signum)
     except ProcessLookupError:
         return True
-    deadline = time.monotonic() + timeout
-    while born(pid) == birth:
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
+    return came_true(lambda: born(pid) != birth, timeout)
 
 
 def children(pid):
@@ -101,11 +109,7 @@ def mounts(under):
 
 def unmount(under):
     for place in mounts(under):
-        for _attempt in range(40):
-            if not run("umount", place, check=False).returncode:
-                break
-            time.sleep(0.05)
-        else:
+        if not came_true(lambda place=place: not run("umount", place, check=False).returncode, 2):
             run("umount", "-l", place)
 
 
@@ -129,6 +133,12 @@ def make_cgroup(name, memory_mb):
             for knob in ("cpuset.cpus", "cpuset.mems"):
                 if (group / knob).exists() and not (group / knob).read_text().strip():
                     (group / knob).write_text((parent / knob).read_text())
+            for (
+                knob,
+                share,
+            ) in PROCESSOR_SHARE.items():  # in each level: a group has its share among its neighbours only
+                if (group / knob).exists():
+                    (group / knob).write_text(share)
         for knob in ("memory.limit_in_bytes", "memory.max"):
             if (group / knob).exists():
                 (group / knob).write_text(str(memory_mb << 20))
@@ -150,12 +160,15 @@ def _pass_controllers_down(group):
 def remove_cgroup(name):
     """Kills what is left in a group and in those below it, and removes them everywhere."""
     for group in [top / name for top in hierarchies()]:
-        deadline = time.monotonic() + 10
-        while group.exists():
+        refusals = []
+
+        def is_gone(group=group, refusals=refusals):
             below = [Path(directory) for directory, _names, _files in os.walk(group, topdown=False)]
-            busy = [error for error in map(_remove_one, below) if error]
-            if busy and time.monotonic() > deadline:
-                raise RuntimeError(f"{group} cannot be removed: {busy[0]}")
+            refusals[:] = [error for error in map(_remove_one, below) if error]
+            return not group.exists()
+
+        if not came_true(is_gone, 10):
+            raise RuntimeError(f"{group} cannot be removed: {refusals}")
 
 
 def _remove_one(group):
@@ -167,6 +180,5 @@ def _remove_one(group):
     except FileNotFoundError:
         return None
     except OSError as error:
-        time.sleep(0.02)
         return error
     return None
