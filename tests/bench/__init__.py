@@ -2,6 +2,7 @@
 Rows; its docstring says what is measured and how, and whose figures stand beside ours in the same run."""
 
 import re
+import time
 from typing import NamedTuple
 
 BOUND = re.compile(r"(at most|under|at least) ([\d.,]+)(?:/(\d+))?|([\d.]+) to ([\d.]+)")
@@ -24,3 +25,10 @@ class Row(NamedTuple):
             return not float(low) <= self.figure <= float(high)
         limit = float(number.rstrip(",.").replace(",", "")) / int(parts or 1)
         return {"at most": self.figure > limit, "under": self.figure >= limit, "at least": self.figure < limit}[word]
+
+
+def seconds_of(fn, *values):
+    """How long one call takes."""
+    began = time.monotonic()
+    fn(*values)
+    return time.monotonic() - began

@@ -3,7 +3,7 @@
 import tempfile
 import threading
 
-from tests.bench import Row
+from tests.bench import Row, seconds_of
 from tests.support.process import Serve
 from tests.support.waiting import until
 from tests.support.writers import Writer, missing
@@ -22,7 +22,7 @@ def measure():
             for writer in now:
                 writer.end()
             writers += now
-            starts.append(serve.start())
+            starts.append(seconds_of(serve.start))
         lost = missing(serve.admin, writers)
     yield Row("start after kill -9, median", sorted(starts)[KILLS // 2], "s", "under 2")
     yield Row("start after kill -9, worst", max(starts), "s")

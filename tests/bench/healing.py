@@ -1,4 +1,4 @@
-"""Healing: rules × targets a second, alert to action, a storm, and a ledger of a million entries (HEAL_ENTRIES).
+"""Healing: rules × targets a second, alert to action, storms, rehearsals, a ledger of a million entries (HEAL_ENTRIES).
 
 Alert to action is taken with a host that polls every 10 ms beside an idle server: from the moment its service fails to
 the moment it is told to act, with the snapshot that comes before it, and without the correlation hold (hold_s is 0).
@@ -9,7 +9,9 @@ import tempfile
 import time
 
 from opsapp.healing.config import HealingSettings
+from opsapp.healing.engine import chaos
 from opsapp.healing.engine.alerts import Alerts, watched_rules
+from opsapp.healing.engine.chaos.scenarios import SCENARIOS
 from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.engine.readings import LiveReadings
 from opsapp.healing.resources import healing_of
@@ -34,6 +36,7 @@ def measure():
     yield evaluated()
     yield from alert_to_action()
     yield storm()
+    yield rehearsed()
     yield from ledger()
 
 
@@ -115,6 +118,18 @@ def storm():
         spent, heals = time.process_time() - began, len(here.hosts.sent)
         here.close()
     return Row(f"storm of {STORM:,} alerts, {heals} heal: CPU", spent, "s", "at most 5")
+
+
+def rehearsed():
+    with tempfile.TemporaryDirectory() as directory:
+        here = Ward(directory, DOWN)
+        spent = []
+        for name in SCENARIOS:
+            began = time.process_time()
+            chaos.rehearse(here.node, name)
+            spent.append(time.process_time() - began)
+        here.close()
+    return Row("the longest rehearsal of chaos: CPU", max(spent), "s", "at most 2")
 
 
 def ledger():

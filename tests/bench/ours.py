@@ -15,7 +15,7 @@ from pyramid.response import Response
 from opsapp.web import server
 from opsapp.web.answers import Stream
 from tests.bench.bare import application
-from tests.support.stall import Stall
+from tests.bench.lateness import Stall
 
 
 class Silent:

@@ -15,7 +15,7 @@ import gevent
 
 from opsapp.cli import main
 from opsapp.web import server
-from tests.support.stall import Stall
+from tests.bench.lateness import Stall
 
 
 def report(stall, path):

@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.cluster.timedsite import TimedSite
 from tests.support.agent_process import EnrolledAgent
 from tests.support.automations import FINAL
-from tests.support.checkedsite import CheckedSite
 from tests.support.client import Refused
 from tests.support.leases import LeaseBook
 from tests.support.process import ROOT, Serve
@@ -172,7 +172,7 @@ class Cluster:
         self.token = self.nodes[0].admin.token
         self.book = LeaseBook(uris["store"])
         self.balancer = Balancer([(node.host, node.port) for node in self.nodes])
-        self.site = CheckedSite(OUTSIDE)
+        self.site = TimedSite(OUTSIDE)
         for part in (self.book.close, self.balancer.end, self.site.__exit__):
             self._ends.callback(part)
         self.site.__enter__()

@@ -112,6 +112,7 @@ def world(service):
         node.supervisor.stop()
 
 
+@pytest.mark.nightly("a hundred nodes; tests/engine/test_leases.py has two")
 @pytest.mark.timeout(600)
 def test_a_hundred_nodes_leave_no_target_bare_and_hold_no_lease_twice(world):
     for number in range(SIZE):

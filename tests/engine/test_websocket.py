@@ -1,11 +1,15 @@
 """A WebSocket over a wire that the test holds: time-outs, peers that are gone, and whatever bytes may come."""
 
+import types
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from opsapp.web import websocket
 from opsapp.web.answers import PeerLost, PeerSlow
 from opsapp.web.websocket import ABNORMAL, Closed, WebSocket
+from tests.support.clock import FakeClock
 from tests.support.frames import BINARY, CLOSE, CONT, PING, PONG, TEXT, closing, frame
 
 
@@ -93,6 +97,32 @@ def test_a_silent_peer_is_pinged_and_then_left():
     assert socket.receive() is None
     assert wire.sent.startswith(b"\x89\x06opsapp")
     assert socket.close_code == ABNORMAL
+
+
+class Answering(Wire):
+    """Answers so many pings; else the time of each wait passes in vain."""
+
+    def __init__(self, clock, pongs):
+        super().__init__()
+        self.clock, self.pongs = clock, pongs
+
+    def recv(self, timeout):
+        if self.pongs and self.sent:
+            self.pongs, self.sent = self.pongs - 1, b""
+            return frame(PONG, b"opsapp")
+        self.clock.advance(timeout)
+        raise PeerSlow
+
+
+@pytest.mark.parametrize("pongs", [0, 1, 12])
+def test_pongs_keep_a_session_alive_and_pings_do_not(monkeypatch, pongs):
+    """A ping goes out after 20 s of silence, and 60 s of silence are the end."""
+    clock = FakeClock()
+    monkeypatch.setattr(websocket, "time", types.SimpleNamespace(monotonic=clock.monotonic))
+    began, wire = clock.monotonic(), Answering(clock, pongs)
+    socket = WebSocket(wire, max_message=1000, ping_every=20, idle_after=60)
+    assert (socket.receive(), socket.close_code) == (None, ABNORMAL)
+    assert clock.monotonic() - began == pytest.approx(pongs * 20 + 60)
 
 
 def test_the_end_waits_for_the_peers_answer_and_drops_what_comes_before_it():

@@ -22,6 +22,7 @@ from wsproto.utilities import LocalProtocolError
 from opsapp.wire import messages
 from opsapp.wire.commands import check_params
 from opsapp.wire.frames import CHUNK, WINDOW, FileChunk, pack_chunk, unpack_chunk
+from tests.support.waiting import until
 
 KEY = "k" * 64
 
@@ -336,17 +337,19 @@ class ServerSession:
         for piece in pieces:
             for start in range(0, len(piece), CHUNK):
                 data = piece[start : start + CHUNK]
-                deadline = time.monotonic() + 30
-                while self.credit[stream] < len(data):
-                    if time.monotonic() > deadline or self.ended(stream):
-                        return None
-                    time.sleep(0.001)
+                if not self._has_room(stream, len(data)):
+                    return None
                 self.credit[stream] -= len(data)
                 self.raw(pack_chunk(FileChunk(stream, offset, data)))
                 digest.update(data)
                 offset += len(data)
         self.say("finish", stream=stream, size=offset, sha256=digest.hexdigest())
         return digest.hexdigest()
+
+    def _has_room(self, stream, size):
+        """Once the agent's window is wide enough; False where the agent has ended the stream instead."""
+        until(lambda: self.credit[stream] >= size or self.ended(stream), 30, every=0.001, what="room in the window")
+        return self.credit[stream] >= size
 
     def ended(self, stream):
         return next((told for told in self.server.streams[stream]["messages"] if told["type"] == "closed"), None)

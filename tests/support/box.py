@@ -35,7 +35,7 @@ class Box:
             try:
                 self._report()
             except (OSError, AssertionError):
-                time.sleep(0.05)
+                self._ending.wait(0.05)
 
     def _report(self):
         results = list(self._results.values())

@@ -81,10 +81,6 @@ class FrameClient(Raw):
         """Send these, answer with the next frame."""
         return self.send(b"".join(frames)).frame()
 
-    def ended(self):
-        """Whether the server closes the connection now."""
-        return self.closed_within(3)
-
 
 def upgrade(path, host, key, headers=(), version="13"):
     lines = [f"GET {path} HTTP/1.1", f"Host: {host}", "Upgrade: websocket", "Connection: keep-alive, Upgrade"]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from .process import ROOT, Process
+from .waiting import patience
 
 BINARY = shutil.which("nginx") or ("/usr/sbin/nginx" if Path("/usr/sbin/nginx").exists() else None)
 BLOCK = re.compile(r"^```nginx\n(.*?)^```", re.M | re.S)
@@ -40,7 +41,8 @@ class Nginx(Process):
         self.conf.write_text(
             f"daemon off;\nuser root;\nworker_processes 1;\npid {self.directory}/pid;\n"
             f"events {{ worker_connections 1024; }}\n"
-            f"http {{\n    access_log {self.directory}/access.log;\n{places}{servers}\n}}\n"
+            f"http {{\n    log_format answers '\"$request\" $status by $upstream_addr';\n"
+            f"    access_log {self.directory}/access.log answers;\n{places}{servers}\n}}\n"
         )
 
     def command(self):
@@ -53,6 +55,10 @@ class Nginx(Process):
     def access(self):
         return (self.directory / "access.log").read_text()
 
+    def answered_by(self, address):
+        """How many requests a server at that address has answered."""
+        return sum(line.endswith(address) for line in self.access().splitlines())
+
     def errors(self):
         return (self.directory / "error.log").read_text()
 
@@ -60,4 +66,4 @@ class Nginx(Process):
         """At once, with its worker."""
         if self.running:
             self.child.terminate()
-            self.child.wait(10)
+            self.child.wait(10 * patience())

@@ -20,6 +20,8 @@ from pathlib import Path
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
+from tests.support.waiting import patience
+
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT, SECRET = "opsapp", "a secret of this client"
 HANGING = threading.Event()  # never set
@@ -226,7 +228,7 @@ class Provider:
 
     def stop(self):
         self.child.terminate()
-        self.child.wait(5)
+        self.child.wait(10 * patience())
         self.child.stdout.close()
 
 

@@ -33,7 +33,7 @@ class Receiver:
                 if len(body) < due:
                     return  # whoever sent was killed in mid-body: nobody was asked anything yet
                 receiver.asked += 1
-                receiver.open.wait(60)
+                receiver.open.wait()
                 answer = receiver.answer(json.loads(body))
                 if receiver.status == 200:
                     receiver.paths.append(self.path)

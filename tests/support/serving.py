@@ -24,7 +24,7 @@ from opsapp.runtime.hub import Hub, Lane, LeadLane
 from opsapp.web import answers, asked, server, sse, uploads
 from opsapp.web.config import WebSettings
 from tests.support.process import FLUSH_S, MEASURED
-from tests.support.waiting import until
+from tests.support.waiting import patience, until
 
 ROOT = Path(__file__).resolve().parents[2]
 STATUS = {"not_found": 404, "too_large": 413, "invalid": 422, "malformed": 400, "foreign_origin": 403}
@@ -67,7 +67,26 @@ class TinyNode:
 
 
 class Counts:
-    opened = closed = sessions = ended = 0
+    opened = closed = sessions = ended = held = 0
+
+
+class Gates:
+    """Requests that are not answered before the test says so, by a line on the standard input."""
+
+    opened = set()
+
+    @classmethod
+    def listen(cls):
+        heard = b""
+        while data := os.read(0, 1024):
+            *names, heard = (heard + data).split(b"\n")
+            cls.opened.update(name.decode() for name in names)
+
+    @classmethod
+    def hold(cls, name, sleep):
+        Counts.held += 1
+        while name not in cls.opened:
+            sleep(0.02)
 
 
 def finish(about, outcome):
@@ -186,18 +205,19 @@ def views(node):
 
     def counts(request):
         rss = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
-        return {**{name: getattr(Counts, name) for name in ("opened", "closed", "sessions", "ended")},
+        return {**{name: getattr(Counts, name) for name in ("opened", "closed", "sessions", "ended", "held")},
                 "rss": rss, "files": len(os.listdir("/proc/self/fd"))}  # fmt: skip
 
-    def slow(request):
-        time.sleep(float(request.params.get("s", 1)))
-        return {"slept": True}
+    def held(request):
+        Gates.hold(request.params["gate"], time.sleep)
+        return {"held": True}
 
     def deferred(request):
-        seconds = float(request.params.get("s", 0))
+        gate = request.params.get("gate")
 
         def work():
-            (gevent.sleep if node.hub.is_here() else time.sleep)(seconds)
+            if gate:
+                Gates.hold(gate, gevent.sleep if node.hub.is_here() else time.sleep)
             return 201, {"X-Made": "yes"}, {"on_hub": node.hub.is_here(), "lane": node.lane("work").run(lambda: 7)}
 
         return answers.Deferred(work)
@@ -261,7 +281,7 @@ def views(node):
         return lambda request: answers.Stream(make(request), "text/plain")
 
     return {
-        "api/plain": plain, "api/body": body, "api/big-body": body, "api/counts": counts, "api/slow": slow,
+        "api/plain": plain, "api/body": body, "api/big-body": body, "api/counts": counts, "api/held": held,
         "api/deferred": deferred, "api/failing": failing, "api/crash": crash, "api/split": split, "api/feed": feed,
         "api/publish": publish, "api/sink": upload, "api/sink-refused": refused, "api/sink-read": reading,
         "api/session": session, "api/big": big, "api/give-up": give_up, "api/broken": broken,
@@ -306,11 +326,15 @@ def application(node):
 class Serving:
     """The application above behind our server, in a process of its own."""
 
-    def __init__(self, base_url=None, host="127.0.0.1", trusted_proxies=(), bad_reload=False, **limits):
+    def __init__(
+        self, base_url=None, host="127.0.0.1", trusted_proxies=(), bad_reload=False, leave_within=None, **limits
+    ):
+        """`leave_within`: seconds after which a stop that hangs is ended, when not those of the product."""
         self.options = {
             "bad_reload": bad_reload,
             "base_url": base_url,
             "host": host,
+            "leave_within": leave_within,
             "limits": limits,
             "trusted_proxies": trusted_proxies,
         }
@@ -320,7 +344,7 @@ class Serving:
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
         command = [sys.executable, "-m", "tests.support.serving", json.dumps(self.options)]
         self.child = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
         )
         self._reader = threading.Thread(
             target=lambda: self.lines.extend(iter(self.child.stdout.readline, "")), daemon=True
@@ -337,26 +361,33 @@ class Serving:
     def output(self):
         return "".join(self.lines)
 
-    def terminate(self, timeout=12):
-        """SIGTERM; (exit code, seconds it took)."""
-        began = time.monotonic()
+    def let_go(self, gate):
+        """What is held at this gate is answered, and so is whatever comes to it later."""
+        self.child.stdin.write(f"{gate}\n")
+        self.child.stdin.flush()
+
+    def stop(self):
+        """SIGTERM; the exit code."""
         self.child.terminate()
-        if not MEASURED:
-            return self.child.wait(timeout), time.monotonic() - began
-        until(lambda: "stopped code=" in self.output(), timeout, what="the stop")
-        seconds = time.monotonic() - began
-        return self.child.wait(timeout + FLUSH_S), seconds
+        return self.wait()
+
+    def wait(self, timeout=12):
+        """The exit code, once it has ended and all of its output is there."""
+        code = self.child.wait(timeout * patience() + FLUSH_S * MEASURED)
+        self._reader.join(timeout * patience())
+        return code
 
     def __exit__(self, *_error):
-        if self.child.poll() is None:
-            self.child.terminate()
-            try:
-                self.child.wait(12)
-            except subprocess.TimeoutExpired:
-                self.child.kill()
-                self.child.wait(5)
-        self._reader.join(5)
-        self.child.stdout.close()
+        try:
+            if MEASURED and self.child.poll() is None:
+                self.stop()  # it writes down what it reached only when it is let go properly
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            self.child.kill()
+            self.wait()
+            self.child.stdin.close()
+            self.child.stdout.close()
 
 
 def plain_application(global_conf):
@@ -376,6 +407,8 @@ def bad_reload():
 def main():
     options = json.loads(sys.argv[1])
     logging.basicConfig(level=logging.INFO, format="%(name)s %(message)s", stream=sys.stdout)
+    threading.Thread(target=Gates.listen, daemon=True).start()
+    server.LEAVE_WITHIN_S = options["leave_within"] or server.LEAVE_WITHIN_S
     node = TinyNode(WebSettings(base_url=options["base_url"], trusted_proxies=tuple(options["trusted_proxies"])))
     code = server.serve(
         application(node),

@@ -7,7 +7,6 @@ import gzip
 import socket
 import ssl
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import dns.flags
@@ -73,7 +72,7 @@ class Website(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def _silent(self, rest):
-        self.server.closing.wait(60)
+        self.server.closing.wait()
         self.close_connection = True
 
     def _endless(self, rest):
@@ -157,10 +156,12 @@ def udp_and_tcp(attempts=50):
 
 
 class NameServer:
-    """Answers from a table {(name, type): [texts]}; NXDOMAIN else. UDP and TCP on one port."""
+    """Answers from a table {(name, type): [texts]}; NXDOMAIN else. UDP and TCP on one port. Questions for the names
+    `held` are answered by `let_go()` only."""
 
-    def __init__(self, records, ttl=60, truncate=False, silent=False):
+    def __init__(self, records, ttl=60, truncate=False, silent=False, held=()):
         self.records, self.ttl, self.truncate, self.silent = records, ttl, truncate, silent
+        self.held, self.waiting = set(held), []
         self.asked = []
         self._udp, self._tcp = udp_and_tcp()
         self.port = self._udp.getsockname()[1]
@@ -189,8 +190,17 @@ class NameServer:
                 wire, peer = self._udp.recvfrom(4096)
             except TimeoutError:
                 continue
-            if not self.silent:
-                self._udp.sendto(self._answer(wire, self.truncate), peer)
+            if self.silent:
+                continue
+            answer = self._answer(wire, self.truncate)
+            if self.asked[-1][0] in self.held:
+                self.waiting.append((answer, peer))
+            else:
+                self._udp.sendto(answer, peer)
+
+    def let_go(self):
+        for answer, peer in self.waiting:
+            self._udp.sendto(answer, peer)
 
     def _serve_tcp(self):
         while not self._closing:
@@ -208,7 +218,7 @@ class NameServer:
         query = dns.message.from_wire(wire)
         question = query.question[0]
         name, kind = question.name.to_text(omit_final_dot=True).lower(), dns.rdatatype.to_text(question.rdtype)
-        self.asked.append((name, kind, time.monotonic()))
+        self.asked.append((name, kind))
         answer = dns.message.make_response(query)
         if truncate:
             answer.flags |= dns.flags.TC

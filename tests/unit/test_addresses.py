@@ -1,7 +1,6 @@
 """The public part of addresses, and the way back."""
 
 import string
-from time import process_time
 from types import MappingProxyType
 
 import pytest
@@ -74,11 +73,19 @@ def test_a_text_with_addresses(text, shown):
     assert restored(shown, text, "script") == text
 
 
-def test_a_long_text_takes_no_long_time():
-    begun = process_time()
-    for text in ("a" * 65_000 + "://=", "password=" * 7_000, "x+" * 30_000 + "=", "https://" * 8_000 + " "):
-        public_text(text)
-    assert process_time() - begun < 2
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 2_000_000 + "://=",
+        "a://b " + "a" * 2_000_000,
+        "password=" * 200_000,
+        "pwd=" + "x+" * 1_000_000 + "=",
+        "https://" * 250_000 + " ",
+    ],
+)
+def test_a_long_text_is_gone_through_once(text):
+    """So long that a reading which looks again and again at what it has passed would not end within hours."""
+    assert len(public_text(text)) <= len(text)
 
 
 RECORD = {

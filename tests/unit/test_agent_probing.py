@@ -5,13 +5,14 @@ import pathlib
 import socket
 import ssl
 import threading
-import time
+from types import SimpleNamespace
 
 import pytest
 from cryptography import x509
 
+from opsapp.agent.probing import gate
 from opsapp.agent.probing.plugins import PluginRunner
-from opsapp.agent.probing.running import MOST, Probing, gate_of, look, message_of, target_of
+from opsapp.agent.probing.running import MOST, SLACK_S, Probing, gate_of, look, message_of, target_of
 from opsapp.wire import messages, probing
 from opsapp.wire.fields import record
 from tests.support.certificates import Authority
@@ -176,16 +177,35 @@ def test_dns(question, expected, ok, words, truncate):
 
 
 @pytest.mark.parametrize("path", ["/drip", "/silent"])
-def test_it_answers_in_time_whatever_the_target_does(site, path):
-    answers, came = [], threading.Event()
+def test_it_answers_in_time_whatever_the_target_does(site, path, monkeypatch):
+    """Before the target has ended; and not before its time is over."""
+    answers, came, waits, join = [], threading.Event(), [], threading.Thread.join
+
+    def noted(thread, timeout=None):
+        if thread.name == "looking":
+            waits.append(timeout)
+        join(thread, timeout)
+
+    monkeypatch.setattr(threading.Thread, "join", noted)
     running = Probing(lambda kind, **said: (answers.append(said), came.set()), PluginRunner((), "/"))
-    began = time.monotonic()
     running.take("p1", asked("http", site.url.rstrip("/") + path, timeout=0.5))
-    assert came.wait(30)
-    assert time.monotonic() - began >= 0.5
+    until(came.is_set, 30, what="the answer")
+    assert waits == [0.5 + SLACK_S]
     assert answers[0]["id"] == "p1"
     assert answers[0]["outcome"]["ok"] is False
     assert "no answer within 0.5 s" in answers[0]["outcome"]["detail"]
+
+
+def test_a_probe_has_all_of_its_time_and_no_more(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(gate, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    given = gate_of(asked("tcp", "tcp://127.0.0.1:80", timeout=0.5))
+    assert given.left() == 0.5
+    now[0] += 0.4
+    assert given.left() == pytest.approx(0.1)
+    now[0] += 0.1
+    with pytest.raises(TimeoutError):
+        given.left()
 
 
 def test_only_so_many_at_once_and_the_others_are_unknown():

@@ -97,17 +97,15 @@ def test_a_program_that_cannot_be_started_says_why(tmp_path, cancel):
 
 def test_what_is_dead_and_not_buried_yet_holds_nothing_up(tmp_path, cancel, monkeypatch):
     """Its parent, in a session of its own by then unmarked, never asks for it: a corpse stays in the group."""
-    monkeypatch.setattr(processes, "TERM_GRACE_S", 60)
+    monkeypatch.setattr(processes, "TERM_GRACE_S", 3600)  # whoever waits for it waits longer than a test may last
     parent = tmp_path / "parent"
     code = (
-        f"import os, time; os.fork() or time.sleep(90); os.setsid(); "
-        f"open('{parent}', 'w').write(str(os.getpid())); os.execve('/bin/sleep', ['sleep', '90'], {{}})"
+        f"import os, time; os.fork() or time.sleep(3600); os.setsid(); "
+        f"open('{parent}', 'w').write(str(os.getpid())); os.execve('/bin/sleep', ['sleep', '3600'], {{}})"
     )
-    began = time.monotonic()
     ran = run(["/bin/sh", "-c", f'{sys.executable} -c "$1"; :', "sh", code], 3600, _at(parent, cancel))
     try:
         assert ran.status == "cancelled"
-        assert time.monotonic() - began < 50
     finally:
         os.kill(int(parent.read_text()), signal.SIGKILL)
 

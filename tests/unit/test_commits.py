@@ -1,7 +1,7 @@
 """How commits wait for each other on a shared store: for a bounded time, and few behind one that is stuck."""
 
 import threading
-import time
+from types import SimpleNamespace
 
 import pytest
 from ZODB.MappingStorage import MappingStorage
@@ -9,6 +9,7 @@ from ZODB.MappingStorage import MappingStorage
 from opsapp.lib.problems import StoreAway
 from opsapp.runtime import commits
 from opsapp.runtime.commits import CommitGate
+from tests.support.waiting import until
 
 
 class Holder(threading.Thread):
@@ -24,28 +25,50 @@ class Holder(threading.Thread):
         try:
             with self.gate.passing():
                 self.inside.set()
-                self.go.wait(10)
+                self.go.wait()
         except StoreAway:
             self.refused = True
+
+    def enters(self):
+        until(self.inside.is_set, what="a commit in the gate")
+        return self
+
+
+class GateTime:
+    """A monotonic time that the test moves, and what was waited for in it at a gate."""
+
+    def __init__(self):
+        self.now, self.waits = 100.0, []
+
+    def monotonic(self):
+        return self.now
+
+    def wait(self, seconds):
+        self.waits.append(seconds)
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = GateTime()
+    monkeypatch.setattr(commits, "time", SimpleNamespace(monotonic=clock.monotonic))
+    return clock
 
 
 def test_without_a_bound_all_pass():
     gate = CommitGate.of([MappingStorage()])
     with gate.passing():
-        other = Holder(gate)
-        assert other.inside.wait(5)
-        other.go.set()
+        Holder(gate).enters().go.set()
 
 
 def test_one_passes_and_the_next_follows_it():
     gate = CommitGate(1)
-    first = Holder(gate)
-    assert first.inside.wait(5)
+    first = Holder(gate).enters()
     second = Holder(gate)
-    assert not second.inside.wait(0.05)
+    until(lambda: gate._waiting == 1, what="the second at the gate")
+    assert not second.inside.is_set()
     first.go.set()
-    assert second.inside.wait(5)
-    second.go.set()
+    second.enters().go.set()
 
 
 def test_a_commit_within_another_one_passes_with_it():
@@ -56,39 +79,36 @@ def test_a_commit_within_another_one_passes_with_it():
         pass
 
 
-def test_who_waits_too_long_is_refused(monkeypatch):
-    monkeypatch.setattr(commits, "WAIT_S", 0.1)
+def test_who_waits_too_long_is_refused(monkeypatch, clock):
     gate = CommitGate(1)
-    holder = Holder(gate)
-    assert holder.inside.wait(5)
-    began = time.monotonic()
-    with pytest.raises(StoreAway, match="Nothing was changed"), gate.passing():
-        pass
-    assert 0.1 <= time.monotonic() - began < 5
+    holder = Holder(gate).enters()
+    with monkeypatch.context() as counted:
+        counted.setattr(gate._moved, "wait", clock.wait)
+        with pytest.raises(StoreAway, match="Nothing was changed"), gate.passing():
+            pass
+    assert sum(clock.waits) == commits.WAIT_S
     holder.go.set()
-    holder.join(5)
+    until(lambda: not holder.is_alive(), what="the end of the first commit")
     with gate.passing():
         pass
 
 
-def test_behind_one_that_is_stuck_few_wait_and_the_rest_hears_it_at_once(monkeypatch):
-    monkeypatch.setattr(commits, "STUCK_S", 0.05)
-    monkeypatch.setattr(commits, "WAIT_S", 8.0)
+def test_behind_one_that_is_stuck_few_wait_and_the_rest_hears_it_at_once(monkeypatch, clock):
+    monkeypatch.setattr(commits, "STUCK_S", 3600.0)  # nobody wakes before it is told to
+    monkeypatch.setattr(commits, "WAIT_S", 7200.0)
     gate = CommitGate(1)
-    holder = Holder(gate)
-    assert holder.inside.wait(5)
+    holder = Holder(gate).enters()
     holders = [Holder(gate) for _ in range(commits.FEW)]
-    deadline = time.monotonic() + 5
-    while gate._waiting < commits.FEW or not gate._is_stuck():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    began = time.monotonic()
-    with pytest.raises(StoreAway), gate.passing():
-        pass
-    assert time.monotonic() - began < 4
+    until(lambda: gate._waiting == commits.FEW, what="few behind the first")
+    clock.now += 3601
+    with monkeypatch.context() as counted:
+        counted.setattr(gate._moved, "wait", clock.wait)
+        with pytest.raises(StoreAway), gate.passing():
+            pass
+    assert clock.waits == []
     for each in [holder, *holders]:
         each.go.set()
-    for each in holders:
-        each.join(5)
-        assert each.inside.is_set()
-        assert not each.refused
+    for waiting in holders:
+        until(lambda waiting=waiting: not waiting.is_alive(), what="the end of a commit that waited")
+        assert waiting.inside.is_set()
+        assert not waiting.refused

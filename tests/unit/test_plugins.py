@@ -1,12 +1,10 @@
 """What plugins say: exit codes, the first line, performance data in the form of the guidelines."""
 
-import time
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from opsapp.wire import messages
+from opsapp.wire import messages, plugins
 from opsapp.wire.conditions import parse
 from opsapp.wire.fields import record
 from opsapp.wire.plugins import MOST_METRICS, READ, outcome_of, read_output
@@ -79,14 +77,20 @@ def test_there_are_only_so_many_metrics():
     assert list(output.metrics) == [f"m{n}" for n in range(MOST_METRICS)]
 
 
+@pytest.mark.parametrize("data", [b"'' " * 300_000, b"a=" + b"1" * 2_000_000 + b"x1", b"'" * 2_000_000])
+def test_a_long_output_is_gone_through_once(monkeypatch, data):
+    """So much longer than what is read of a plugin that a reading which goes back again and again would not end within
+    hours."""
+    monkeypatch.setattr(plugins, "READ", len(data) + 1)
+    assert read_output(b"|" + data).metrics == {}
+
+
 @given(st.binary() | st.text("'|=; .1ab\n").map(str.encode))
 @example(b"|'''=1")
 @example(b"|" + b"'' " * 20_000)
 @example(b"|a=" + b"1" * 60_000 + b"x1")
-def test_any_output_is_read_at_once_and_fits_into_its_message(raw):
-    began = time.monotonic()
+def test_any_output_is_read_and_fits_into_its_message(raw):
     outcome = outcome_of(0, raw, 1.0)
-    assert time.monotonic() - began < 2
     told = record({"metrics": outcome.metrics, "units": outcome.units}, messages.PROBED)
     assert (told["metrics"], told["units"]) == (outcome.metrics, outcome.units)
     for name in outcome.metrics or ():

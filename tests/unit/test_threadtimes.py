@@ -6,6 +6,7 @@ import time
 import pytest
 
 from opsapp.runtime.threadtimes import Progress, ThreadTimes, Times, is_held_up
+from tests.support.waiting import until
 
 IDLE = Times(0.0, 0.0, False)
 
@@ -28,21 +29,25 @@ def test_a_worker_is_held_up_by_what_is_no_processor(worker, looking, held_up):
 
 
 def test_a_thread_that_waits_is_held_up_and_one_that_computes_is_not():
-    ended, computing = threading.Event(), threading.Event()
+    ended, computing, rounds = threading.Event(), threading.Event(), [0]
 
     def work():
-        computing.wait(60)
+        computing.wait()
         while not ended.is_set():
             sum(range(1000))
+            rounds[0] += 1
 
     worker = threading.Thread(target=work)
     worker.start()
     progress = Progress(worker, threading.current_thread())
     try:
-        time.sleep(0.05)
-        assert progress.is_held_up()
+        until(progress.is_held_up, what="a look at a thread that waits")
         computing.set()
-        assert not any(_looked(progress) for _ in range(5))
+        _many_rounds_later(rounds)
+        progress.begin()
+        for _ in range(5):
+            _many_rounds_later(rounds)
+            assert not progress.is_held_up()
     finally:
         ended.set()
         computing.set()
@@ -50,9 +55,9 @@ def test_a_thread_that_waits_is_held_up_and_one_that_computes_is_not():
         progress.close()
 
 
-def _looked(progress):
-    time.sleep(0.05)
-    return progress.is_held_up()
+def _many_rounds_later(rounds):
+    before = rounds[0]
+    until(lambda: rounds[0] > before + 1000, what="a thousand rounds of the thread that computes")
 
 
 def test_a_thread_is_told_what_it_used():

@@ -154,6 +154,7 @@ def test_gaps_and_other_scales_do_not_disturb():
     assert not math.isnan(Detector().watch(MetricPast(), 0.0, 1.0).score)
 
 
+@pytest.mark.nightly("a benchmark of months of readings")
 @pytest.mark.no_cover
 def test_the_benchmarks_score_is_twice_that_of_a_windowed_gaussian():
     """A small set; `make bench ARGS=foresight` has the whole."""

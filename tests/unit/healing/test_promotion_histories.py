@@ -15,7 +15,7 @@ from opsapp.healing.stages.trust import Trust
 
 SETTINGS, HOUR = HealingSettings(), 3600.0
 
-pytestmark = pytest.mark.no_cover  # it runs the same lines millions of times
+pytestmark = [pytest.mark.no_cover, pytest.mark.nightly("hundreds of histories")]
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,90 @@
+"""How fast an agent sends what it spooled while its server was away, by a clock that stands still."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from opsapp.agent import session
+from opsapp.agent.session import LinkSession
+from opsapp.agents.engine.session import RATE
+from opsapp.wire import messages
+from tests.support.clock import FakeClock
+
+SPOOLED = 200
+
+
+class Spooled:
+    """A spool with so many reports of before, and no new one."""
+
+    def __init__(self, clock):
+        self._clock, self._left = clock, SPOOLED
+        self.delivered_at = []
+
+    def take(self):
+        return None
+
+    def oldest(self):
+        return {"hostname": "h", "os": "x", "reason": "spooled"} if self._left else None
+
+    def delivered(self):
+        self._left -= 1
+        self.delivered_at.append(self._clock.monotonic())
+
+    def keep(self, _report):
+        """Nothing comes back."""
+
+
+class QuickServer:
+    """A socket to a server that thanks for each report at once: nothing but the agent itself is slow."""
+
+    def __init__(self, clock):
+        self._clock, self._answers = clock, [messages.encode("welcome", protocol=1, interval=60, time=clock.now())]
+        self.heard_at = clock.monotonic()
+        self.on_text = self.on_binary = None
+
+    def send(self, text):
+        message = messages.decode(text, messages.AGENT)
+        if message["type"] == "report":
+            self._answers.append(messages.encode("ack", id=message["id"], of="report"))
+
+    def turn(self, most):
+        """The next answer; without one the agent waits as long as it said."""
+        self.heard_at = self._clock.monotonic()
+        if self._answers:
+            self.on_text(self._answers.pop(0))
+        else:
+            self._clock.advance(most)
+
+    def wake(self):
+        """Nobody waits."""
+
+    def end(self, _code, _reason):
+        """The test is over."""
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = FakeClock()
+    monkeypatch.setattr(session, "time", SimpleNamespace(monotonic=clock.monotonic, time=clock.now))
+    return clock
+
+
+def test_what_was_spooled_is_sent_no_faster_than_a_server_takes_it(clock):
+    """A server ends the session of an agent that sends more than so many messages a second."""
+    spool = Spooled(clock)
+    LinkSession(
+        QuickServer(clock),
+        {"agent_id": "a1", "machine_id": "m", "hostname": "h", "os": "x", "held": [], "policy_version": 0},
+        executor=SimpleNamespace(journal=SimpleNamespace(unthanked=list)),
+        reporter=SimpleNamespace(set_interval=lambda _seconds: None, not_taken=lambda _report: None),
+        spool=spool,
+        streams=SimpleNamespace(begin=lambda _ws: None, end=lambda: None),
+        outcomes=SimpleNamespace(waiting=lambda _most: []),
+        plugins=None,
+        policies=lambda _bundle, _signature: None,
+        protect=lambda _names: None,
+        server_time=lambda _at: None,
+    ).run(lambda: len(spool.delivered_at) == SPOOLED)
+    took = spool.delivered_at[-1] - spool.delivered_at[0]
+    assert took * RATE >= SPOOLED - 1
+    assert took < SPOOLED / 50  # and none of them waits for a turn that has another reason
