@@ -13,7 +13,7 @@ from tests.support.pages import PASSWORD, ROLES, fill_in, phone, places, sign_in
 from tests.support.sound import Journey, sound
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 GONE = {"type": "tcp", "url": "tcp://127.0.0.1:1", "interval": 5, "timeout": 1, "retries": 0}
 
 
@@ -104,6 +104,7 @@ def test_with_the_keyboard_one_signs_in_takes_an_incident_and_approves(page, hou
     assert house.admin.get(f"/api/approvals/{request_id}")["status"] == "approved"
 
 
+@pytest.mark.nightly("the core list has an operator at the keyboard")
 def test_with_the_keyboard_a_viewer_learns_who_may_take_an_incident(page, house):
     incident = incident_of(house, "Read by keyboard")
     signs_in_by_keys(page, house, "vera")
@@ -140,6 +141,7 @@ def test_a_second_factor_is_set_up_and_asked_for(page, house, role):
     assert "It is on" in text(page, "#factor")
 
 
+@pytest.mark.nightly("each page at twice the size")
 def test_at_twice_the_size_nothing_is_out_of_reach(page, house):
     """A window of 1280 px at 200 % is one of 640."""
     sign_in(page, house, "ada")

@@ -9,7 +9,7 @@ from tests.support.process import Serve
 from tests.support.waiting import until
 from tests.system.test_healing import CONFIG, box_of, promote
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 PASSWORD = "a sound password"
 RULE = "nginx-by-hand"
 

@@ -81,6 +81,7 @@ def test_a_new_admin_takes_the_first_steps(browser, serve, receiver, width):
     assert browser.current_url == f"{serve.url}/"
 
 
+@pytest.mark.nightly("the core list has the first steps of an admin")
 @pytest.mark.parametrize(
     ("role", "steps", "acts"),
     [

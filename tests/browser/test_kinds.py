@@ -9,7 +9,7 @@ from tests.support.browser import press
 from tests.support.pages import fill_in, sign_in
 from tests.support.sound import Journey
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 ADDRESSES = {
     "http": "http://127.0.0.1:{port}/api/status/public",
     "tcp": "tcp://127.0.0.1:{port}",
@@ -27,7 +27,14 @@ OWN = {
 
 
 # Only admins write plugins; what operators are told, and what viewers see of each kind: test_roles.py.
-WRITERS = [(kind, who) for kind in TYPES for who in ("otto", "ada") if (kind, who) != ("plugin", "otto")]
+CORE = [("http", "otto"), ("agent", "ada"), ("plugin", "ada")]
+NIGHTLY = pytest.mark.nightly("every kind by each role; the core list has the three forms that differ most")
+WRITERS = [
+    pytest.param(kind, who, marks=() if (kind, who) in CORE else NIGHTLY)
+    for kind in TYPES
+    for who in ("otto", "ada")
+    if (kind, who) != ("plugin", "otto")
+]
 
 
 @pytest.mark.parametrize(("kind", "who"), WRITERS)

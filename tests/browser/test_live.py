@@ -15,7 +15,7 @@ from tests.support.sound import Journey, sound
 from tests.support.targets import website
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
 
 def says(page, selector, words, seconds=20):
@@ -135,6 +135,7 @@ def row_of(page, words):
     return next((row for row in texts(page, "main tbody tr") if words in row), "")
 
 
+@pytest.mark.nightly("tests/browser/test_triage.py has who is on call")
 def test_a_monitor_falls_and_rises_before_the_eyes_of_each_role(page, others, house):
     watchers = {"otto": page, **dict(zip(("vera", "ada"), others(2), strict=True))}
     with website() as site:

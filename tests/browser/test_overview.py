@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -104,10 +103,8 @@ def test_a_server_that_stands_still_is_said_and_so_is_that_it_goes_on(browser, s
     follows(browser)
     os.kill(serve.child.pid, signal.SIGSTOP)
     try:
-        began = time.monotonic()
         until(lambda: shown(browser, "#lost"), 15, what="the bar at the top")
         assert "Connection lost" in text(browser, "#lost")
-        assert time.monotonic() - began < 20, "within seconds"
     finally:
         os.kill(serve.child.pid, signal.SIGCONT)
     until(lambda: shown(browser, "#live") and not shown(browser, "#lost"), 20, what="the bar being gone")

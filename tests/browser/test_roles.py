@@ -11,7 +11,7 @@ from tests.support.pages import ROLES, phone
 from tests.support.sound import Journey, faults
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 WHOM = {"operator": "Ask an operator or an admin to do it", "admin": "Ask an admin to do it"}
 GONE = {"type": "tcp", "url": "tcp://127.0.0.1:1", "interval": 5, "timeout": 1, "retries": 0}
 
@@ -56,6 +56,7 @@ def kinds(house):
     return {kind: house.admin.post("/api/monitoring/endpoints", body)["id"] for kind, body in made.items()}
 
 
+@pytest.mark.nightly("every kind; tests/api/test_pages_roles.py has what each role is offered")
 def test_a_viewer_reads_every_kind_of_monitor_and_changes_none(page, house, kinds):
     vera = Journey(page, house, "vera").go("/monitors")
     assert not vera.has("main a[href='/monitors/new']")
@@ -81,6 +82,7 @@ def test_a_viewer_reads_every_kind_of_monitor_and_changes_none(page, house, kind
     assert not house.admin.get("/api/monitoring/endpoints?q=By+hand")
 
 
+@pytest.mark.nightly("tests/api/test_pages_roles.py has what each role is offered")
 def test_an_operator_is_told_that_plugins_take_an_admin(page, house, kinds):
     otto = Journey(page, house, "otto").go("/monitors/new")
     assert not otto.has("main a[href$='type=plugin']")
@@ -154,6 +156,7 @@ def test_a_viewer_reads_a_rule_and_can_neither_try_nor_write_one(page, house):
     is_refused(vera, "vera", "operator", "/healing/rules/default-disk")
 
 
+@pytest.mark.nightly("tests/api/test_pages_roles.py has what each role is offered")
 def test_an_operator_is_told_that_saving_a_rule_takes_an_admin(page, house):
     saved = house.admin.get("/api/healing/rules/default-memory")
     otto = Journey(page, house, "otto").go("/healing/rules/default-memory")
@@ -184,6 +187,7 @@ def test_a_viewer_follows_a_run_and_starts_none(page, house):
     assert [run["run_id"] for run in runs if run["automation_id"] == made] == [run_id]
 
 
+@pytest.mark.nightly("tests/api/test_pages_signed_out.py has the way there")
 @pytest.mark.parametrize("place", ["/monitors/new?type=push", "/incidents", "/healing/rules/new"])
 def test_a_visitor_is_led_to_signing_in_and_then_to_the_page(page, house, place):
     visitor = Journey(page, house).go("/status").go(place)

@@ -36,7 +36,10 @@ def refuses(who, place):
     return changes or changes_rules or (bool(REFUSED[who]) and place.startswith(REFUSED[who]))
 
 
-@pytest.mark.parametrize("who", ["vera", "otto"])
+WHO = [*(pytest.param(who, marks=pytest.mark.nightly("the core list has an admin")) for who in ("vera", "otto")), "ada"]
+
+
+@pytest.mark.parametrize("who", WHO)
 def test_every_page_is_whole_for(page, house, who):
     """What a role may not see, it is told in a page that is whole too."""
     sign_in(page, house, who)
@@ -67,6 +70,7 @@ def empty(tmp_path_factory):
         yield serve
 
 
+@pytest.mark.nightly("each page at three sizes in two schemes, filled and empty")
 @pytest.mark.parametrize("half", [0, 1])
 @pytest.mark.parametrize("store", ["house", "empty"])
 def test_every_page_is_whole_at_every_size_and_in_both_schemes(page, request, store, half):

@@ -8,7 +8,7 @@ from tests.support.pages import PASSWORD, fill_in, places, sign_in
 from tests.support.sound import Journey
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
 
 def names(house):
@@ -76,6 +76,7 @@ def test_a_form_without_a_session_leads_to_signing_in_and_back(page, house):
     assert page.find_element(By.CSS_SELECTOR, "#monitor-form [name=name]").get_attribute("value") == "Signed out"
 
 
+@pytest.mark.nightly("the core list has a form of an older session")
 @pytest.mark.parametrize(
     ("who", "place", "field", "secret"),
     [
@@ -149,6 +150,7 @@ return lacks;
 """
 
 
+@pytest.mark.nightly("every form as each role")
 @pytest.mark.parametrize("who", ["otto", "ada"])
 def test_every_form_can_be_sent_without_script(page, house, who):
     sign_in(page, house, who)

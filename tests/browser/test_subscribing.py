@@ -11,7 +11,7 @@ from tests.support.pages import fill_in
 from tests.support.receiver import Receiver
 from tests.support.waiting import until
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 GONE = {"type": "tcp", "url": "tcp://127.0.0.1:1", "interval": 5, "timeout": 1, "retries": 0, "tags": ["public"]}
 
 

@@ -3,8 +3,6 @@
 What lives here is shared by the tests of what healing is worth. Must not: assert.
 """
 
-import time
-
 from tests.fleet.healed import Patient, final, newest
 from tests.support.client import Refused
 from tests.support.waiting import until
@@ -45,7 +43,7 @@ class FailingUnit(Patient):
 
         def is_ready():
             rows = self.entries(rule_id)
-            recent = [row for row in rows if time.time() < row["created_at"] + COOLDOWN_S + 2]
+            recent = [row for row in rows if self.reported_at() < row["created_at"] + COOLDOWN_S + 2]
             return not recent and all(row["state"] == "final" for row in rows)
 
         until(is_ready, 30, every=0.2, what="the end of its cases")
@@ -58,6 +56,10 @@ class FailingUnit(Patient):
     def runs(self):
         return self.agent()["metrics"].get("services", {}).get(self.name) == "active"
 
+    def reported_at(self):
+        """The time of the service, as far as its reports of this host go: what it judges a case by."""
+        return self.agent()["last_seen"]
+
     def entries(self, rule_id, after=0):
         rows = self.api.get(f"/api/healing/ledger?rule_id={rule_id}&limit=1000")
         return [row for row in rows if row["target"] == self.target and row["id"] > after]
@@ -67,14 +69,14 @@ class FailingUnit(Patient):
         last longer than `window_s`, before this returns."""
         before = newest(self.entries(rule_id))
         self.fail(restart_s)
-        began = time.monotonic()
+        failed_at = self.reported_at()
 
         def is_over():
             rows = self.entries(rule_id, before)
             self._approve(rows)
             if not rows or len(final(rows)) < len(rows):
                 return False
-            return self.runs() or time.monotonic() > began + window_s + GRACE_S
+            return self.runs() or self.reported_at() > failed_at + window_s + GRACE_S
 
         until(is_over, 60, every=0.2, what=f"the end of a case of {self.target}")
         self.start(rule_id)

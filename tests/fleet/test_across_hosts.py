@@ -60,6 +60,7 @@ def about(receiver, words):
     return [one for one in list(receiver.messages) if words in f"{one['title']} {one['message']}"]
 
 
+@pytest.mark.nightly("minutes of the agents' own settings")
 def test_a_failed_external_target_suppresses_the_heals_of_its_site_and_is_told_once(wards, receiver):
     both = wards()
     promote(both[0].api, RULE)

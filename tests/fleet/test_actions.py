@@ -8,7 +8,6 @@ from tests.fleet import care
 from tests.fleet.lab.machine import run as outside
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.timeout(120)
 COUNT = "Restart=no\nExecStartPre=/bin/sh -c 'echo %n >> /root/starts'"
 
 
@@ -110,6 +109,7 @@ def test_a_service_is_protected_by_what_it_runs(box):
     assert refused["reason"] == "protected: the service cache runs redis-server"
 
 
+@pytest.mark.nightly("starts containers")
 def test_containers(box):
     def state():
         return box.sh("podman inspect -f '{{.State.Status}} {{.Id}}' web").split()

@@ -2,11 +2,8 @@
 
 import socket
 
-import pytest
-
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.timeout(120)
 DNSMASQ = (
     "[Service]\nExecStart=/usr/sbin/dnsmasq --keep-in-foreground --user=root --no-resolv --no-hosts"
     " --bind-interfaces --listen-address={} --address=/probe.example/192.0.2.7\n"

@@ -8,6 +8,8 @@ from tests.fleet.conftest import QUICK
 from tests.fleet.healed import promote
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.nightly("twelve scenarios; the core list has one")
+
 SHORT = {"initial_level": "notify", "settle_s": 0.5, "cooldown_s": 1, "verify_timeout_s": 30}
 RULES = [
     {"id": "unit", "condition": 'service.chaos-web.state != "active"', "action": {"type": "restart_service"}, **SHORT},

@@ -30,6 +30,7 @@ def test_a_stopped_service_is_started_again(ward):
     assert host.exec("systemctl", "is-active", "nginx").stdout == "active\n"
 
 
+@pytest.mark.nightly("minutes of the default waits")
 def test_a_crash_loop_is_told(ward):
     host = ward.host
     more = "Restart=always\nRestartSec=1"
@@ -42,6 +43,7 @@ def test_a_crash_loop_is_told(ward):
     host.exec("systemctl", "stop", "looper")
 
 
+@pytest.mark.nightly("minutes of the default waits")
 def test_a_host_that_needs_a_reboot_is_rebooted_once_somebody_has_approved_it(ward):
     """As far as a container can: the lab starts it again as a machine's firmware would."""
     host = ward.host

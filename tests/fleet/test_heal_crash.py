@@ -40,7 +40,7 @@ def kill_within_a_heal(patient, who, stage, after):
     starts, before, incidents = patient.starts(), newest(patient.ledger(RULE["id"])), len(patient.incidents())
     patient.stop_nginx()
     until(lambda: reached(patient, stage, before, incidents), 60, what=f"the stage {stage}")
-    threading.Event().wait(after)
+    threading.Event().wait(after)  # the seeded point of the kill
     if who == "server":
         patient.serve.kill()
         patient.serve.start()
@@ -58,6 +58,7 @@ def settle(patient):
     assert patient.api.get("/api/healing/ledger/verify")["valid"] is True
 
 
+@pytest.mark.nightly("many points of a kill; the core list has the agent while it acts")
 @pytest.mark.timeout(900)
 def test_a_heal_survives_the_death_of_server_or_agent(patient):
     for who, stage, after in killings(seed=15, count=POINTS):

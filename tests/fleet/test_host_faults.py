@@ -8,7 +8,6 @@ import pytest
 from tests.fleet.care import SERVICE, Ward, make_container
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.timeout(240)
 LOOP = "Restart=always\nRestartSec=0.3"
 
 
@@ -35,6 +34,7 @@ def test_a_crash_loop_is_noticed_and_told(ward):
     assert ward.commands() == []
 
 
+@pytest.mark.nightly("the core list has a crash loop")
 def test_a_container_that_was_removed_is_told_also_after_a_restart_of_the_agent(ward):
     host = ward.host
     make_container(host, "web")
@@ -48,6 +48,7 @@ def test_a_container_that_was_removed_is_told_also_after_a_restart_of_the_agent(
     assert ward.metrics()["containers"] == {"web": "removed"}
 
 
+@pytest.mark.nightly("the core list has a crash loop")
 def test_a_service_manager_that_hangs_is_told_while_everything_else_is_reported(ward):
     host = ward.host
     ward.api.put("/api/healing/rules/default-service-manager", {"condition": "service_manager.hung_s >= 8"})

@@ -53,6 +53,14 @@ def test_a_full_disk_and_a_hungry_process_hurt_nobody_else(host):
     assert host.running
 
 
+def test_a_host_has_a_share_of_the_processors_of_its_own(host):
+    """So has the lab as a whole: a share counts only among the groups beside it."""
+    groups = {*host.groups, *(group.parent for group in host.groups)}
+    knobs = [group / name for group in groups for name in machine.PROCESSOR_SHARE if (group / name).exists()]
+    assert len(knobs) >= 2
+    assert all(knob.read_text().strip() == machine.PROCESSOR_SHARE[knob.name] for knob in knobs)
+
+
 def test_ssh_reaches_the_host(host):
     command = ["ssh", "-i", host.lab.ssh_key, "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no"]
     command += ["-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR", f"ops@{host.address}", "sudo -n id -un"]

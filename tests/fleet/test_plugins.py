@@ -94,6 +94,7 @@ def asleep(ward, seconds=LONG):
     return set(ward.host.exec("pgrep", "-fx", f"(/usr/bin/)?sleep {seconds}", check=False).stdout.split())
 
 
+@pytest.mark.nightly("tests/unit/test_agent_plugins.py has a plugin that hangs")
 def test_a_plugin_that_hangs_leaves_nothing(ward):
     """Whatever it has forked, and whatever session that is in by then; nor does it when the agent is killed."""
     monitor = add(ward, "hanging", HANGING, interval=10, timeout=5)
@@ -105,6 +106,7 @@ def test_a_plugin_that_hangs_leaves_nothing(ward):
     until(lambda: second.isdisjoint(asleep(ward)), 20, what="the end of what the killed agent has left")
 
 
+@pytest.mark.nightly("tests/unit/test_agent_processes.py has children of a command")
 def test_a_command_whose_time_is_over_ends_its_children_and_no_unit(ward):
     script = f"systemd-run --unit=kept sleep {UNIT}; (setsid sleep {LONG} &) ; sleep {LONG}"
     asked = {"type": "shell", "params": {"command": script, "timeout": 3}}

@@ -7,6 +7,8 @@ from tests.fleet.healed import promote
 from tests.support.process import Serve, opsapp
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.nightly("minutes of the default waits")
+
 RULE = "default-service"
 
 

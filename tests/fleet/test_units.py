@@ -1,7 +1,6 @@
 """The units of the guide under a real systemd: opsapp runs as one user and its scripts as another; it stops in time."""
 
 import re
-import time
 
 import pytest
 
@@ -11,7 +10,6 @@ from tests.support.waiting import until
 
 pytestmark = pytest.mark.timeout(900)
 MOST_OPEN = 3.0
-STOP_S = 10
 KEPT = ("/var/lib/opsapp/secret.key", "/var/lib/opsapp/main.fs", "/etc/opsapp/opsapp.yaml")
 RELOADED = """healing:
   rules: [{id: from-the-yaml, condition: disk_percent > 99, action: {type: log_rotate, params: {}}}]
@@ -111,10 +109,8 @@ def test_the_yaml_is_read_again_and_a_dead_service_comes_back(service):
 def test_it_stops_in_time_and_its_scripts_with_it(service):
     automations.run(service, automations.script(service, "echo begun; sleep 7777"))
     until(lambda: service.host.exec("pgrep", "-fx", "sleep 7777", check=False).returncode == 0, 60, what="the script")
-    began = time.monotonic()
     service.host.exec("systemctl", "stop", "opsapp", timeout=60)
-    assert time.monotonic() - began <= STOP_S
-    assert service.show("opsapp", "Result") == "success"
+    assert service.show("opsapp", "Result") == "success", "systemd had to end it after TimeoutStopSec"
     assert service.show("opsapp", "ExecMainStatus") == "0"
     until(lambda: _executors(service) == [], 20, what="the end of the executor")
     assert service.host.exec("pgrep", "-fx", "sleep 7777", check=False).returncode == 1

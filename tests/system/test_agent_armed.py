@@ -12,8 +12,11 @@ from tests.support.agent_server import AgentServer
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.system
-SEEDS = [*range(15), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(15, 200))]
+NIGHTLY = pytest.mark.nightly("the core list has three seeds")
+SEEDS = [*range(3), *(pytest.param(seed, marks=NIGHTLY) for seed in range(3, 15))]
+SEEDS += [*(pytest.param(seed, marks=pytest.mark.soak) for seed in range(15, 200))]
 RULE = {"direction": "in", "action": "drop", "protocol": "tcp", "port": 4444}
+LATER_RULE = {**RULE, "port": 4445}
 NFT = """#!/bin/sh
 cd {place}
 echo "$*" >> calls
@@ -72,16 +75,24 @@ def agent(tmp_path, server, wall):
         yield made
 
 
-def ask(server, phase, heal_id="h1", **more):
-    params = {"rule": RULE} if phase != "rollback" else {}
+def ask(server, phase, heal_id="h1", rule=RULE, **more):
+    params = {"rule": rule} if phase != "rollback" else {}
     return server.command(
         "heal", heal_id=heal_id, token=1, phase=phase, action_type="firewall_rule_add", params=params, **more
     )
 
 
-def heal(server, phase, heal_id="h1", **more):
-    name = ask(server, phase, heal_id, **more)
+def heal(server, phase, heal_id="h1", rule=RULE, **more):
+    name = ask(server, phase, heal_id, rule, **more)
     return until(lambda: server.result(name), 60, what=f"{phase} of {heal_id}")
+
+
+def the_timer_passes(server, wall, arm_s):
+    """Until an action that was armed later, for as long, is undone: the time of whatever was armed before it is over
+    too."""
+    assert heal(server, "execute", "later", LATER_RULE, arm_s=arm_s, timeout=20)["status"] == "done"
+    assert [rule for rule in wall.rules() if "4445" in rule]
+    until(lambda: not [rule for rule in wall.rules() if "4445" in rule], 30, what="the later rule being gone")
 
 
 def test_what_nobody_confirms_is_undone(server, agent, wall):
@@ -99,16 +110,14 @@ def test_what_is_confirmed_stays(server, wall, tmp_path, websocket):
     server.websocket = websocket
     with AgentProcess(tmp_path, server):
         until(lambda: server.reports, 30)
-        assert heal(server, "execute", arm_s=3, timeout=20)["status"] == "done"
+        assert heal(server, "execute", arm_s=8, timeout=20)["status"] == "done"
         kept = heal(server, "confirm")
         assert (kept["status"], kept["data"]) == (
             "done",
             {"phase": "confirm", "action_type": "firewall_rule_add", "armed": False, "kept": True},
         )
-        until_then = time.monotonic() + 4  # a second more than the timer had
-        while time.monotonic() < until_then:
-            assert len(wall.rules()) == 1
-            time.sleep(0.2)
+        the_timer_passes(server, wall, arm_s=8)
+        assert len(wall.rules()) == 1
 
 
 def test_what_is_rolled_back_is_not_undone_again(server, agent, wall):
@@ -128,7 +137,6 @@ def test_it_is_undone_after_a_restart_too(server, agent, wall):
 
 
 @pytest.mark.crash
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_kill_9_at_any_point_neither_doubles_nor_forgets(seed, server, wall, tmp_path):
     dice = random.Random(seed)
@@ -137,7 +145,7 @@ def test_kill_9_at_any_point_neither_doubles_nor_forgets(seed, server, wall, tmp
     agent = AgentProcess(tmp_path, server).start()
     try:
         until(lambda: server.reports, 30)
-        name = ask(server, "execute", arm_s=2, timeout=2)
+        name = ask(server, "execute", arm_s=2, timeout=6)
         time.sleep(dice.uniform(0, 0.7))  # the seeded point of the kill
         agent.kill()
         agent.start()
@@ -146,21 +154,23 @@ def test_kill_9_at_any_point_neither_doubles_nor_forgets(seed, server, wall, tmp
         kept = None
         if confirms:
             second = ask(server, "confirm")
-            time.sleep(dice.uniform(0, 0.4))
+            time.sleep(dice.uniform(0, 0.4))  # the seeded point of the kill
             agent.kill()
             agent.start()
             kept = until(lambda: server.result(second), 60, what="the result of the confirmation")
-        assert wall.added() <= 1, "the rule was made twice"
+        added = wall.added()
+        assert added <= 1, "the rule was made twice"
         if kept and kept["status"] == "done" and kept["data"]["kept"]:
-            time.sleep(2.5)  # longer than the timer had
-            assert len(wall.rules()) == wall.added()
+            the_timer_passes(server, wall, arm_s=2)
+            assert len(wall.rules()) == added
+            added += 1
         elif kept is None or kept["status"] == "failed":
             until(lambda: wall.rules() == [], 30, what="the rule being gone")
         else:
             state = "".join(path.read_text() for path in (tmp_path / "state/armed").iterdir())
-            assert kept["status"] == "lost" or wall.added() == 0, (kept, state)
+            assert kept["status"] == "lost" or added == 0, (kept, state)
             if '"confirmed"' not in state:
                 until(lambda: wall.rules() == [], 30, what="the rule being gone")
     finally:
         agent.kill()
-    assert wall.added() <= 1
+    assert wall.added() == added

@@ -67,8 +67,9 @@ def test_it_heals_only_while_it_is_alone(server, place, tmp_path, websocket):
         assert heals(agent, "begun") == 0
         assert server.outcomes == []
         server.stop()
-        until(lambda: heals(agent, "done"), 30, what="the heal")
-        time.sleep(3)  # room for more heals than the budget allows
+        until(lambda: heals(agent, "done") == 3, 30, what="the heals that the budget allows")
+        refused = "the heal budget is used up"
+        until(lambda: agent.told().count(refused) >= 5, 30, what="turns in which it would heal once more")
         server.start()
         until(lambda: len(server.outcomes) >= 3, 30, what="the outcomes")
         count = len(server.reports)

@@ -13,6 +13,7 @@ import pytest
 from tests.support.agent_process import EnrolledAgent
 from tests.support.client import Client
 from tests.support.process import Serve
+from tests.support.raw import HANGS_S
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.system
@@ -60,7 +61,7 @@ class Events:
 
     def __init__(self, client, path, **headers):
         parts = urllib.parse.urlsplit(client.url)
-        self.link = http.client.HTTPConnection(parts.hostname, parts.port, timeout=20)
+        self.link = http.client.HTTPConnection(parts.hostname, parts.port, timeout=HANGS_S)
         self.link.request("GET", path, headers={"Authorization": f"Bearer {client.token}", **headers})
         self.answer = self.link.getresponse()
         assert self.answer.status == 200, self.answer.read()
@@ -260,13 +261,15 @@ def test_a_stream_ends_when_its_reader_signs_out(serve, agent, files, vera):
 
 
 def test_the_output_of_a_command_is_followed_until_it_is_over(serve, agent, files):
-    gate = files / "gate"
-    script = f"echo first; while [ ! -e {gate} ]; do sleep 0.1; done; echo second"
-    asked = serve.admin.post(f"{agent.path}/commands", {"type": "shell", "params": {"command": f"sleep 1; {script}"}})
+    first, second = files / "first", files / "second"
+    wait = "while [ ! -e {} ]; do sleep 0.1; done"
+    script = f"{wait.format(first)}; echo first; {wait.format(second)}; echo second"
+    asked = serve.admin.post(f"{agent.path}/commands", {"type": "shell", "params": {"command": script}})
     place = f"{agent.path}/commands/{asked['command_id']}"
     reader = Events(serve.admin, f"{place}/stream")
+    first.write_text("")
     assert reader.next()[:2] == ("output", {"text": "first\n"})
-    gate.write_text("")
+    second.write_text("")
     assert reader.next()[:2] == ("output", {"text": "second\n"})
     assert reader.next()[:2] == ("end", {"reason": "over"})
     reader.close()

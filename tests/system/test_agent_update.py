@@ -85,6 +85,7 @@ def test_a_good_version_takes_over_in_the_same_process(server, agent):
     assert until(lambda: server.result(name))["output"] == "new\n"
 
 
+@pytest.mark.nightly("the core list has a good version that takes over")
 def test_an_agent_that_has_all_from_its_environment_is_updated_too(server, tmp_path, monkeypatch):
     agent = AgentProcess(tmp_path, server)
     for name, value in (("SERVER", server.url), ("AGENT_ID", "a1"), ("AGENT_KEY", KEY)):
@@ -146,6 +147,7 @@ def runs_now(agent):
     return int((agent.state / "lock").read_text() or 0)
 
 
+@pytest.mark.nightly("the core list has a version that does not connect")
 @pytest.mark.parametrize("fault", ["raise SystemExit('boom')", "os.kill(os.getpid(), 9)"], ids=["crash", "kill"])
 def test_a_version_that_dies_before_it_can_judge_itself_is_undone(server, agent, fault):
     """Nobody here starts it again, so the guard has to."""
@@ -159,6 +161,7 @@ def test_a_version_that_dies_before_it_can_judge_itself_is_undone(server, agent,
     assert until(lambda: server.result(name))["output"] == "old\n"
 
 
+@pytest.mark.nightly("the core list has a version that does not connect")
 @pytest.mark.parametrize("agent", [2], indirect=True)
 def test_a_version_that_hangs_before_it_can_judge_itself_is_ended_and_undone(server, agent, monkeypatch):
     hangs = "    def run(self) -> int:\n        signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)\n"
@@ -167,6 +170,7 @@ def test_a_version_that_hangs_before_it_can_judge_itself_is_ended_and_undone(ser
     assert agent.program.read_bytes() == agent_file().data
 
 
+@pytest.mark.nightly("the core list has the kill in the trial")
 def test_an_agent_that_is_stopped_in_its_trial_stays_stopped(server, agent):
     lame = variant(
         **{
@@ -192,6 +196,7 @@ def test_an_agent_that_is_stopped_in_its_trial_stays_stopped(server, agent):
     until(lambda: not beside(agent))
 
 
+@pytest.mark.nightly("the core list has the kill in the trial")
 def test_a_power_loss_in_the_trial_ends_in_the_old_version(server, agent):
     """Agent and guard are gone at once, and the new version would never come up."""
     lame = variant(**{"agent/main.py": (RUN, "    def run(self) -> int:\n        time.sleep(600)\n")})

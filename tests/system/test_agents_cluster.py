@@ -17,6 +17,7 @@ from opsapp.wire.policies import Policy, PolicyStep, PolicyTerms
 from tests.support.agent_process import EnrolledAgent
 from tests.support.box import Box
 from tests.support.client import Client
+from tests.support.othernode import knows, signed_in_at
 from tests.support.process import Serve, Zeo
 from tests.support.together import repeated
 from tests.support.waiting import until
@@ -43,7 +44,7 @@ def two_nodes(place):
         try:
             for node in nodes:
                 node.start()
-            nodes[1]._admin = nodes[1].client(token=nodes[0].admin.token)
+            nodes[1]._admin = signed_in_at(nodes[1], nodes[0])
             yield *nodes, zeo, place / "data"
         finally:
             for node in nodes:
@@ -66,7 +67,7 @@ def agent(pair, files, tmp_path_factory):
     """Connected to node one."""
     with EnrolledAgent(tmp_path_factory.mktemp("agent"), pair[0], viewer_paths=[str(files / "log")]) as agent:
         agent.online()
-        until(lambda: pair[1].admin.get(agent.path)["connected"], what="the other node knowing of the session")
+        until(lambda: knows(pair[1].admin, agent.path)["connected"], what="the other node knowing of the session")
         yield agent
 
 
@@ -85,7 +86,7 @@ def test_the_other_node_shows_all_that_was_reported(agent, two):
 def test_a_report_to_the_other_node_moves_no_session(agent, two, files):
     """As a new version does that is tried beside the old one, behind a balancer; and a copy of the disk elsewhere."""
     key = {"X-Agent-Key": agent.key}
-    command = agent.ask("sleep 3; echo mine")
+    command = agent.ask(f"while [ ! -e {files}/gate ]; do sleep 0.1; done; echo mine")
     until(lambda: agent.command(command)["status"] == "running", what="the command running")
     machine = machine_id() or socket.gethostname()
     told = {"hostname": agent.seen()["hostname"], "os": agent.seen()["os"], "machine_id": machine}
@@ -98,6 +99,7 @@ def test_a_report_to_the_other_node_moves_no_session(agent, two, files):
     assert (refused.status, refused.json["code"]) == (409, "clone")
     until(lambda: two.get(agent.path)["clone_detected_at"], what="the clone being told of")
     assert two.get(agent.path)["hostname"] == told["hostname"]
+    (files / "gate").touch()
     assert agent.finished(command)["output"] == "mine\n"
 
 
@@ -231,17 +233,17 @@ def test_policies_given_on_a_third_node_reach_the_session(agent, pair):
 
 
 def test_the_other_node_says_so_when_the_first_is_gone(tmp_path):
-    """What needed the dead node is told so within a moment, not when time runs out."""
+    """What needed the dead node is told so by the refused connection: nothing is waited for, neither the end of a
+    time nor the others holding the node for dead."""
     with two_nodes(tmp_path / "pair") as pair, EnrolledAgent(tmp_path / "agent", pair[0]) as agent:
         two = pair[1].admin
         agent.online()
-        until(lambda: two.get(agent.path)["connected"], what="the other node knowing of the session")
+        until(lambda: knows(two, agent.path)["connected"], what="the other node knowing of the session")
         (tmp_path / "there").write_text("x")
         assert get(two, agent, tmp_path / "there").body == b"x"
         pair[0].kill()
-        began = time.monotonic()
         answer = get(two, agent, tmp_path / "there")
         assert (answer.status, answer.json["code"]) == (503, "node_away")
-        assert time.monotonic() - began < 5  # the connection is refused: nothing is waited for
+        assert "Connection refused" in answer.json["error"]
         until(lambda: not two.get(agent.path)["connected"], 30, what="the session being known to be gone")
         assert get(two, agent, tmp_path / "there").json["code"] == "agent_offline"

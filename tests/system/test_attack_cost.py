@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 
 import pytest
 
@@ -100,7 +99,7 @@ HOSTILE = {
 
 def ask(port, method, path, headers, body):
     """The status; a refusal may come before the body is taken, and then the rest of it finds nobody."""
-    with Raw(port, timeout=60) as raw:
+    with Raw(port) as raw:
         try:
             lines = [f"{method} {path} HTTP/1.1", "Host: x", *headers]
             lines += [] if body is None else [f"Content-Length: {len(body)}"]
@@ -144,8 +143,6 @@ def test_a_head_in_single_bytes_is_looked_through_once(serve):
     with Raw(serve.port) as raw:
         for at in range(len(head)):
             raw.send(head[at : at + 1])
-            if at % 64 == 0:
-                time.sleep(0)
         assert raw.send(b"\r\n").answer().status == 401
     assert serve.cpu_s() - began <= 2.0  # what it costs to be woken 26,000 times
 

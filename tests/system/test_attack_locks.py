@@ -113,6 +113,7 @@ def test_an_admin_unlocks(serve):
     assert serve.admin.request("POST", "/api/users/nobody-here/unlock", {}).status == 404
 
 
+@pytest.mark.nightly("starts many processes for one command")
 def test_the_command_line_unlocks(serve):
     name = user(serve, "lena")
     lock(serve, name)

@@ -68,6 +68,7 @@ def test_policies_forged_with_what_the_store_holds_are_refused(server, agent):
         impostor.stop()
 
 
+@pytest.mark.nightly("minutes of a host that is alone")
 def test_after_a_new_master_key_an_agent_gets_its_policies_and_heals_alone(server, agent):
     server.stop()
     agent.stop()

@@ -1,9 +1,7 @@
-"""Uploads that do not hurry, and many of them: they hold what they have sent, not what they announce."""
+"""Uploads that do not hurry, and many of them: they hold what they have sent, not what they announce. How long others
+take beside them is told by `make bench ARGS=uploads`."""
 
 import json
-import select
-import socket
-import time
 from contextlib import ExitStack, suppress
 
 import pytest
@@ -18,22 +16,14 @@ pytestmark = [pytest.mark.system, pytest.mark.attack]
 
 JSON = "Content-Type: application/json"
 WRONG = "a" * 64
-LIMIT_S = 0.250
-ACCEPTED_S = 1.0
+ROUNDS = 25
+HELD = {"body_grace": 600, "body_timeout": 600}  # no upload ends while a test lasts
 
 
 def begin(path, length, *headers):
     return (
         "\r\n".join([f"POST {path} HTTP/1.1", "Host: x", *headers, f"Content-Length: {length}"]) + "\r\n\r\n"
     ).encode()
-
-
-def connect(port, address="127.0.0.1"):
-    """From one of the addresses of this machine."""
-    raw = Raw.__new__(Raw)
-    raw.sock = socket.create_connection(("127.0.0.1", port), timeout=30, source_address=(address, 0))
-    raw.buffer = b""
-    return raw
 
 
 def dripping(uploads, every=1.0):
@@ -47,20 +37,16 @@ def dripping(uploads, every=1.0):
     return repeated(drip, every)
 
 
-def percentile(times, share=0.99):
-    return sorted(times)[min(len(times) - 1, int(len(times) * share))]
-
-
 @pytest.fixture(scope="module")
 def serve(tmp_path_factory):
-    patient = {"body_grace_s": 120}  # uploads are held for as long as a slow machine needs to measure
+    patient = {f"{name}_s": seconds for name, seconds in HELD.items()}
     config = {"web": {"login": {"attempts_per_ip": 10_000, "attempts_per_user": 10_000}, "limits": patient}}
     with Serve(tmp_path_factory.mktemp("uploads"), config=config) as running:
         yield running
 
 
-def measured(serve, key, agent_id, rounds):
-    """How long a sign-in, a polled report, a list and the public status take, each some times."""
+def asked_often(serve, key, agent_id, rounds):
+    """A sign-in, a polled report, a list and the public status, each some times: all are answered."""
     report = json.dumps({"hostname": "polled", "os": "Linux"}).encode()
     login = json.dumps({"username": "admin", "password": PASSWORD}).encode()
     token = f"Authorization: Bearer {serve.admin.token}"
@@ -70,39 +56,37 @@ def measured(serve, key, agent_id, rounds):
         "list": ("GET", "/api/monitoring/endpoints", [token], None),
         "public": ("GET", "/api/status/public", [], None),
     }
-    times = {name: [] for name in asked}
     for _ in range(rounds):
         for name, (method, path, headers, body) in asked.items():
-            with Raw(serve.port, timeout=30) as raw:
-                began = time.monotonic()
+            with Raw(serve.port) as raw:
                 got = raw.get(path, *headers, method=method, body=body)
-                times[name].append(time.monotonic() - began)
             assert got.status in {200, 201}, (name, got.status, got.body)
-    return {name: percentile(taken) for name, taken in times.items()}
 
 
-@pytest.mark.alone
 def test_a_thousand_slow_uploads_from_ten_addresses_hold_nobody_up(serve):
-    """At most 250 ms at the 99th percentile, or twice what this machine takes when nobody disturbs it. Who comes right
-    behind 1,000 new connections waits until they are accepted, and that takes less than a second."""
+    """Others are answered while all of them are under way: none of them ends or is dropped meanwhile. Nor does it cost
+    more than a few times as much to answer them."""
     agent = serve.admin.post("/api/agents", {"label": "polled"})
-    calm = measured(serve, agent["key"], agent["agent_id"], 25)
+    asked_often(serve, agent["key"], agent["agent_id"], 1)
+    began = serve.cpu_s()
+    asked_often(serve, agent["key"], agent["agent_id"], ROUNDS)
+    calm = serve.cpu_s() - began
     with ExitStack() as stack:
         uploads = []
         for number in range(1000):
-            raw = connect(serve.port, f"127.0.0.{10 + number % 10}")
+            raw = Raw(serve.port, source=f"127.0.0.{10 + number % 10}")
             stack.callback(raw.close)
             large = number % 2
             raw.send(begin("/api/login" if not large else "/api/automations", (64 << 10) if large else 15_000, JSON))
             uploads.append(raw)
+        asked_often(serve, agent["key"], agent["agent_id"], 1)  # right behind 1,000 new connections
+        began = serve.cpu_s()
+        asked_often(serve, agent["key"], agent["agent_id"], ROUNDS)
+        busy = serve.cpu_s() - began
         with dripping(uploads):
-            behind = measured(serve, agent["key"], agent["agent_id"], 1)
-            busy = measured(serve, agent["key"], agent["agent_id"], 50)
-            dropped = sum(map(answered, uploads))
-    assert max(behind.values()) < ACCEPTED_S, behind
-    assert not dropped, "measured beside fewer than 1,000 uploads"
-    for name, taken in busy.items():
-        assert taken <= max(LIMIT_S, 2 * calm[name]), f"{name}: {taken * 1000:.0f} ms, calm {calm[name] * 1000:.0f} ms"
+            asked_often(serve, agent["key"], agent["agent_id"], ROUNDS)
+        assert not any(raw.is_answered() for raw in uploads), "asked beside fewer than 1,000 uploads"
+    assert busy < 5 * calm + 1.0, f"{busy:.2f} s of processor, and {calm:.2f} s without uploads"
 
 
 def test_a_declared_length_reserves_nothing():
@@ -157,16 +141,21 @@ def test_who_is_known_sends_large_bodies(serve):
 def test_a_body_below_its_rate_is_cut():
     with Serving(body_grace=1.0, min_body_rate=1000, body_timeout=20) as serving:
         with Raw(serving.port) as raw, dripping([raw], every=0.1):
-            began = time.monotonic()
             raw.send(begin("/api/body", 60_000) + b"x" * 1000)
             got = raw.answer()
             assert (got.status, got.json["code"]) == (408, "timeout")
-            assert time.monotonic() - began >= 1.9  # the grace, and the second that 1,000 bytes are worth
-        with Raw(serving.port) as raw:
-            raw.send(begin("/api/body", 30_000))
-            for _ in range(15):
+
+
+def test_a_body_at_its_rate_is_taken_beyond_the_grace():
+    """The grace is less than a request of another takes. Each piece is worth 20 s, and others ask ten times before the
+    next: tests/unit/test_server_pace.py has how both are reckoned."""
+    with Serving(body_grace=0.001, min_body_rate=100, body_timeout=600) as serving:
+        with Raw(serving.port) as raw, Raw(serving.port) as other:
+            raw.send(begin("/api/body", 30_000) + b"x" * 2000)
+            for _ in range(14):
+                assert {other.get("/api/plain").status for _ in range(10)} == {200}
+                assert not raw.is_answered()
                 raw.send(b"x" * 2000)
-                time.sleep(0.2)  # 10,000 bytes a second
             assert raw.answer().json["length"] == 30_000
 
 
@@ -177,25 +166,24 @@ def test_a_chunked_body_below_its_rate_is_cut_too():
             assert raw.send(b"5\r\nab").answer().status == 408
 
 
-def answered(raw):
-    waiting = select.poll()  # select itself knows no more than 1,024 files
-    waiting.register(raw.sock, select.POLLIN)
-    return bool(waiting.poll(0))
+def answered_meanwhile(serving):
+    """Others are, so that who has stopped sending is waited for already: that makes it slow."""
+    with Raw(serving.port) as another:
+        assert {another.get("/api/plain").status for _ in range(20)} == {200}
 
 
 def test_one_address_holds_a_quarter_and_its_slowest_goes_first():
-    with Serving(max_buffered=4 << 20, judged_from=2 << 20, body_timeout=60) as serving, ExitStack() as stack:
+    with Serving(max_buffered=4 << 20, judged_from=2 << 20, **HELD) as serving, ExitStack() as stack:
         slow = stack.enter_context(Raw(serving.port))
         slow.send(begin("/api/body", 1 << 20) + b"x" * 200_000)
-        other = stack.enter_context(connect(serving.port, "127.0.0.2"))
+        other = stack.enter_context(Raw(serving.port, source="127.0.0.2"))
         other.send(begin("/api/body", 1 << 20) + b"x" * 200_000)
-        time.sleep(0.5)  # what makes it slow
+        answered_meanwhile(serving)
         quick = [stack.enter_context(Raw(serving.port)) for _ in range(2)]
         for raw in quick:
             raw.send(begin("/api/body", 600_000) + b"x" * 450_000)
-        until(lambda: answered(slow), 10, what="the slow one's end")
         assert slow.answer().status == 503
-        assert not answered(other)
+        assert not other.is_answered()
         for raw in quick:
             raw.send(b"x" * 150_000)
         assert sorted(raw.answer().status for raw in quick) in ([200, 200], [200, 503])
@@ -204,13 +192,15 @@ def test_one_address_holds_a_quarter_and_its_slowest_goes_first():
 
 
 def test_of_all_addresses_the_slowest_goes_when_the_budget_is_used_up():
-    with Serving(max_buffered=1 << 20, address_share=1.0, judged_from=2 << 20, body_timeout=60) as serving:
+    with Serving(
+        max_buffered=1 << 20, address_share=1.0, judged_from=2 << 20, body_timeout=600, body_grace=600
+    ) as serving:
         with ExitStack() as stack:
-            slow = [stack.enter_context(connect(serving.port, f"127.0.0.{2 + n}")) for n in range(4)]
+            slow = [stack.enter_context(Raw(serving.port, source=f"127.0.0.{2 + n}")) for n in range(4)]
             for raw in slow:
                 raw.send(begin("/api/body", 300_000) + b"x" * 200_000)
-            time.sleep(0.5)  # what makes them slow
+            answered_meanwhile(serving)
             with Raw(serving.port) as quick:
                 assert quick.get("/api/body", method="POST", body=b"x" * 600_000).json["length"] == 600_000
-            until(lambda: any(answered(raw) for raw in slow), 10, what="the end of a slow one")
-            assert any(not answered(raw) for raw in slow)
+            until(lambda: any(raw.is_answered() for raw in slow), 10, what="the end of a slow one")
+            assert any(not raw.is_answered() for raw in slow)

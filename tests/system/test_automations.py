@@ -81,7 +81,7 @@ def test_output_is_streamed_while_it_is_written_and_resumes(serve, tmp_path):
 
 def test_a_time_out_ends_the_whole_group_and_what_fled_from_it(serve, tmp_path):
     text = f"setsid sleep 300 & echo $! > {tmp_path}/fled; sleep 300 & echo $! > {tmp_path}/child; trap '' TERM; wait"
-    record = ended(serve, run(serve, script(serve, text, timeout=1)), timeout=30)
+    record = ended(serve, run(serve, script(serve, text, timeout=4)), timeout=30)
     assert (record["status"], record["exit_code"]) == ("timeout", None)
     for name in ("child", "fled"):
         pid = int((tmp_path / name).read_text())

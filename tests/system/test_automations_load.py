@@ -20,6 +20,7 @@ def memory(serve):
     return int(Path(f"/proc/{serve.child.pid}/statm").read_text().split()[1]) * resource.getpagesize()
 
 
+@pytest.mark.nightly("a load of minutes")
 @pytest.mark.crash
 @pytest.mark.timeout(600)
 def test_a_thousand_queued_runs_and_fifty_readers(tmp_path):

@@ -47,6 +47,7 @@ def test_backup_and_restore_give_the_same_store(tmp_path):
     assert opsapp("pack", "--data", tmp_path / "two").returncode == 0
 
 
+@pytest.mark.nightly("starts many processes for one rule")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be refused for being root")
 def test_root_leaves_nothing_in_a_store_of_another_user(tmp_path):
     data, ini = tmp_path / "data", tmp_path / "opsapp.ini"
@@ -75,6 +76,7 @@ def test_root_leaves_nothing_in_a_store_of_another_user(tmp_path):
     assert list(data.iterdir()) == []
 
 
+@pytest.mark.nightly("starts many processes for one rule")
 def test_a_damaged_backup_touches_nothing(tmp_path):
     opsapp("init", "--data", tmp_path / "one")
     opsapp("backup", tmp_path / "copy", "--data", tmp_path / "one")
@@ -101,6 +103,7 @@ def test_a_server_does_not_start_on_what_is_left_of_a_store(tmp_path):
     assert not (tmp_path / "main.fs").exists()
 
 
+@pytest.mark.nightly("each mistake has a test in tests/api/test_configfile.py")
 def test_check_config_names_each_mistake(tmp_path):
     (tmp_path / "good.yaml").write_text("timezone: Europe/Berlin\n")
     (tmp_path / "bad.yaml").write_text("timezone: Europe/Berlin\nwbe: {}\n")
@@ -138,6 +141,7 @@ def test_exit_codes(arguments, code):
     assert opsapp(*arguments).returncode == code
 
 
+@pytest.mark.nightly("commands of users have tests in tests/api/test_cli.py")
 def test_users_are_added_listed_and_disabled(tmp_path):
     place = ("--data", tmp_path)
     assert opsapp("user", "add", "otto", "--role", "operator", *place, typed="a long password\n").returncode == 0
@@ -151,6 +155,7 @@ def test_users_are_added_listed_and_disabled(tmp_path):
     assert opsapp("user", "disable", "nobody", *place).returncode == 1
 
 
+@pytest.mark.nightly("starts many processes for one rule")
 def test_rekey_makes_a_new_key_and_needs_the_old_one(tmp_path):
     opsapp("init", "--data", tmp_path)
     key = tmp_path / "secret.key"
@@ -161,6 +166,7 @@ def test_rekey_makes_a_new_key_and_needs_the_old_one(tmp_path):
     assert opsapp("rekey", "--data", tmp_path).returncode == 1
 
 
+@pytest.mark.nightly("commands of users have tests in tests/api/test_cli.py")
 def test_users_at_the_shell(tmp_path):
     add = ("user", "add", "grace", "--role", "operator", "--data", tmp_path)
     assert opsapp(*add, typed="a sound password\n").returncode == 0

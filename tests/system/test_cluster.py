@@ -1,39 +1,51 @@
 """Two processes on one ZEO server, or on PostgreSQL: they see each other's writes at once, and outlive its restart."""
 
+import contextlib
+import itertools
 import json
-import threading
-import time
 from types import SimpleNamespace
 
 import pytest
 
 from tests.support.automations import ended, run, script
 from tests.support.checkedsite import CheckedSite
+from tests.support.client import done_at_last
 from tests.support.leases import lease_book
+from tests.support.othernode import knows, signed_in_at
 from tests.support.postgres import Postgres
 from tests.support.process import PASSWORD, ROOT, Serve, Zeo
+from tests.support.staying import StayingServe
+from tests.support.together import at_once
 from tests.support.waiting import until
 from tests.support.writers import Writer, missing, stored, write
 
 pytestmark = [pytest.mark.system, pytest.mark.own_store]
 
 
-@pytest.fixture(params=["zeo", "postgresql"])
+@pytest.fixture(params=["zeo", pytest.param("postgresql", marks=pytest.mark.nightly("the core list has ZEO"))])
 def store(request, tmp_path):
     """A server of its own: the tests kill it."""
     with Zeo(tmp_path / "zeo") if request.param == "zeo" else Postgres() as store:
         yield store
 
 
+@contextlib.contextmanager
+def two_nodes(tmp_path, store, kind=Serve):
+    uris = store.uris()
+    nodes = [kind(tmp_path / name, node=name, data=tmp_path / "data", **uris) for name in ("one", "two")]
+    try:
+        for node in nodes:
+            node.start()
+        yield nodes
+    finally:
+        for node in nodes:
+            node.end()
+
+
 @pytest.fixture
 def pair(tmp_path, store):
-    uris = store.uris()
-    nodes = [Serve(tmp_path / name, node=name, data=tmp_path / "data", **uris) for name in ("one", "two")]
-    for node in nodes:
-        node.start()
-    yield nodes
-    for node in nodes:
-        node.end()
+    with two_nodes(tmp_path, store) as nodes:
+        yield nodes
 
 
 def away(client):
@@ -41,38 +53,44 @@ def away(client):
     return answer if answer.status == 503 else None
 
 
+def asks_until_seen(client, made):
+    """How often a node is asked until it has a write that was answered."""
+    asks = itertools.count(1)
+
+    def seen():
+        number = next(asks)
+        return number if made in stored(client) else None
+
+    return until(seen, 5, every=0, what="the other node seeing the write")
+
+
 def test_what_one_writes_the_other_reads(pair):
+    """It is told at once: it need not be asked again and again. How soon: `make bench`."""
     one, two = pair
-    two_admin = two.client(token=one.admin.token)  # a session is good on every node
-    late = []
+    two_admin, asked = signed_in_at(two, one), []
     for number in range(20):
-        made = write(one.admin, f"agent-{number}")
-        began = time.monotonic()
-        until(lambda made=made: made in stored(two_admin), 5, every=0.005, what="the other node seeing the write")
-        late.append(time.monotonic() - began)
-    assert sorted(late)[len(late) // 2] < 0.1
+        asked.append(asks_until_seen(two_admin, done_at_last(write, one.admin, f"agent-{number}")))
+    assert sorted(asked)[len(asked) // 2] < 10
 
 
 def test_both_outlive_a_restart_of_the_store_under_load(pair, store):
     one, two = pair
-    two_admin = two.client(token=one.admin.token)
+    two_admin = signed_in_at(two, one)
     writers = [Writer(one.admin, "one"), Writer(two_admin, "two")]
     until(lambda: all(writer.answered for writer in writers), 10, what="writes through both")
-    store.kill()
-    began = time.monotonic()
+    store.kill()  # nothing that was under way is held until it is back
     until(lambda: all(writer.refused for writer in writers), 15, what="503 from both while the store is away")
-    assert time.monotonic() - began < 10, "a request that was under way was held"
-    for node in pair:  # at once, and with a time to come again
-        began, client = time.monotonic(), node.client(token=one.admin.token, timeout=5)
+    for node in pair:  # and with a time to come again
+        client = node.client(token=one.admin.token)
         answer = until(
             lambda client=client: away(client), 2, what="503"
         )  # a session of PostgreSQL may outlive the rest
-        assert time.monotonic() - began < 2
         assert int(answer.headers["retry-after"]) > 0
     store.start()
     before = [len(writer.answered) for writer in writers]
-    until(lambda: all(len(w.answered) > n for w, n in zip(writers, before, strict=True)), 30, what="writes going on")
-    threading.Event().wait(0.5)
+    until(
+        lambda: all(len(w.answered) > n + 10 for w, n in zip(writers, before, strict=True)), 30, what="writes going on"
+    )
     for writer in writers:
         writer.end()
     for admin in (two_admin, one.admin):  # the other node's last write may be on its way for a moment
@@ -81,43 +99,56 @@ def test_both_outlive_a_restart_of_the_store_under_load(pair, store):
 
 
 def test_nodes_share_the_login_limits(pair):
-    """Twelve attempts at once from one address, half of them at each node: five are looked at, on both together."""
-    answers = []
+    """Twelve attempts at once from one address, half of them at each node: five are looked at, on both together. On a
+    machine that does other work too a commit may wait too long: the answer is 503, and says neither whether the attempt
+    was counted, nor what it was like."""
+    wrong, right = ({"username": "admin", "password": password} for password in ("wrong", PASSWORD))
+    unsaid = []
 
-    def attempt(node):
-        body = {"username": "admin", "password": "wrong"}
-        answer = node.client(timeout=30).request("POST", "/api/login", body)
-        while answer.status == 503:  # the machine does other work: its commit waited too long, nothing was counted
-            answer = node.client(timeout=30).request("POST", "/api/login", body)
-        answers.append(answer)
+    def attempt(node, body):
+        answer = node.client().request("POST", "/api/login", body)
+        while answer.status == 503:
+            unsaid.append(answer)
+            answer = node.client().request("POST", "/api/login", body)
+        return answer
 
-    threads = [threading.Thread(target=attempt, args=(pair[n % 2],)) for n in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-    assert sorted(answer.status for answer in answers) == [401] * 5 + [429] * 7
+    answers = at_once([lambda node=node: attempt(node, wrong) for node in pair * 6])
+    statuses = [answer.status for answer in answers]
+    assert set(statuses) == {401, 429}
+    assert statuses.count(401) <= 5 <= statuses.count(401) + len(unsaid)
     assert all(0 < int(answer.headers["retry-after"]) <= 300 for answer in answers if answer.status == 429)
-    right = {"username": "admin", "password": PASSWORD}
-    assert [node.client().request("POST", "/api/login", right).status for node in pair] == [429, 429]
+    assert [attempt(node, right).status for node in pair] == [429, 429]
 
 
 def test_runs_of_a_node_that_is_killed_are_lost_and_none_begins_twice(pair, tmp_path):
     """Both carry out runs when one is killed: what it had under way is lost, the rest is done."""
     one, two = pair
-    survivor, began = SimpleNamespace(admin=two.client(token=one.admin.token)), tmp_path / "began"
+    survivor, began = SimpleNamespace(admin=signed_in_at(two, one)), tmp_path / "began"
     node = "sed -n 's/^PPid:[^0-9]*//p' /proc/$PPID/status"  # the executor's parent
     text = f'echo "$OPSAPP_RUN_ID $({node})" >> {began}; until [ -e {tmp_path}/go ]; do sleep 0.1; done'
-    automations = [script(one, text, name=f"slow {n}") for n in range(10)]
-    asked = [run(one if n % 2 else survivor, each) for n, each in enumerate(automations)]
+    asked = []
 
     def places():
         """Which process has which run, once all have begun."""
         rows = [line.split() for line in began.read_text().splitlines()] if began.exists() else []
         return rows if len(rows) >= len(asked) else None
 
-    whose = {run_id: int(parent) for run_id, parent in until(places, 20, every=0.02, what="all runs under way")}
-    assert set(whose.values()) == {one.child.pid, two.child.pid}
+    def ask(number):
+        """Of either node in turn. The other one may be quicker to take it up."""
+        node, automation = survivor if number % 2 else one, done_at_last(slow_script, number)
+        knows(node.admin, f"/api/automations/{automation}")
+        asked.append(done_at_last(run, node, automation))
+
+    def slow_script(number):
+        return script(one, text, name=f"slow {number}")
+
+    for number in range(10):
+        ask(number)
+    both = {str(node.child.pid) for node in pair}
+    while {parent for _, parent in until(places, 20, what="all runs under way")} != both:
+        assert len(asked) < 40, "one node takes up everything"
+        ask(len(asked))
+    whose = {run_id: int(parent) for run_id, parent in places()}
     one.kill()
     (tmp_path / "go").touch()
     for run_id in asked:
@@ -135,41 +166,60 @@ def holder_and_other(book, pair):
     return nodes.pop(name), nodes.popitem()[1]
 
 
-def test_a_node_that_is_told_to_stop_hands_over_its_leases_and_checks_at_once(pair, store):
-    """Not when they are missed five seconds later; and nothing of it goes wrong."""
+def checked_by(admin, site):
+    """Six monitors of the site, each checked by now."""
+    for number in range(6):
+        made = {"name": f"m{number}", "type": "http", "url": f"{site.url}/m{number}", "interval": 5}
+        done_at_last(admin.post, "/api/monitoring/endpoints", made)
+    until(lambda: len(site.counts()) == 6, 20, what="a check of each")
+
+
+def checks_go_on(site):
+    before = site.counts()
+    until(lambda: all(site.counts()[path] > times for path, times in before.items()), 15, what="checks going on")
+
+
+@pytest.mark.nightly("leases and shards have tests in tests/engine")
+def test_a_node_that_is_told_to_stop_hands_over_its_leases_and_checks(pair, store):
+    """And nothing of it goes wrong."""
     with lease_book(pair[0].flags["store"]) as book, CheckedSite() as site:
-        token = pair[0].admin.token
         leaver, other = holder_and_other(book, pair)
-        admin = other.client(token=token)
-        for n in range(6):
-            made = {"name": f"m{n}", "type": "http", "url": f"{site.url}/m{n}", "interval": 5}
-            admin.post("/api/monitoring/endpoints", made, expect=201)
-        until(lambda: len(site.counts()) == 6, 20, what="a check of each")
-        began = time.monotonic()
-        leaver.child.terminate()
+        checked_by(signed_in_at(other, pair[0]), site)
+        assert leaver.stop() == 0
         until(lambda: book.all_held_by(other.flags["node"]), 5, what="the other holding all leases")
-        assert time.monotonic() - began < 2
-        assert leaver.child.wait(10) == 0
-        before = site.counts()
-        until(lambda: all(site.counts()[path] > times for path, times in before.items()), 15, what="checks going on")
+        checks_go_on(site)
         assert "Traceback" not in leaver.log.read_text()
 
 
-def test_leases_of_a_node_that_is_killed_are_taken_over_within_ten_seconds(pair, store):
-    """Counts over fifty kills: make cluster."""
+@pytest.mark.nightly("leases and shards have tests in tests/engine")
+def test_what_a_stopping_node_hands_over_is_taken_before_it_has_ended_and_not_when_it_is_missed(tmp_path, store):
+    """Nobody misses a node here. It gives everything back at the beginning of its stop, and never comes to its end."""
+    with two_nodes(tmp_path, store, StayingServe) as pair, CheckedSite() as site:
+        with lease_book(pair[0].flags["store"]) as book:
+            leaver, other = holder_and_other(book, pair)
+            checked_by(signed_in_at(other, pair[0]), site)
+            leaver.child.terminate()
+            until(lambda: book.all_held_by(other.flags["node"]), 20, what="the other holding all leases")
+            assert leaver.running
+            leaver.kill()
+            checks_go_on(site)
+
+
+@pytest.mark.nightly("the core list kills a node that has runs")
+def test_leases_of_a_node_that_is_killed_are_taken_over(pair, store):
+    """How soon, over fifty kills: make cluster."""
     with lease_book(pair[0].flags["store"]) as book:
         dead, other = holder_and_other(book, pair)
         dead.kill()
-        began = time.monotonic()
         until(lambda: book.all_held_by(other.flags["node"]), 10, what="the other holding all leases")
-        assert time.monotonic() - began < 10
 
 
+@pytest.mark.nightly("the core list has what one writes and the other reads")
 def test_both_nodes_answer_every_question_alike(pair):
     """Whatever can be read without an id: on the node that wrote, and on the other one."""
     one, two = pair
-    admin, there = one.admin, two.client(token=one.admin.token)
-    write(admin, "a host")
+    admin, there = one.admin, signed_in_at(two, one)
+    done_at_last(write, admin, "a host")
     until(lambda: stored(admin) == stored(there), 5, what="the other node seeing the write")
     documented = json.loads((ROOT / "docs/openapi.json").read_text())["paths"]
     paths = [path for path, ways in documented.items() if "get" in ways and "{" not in path]

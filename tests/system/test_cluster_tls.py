@@ -14,6 +14,7 @@ from opsapp.runtime import certificates, tls
 from opsapp.runtime.certificates import ClusterMember
 from tests.support.agent_process import EnrolledAgent
 from tests.support.nginx import Nginx, guide
+from tests.support.othernode import knows, signed_in_at
 from tests.support.process import Serve, Zeo, free_port, opsapp
 from tests.support.waiting import until
 from tests.support.writers import stored, write
@@ -88,6 +89,7 @@ def uris(port, directory):
     return {"store": f"{where}&storage=main", "history_store": f"{where}&storage=history"}
 
 
+@pytest.mark.nightly("the core list has who is refused")
 def test_two_nodes_work_through_tls_and_nothing_of_it_can_be_read(tmp_path, place, zeo):
     with Listening(zeo.port) as wire, contextlib.ExitStack() as nodes:
         one, two = (
@@ -97,7 +99,7 @@ def test_two_nodes_work_through_tls_and_nothing_of_it_can_be_read(tmp_path, plac
             for name in ("one", "two")
         )
         made = write(one.admin, "a-name-that-somebody-listens-for")
-        two_admin = two.client(token=one.admin.token)
+        two_admin = signed_in_at(two, one)
         until(lambda: made in stored(two_admin), 5, what="the other node seeing the write")
         where = [f"--{name.replace('_', '-')}={uri}" for name, uri in uris(zeo.port, place / "one").items()]
         done = opsapp("doctor", f"--data={tmp_path / 'data'}", *where)
@@ -147,12 +149,14 @@ def test_who_has_no_certificate_of_the_cluster_is_refused(tmp_path, place, zeo):
         assert_refused(f"{uri}&wait_timeout=2")
 
 
+@pytest.mark.nightly("the core list has who is refused")
 def test_a_server_with_another_name_is_not_believed(place, zeo):
     assert_refused(f"zeos://localhost:{zeo.port}?storage=main&wait_timeout=2&tls={place / 'one'}")
     with pytest.raises(ssl.SSLCertVerificationError):
         tls.end_of_server("localhost", zeo.port, place / "one")
 
 
+@pytest.mark.nightly("the core list has who is refused")
 def test_what_one_node_hands_on_to_another_goes_through_tls(tmp_path, place):
     """As the guide says it: nginx takes it, and asks for the certificate of the node."""
     ports = {name: free_port() for name in ("one", "two")}
@@ -173,16 +177,16 @@ def test_what_one_node_hands_on_to_another_goes_through_tls(tmp_path, place):
         nginx = running.enter_context(Nginx(tmp_path / "nginx", "\n".join(servers), ports["one"]))
         for node in nodes.values():
             running.enter_context(node)
-        other = nodes["two"].client(token=nodes["one"].admin.token)
+        other = signed_in_at(nodes["two"], nodes["one"])
         agent = running.enter_context(EnrolledAgent(tmp_path / "agent", nodes["one"]))
         agent.online()
-        until(lambda: other.get(agent.path)["connected"], what="the other node knowing of the session")
+        until(lambda: knows(other, agent.path)["connected"], what="the other node knowing of the session")
         data = os.urandom(300_001)
         assert put(other, agent, tmp_path / "big", data).status == 200
         assert get(other, agent, tmp_path / "big").body == data
         assert '"POST /api/agents' in nginx.access()
         bare = ssl.create_default_context(cafile=str(place / "one/ca.pem"))
-        refused = http.client.HTTPSConnection("127.0.0.1", ports["one"], context=bare, timeout=5)
+        refused = http.client.HTTPSConnection("127.0.0.1", ports["one"], context=bare, timeout=60)
         refused.request("GET", "/api/status/public")
         assert refused.getresponse().status == 400  # nginx: no required certificate was sent
         refused.close()

@@ -49,6 +49,7 @@ def test_a_heal_is_seen_and_the_end_leaves_nothing(demo, tmp_path):
     assert not (tmp_path / "key-of-an-installation").exists()
 
 
+@pytest.mark.nightly("the core list has the walk through the demo")
 def test_what_a_killed_demo_leaves_is_ended_and_deleted(demo):
     family = demo.family()
     os.kill(demo.child.pid, signal.SIGKILL)
@@ -60,6 +61,7 @@ def test_what_a_killed_demo_leaves_is_ended_and_deleted(demo):
     assert not demo.place.exists()
 
 
+@pytest.mark.nightly("the core list has the walk through the demo")
 def test_one_that_runs_is_ended_from_another_terminal(demo):
     family = demo.family()
     assert opsapp("demo", "--remove", "--dir", demo.place).returncode == 0
@@ -77,6 +79,7 @@ def test_nothing_of_others_is_deleted(tmp_path):
     assert (tmp_path / "mine").read_text() == "dear"
 
 
+@pytest.mark.nightly("the core list has the walk through the demo")
 def test_another_service_at_the_address_is_not_asked_anything(tmp_path):
     with Receiver() as other:
         done = opsapp("demo", "--port", other.port, "--dir", tmp_path / "demo")

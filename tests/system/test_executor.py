@@ -91,6 +91,7 @@ def test_one_that_is_killed_is_started_again_and_what_it_ran_is_lost(serve, tmp_
     assert (tmp_path / "times").read_text() == "x\n"
 
 
+@pytest.mark.nightly("the core list has the kill of the service")
 def test_a_stop_of_the_service_ends_scripts_as_promised(serve, tmp_path):
     run_id, pids = lasting(serve, tmp_path)
     executor = executor_pid(serve)
@@ -146,6 +147,7 @@ def test_a_script_of_an_operator_reads_no_secret_where_the_executor_has_a_user_o
         assert ended(serve, run(serve, webhook))["output"].strip() == str(pwd.getpwnam("nobody").pw_uid)
 
 
+@pytest.mark.nightly("tests/fleet/test_units.py is the walk through it")
 @pytest.mark.skipif(shutil.which("systemd-socket-activate") is None, reason="systemd-socket-activate")
 def test_systemd_may_start_it_for_a_service_that_is_not_root(tmp_path):
     """As the units of the guide have it: one executor for each connection to a socket."""
@@ -176,6 +178,7 @@ def test_systemd_may_start_it_for_a_service_that_is_not_root(tmp_path):
         manager.wait(20)
 
 
+@pytest.mark.nightly("starts many processes for one rule")
 def test_without_the_user_nothing_runs_rather_than_as_the_services_own(tmp_path):
     config = {"executor": {"user": "nobody-of-that-name"}}
     with Serve(tmp_path / "serve", config=config) as serve:

@@ -1,7 +1,6 @@
 """Root causes over the wire: what a failed host hangs on is an agent that reports seldom, and is asked at once."""
 
 import os
-import time
 
 import pytest
 
@@ -13,7 +12,8 @@ from .test_healing import CONFIG, box_of, final, promote
 
 pytestmark = pytest.mark.system
 
-SELDOM_S = 30
+SELDOM_S = 3600  # no report of a session comes by itself
+CAUSE_WAIT_S = 600  # so long a heal would wait for a report that it asked for
 
 
 class OwnAgent(AgentProcess):
@@ -31,7 +31,8 @@ class OwnAgent(AgentProcess):
 
 @pytest.fixture
 def server(tmp_path):
-    with Serve(tmp_path, {**CONFIG, "agents": {"report_interval_s": SELDOM_S}}) as server:
+    healing = {**CONFIG["healing"], "cause_wait_s": CAUSE_WAIT_S}
+    with Serve(tmp_path, {"agents": {"report_interval_s": SELDOM_S}, "healing": healing}) as server:
         yield server
 
 
@@ -40,6 +41,7 @@ def about(server, agent_id):
 
 
 def test_an_agent_above_is_asked_for_a_report_and_the_heal_waits_no_longer_than_for_that(server, tmp_path):
+    """The heal is over although no report comes by itself, and the time that it would wait for one is not over."""
     made = server.admin.post("/api/agents", {"label": "above"})
     above, box = made["agent_id"], box_of(server)
     with OwnAgent(tmp_path / "above", server, above, made["key"]):
@@ -48,11 +50,10 @@ def test_an_agent_above_is_asked_for_a_report_and_the_heal_waits_no_longer_than_
         graph = [{"target": os.uname().nodename}, {"target": "box-1", "depends_on": [os.uname().nodename]}]
         server.admin.put("/api/healing/dependencies", {"dependencies": graph})
         promote(server, "execute")
-        failed_at = time.time()
+        reported_at = until(lambda: about(server, above)["metrics_at"], what="the report of its start")
+        until(lambda: about(server, box.agent_id)["metrics_at"] > reported_at, what="the next whole second")
         box.state = "failed"
         [entry] = final(server)
         box.stop()
     assert entry["outcome"] == "verified"
-    case = server.admin.get(f"/api/healing/cases/{entry['case_id']}")
-    assert about(server, above)["metrics_at"] >= int(failed_at)
-    assert entry["finished_at"] - case["opened_at"] < 15, case["why"]
+    assert about(server, above)["metrics_at"] > reported_at

@@ -60,6 +60,7 @@ def heal(server):
     assert [row["reason"] for row in done if not row["action_success"]] == []
 
 
+@pytest.mark.nightly("the core list has the copy of a store")
 def test_restored_the_service_heals_the_hosts_that_have_seen_newer_heals(tmp_path, place):
     server, copy = Serve(tmp_path / "server", config(place)), tmp_path / "copy"
     with server, EnrolledAgent(tmp_path / "agent", server, interval_s=0.5) as agent:

@@ -14,6 +14,8 @@ import yaml
 from distribution import debs, sbom, source, wheel
 from opsapp.wire.version import VERSION
 
+pytestmark = pytest.mark.nightly("packages are built twice")
+
 CONTAINER = source.ROOT / "distribution/container"
 needs_dpkg = pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="no dpkg-deb on this machine")
 

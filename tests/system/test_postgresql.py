@@ -1,4 +1,5 @@
-"""A store in PostgreSQL: opened as people write its address, packed, saved, restored, away and back."""
+"""A store in PostgreSQL: opened as people write its address, packed, saved, restored, away and back. How soon things
+are known is told by `make bench ARGS=database`."""
 
 import contextlib
 import os
@@ -59,16 +60,11 @@ def change(db):
 
 def test_a_commit_of_another_process_is_heard_without_a_transaction(shared):
     uri = shared.uri(shared.make_database())
-    with opened(uri) as one, opened(uri) as two:
-        late = []
+    with opened(uri) as writes, opened(uri) as hears:
         for number in range(20):
-            with change(one) as root:
+            with change(writes) as root:
                 root["number"] = number
-            began = time.monotonic()
-            until(lambda: two.lastTransaction() == one.lastTransaction(), 5, every=0.002, what="the commit heard of")
-            late.append(time.monotonic() - began)
-        assert sorted(late)[len(late) // 2] < 0.2
-        assert one.lastTransaction() == two.lastTransaction()
+            until(lambda: hears.lastTransaction() == writes.lastTransaction(), 5, what="the commit heard of")
 
 
 @pytest.mark.parametrize("keep_history", ["true", "false"])
@@ -111,18 +107,28 @@ def test_ids_that_a_lost_database_gave_are_forgotten(server):
         held.close()
 
 
-def test_a_commit_that_waits_for_a_lock_ends_and_its_holder_is_cut_off(shared):
-    """One that stands still between its vote and its end holds a lock: others are told to try again soon, and the
-    server ends it."""
+def test_a_commit_that_waits_for_a_lock_ends_before_its_holder_does(shared):
+    """One that stands still between its vote and its end holds a lock: others are told to try again soon."""
+    uri = shared.uri(shared.make_database(), lock_timeout="0.2", held_timeout="600")
+    with opened(uri) as one, opened(uri) as two:
+        with change(one) as root:
+            root["shared"] = PersistentMapping()
+        holder, of_txn = stands_still(one)
+        with pytest.raises(StoreAway, match="wait for another node"), change(two) as root:
+            root["shared"]["by"] = "another"
+        holder.tpc_finish(of_txn)
+        holder.close()
+        with change(two) as root:
+            assert root["shared"]["by"] == "the one that stands still"
+            root["shared"]["by"] = "another"
+
+
+def test_who_holds_a_lock_for_too_long_is_cut_off(shared):
     uri = shared.uri(shared.make_database(), lock_timeout="0.2", held_timeout="1")
     with opened(uri) as one, opened(uri) as two:
         with change(one) as root:
             root["shared"] = PersistentMapping()
         stuck, of_txn = stands_still(one)
-        began = time.monotonic()
-        with pytest.raises(StoreAway, match="wait for another node"), change(two) as root:
-            root["shared"]["by"] = "another"
-        assert time.monotonic() - began < 1
 
         def written():
             try:
@@ -189,6 +195,7 @@ def commands(uris, data):
     return lambda *command: opsapp(*command, *words, OPSAPP_ADMIN_PASSWORD=PASSWORD)
 
 
+@pytest.mark.nightly("starts many processes; the engines' own suite does more")
 def test_what_is_done_with_a_store_is_done_with_this_one(shared, tmp_path):
     """init, doctor, reading the past, rekey, pack: beside a running node."""
     uris, data = shared.uris(), tmp_path / "data"
@@ -214,6 +221,7 @@ def test_what_is_done_with_a_store_is_done_with_this_one(shared, tmp_path):
         assert (refused.returncode, "PostgreSQL has tools of its own" in refused.stderr) == (1, True)
 
 
+@pytest.mark.nightly("starts many processes for one rule")
 def test_a_dump_restores_the_store(shared, tmp_path):
     """As docs/guide/cluster.md says it: both databases are dumped while writes go on, then read into new ones."""
     uris, data = shared.uris(), tmp_path / "data"
@@ -246,12 +254,14 @@ def test_a_store_that_does_not_open_says_why_and_no_password(shared, tmp_path):
 
 
 def asked(client, path="/api/me"):
-    began = time.monotonic()
-    return client.request("GET", path).status, time.monotonic() - began
+    return client.request("GET", path).status
 
 
+@pytest.mark.nightly("the core list has a ZEO server that stands still")
 @pytest.mark.parametrize("how", ["crashed", "frozen"])
-def test_while_it_is_away_everybody_is_told_so_within_two_seconds(server, tmp_path, how):
+def test_while_it_is_away_everybody_is_told_so(server, tmp_path, how):
+    """Before it is back, for that is after all of them have been told. Nobody waits for a database that stands still:
+    it would be for as long as they ask."""
     with Serve(tmp_path, node="one", **server.uris()) as serve:
         writer = Writer(serve.admin, "writer")
         until(lambda: writer.answered, what="a write")
@@ -260,11 +270,9 @@ def test_while_it_is_away_everybody_is_told_so_within_two_seconds(server, tmp_pa
                 server.kill()
             else:
                 outage.enter_context(server.frozen())
-            first, took = asked(serve.admin)
-            assert (first, took < 2) == (503, True)
+            assert asked(serve.admin) == 503
             until(lambda: writer.refused > 5, 10, what="writes refused")
-            slowest = max(asked(serve.admin)[1] for _ in range(20))
-            assert slowest < 0.5
+            assert {asked(serve.admin) for _ in range(20)} == {503}
         if how == "crashed":
             server.start()
         before = len(writer.answered)
@@ -276,13 +284,18 @@ def test_while_it_is_away_everybody_is_told_so_within_two_seconds(server, tmp_pa
 def test_runs_end_although_the_database_was_restarted(server, tmp_path):
     """What was under way when it went goes on when it is back; nothing stays `running`, nothing waits behind it."""
     with Serve(tmp_path, node="one", **server.uris()) as serve:
-        each = [script(serve, f"sleep 1; echo {n}", name=f"slow {n}") for n in range(6)]
-        runs = [run(serve, automation) for automation in each]
+        gate = tmp_path / "gate"
+        text = f"touch {tmp_path}/began.$$; while [ ! -e {gate} ]; do sleep 0.1; done; touch {tmp_path}/ended.$$"
+        slow = [script(serve, text, name=f"slow {n}") for n in range(6)]
+        runs = [run(serve, automation) for automation in slow]
+        until(lambda: list(tmp_path.glob("began.*")), 20, what="a first run")
         server.kill()
-        threading.Event().wait(2)  # the scripts end while nobody can write it down
+        begun = len(list(tmp_path.glob("began.*")))
+        gate.touch()  # the scripts end while nobody can write it down
+        until(lambda: len(list(tmp_path.glob("ended.*"))) >= begun, 20, what="their ends")
         server.start()
-        until(lambda: asked(serve.admin)[0] == 200, 10, what="an answer")
-        assert {ended(serve, each, 30)["status"] for each in runs} <= {"done", "lost"}
+        until(lambda: asked(serve.admin) == 200, 10, what="an answer")
+        assert {ended(serve, slow_run, 30)["status"] for slow_run in runs} <= {"done", "lost"}
         assert ended(serve, run(serve, script(serve, "echo after", name="after")), 20)["status"] == "done"
 
 
@@ -336,6 +349,7 @@ def test_connections_that_nobody_uses_say_that_the_database_is_away(server):
         store.freshen()
 
 
+@pytest.mark.nightly("the core list has runs that end though it was restarted")
 @pytest.mark.parametrize("how", ["crashed", "stopped"])
 def test_what_waits_behind_runs_goes_on_when_the_database_was_restarted(server, tmp_path, how):
     """Seen: two runs stayed `running` for good, and 299 waited behind them. Each is carried out, and none twice."""
@@ -346,9 +360,9 @@ def test_what_waits_behind_runs_goes_on_when_the_database_was_restarted(server, 
         runs = [run(serve, automation) for _ in range(10) for automation in automations]
         until(began.exists, 20, what="a first run")
         server.kill() if how == "crashed" else server.stop()
-        threading.Event().wait(1)
+        until(lambda: asked(serve.admin) == 503, 10, what="the server being missed")
         server.start()
-        until(lambda: asked(serve.admin)[0] == 200, 10, what="an answer")
+        until(lambda: asked(serve.admin) == 200, 10, what="an answer")
         assert {ended(serve, each, 60)["status"] for each in runs} == {"done"}
         assert sorted(began.read_text().split()) == sorted(runs)
 

@@ -43,6 +43,7 @@ def add(serve, agents, kind, url, **more):
     return f"{MONITORS}/{made['id']}"
 
 
+@pytest.mark.nightly("every type has its tests in test_probes.py")
 def test_every_type_can_be_looked_at_from_an_agent(place):
     serve, trusting, _, authority = place
     zone = {("a.example", "A"): ["192.0.2.1"]}

@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import time
+from pathlib import Path
 
 import gevent
 import pytest
@@ -16,6 +17,7 @@ from gevent.pool import Pool
 
 from opsapp.lib.networks import AddressPolicy
 from opsapp.monitoring.logic.settings import MonitoringSettings
+from opsapp.monitoring.probes import names as names_module
 from opsapp.monitoring.probes import transfers as transfers_module
 from opsapp.monitoring.probes.names import AddressRefused, NameFailed, Names
 from opsapp.monitoring.probes.prober import Prober
@@ -23,9 +25,11 @@ from opsapp.wire.monitortypes import TYPES
 from opsapp.wire.probing import ProbeTarget
 from tests.support.certificates import Authority
 from tests.support.targets import NameServer, blackhole, refused_port, website
-from tests.support.waiting import until
+from tests.support.waiting import patience, until
 
 pytestmark = pytest.mark.system
+ENOUGH_S = 120.0  # for what is answered, on any machine
+LONG_S = 600.0  # longer than a test may last: who ends before has not waited for it
 
 
 @pytest.fixture(scope="module")
@@ -49,12 +53,28 @@ def site():
 def probe(prober, url, type="http", **settings):
     own = {setting.name for setting in TYPES[type].settings}
     general = {name: value for name, value in settings.items() if name not in own}
-    return prober.probe(ProbeTarget("m1", type, url, **{"timeout": 15.0} | general, own=TYPES[type].own(settings)))
+    return prober.probe(ProbeTarget("m1", type, url, **{"timeout": ENOUGH_S} | general, own=TYPES[type].own(settings)))
 
 
-def took(fn, *values, **settings):
-    started = time.monotonic()
-    return fn(*values, **settings), time.monotonic() - started
+@contextlib.contextmanager
+def under_way(check, *values):
+    """This check, from before the block to its end: it has not ended by itself."""
+    greenlet = gevent.spawn(check, *values)
+    try:
+        gevent.sleep(0)
+        yield
+        assert not greenlet.ready()
+    finally:
+        greenlet.kill()
+
+
+def comes_true(fn, what):
+    """As `until`, while the hub of this thread turns."""
+    return until(lambda: gevent.sleep(0.01) or fn(), every=0, what=what)
+
+
+def patient_probe(prober, url, type="http"):
+    return probe(prober, url, type, timeout=LONG_S)
 
 
 def test_http_is_up_and_says_how_long_each_phase_took(prober, site):
@@ -64,7 +84,7 @@ def test_http_is_up_and_says_how_long_each_phase_took(prober, site):
     assert outcome.protocol == "HTTP/1.1"
     assert set(outcome.phases) == {"name", "connect", "first_byte", "total"}
     assert 0 < outcome.phases["connect"] <= outcome.phases["total"]
-    assert 0 < outcome.response_time_ms < 15_000
+    assert outcome.response_time_ms > 0
     assert outcome.certificate_days is None
 
 
@@ -136,10 +156,12 @@ def test_own_headers_stay_with_the_origin_they_were_written_for(prober, site):
 @pytest.mark.parametrize(
     "url", ["http://169.254.169.254/", "http://[::ffff:a9fe:a9fe]/", "http://0xa9fea9fe/", "http://2852039166/"]
 )
-def test_metadata_addresses_are_refused_however_written(prober, url):
-    started = time.monotonic()
+def test_metadata_addresses_are_refused_however_written(prober, monkeypatch, url):
+    """Before any request begins: nobody waits for whether it answers."""
+    begun = []
+    monkeypatch.setattr(prober.transfers, "start", lambda hop, done: begun.append(hop.url))
     assert probe(prober, url).ok is False
-    assert time.monotonic() - started < 2
+    assert begun == []
 
 
 def test_the_policy_judges_the_address_a_name_resolves_to(site):
@@ -158,54 +180,80 @@ def test_libcurl_itself_cannot_connect_past_the_policy(site):
     """The gate at the socket holds even where the URL was never resolved by us."""
     transfers = transfers_module.Transfers(AddressPolicy(deny=["127.0.0.0/8"]))
     before = len(site.seen)
-    reply = transfers.fetch(transfers_module.Hop(f"http://2130706433:{site.port}/", "2130706433", site.port, [], 2.0))
+    reply = transfers.fetch(
+        transfers_module.Hop(f"http://2130706433:{site.port}/", "2130706433", site.port, [], ENOUGH_S)
+    )
     transfers.close()
     assert reply.error
     assert reply.refused == "127.0.0.1"
     assert len(site.seen) == before
 
 
-def test_a_request_is_not_late_because_the_loop_stood_still_before_it(site, monkeypatch):
-    """The loop's time is that of its last turn; the request's time runs from its start."""
-    monkeypatch.setattr(transfers_module, "BACKSTOP_S", 0.01)
-    transfers = transfers_module.Transfers(AddressPolicy())
-    gevent.sleep(0)
-    time.sleep(1.2)  # as in a process that was stopped, or a thread that kept the loop from turning
-    reply = transfers.fetch(transfers_module.Hop(f"{site.url}/", "127.0.0.1", site.port, [], 1.0))
+class StoodStill:
+    """The hub's loop, whose time is that of its last turn: long ago, until it is told to look at the clock."""
+
+    def __init__(self):
+        self._loop, self._behind = gevent.get_hub().loop, 10 * LONG_S
+
+    def now(self):
+        return self._loop.now() - self._behind
+
+    def update_now(self):
+        self._behind = 0.0
+        self._loop.update_now()
+
+    def __getattr__(self, name):
+        return getattr(self._loop, name)
+
+
+def test_a_request_is_not_late_because_the_loop_stood_still_before_it(site):
+    """As in a process that was stopped, or beside a thread that kept the loop from turning. The request's time runs
+    from its start."""
+    transfers, replies = transfers_module.Transfers(AddressPolicy()), []
+    transfers._loop = StoodStill()
+    transfers.start(transfers_module.Hop(f"{site.url}/", "127.0.0.1", site.port, [], ENOUGH_S), replies.append)
+    transfers._loop.update_now()
+    transfers._sweep()
+    assert replies == []
+    comes_true(lambda: replies, what="a reply")
     transfers.close()
-    assert (reply.error, reply.message, reply.status) == (0, "", 200)
+    assert [(reply.error, reply.message, reply.status) for reply in replies] == [(0, "", 200)]
 
 
 @pytest.mark.parametrize("path", ["/drip", "/silent"])
 def test_the_total_time_is_bounded_whatever_the_peer_does(prober, site, path):
-    outcome, seconds = took(probe, prober, site.url + path, timeout=1.0)
-    assert outcome.ok is False
-    assert outcome.detail == "no complete answer within 1 s"
-    assert seconds < 1.5
+    """The peer never ends, and whoever has more time is still waiting."""
+    with under_way(patient_probe, prober, site.url + path):
+        outcome = probe(prober, site.url + path, timeout=1.0)
+        assert outcome.ok is False
+        assert outcome.detail == "no complete answer within 1 s"
 
 
-def test_a_peer_that_never_answers_is_bounded_too(prober):
+@pytest.mark.parametrize(("type", "scheme"), [("http", "http"), ("http", "https"), ("tls", "tls")])
+def test_a_peer_that_never_answers_is_bounded_too(prober, type, scheme):
     with blackhole() as port:
-        for type, url in (("http", "http"), ("http", "https"), ("tls", "tls")):
-            outcome, seconds = took(probe, prober, f"{url}://127.0.0.1:{port}", type, timeout=1.0)
-            assert outcome.ok is False
-            assert seconds < 1.5
+        url = f"{scheme}://127.0.0.1:{port}"
+        longer = gevent.spawn(patient_probe, prober, url, type)
+        assert probe(prober, url, type, timeout=1.0).ok is False
+        assert not longer.ready()
+    longer.join()
+    assert longer.value.ok is False
 
 
 def test_ten_gigabytes_are_not_read(prober, site):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    outcome, seconds = took(probe, prober, f"{site.url}/endless", timeout=5.0)
-    assert outcome.ok is True
-    assert seconds < 2
+    assert probe(prober, f"{site.url}/endless").ok is True
     until(lambda: site.sent, what="the server noticed that nobody reads")
     assert site.sent < 64 * 1024**2
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000
 
 
 def test_a_packed_bomb_is_cut(prober, site):
-    outcome, seconds = took(probe, prober, f"{site.url}/bomb", "keyword", keyword="Welcome")
-    assert outcome.ok is False
-    assert seconds < 3
+    """Of the 50 MB that it would be, no more is unpacked than is read of any body."""
+    assert probe(prober, f"{site.url}/bomb", "keyword", keyword="Welcome").ok is False
+    hop = transfers_module.Hop(f"{site.url}/bomb", "127.0.0.1", site.port, [], ENOUGH_S, decode=True)
+    reply = prober.transfers.fetch(hop)
+    assert (reply.cut, len(reply.body)) == (True, prober.transfers.max_body)
 
 
 def test_nobody_listens(prober):
@@ -303,7 +351,7 @@ def nginx(authority, tmp_path):
             yield port
         finally:
             process.terminate()
-            process.wait(10)
+            process.wait(10 * patience())
 
 
 def _listens(port):
@@ -344,7 +392,7 @@ def sshd(tmp_path):
             yield port
         finally:
             process.terminate()
-            process.wait(10)
+            process.wait(10 * patience())
 
 
 def test_sshd_as_the_target_of_tcp(prober, sshd):
@@ -355,15 +403,15 @@ def test_sshd_as_the_target_of_tcp(prober, sshd):
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
 def test_ping(prober, host):
-    outcome = probe(prober, f"ping://{host}", "ping", timeout=2.0)
+    outcome = probe(prober, f"ping://{host}", "ping")
     if outcome.ok is None:
         pytest.skip(outcome.detail)
     assert outcome.ok is True, outcome
-    assert outcome.response_time_ms < 1000
+    assert outcome.response_time_ms > 0
 
 
 def test_many_pings_at_once_each_get_their_own_reply(prober):
-    outcomes = Pool(50).map(lambda n: probe(prober, f"ping://127.0.0.{n + 1}", "ping", timeout=2.0), range(50))
+    outcomes = Pool(50).map(lambda n: probe(prober, f"ping://127.0.0.{n + 1}", "ping"), range(50))
     if outcomes[0].ok is None:
         pytest.skip(outcomes[0].detail)
     assert all(outcome.ok for outcome in outcomes)
@@ -393,38 +441,49 @@ def test_dns(prober, question, expected, ok, truncate):
 
 def test_a_silent_name_server_is_down_in_time(prober):
     with NameServer({}, silent=True) as server:
-        outcome, seconds = took(probe, prober, f"dns://127.0.0.1:{server.port}/www.test", "dns", timeout=1.0)
-    assert outcome.ok is False
-    assert seconds < 1.5
+        url = f"dns://127.0.0.1:{server.port}/www.test"
+        with under_way(patient_probe, prober, url, "dns"):
+            assert probe(prober, url, "dns", timeout=1.0).ok is False
 
 
 def test_names_are_cached_for_their_ttl_and_asked_once_for_all():
     now = [0.0]
     with NameServer({("www.test", "A"): ["127.0.0.9"], ("www.test", "AAAA"): ["::1"]}, ttl=30) as server:
         names = Names(lambda: now[0], [("127.0.0.1", server.port)])
-        found = Pool(20).map(lambda _: names.addresses("WWW.test", 2.0), range(20))
+        found = Pool(20).map(lambda _: names.addresses("WWW.test", ENOUGH_S), range(20))
         assert all(addresses == ["127.0.0.9", "::1"] for addresses in found)
         assert len(server.asked) == 2
         now[0] = 29.9
-        names.addresses("www.test", 2.0)
+        names.addresses("www.test", ENOUGH_S)
         assert len(server.asked) == 2
         now[0] = 30.1
-        names.addresses("www.test", 2.0)
+        names.addresses("www.test", ENOUGH_S)
         assert len(server.asked) == 4
 
 
-def test_a_dead_name_server_is_followed_by_the_next_and_hanging_names_delay_no_other():
+def test_a_dead_name_server_is_followed_by_the_next(monkeypatch):
+    monkeypatch.setattr(names_module, "PER_SERVER_S", 1.0)
     with NameServer({}, silent=True) as dead, NameServer({("www.test", "A"): ["127.0.0.9"]}) as good:
         names = Names(time.monotonic, [("127.0.0.1", dead.port), ("127.0.0.1", good.port)])
-        addresses, seconds = took(names.addresses, "www.test", 10.0)
-        assert addresses == ["127.0.0.9"]
-        assert seconds < 4
-        stuck = [gevent.spawn(_failure, names, f"name{n}.test", 3.0) for n in range(200)]
-        gevent.sleep(0.05)
-        addresses, seconds = took(names.addresses, "www.test", 1.0)
-        assert seconds < 0.1
+        assert names.addresses("www.test", LONG_S) == ["127.0.0.9"]
+
+
+def test_hanging_names_delay_no_other(monkeypatch):
+    """A name that is known, and one that must be asked for, are answered while a hundred others hang."""
+    monkeypatch.setattr(names_module, "PER_SERVER_S", LONG_S)
+    hanging = [f"name{n}.test" for n in range(100)]
+    records = {("www.test", "A"): ["127.0.0.9"], ("new.test", "A"): ["127.0.0.8"]}
+    with NameServer(records, held=hanging) as server:
+        names = Names(time.monotonic, [("127.0.0.1", server.port)])
+        assert names.addresses("www.test", ENOUGH_S) == ["127.0.0.9"]
+        stuck = [gevent.spawn(_failure, names, name, LONG_S) for name in hanging]
+        comes_true(lambda: len(server.waiting) == 2 * len(hanging), what="all questions of the hanging names")
+        assert names.addresses("www.test", ENOUGH_S) == ["127.0.0.9"]
+        assert names.addresses("new.test", ENOUGH_S) == ["127.0.0.8"]
+        assert not any(asking.ready() for asking in stuck)
+        server.let_go()
         gevent.joinall(stuck)
-        assert all(isinstance(each.value, NameFailed) for each in stuck)
+        assert all(isinstance(asking.value, NameFailed) for asking in stuck)
 
 
 def _failure(names, host, timeout):
@@ -438,9 +497,9 @@ def test_unknown_names_say_so():
     with NameServer(RECORDS) as server:
         names = Names(time.monotonic, [("127.0.0.1", server.port)])
         with pytest.raises(NameFailed, match=r"nowhere\.test does not exist"):
-            names.addresses("nowhere.test", 2.0)
+            names.addresses("nowhere.test", ENOUGH_S)
         with pytest.raises(NameFailed, match="has no address"):
-            names.addresses("mail.test", 2.0)
+            names.addresses("mail.test", ENOUGH_S)
 
 
 def test_hosts_file_wins_and_is_read_again_when_it_changes(tmp_path):
@@ -462,14 +521,20 @@ def test_refused_is_told_apart(prober):
 
 
 def test_a_hundred_hanging_targets_delay_no_other_check(prober, site):
+    """Fifty others are answered while they hang. Then their server goes, and each of them ends."""
     with blackhole() as port:
-        hanging = [gevent.spawn(probe, prober, f"http://127.0.0.1:{port}/", timeout=3.0) for _ in range(100)]
-        gevent.sleep(0.1)
-        slowest = max(took(probe, prober, site.url)[1] for _ in range(50))
-        assert not any(each.ready() for each in hanging)
-        assert slowest < 0.2
-        gevent.joinall(hanging)
-        assert all(each.value.ok is False for each in hanging)
+        hanging = [gevent.spawn(patient_probe, prober, f"http://127.0.0.1:{port}/") for _ in range(100)]
+        comes_true(lambda: connected(port) == 100, what="a hundred hanging checks")
+        assert all(probe(prober, site.url).ok for _ in range(50))
+        assert not any(check.ready() for check in hanging)
+    gevent.joinall(hanging)
+    assert all(check.value.ok is False for check in hanging)
+
+
+def connected(port):
+    """How many connections of this machine lead to that port."""
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(line[2] == f"0100007F:{port:04X}" and line[3] == "01" for line in lines)
 
 
 def test_no_descriptor_is_left_behind(prober, site):
@@ -485,7 +550,8 @@ def test_no_descriptor_is_left_behind(prober, site):
 
 
 def test_a_killed_check_leaves_the_others_alone(prober, site):
-    victims = [gevent.spawn(probe, prober, f"{site.url}/silent", timeout=30.0) for _ in range(10)]
-    gevent.sleep(0.1)
+    before = len(site.seen)
+    victims = [gevent.spawn(patient_probe, prober, f"{site.url}/silent") for _ in range(10)]
+    comes_true(lambda: len(site.seen) == before + 10, what="all of them having asked")
     gevent.killall(victims)
     assert probe(prober, site.url).ok

@@ -15,6 +15,7 @@ from tests.support import engines
 from tests.support.measuring import Measuring
 from tests.support.series_writer import BASE, SERIES
 from tests.support.stores import Stores
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.system
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,9 +47,12 @@ def write_and_kill(directory, addresses, first, least, seconds):
     with open(directory / "said", "w+") as said:
         child = subprocess.Popen(command, stdout=said, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})
         try:
-            while (directory / "said").read_text().count("\n") <= least and child.poll() is None:
-                time.sleep(0.01)
-            time.sleep(seconds)
+            until(
+                lambda: (directory / "said").read_text().count("\n") > least or child.poll() is not None,
+                60,
+                what=f"{least} acknowledgements",
+            )
+            time.sleep(seconds)  # the seeded point of the kill
         finally:
             child.send_signal(signal.SIGKILL)
             child.wait()

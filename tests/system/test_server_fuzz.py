@@ -7,7 +7,7 @@ import pytest
 from tests.support.raw import Raw
 from tests.support.serving import Serving
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.nightly("tests/unit/test_attack_parser.py reads more such requests")]
 
 SEEDS = range(20)
 REQUESTS = [

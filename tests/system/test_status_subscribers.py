@@ -74,7 +74,10 @@ def told_through_kills(tmp_path, kind, ways, kills, seed):
     assert len(set(came)) == COUNT, "who hears it twice hears it under the same id"
 
 
-@pytest.mark.parametrize(("kind", "ways"), [("mail", Letters), ("webhook", Calls)])
+@pytest.mark.parametrize(
+    ("kind", "ways"),
+    [("mail", Letters), pytest.param("webhook", Calls, marks=pytest.mark.nightly("the core list has mail"))],
+)
 def test_nobody_is_missed_and_who_hears_it_twice_can_tell(tmp_path, kind, ways):
     told_through_kills(tmp_path, kind, ways(), kills=4, seed=4)
 

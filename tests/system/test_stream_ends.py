@@ -139,12 +139,12 @@ def test_when_the_keys_owner(serve, otto, way):
 
 
 def test_when_the_key_runs_out(otto):
-    reader = Reader(otto, "/api/stream", key_of(otto, expires_at=int(time.time()) + 4)["key"])
+    reader = Reader(otto, "/api/stream", key_of(otto, expires_at=int(time.time()) + 15)["key"])
     assert last_event(reader) == ("event: end", {"reason": "expired"})
 
 
 def test_when_the_session_runs_out(tmp_path):
-    with Serve(tmp_path, config={"web": {"login": {"session_s": 5}}}) as serve:
+    with Serve(tmp_path, config={"web": {"login": {"session_s": 15}}}) as serve:
         assert last_event(Reader(serve.admin, "/api/stream")) == ("event: end", {"reason": "expired"})
 
 

@@ -9,7 +9,9 @@ import pytest
 from opsapp.cli import main
 from opsapp.wire.version import VERSION
 from tests.support.agent_process import EnrolledAgent
+from tests.support.client import done_at_last
 from tests.support.nextversion import NextVersion, later
+from tests.support.othernode import knows, signed_in_at
 from tests.support.postgres import Postgres
 from tests.support.process import Serve, Zeo
 from tests.support.waiting import until
@@ -22,7 +24,7 @@ BEAMS = {"teleport-1-beams": False}
 LAMPS = {"teleport-2-lamps": True}
 
 
-@pytest.fixture(params=["zeo", "postgresql"])
+@pytest.fixture(params=["zeo", pytest.param("postgresql", marks=pytest.mark.nightly("the core list has ZEO"))])
 def shared(request, tmp_path):
     with Zeo(tmp_path / "zeo") if request.param == "zeo" else Postgres() as store:
         yield store.uris()
@@ -52,11 +54,10 @@ def test_a_reversible_step_lets_both_versions_use_the_store(tmp_path, shared, ca
     with contextlib.ExitStack() as nodes:
         old = nodes.enter_context(Serve(tmp_path / "old", node="old", data=tmp_path / "data", **shared))
         new = nodes.enter_context(NextVersion(tmp_path / "new", LAMPS, node="new", data=tmp_path / "data", **shared))
-        token = old.admin.token
-        new._admin = new.client(token=token)
+        new._admin = signed_in_at(new, old)
         for writer, reader in ((old, new), (new, old)):
-            made = write(writer.client(token=token), f"by {writer.flags['node']}")
-            until(lambda made=made, reader=reader: made in stored(reader.client(token=token)), 5, what="the write")
+            made = done_at_last(write, writer.admin, f"by {writer.flags['node']}")
+            until(lambda made=made, reader=reader: made in stored(reader.admin), 5, what="the write")
         the_other_reaches_the_agent(nodes, tmp_path, old, new)
         the_other_reaches_the_agent(nodes, tmp_path, new, old)
         assert old.stop() == 0  # an older node may begin anew
@@ -69,11 +70,11 @@ def test_a_reversible_step_lets_both_versions_use_the_store(tmp_path, shared, ca
 
 def the_other_reaches_the_agent(nodes, tmp_path, at, other):
     """Whose session is on a node of another version: by a command, and by a request that is handed on."""
-    name, asked = at.flags["node"], other.client(token=at.admin.token)
+    name, asked = at.flags["node"], other.admin
     place = tmp_path / f"box-{name}"
     agent = nodes.enter_context(EnrolledAgent(place, at, name, viewer_paths=[str(place)]))
     agent.online()
-    until(lambda: asked.get(agent.path)["connected"], 10, what="the other node knowing of the session")
+    until(lambda: knows(asked, agent.path)["connected"], 10, what="the other node knowing of the session")
     assert put(asked, agent, place / "file", b"from the other version").status == 200
     assert (place / "file").read_bytes() == b"from the other version"
     command = asked.post(f"{agent.path}/commands", {"type": "shell", "params": {"command": "echo heard"}})
@@ -103,6 +104,7 @@ def test_a_step_that_is_not_reversible_waits_for_the_older_nodes(tmp_path, share
             old.start()
 
 
+@pytest.mark.nightly("the core list has the step that is not reversible")
 def test_an_older_node_that_comes_back_after_the_step_ends_itself(tmp_path, shared):
     """It stood still for so long that the others hold it for dead."""
     with contextlib.ExitStack() as nodes:

@@ -15,7 +15,11 @@ from tests.support.rehearsal import answered, furnish, go_on, made
 from tests.support.release import ReleaseAgent, ReleaseServe, last_release, released
 from tests.support.writers import Writer, missing, stored
 
-pytestmark = [pytest.mark.system, pytest.mark.files("the release starts on an embedded store")]
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.files("the release starts on an embedded store"),
+    pytest.mark.nightly("upgrades from the last release"),
+]
 
 GUIDE = ROOT / "docs/guide/upgrade.md"
 

@@ -18,7 +18,7 @@ from tests.support.release import ReleaseAgent, ReleaseServe, last_release
 from tests.support.waiting import until
 from tests.support.writers import Writer, missing, stored
 
-pytestmark = [pytest.mark.system, pytest.mark.own_store, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.system, pytest.mark.own_store, pytest.mark.nightly("upgrades from the last release")]
 
 
 class ByZeo:

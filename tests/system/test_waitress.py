@@ -7,7 +7,7 @@ from webtest.http import StopableWSGIServer
 
 from tests.support.raw import Raw
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.nightly("tests/system/test_server_elsewhere.py has the walk")]
 MONITOR = {"name": "shop", "type": "http", "url": "http://127.0.0.1:9/", "interval": 60, "timeout": 5}
 
 

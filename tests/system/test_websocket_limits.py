@@ -1,6 +1,7 @@
 """What a WebSocket session may cost, who may open one, and how it is kept alive and ended."""
 
-import time
+import contextlib
+import threading
 
 import pytest
 
@@ -118,22 +119,32 @@ def memory(serving):
 
 
 def test_a_flood_of_tiny_frames_leaves_the_hub_to_others(serving, session):
-    """Others are answered while thousands of one-byte fragments are worked off."""
-    session.send(frame(BINARY, b"", fin=False))
-    session.sock.setblocking(False)
-    flood, sent, waits = frame(CONT, b"x", fin=False) * 20_000, 0, []
-    with Raw(serving.port) as other:
-        deadline = time.monotonic() + 10
-        while sent < len(flood) and time.monotonic() < deadline:
-            try:
-                sent += session.sock.send(flood[sent : sent + 100_000])
-            except BlockingIOError:
-                pass
-            began = time.monotonic()
+    """Others are answered while a flood of empty fragments, which goes on for as long as they ask, is worked off."""
+    session.send(frame(BINARY, b"some", fin=False))
+    with flooding(session, frame(CONT, b"", fin=False) * 10_000), Raw(serving.port) as other:
+        for _ in range(20):
             assert other.get("/api/plain").status == 200
-            waits.append(time.monotonic() - began)
-    assert sent == len(flood)
-    assert max(waits) < 5, "others starved"
+    assert session.ask(frame(CONT, b"thing")).payload == b"something"
+
+
+@contextlib.contextmanager
+def flooding(session, frames):
+    """These again and again, as fast as they are taken, until the block ends; the last ones are whole."""
+    over, floods = threading.Event(), []
+
+    def send():
+        while not over.is_set():
+            session.send(frames)
+            floods.append(len(frames))
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        until(lambda: floods, what="a first flood being taken")
+        yield
+    finally:
+        over.set()
+        sender.join()
 
 
 def test_the_server_pings_and_leaves_whoever_is_silent(serving):
@@ -143,22 +154,21 @@ def test_the_server_pings_and_leaves_whoever_is_silent(serving):
         client.send(frame(PONG, got.payload))
         got = client.frame()
         assert got.opcode == PING
-        began = time.monotonic()
-        while client.buffer or not client.closed_within(0.01):
-            if client.buffer:
-                client.frame()
-            assert time.monotonic() - began < 5
-    assert time.monotonic() - began > 0.3
+        with contextlib.suppress(ConnectionError):
+            while client.frame().opcode == PING:
+                pass
+        assert client.ended()
 
 
-def test_pongs_keep_a_session_alive(serving):
-    with FrameClient(serving.port, path="/api/session?ping=0.1&idle=0.5") as client:
-        began = time.monotonic()
-        while time.monotonic() - began < 1.2:
-            got = client.frame()
-            assert got.opcode == PING
+def test_pings_alone_end_no_session(serving):
+    """How often it is pinged says nothing of how long it may be silent. That a pong counts as a word is told in
+    tests/engine/test_websocket.py, where the time is the test's."""
+    with FrameClient(serving.port, path="/api/session?ping=0.02&idle=600") as client:
+        assert {client.frame().opcode for _ in range(30)} == {PING}
+        client.send(frame(TEXT, b"still here"))
+        while (got := client.frame()).opcode == PING:
             client.send(frame(PONG, got.payload))
-        assert client.ask(frame(TEXT, b"still here")).payload == b"still here"
+        assert got.payload == b"still here"
 
 
 def test_a_handler_that_breaks_closes_with_1011(serving, session):
@@ -169,13 +179,10 @@ def test_a_handler_that_breaks_closes_with_1011(serving, session):
 def test_a_peer_that_does_not_read_is_left(serving):
     with Serving(send_timeout=0.5) as short:
         with FrameClient(short.port) as client, Raw(short.port) as watcher:
-            client.sock.settimeout(0.5)
             big = frame(BINARY, b"x" * 65536)
-            try:
-                for _ in range(2000):
+            with contextlib.suppress(ConnectionError):
+                for _ in range(2000):  # its answers are not taken, so that it takes no more of these, and leaves
                     client.send(big)
-            except OSError:
-                pass
             until(lambda: watcher.get("/api/counts").json["ended"] == 1, 10, what="the session's end")
 
 

@@ -12,7 +12,7 @@ import pytest
 from distribution.wheel import build
 from tests.support.process import ROOT, Serve
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.nightly("makes an environment and installs into it")]
 ELSEWHERE = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
 

@@ -48,6 +48,7 @@ def channel(serve, receiver):
     return serve.admin.post("/api/notifications/channels", {"name": "on-call", "url": receiver.url()})["id"]
 
 
+@pytest.mark.nightly("windows have tests in tests/engine; the restart is of the night")
 def test_in_a_window_nothing_opens_nothing_is_told_and_a_restart_changes_nothing(tmp_path):
     with service(tmp_path) as (serve, receiver):
         channel(serve, receiver)
