@@ -7,12 +7,21 @@ BIN := .venv/bin
 # On what servers of the system tests keep their stores: file, zeo or postgresql.
 ENGINE ?= file
 PYTEST := $(BIN)/python -m pytest -rsfE --engine $(ENGINE)
+# Each test is in one of two lists: those that run before every arrival (.ci/run), and those that say that they are of the
+# night. Whoever names tests means both.
+LIST ?= $(if $(ARGS),all,core)
+core := not nightly and not soak
+nightly := nightly and not soak
+all := not soak
+CHOSEN := -m "$($(LIST))"
+PORTABLE := tests/unit tests/api tests/engine tests/race
 export PYTHONPATH := $(CURDIR)
 # The system tests start hundreds of processes: each reads what was compiled once instead of compiling it (0.5 s) again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test crash coverage lint bench soak system postgresql zeo engines cluster attack browser fleet packages clean run-venv test-venv
+.PHONY: help run test system browser fleet lint nightly decisions coverage crash attack soak cluster bench shots packages \
+  clean run-venv test-venv
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
@@ -20,17 +29,17 @@ help: ## list these commands
 run: run-venv ## start the service on development.ini (data under var/); ARGS="--port 8080" and others are passed on
 	@exec $(BIN)/python -m opsapp.cli serve development.ini $(ARGS)
 
-test: test-venv ## the portable test suite: no root, no network; all decisions, wire, tree and series covered to 100 %
-	@$(PYTEST) -n $(WORKERS) tests/unit tests/api tests/engine tests/race \
-	  -m "not soak and not crash" $(or $(ARGS),--cov --cov-config=tests/coverage-logic.ini --measure decisions)
+test: test-venv ## the portable tests: no root, no network
+	@$(PYTEST) -n $(WORKERS) $(PORTABLE) $(CHOSEN) $(ARGS)
 
-crash: test-venv ## kill -9 at 10 to 20 seeded points of whatever has an effect on the world
-	@$(PYTEST) -n $(WORKERS) tests/engine tests/race tests/system -m "crash and not soak$(if $(ARGS),, and not alone)" $(ARGS)
-	@$(if $(ARGS),,$(PYTEST) -n 0 tests/system -m "crash and alone and not soak")
+system: test-venv ## real server and agent processes over real sockets; no root, no network
+	@$(PYTEST) -n $(WORKERS) tests/system $(CHOSEN) $(ARGS)
 
-coverage: test-venv ## the portable test suite with branch coverage, processes included; holds 95 % and prints what is not reached
-	@$(PYTEST) -n $(WORKERS) tests/unit tests/api tests/engine tests/race tests/system -m "not soak" \
-	  --timeout 360 --cov --cov-report=term $(if $(ARGS),--cov-fail-under=0) $(ARGS)
+browser: test-venv ## pages in headless Chromium
+	@$(PYTEST) -n 2 tests/browser $(CHOSEN) $(ARGS)
+
+fleet: test-venv ## healing on real systemd hosts in network namespaces (root; the first time builds a root file system)
+	@$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder tests/fleet $(CHOSEN) $(ARGS)
 
 lint: test-venv ## style, format, import rules, types, and the house rules of tests/unit/test_house.py
 	@$(BIN)/ruff check -q .
@@ -39,40 +48,27 @@ lint: test-venv ## style, format, import rules, types, and the house rules of te
 	@$(BIN)/mypy
 	@$(PYTEST) -n 0 tests/unit/test_house.py
 
-system: test-venv ## real server and agent processes over real sockets; no root, no network
-	@$(PYTEST) -n $(WORKERS) tests/system -m "not soak and not crash and not alone" $(ARGS)
-	@$(if $(ARGS),,$(PYTEST) -n 0 tests/system -m "alone and not soak and not crash")
+nightly: ## everything that .ci/run leaves out: the other list of each suite, coverage, every engine, full counts (root)
+	@.ci/run nightly
 
-# What depends on the engine: kills, runs, leases, the ledger of healing, series. The rest of tests/system runs on it by `make engines`.
-ON_ENGINES := $(addprefix tests/system/test_,automations_crash.py automations_load.py healing_alone.py \
-  healing_server.py agents_crash.py series_crash.py stream_ends.py)
+decisions: test-venv ## holds that the portable tests cover all decisions, wire, tree and series to 100 %
+	@$(PYTEST) -n $(WORKERS) $(PORTABLE) -m "$(all)" --cov --cov-config=tests/coverage-logic.ini --measure decisions $(ARGS)
 
-postgresql: test-venv ## what depends on the engine, with its stores in PostgreSQL: kills, runs, the ledger of healing, series
-	@$(PYTEST) -n $(WORKERS) --engine postgresql $(ON_ENGINES) -m "not soak and not alone" $(ARGS)
-	@$(if $(ARGS),,$(PYTEST) -n 0 --engine postgresql tests/system/test_crash.py -m "not soak")
+coverage: test-venv ## branch coverage of portable and system tests, processes included; holds 95 %, prints what is not reached
+	@$(PYTEST) -n $(WORKERS) $(PORTABLE) tests/system -m "$(all)" \
+	  --cov --cov-report=term $(if $(ARGS),--cov-fail-under=0) $(ARGS)
 
-zeo: test-venv ## kills of servers, runs and agents on a ZEO server; what else needs one has it in tests/system anyway
-	@$(PYTEST) -n $(WORKERS) --engine zeo tests/system/test_automations_crash.py tests/system/test_agents_crash.py \
-	  tests/system/test_series_crash.py -m "not soak and not alone" $(ARGS)
-	@$(if $(ARGS),,$(PYTEST) -n 0 --engine zeo tests/system/test_crash.py -m "not soak")
-
-engines: test-venv ## make system and make crash on ZEO and on PostgreSQL; takes up to an hour
-	@for engine in zeo postgresql; do $(MAKE) system ENGINE=$$engine && $(MAKE) crash ENGINE=$$engine || exit 1; done
-
-cluster: test-venv ## kill, stop, cut off and freeze nodes and stores in network namespaces, and count what was lost (root)
-	@$(BIN)/python -m tests.cluster $(ARGS)
+crash: test-venv ## kill -9 at 10 to 20 seeded points of whatever has an effect on the world
+	@$(PYTEST) -n $(WORKERS) tests/engine tests/race tests/system -m "crash and not soak" $(ARGS)
 
 attack: test-venv ## what a hostile client or person tries, on a running server, and the HTTP parser against others
 	@$(PYTEST) -n $(WORKERS) tests/unit tests/api tests/engine tests/system -m "attack and not soak" $(ARGS)
 
-browser: test-venv ## every page in headless Chromium
-	@$(PYTEST) -n 2 tests/browser -m "not soak" $(ARGS)
-
-fleet: test-venv ## healing on real systemd hosts in network namespaces (root; the first time builds a root file system)
-	@$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder tests/fleet -m "not soak" $(ARGS)
-
 soak: test-venv ## the crash suites with their full counts; takes hours
 	@$(PYTEST) tests -m soak --timeout 14400 $(ARGS)
+
+cluster: test-venv ## kill, stop, cut off and freeze nodes and stores in network namespaces, and count what was lost (root)
+	@$(BIN)/python -m tests.cluster $(ARGS)
 
 shots: test-venv ## a picture of every page: make shots ARGS=DIRECTORY
 	@$(BIN)/python -m tests.browser.shots $(ARGS)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support import engines
-from tests.support.app import Service
+from tests.support.app import Service, make_ready
 from tests.support.covered import Decisions
 from tests.support.mailbox import Mailbox
 from tests.support.receiver import Receiver
@@ -30,15 +30,23 @@ def pytest_configure(config):
     os.environ[engines.CHOSEN] = config.getoption("--engine")  # workers have the same option
 
 
-def pytest_collection_finish():
+APPLICATIONS = ("tests.api.", "tests.engine.", "tests.race.")  # where nearly every test makes one
+
+
+def pytest_collection_finish(session):
     """A test's application is some 100,000 objects that live for one test: as usual, the collector takes
     a third of the time."""
+    if any(item.module.__name__.startswith(APPLICATIONS) for item in session.items):
+        make_ready()
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
 
 
 def pytest_collection_modifyitems(config, items):
+    unreasoned = [item.nodeid for item in items for mark in item.iter_markers("nightly") if not mark.args]
+    if unreasoned:
+        raise pytest.UsageError(f"marked nightly without a reason: {', '.join(unreasoned)}")
     engine = config.getoption("--engine")
     if engine == "file":
         return
