@@ -91,13 +91,22 @@ def is_zeo(storage: Any) -> bool:
     return isinstance(storage, ClientStorage)
 
 
-def break_client(storage: Any) -> None:
-    """ZEO: from any thread, end a client's connection as if it had broken. Who waits for an answer hears of it."""
+def ungreeted(storage: Any) -> Any:
+    """ZEO: a client's connection on which its server has not said a word yet, or None. ZEO waits for it without an
+    end."""
+    connections = tuple(storage._server.client.protocols)
+    return next((made for made in connections if made.sm_protocol is not None and not hasattr(made, "encode")), None)
+
+
+def break_client(storage: Any, connection: Any = None) -> None:
+    """ZEO: from any thread, end this connection of a client, or the one that it uses, as if it had broken. Who waits
+    for an answer hears of it, and the client makes another one."""
     client = storage._server.client
 
     def abort() -> None:
-        if client.protocol is not None and client.protocol.sm_protocol is not None:
-            client.protocol.sm_protocol.transport.abort()
+        protocol = connection or client.protocol
+        if protocol is not None and protocol.sm_protocol is not None:
+            protocol.sm_protocol.transport.abort()
 
     storage._server.loop.call_soon_threadsafe(abort)
 

@@ -1,7 +1,8 @@
 """Whether a ZEO server answers: asked four times a second, and cut where it does not.
 
 A server that is suspended keeps its connections, and whoever asks it waits for good. Once the connection is cut, ZEO's
-client says that it is away, and connects again when there is an answer. Must not: know what is stored.
+client says that it is away, and connects again when there is an answer. A connection on which the server never says
+its first word is cut too, as one that was made with a server that died in that moment. Must not: know what is stored.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 from ZEO.Exceptions import ClientDisconnected
 
-from .internals import break_client, is_zeo
+from .internals import break_client, is_zeo, ungreeted
 from .silence import Silence
 
 log = logging.getLogger(__name__)
@@ -21,6 +22,7 @@ log = logging.getLogger(__name__)
 EVERY_S = 0.25
 SILENT_S = 1.4
 GRACE_S = 0.1  # for an answer that is there, and a process that had no time to read it
+GREETING_S = 5.0  # for the first word of a server that is connected again
 
 
 class ServerWatch:
@@ -40,6 +42,7 @@ class ServerWatch:
     def _ask(self) -> None:
         while not self._ended.wait(EVERY_S):
             if not self._storage.is_connected():
+                self._wait_for_greeting()
                 continue
             self._answered.clear()
             self._asks.set()
@@ -49,6 +52,16 @@ class ServerWatch:
                 log.debug("the store's server is away", exc_info=True)
             finally:
                 self._answered.set()
+
+    def _wait_for_greeting(self) -> None:
+        connection, silence = ungreeted(self._storage), Silence(GREETING_S)
+        while connection is not None and ungreeted(self._storage) is connection:
+            if silence.is_certain:
+                log.warning("the store's server does not greet: its connection is cut")
+                break_client(self._storage, connection)
+                return
+            if silence.wait(self._ended.wait):
+                return
 
     def _look(self) -> None:
         while not self._ended.is_set():

@@ -5,6 +5,7 @@ import itertools
 import os
 import random
 import signal
+import socket
 import time
 
 import pytest
@@ -13,6 +14,7 @@ from persistent.mapping import PersistentMapping
 from ZEO.Exceptions import ClientDisconnected
 from ZODB import DB
 
+from opsapp.runtime.store import Store, is_connected
 from tests.support.othernode import signed_in_at
 from tests.support.postgres import Postgres
 from tests.support.process import Serve, Zeo
@@ -112,6 +114,19 @@ def seen(db):
     """The names at the root, as this client knows them."""
     with db.transaction() as connection:
         return set(connection.root())
+
+
+def test_a_connection_on_which_a_zeo_server_never_says_a_word_is_given_up(tmp_path):
+    """As one that a client made with a server that died in that moment: nobody answers on it, and nobody ends it."""
+    with Zeo(tmp_path / "zeo") as zeo, contextlib.ExitStack() as clients:
+        factory, options = zodburi.resolve_uri(zeo.uris()["store"] + "&wait_timeout=5")
+        store = clients.enter_context(contextlib.closing(Store({"": DB(factory(), **options)})))
+        zeo.kill()
+        with socket.create_server((zeo.host, zeo.port)) as dying:
+            silent = clients.enter_context(dying.accept()[0])
+        zeo.start()
+        until(lambda: is_connected(store.db), 20, what="another connection")
+        assert silent.recv(1) == b""
 
 
 def test_who_holds_the_lock_of_a_commit_too_long_loses_it(tmp_path):
