@@ -17,7 +17,6 @@ from tests.bench import Row
 from tests.bench.checks import Nginx, metric, register
 from tests.bench.load import heavy_load, load, request
 from tests.support.app import Service
-from tests.support.client import done_at_last
 from tests.support.postgres import Postgres
 from tests.support.process import Serve, Zeo
 from tests.support.waiting import until
@@ -74,7 +73,7 @@ def during(count, processes, seconds=WINDOW_S):
 
 def fill(serve, target, count):
     with ThreadPoolExecutor(CLIENTS) as pool:
-        list(pool.map(lambda number: done_at_last(register, serve, target, number, INTERVAL), range(count)))
+        list(pool.map(lambda number: register(serve, target, number, INTERVAL), range(count)))
 
 
 def costs(engine):

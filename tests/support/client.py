@@ -5,6 +5,8 @@ import json
 import urllib.parse
 from typing import NamedTuple
 
+from opsapp.runtime.commits import HELD_UP
+
 
 class Answer(NamedTuple):
     status: int
@@ -22,17 +24,6 @@ class Refused(AssertionError):
     def __init__(self, what, answer):
         super().__init__(f"{what}: {answer.status} {answer.body[:500]!r}")
         self.answer = answer
-
-
-def done_at_last(write, *values):
-    """What this write answers. On a machine that does other work too, a commit to a shared store may wait too long:
-    the answer is 503, nothing was changed, and the write is tried again."""
-    while True:
-        try:
-            return write(*values)
-        except Refused as refused:
-            if refused.answer.status != 503:
-                raise
 
 
 class Client:
@@ -67,11 +58,15 @@ class Client:
             link.close()
 
     def call(self, method, path, body=None, expect=(200, 201), **more):
-        """The answer's JSON; Refused unless its status is an expected one."""
-        answer = self.request(method, path, body, **more)
-        if answer.status not in (expect if isinstance(expect, tuple) else (expect,)):
-            raise Refused(f"{method} {path}", answer)
-        return answer.json
+        """The answer's JSON; Refused unless its status is an expected one. On a machine that does other work too, a
+        commit to a shared store may wait too long for another node's: it is asked for again, as the answer says."""
+        expected = expect if isinstance(expect, tuple) else (expect,)
+        while True:
+            answer = self.request(method, path, body, **more)
+            if answer.status in expected:
+                return answer.json
+            if answer.status != 503 or HELD_UP.encode() not in answer.body:
+                raise Refused(f"{method} {path}", answer)
 
     def get(self, path, **more):
         return self.call("GET", path, **more)

@@ -9,7 +9,6 @@ import pytest
 
 from tests.support.automations import ended, run, script
 from tests.support.checkedsite import CheckedSite
-from tests.support.client import done_at_last
 from tests.support.leases import lease_book
 from tests.support.othernode import knows, signed_in_at
 from tests.support.postgres import Postgres
@@ -69,7 +68,7 @@ def test_what_one_writes_the_other_reads(pair):
     one, two = pair
     two_admin, asked = signed_in_at(two, one), []
     for number in range(20):
-        asked.append(asks_until_seen(two_admin, done_at_last(write, one.admin, f"agent-{number}")))
+        asked.append(asks_until_seen(two_admin, write(one.admin, f"agent-{number}")))
     assert sorted(asked)[len(asked) // 2] < 10
 
 
@@ -135,9 +134,9 @@ def test_runs_of_a_node_that_is_killed_are_lost_and_none_begins_twice(pair, tmp_
 
     def ask(number):
         """Of either node in turn. The other one may be quicker to take it up."""
-        node, automation = survivor if number % 2 else one, done_at_last(slow_script, number)
+        node, automation = survivor if number % 2 else one, slow_script(number)
         knows(node.admin, f"/api/automations/{automation}")
-        asked.append(done_at_last(run, node, automation))
+        asked.append(run(node, automation))
 
     def slow_script(number):
         return script(one, text, name=f"slow {number}")
@@ -170,7 +169,7 @@ def checked_by(admin, site):
     """Six monitors of the site, each checked by now."""
     for number in range(6):
         made = {"name": f"m{number}", "type": "http", "url": f"{site.url}/m{number}", "interval": 5}
-        done_at_last(admin.post, "/api/monitoring/endpoints", made)
+        admin.post("/api/monitoring/endpoints", made)
     until(lambda: len(site.counts()) == 6, 20, what="a check of each")
 
 
@@ -219,7 +218,7 @@ def test_both_nodes_answer_every_question_alike(pair):
     """Whatever can be read without an id: on the node that wrote, and on the other one."""
     one, two = pair
     admin, there = one.admin, signed_in_at(two, one)
-    done_at_last(write, admin, "a host")
+    write(admin, "a host")
     until(lambda: stored(admin) == stored(there), 5, what="the other node seeing the write")
     documented = json.loads((ROOT / "docs/openapi.json").read_text())["paths"]
     paths = [path for path, ways in documented.items() if "get" in ways and "{" not in path]

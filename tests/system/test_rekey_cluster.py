@@ -7,7 +7,7 @@ import threading
 import pyotp
 import pytest
 
-from tests.support.client import Client, done_at_last
+from tests.support.client import Client
 from tests.support.othernode import knows
 from tests.support.process import ROOT, Serve, Zeo
 from tests.support.waiting import patience, until
@@ -86,10 +86,10 @@ def test_nodes_that_run_take_the_new_key(pair, zeo, tmp_path):
             login = {"username": f"user-{number}", "password": "a sound password"}
             first, second = (one, two) if number % 2 else (two, one)
             try:
-                done_at_last(one.admin.post, "/api/users", login | {"role": "viewer"})
+                one.admin.post("/api/users", login | {"role": "viewer"})
                 until(lambda at=first, name=login["username"]: has_user(at, one.admin.token, name), what="the new user")
-                client = done_at_last(Client(first.url).login, *login.values())
-                secret = done_at_last(client.post, "/api/me/totp")["secret"]
+                client = Client(first.url).login(*login.values())
+                secret = client.post("/api/me/totp")["secret"]
                 other = Client(second.url, token=client.token)
                 knows(other, "/api/me")
                 until(lambda at=other, secret=secret: is_confirmed(at, secret), what="the set-up at the other node")

@@ -9,7 +9,6 @@ import pytest
 from opsapp.cli import main
 from opsapp.wire.version import VERSION
 from tests.support.agent_process import EnrolledAgent
-from tests.support.client import done_at_last
 from tests.support.nextversion import NextVersion, later
 from tests.support.othernode import knows, signed_in_at
 from tests.support.postgres import Postgres
@@ -56,7 +55,7 @@ def test_a_reversible_step_lets_both_versions_use_the_store(tmp_path, shared, ca
         new = nodes.enter_context(NextVersion(tmp_path / "new", LAMPS, node="new", data=tmp_path / "data", **shared))
         new._admin = signed_in_at(new, old)
         for writer, reader in ((old, new), (new, old)):
-            made = done_at_last(write, writer.admin, f"by {writer.flags['node']}")
+            made = write(writer.admin, f"by {writer.flags['node']}")
             until(lambda made=made, reader=reader: made in stored(reader.admin), 5, what="the write")
         the_other_reaches_the_agent(nodes, tmp_path, old, new)
         the_other_reaches_the_agent(nodes, tmp_path, new, old)
