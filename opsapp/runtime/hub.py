@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 LEAVE_AFTER_S = 1.0
 LOOK_EVERY_S = 0.004
-LONG_S = 0.1
+LONG_S = 0.05  # of processor time
 
 
 def _captured(fn: Callable[..., Any], values: tuple[Any, ...]) -> tuple[bool, Any]:
@@ -109,7 +109,7 @@ class LeadLane(Lane):
         super().__init__(hub, name, size)
         self._calls: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._held_up = False
-        self._began = inf  # the leader's task
+        self._began = inf  # the leader's task, by its own processor time
         self._timer: Any = None
         self._progress: Progress | None = None
 
@@ -129,7 +129,7 @@ class LeadLane(Lane):
 
     def _lead(self) -> None:
         while (task := self._tasks.get()) is not None:
-            self._began = time.monotonic()
+            self._began = time.thread_time()
             self._do(*task)
             self._began = inf
             del task
@@ -160,7 +160,7 @@ class LeadLane(Lane):
             self._held_up = False
             self._timer.stop()
             return
-        self._held_up = progress.is_held_up() or time.monotonic() - self._began > LONG_S
+        self._held_up = progress.is_held_up() or progress.used - self._began > LONG_S
         if self._held_up:
             for _ in range(self.size - 1 - self._calls.qsize()):
                 self._calls.put(True)

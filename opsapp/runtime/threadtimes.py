@@ -64,6 +64,11 @@ class Progress:
     def begin(self) -> None:
         self._seen = (time.monotonic(), self._worker.now(), self._looking.now())
 
+    @property
+    def used(self) -> float:
+        """The worker's processor time, when it was looked at last; the same clock as its `time.thread_time()`."""
+        return self._seen[1].used
+
     def is_held_up(self) -> bool:
         """Since the last look. Called by the looking thread."""
         (at, worker, looking) = self._seen
