@@ -4,25 +4,13 @@ import contextlib
 import tempfile
 import time
 
-import zodburi
-from ZODB import DB
-
 from tests.bench import Row, seconds_of
 from tests.support.postgres import Postgres
 from tests.support.process import Serve
+from tests.support.stores import opened
 from tests.support.waiting import until
 
 COMMITS, ASKED = 50, 20
-
-
-@contextlib.contextmanager
-def opened(uri):
-    factory, options = zodburi.resolve_uri(uri)
-    db = DB(factory(), **options)
-    try:
-        yield db
-    finally:
-        db.close()
 
 
 def heard(server):

@@ -10,6 +10,17 @@ from ZODB.FileStorage import FileStorage
 from ZODB.POSException import ConflictError
 
 
+@contextlib.contextmanager
+def opened(uri):
+    """The database at an address, as a store's URI is written."""
+    factory, options = zodburi.resolve_uri(uri)
+    db = ZODB.DB(factory(), **options)
+    try:
+        yield db
+    finally:
+        db.close()
+
+
 class Stores:
     def __init__(self, directory, addresses=()):
         """`addresses`: of `main` and of `history`, when they are not files of the directory."""

@@ -7,11 +7,9 @@ import threading
 import time
 
 import pytest
-import zodburi
 from persistent.mapping import PersistentMapping
 from persistent.TimeStamp import TimeStamp
 from ZEO.Exceptions import ClientDisconnected
-from ZODB import DB
 from ZODB.utils import u64
 
 from opsapp.lib.problems import StoreAway
@@ -22,7 +20,7 @@ from tests.cluster.places import Disk
 from tests.support.automations import ended, run, script
 from tests.support.postgres import Postgres
 from tests.support.process import PASSWORD, ROOT, Serve, opsapp
-from tests.support.stores import stands_still
+from tests.support.stores import opened, stands_still
 from tests.support.waiting import until
 from tests.support.writers import Writer, missing, stored, write
 
@@ -40,16 +38,6 @@ def shared():
 def server():
     with Postgres() as server:
         yield server
-
-
-@contextlib.contextmanager
-def opened(uri):
-    factory, options = zodburi.resolve_uri(uri)
-    db = DB(factory(), **options)
-    try:
-        yield db
-    finally:
-        db.close()
 
 
 @contextlib.contextmanager
