@@ -20,6 +20,7 @@ from opsapp.tree.damage import Damage
 from opsapp.tree.evolve import EvolveStep
 
 from .clock import Clock
+from .clocksteps import ClockSteps
 from .config import Configuration
 from .hub import Hub, Lane, LeadLane
 from .store import Databases, Store
@@ -57,13 +58,19 @@ class NodeBase:
         self.store = Store(databases)
         self.hub = Hub()
         self.supervisor = Supervisor(self.clock)
-        self.series = Series(self.name, self.transact)
+        self.clock_steps = ClockSteps(self)
+        self.clock_steps.follow(self._move)
+        self.series = Series(self.name, self.transact, self.clock.now)
         self.noted_damage: dict[str, list[Damage]] = {}  # by kind: of what no projection reads
         self.pack_problem: str | None = None  # why the store was not packed when it was due
         self._lanes: dict[str, Lane] = {}
         self._writers = ThreadNumbers()
         for db in databases.values():
             db.opsapp_node = self
+
+    def _move(self, by: float) -> None:
+        self.started_at += by
+        self.series.move(by)
 
     @property
     def owner(self) -> str:

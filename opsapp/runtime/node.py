@@ -40,6 +40,7 @@ class Node(NodeBase):
     def start_hub(self) -> None:
         """On the thread that will serve: from now on calls from it hop; the engines run if this node has the role."""
         self.hub.enter()
+        self.clock_steps.start()
         self.events.start()
         self.events.listen(self._on_event)
         self.projections.start()

@@ -100,6 +100,12 @@ class Journal:
         """A change of state that no check found (a pause, a window, nobody was looking): lasts, is not counted."""
         self._pending.append((number, time, None, status | MARK, hold))
 
+    def move(self, by: float) -> None:
+        """The clock was set by so many seconds: what is not in a batch yet is told by the clock as it is now."""
+        for _ in range(len(self._pending)):
+            number, time, *rest = self._pending.popleft()
+            self._pending.append((number, time + int(by * 1000), *rest))
+
     @property
     def waiting(self) -> bool:
         return bool(self._pending or self._queue)

@@ -30,7 +30,8 @@ class Live:
     """A subject is a row: its places, then value and time of each name. Tens of thousands of subjects know the same few
     names, and a dictionary of pairs for each takes three times the memory."""
 
-    def __init__(self):
+    def __init__(self, now: Callable[[], float] = lambda: inf):
+        self._now = now
         self._rows: dict[str, list[Any]] = {}
         self._places: WeakValueDictionary[tuple[str, ...], Places] = WeakValueDictionary()
         self._lock = threading.Lock()
@@ -39,7 +40,8 @@ class Live:
         self._new: set[int] = set()
 
     def update(self, subject: str, values: dict[str, Value], at: float) -> None:
-        """Take what was observed at `at`; an older observation of a name never replaces a newer one."""
+        """Take what was observed at `at`; an older observation of a name never replaces a newer one. One from a time
+        that has not come is of a clock that was ahead, and anything is newer."""
         changed = {}
         with self._lock:
             row = self._wide_enough(subject, values)
@@ -48,7 +50,7 @@ class Live:
                 n = places[name]
                 since = row[n + 1]
                 # Heard twice (here and from the journal) it is no news the second time.
-                if since < at or (since == at and row[n] != value):
+                if since < at or (since == at and row[n] != value) or since > self._now():
                     row[n : n + 2] = value, at  # both at once, for who reads meanwhile
                     changed[name] = value
             self._rows[subject] = row
@@ -118,6 +120,14 @@ class Live:
             times.append(newest)
         return times
 
+    def move(self, by: float) -> None:
+        """The clock was set by so many seconds: what was observed is as old as before."""
+        with self._lock:
+            for subject, row in tuple(self._rows.items()):
+                moved = row[:]
+                moved[2::2] = [at + by for at in row[2::2]]
+                self._rows[subject] = moved
+
     def subjects(self, kind: str = "") -> list[str]:
         """All subjects whose word begins with `kind`."""
         return [subject for subject in tuple(self._rows) if subject.startswith(kind)]
@@ -146,8 +156,11 @@ class Live:
 
     def replay(self, observations: Iterable[tuple]) -> None:
         """Take observations from the journal: at the start, and what other nodes committed. One that carries a state
-        is a check: it shows as `status` and `last_check`, with or without a value."""
-        for number, time, value, status, _ in observations:
+        is a check: it shows as `status` and `last_check`, with or without a value. None is from a time to come: the
+        clock that said so was ahead."""
+        latest = self._now() * 1000
+        for number, said, value, status, _ in observations:
+            time = int(latest) if said > latest else said
             if number not in self._bound:
                 continue
             subject, name, implied = self._bound[number]

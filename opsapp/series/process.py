@@ -6,6 +6,7 @@ Every node has one as `node.series`; it starts nothing by itself.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 from opsapp.series.history import history_root
 from opsapp.series.journal import Journal
@@ -16,9 +17,9 @@ from opsapp.series.recent import Recent
 
 
 class Series:
-    def __init__(self, node: str, transact: Callable):
+    def __init__(self, node: str, transact: Callable, now: Callable[[], float] = lambda: inf):
         self.journal = Journal(node)
-        self.live = Live()
+        self.live = Live(now)
         self.recent = Recent(self.journal.key)
         self.numbers = Numbers(transact)
 
@@ -33,6 +34,11 @@ class Series:
     def catch_up(self, root) -> None:
         """Transaction function: what any node committed since the last time; `tell` hands it to the live view."""
         self.recent.catch_up(history_root(root))
+
+    def move(self, by: float) -> None:
+        """The clock was set by so many seconds."""
+        self.live.move(by)
+        self.journal.move(by)
 
     def tell(self) -> None:
         """On the hub: what others observed, and the latest of series that were bound since, into the live view."""

@@ -7,6 +7,10 @@ class FakeClock(Clock):
     def __init__(self, now: float = 1_800_000_000.0):
         self._now = now
         self._monotonic = 1000.0
+        self._set_by = 0.0
+
+    def wall(self) -> float:
+        return self._now + self._set_by
 
     def now(self) -> float:
         return self._now
@@ -17,3 +21,10 @@ class FakeClock(Clock):
     def advance(self, seconds: float) -> None:
         self._now += seconds
         self._monotonic += seconds
+
+    def set_by(self, seconds: float) -> None:
+        """Somebody sets the machine's clock: time does not pass, and the service has not looked yet."""
+        self._set_by += seconds
+
+    def look(self) -> None:
+        self._now, self._set_by = self._now + self._set_by, 0.0

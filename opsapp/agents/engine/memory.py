@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, cast
 from opsapp.agents.config import AgentSettings, NamedMetrics, ProtectedSettings
 from opsapp.agents.logic import MOST_NAMED, HostReport, by_our_clock, changed_profile, kept_of, skew_of
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.clock import STEP_S
 from opsapp.runtime.node import Node
 from opsapp.wire import readings
 
@@ -56,6 +57,13 @@ class Heard:
     stored_at: float = 0.0
     poller: Poller | None = None
     ahead: deque[float] = field(default_factory=lambda: deque(maxlen=FEW_CLOCKS))  # its clock less ours, seen lately
+
+    def move(self, by: float) -> None:
+        """Our clock was set by so many seconds."""
+        self.at += by
+        self.stored_at += by
+        self.poller = None if self.poller is None else self.poller._replace(at=self.poller.at + by)
+        self.ahead = deque((seen - by for seen in self.ahead), maxlen=FEW_CLOCKS)
 
 
 class SharedTexts:
@@ -100,6 +108,12 @@ class Memory:
         self._words = SharedTexts()
         self._watched_there: dict[str, tuple[float, frozenset[str]]] = {}
         self._has_too_many: set[str] = set()
+        node.clock_steps.follow(self.move)
+
+    def move(self, by: float) -> None:
+        """Our clock was set by so many seconds: who was heard was so as long ago as before."""
+        for heard in list(self.heard.values()):
+            heard.move(by)
 
     @property
     def interval(self) -> float:
@@ -266,6 +280,8 @@ class Memory:
         heard = self.heard.get(agent_id)
         observed = self.node.series.live.last_observed(subject(agent_id))
         newest = stored
+        if stored is not None and stored > self.node.clock.now() + STEP_S:  # stored before the clock was set back
+            newest = self.node.started_at
         if heard is not None and (newest is None or heard.at > newest):
             newest = heard.at
         return observed if observed is not None and (newest is None or observed > newest) else newest

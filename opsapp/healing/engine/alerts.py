@@ -68,6 +68,10 @@ class Past(NamedTuple):
     open: bool
     unsure_until: float = 0.0  # its act may still be working until then, and nobody can tell
 
+    def moved(self, by: float) -> Past:
+        unsure = self.unsure_until + by if self.unsure_until else 0.0
+        return self._replace(opened_at=self.opened_at + by, unsure_until=unsure)
+
 
 class Evaluation(NamedTuple):
     """The evaluation of one subject, in pieces: each item of `events` is an event that fires, or None."""
@@ -118,6 +122,13 @@ class Alerts:
             self.readings.learn(subject, values)
         self.dirty.add(subject)
         return True
+
+    def move(self, by: float) -> None:
+        """The clock was set by so many seconds. What is half looked at has times of before."""
+        self.watching.move(by)
+        if self.begun is not None:
+            self.dirty.add(self.begun.subject)
+            self.begun = None
 
     def pause(self, paused: bool) -> None:
         """The kill switch. After a resume every watched subject is evaluated."""

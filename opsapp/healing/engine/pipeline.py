@@ -74,10 +74,18 @@ class HealingEngine:
         self.last_work_s = 0.0
         node.registry.registerUtility(self.readings, world.ILiveReadings)
         node.registry.registerUtility(self.changed, IRuleReader)
+        node.clock_steps.follow(self._move)
+        node.clock_steps.carry(LEASE, move)
 
     def watch(self) -> None:
         """Listen to the live view; every subject that is known already is looked at once."""
         self.readings.live.subscribe(self._arrived)
+
+    def _move(self, by: float) -> None:
+        """The clock was set by so many seconds."""
+        self.readings.move(by)
+        self.alerts.move(by)
+        self.pasts.update({key: past.moved(by) for key, past in self.pasts.items()})
 
     def _arrived(self, subject: str, values: Mapping[str, Any]) -> None:
         if self.alerts.arrived(subject, values):
@@ -254,6 +262,12 @@ def _pasts(book: Any) -> dict[tuple[str, str], Past]:
 def _past(opened_at: float, outcome: str, reason: str, unsure_until: float = 0.0) -> Past:
     """Stores from before the fourth was kept have three."""
     return Past(opened_at, outcome, reason, False, unsure_until)
+
+
+def move(root: Root, by: float) -> None:
+    """The clock was set by so many seconds."""
+    leases.check(root, LEASE)
+    healing_of(root).book.move(by, node_of(root).clock.now())
 
 
 def anything(root: Root, now: float) -> bool:

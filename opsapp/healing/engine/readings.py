@@ -67,6 +67,11 @@ class LiveReadings:
         """The time of the last report of a subject."""
         return max((at for _, at in self.live.get(subject).values()), default=float("-inf"))
 
+    def move(self, by: float) -> None:
+        """The clock was set by so many seconds."""
+        self.checked = {subject: at + by for subject, at in self.checked.items()}
+        self.asked = {subject: at + by for subject, at in self.asked.items()}
+
     def is_asked(self, subject: str, now: float) -> bool:
         """Whether a check or a report was requested and has not arrived yet."""
         asked = self.asked.get(subject)

@@ -58,6 +58,13 @@ class Watches:
         if not keys:
             del self._keys[key[1]]
 
+    def move(self, by: float) -> None:
+        """The clock was set by so many seconds: what runs out does so when it would have."""
+        self.watches = {key: watch.moved(by) for key, watch in self.watches.items()}
+        self._due = {key: due + by for key, due in self._due.items()}
+        self._heap = [(due, key) for key, due in self._due.items() if due != float("inf")]
+        heapq.heapify(self._heap)
+
     def due(self, now: float) -> Iterator[str]:
         """Subjects that are due; each is given once until its alert state is kept again."""
         while self._heap and self._heap[0][0] <= now:

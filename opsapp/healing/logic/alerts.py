@@ -12,6 +12,13 @@ class AlertState(NamedTuple):
     fired_at: float | None = None  # the last alert
     announced: bool = False  # this onset has fired
 
+    def moved(self, by: float) -> AlertState:
+        """After the clock was set by so many seconds: for as long as before."""
+        since, fired = self.true_since, self.fired_at
+        return self._replace(
+            true_since=None if since is None else since + by, fired_at=None if fired is None else fired + by
+        )
+
 
 def look(
     watch: AlertState, verdict: bool | None, now: float, *, hold: float, cooldown: float, open_case: bool

@@ -10,7 +10,7 @@ from typing import Any
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
-from opsapp.healing.stages.case import CaseRecord, ClosedCase, RuleEvent, opened, read, stored
+from opsapp.healing.stages.case import CaseRecord, ClosedCase, RuleEvent, moved, opened, read, stored
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import node_of
@@ -22,6 +22,7 @@ from opsapp.tree.root import Root
 
 QUEUE = "healing"
 CASE = "case"  # what people call it
+RECENT_S = 6 * 3600.0  # so long the end of a case may decide what becomes of the next alert
 NEVER = float("inf")
 HARMLESS = ("verified", "withdrawn", "suppressed")
 
@@ -182,6 +183,31 @@ class CaseBook(Persistent):
     def forget_told(self, rule_id: str, target: str) -> str | None:
         """How severe that was of which people were told, if they were."""
         return None if self.told is None else self.told.pop((rule_id, target), None)
+
+    def move(self, by: float, now: float) -> None:
+        """The clock was set by so many seconds: what is open, and what has ended lately."""
+        since = now - abs(by) - RECENT_S
+        ended = {case_id for _, case_id in self.closed.keys((since, ""))}
+        for case in self._readable({case.record.id for case in self.all_open()} | ended):
+            before = case.record
+            after = moved(before, by)
+            Agenda(self.due).discard(before.due, before.id)
+            if after.due != NEVER:
+                Agenda(self.due).add(after.due, after.id)
+            if isinstance(before, ClosedCase) and isinstance(after, ClosedCase) and before.closed_at is not None:
+                Agenda(self.closed).discard(before.closed_at, before.id)
+                Agenda(self.closed).add(after.closed_at or 0.0, after.id)
+            case.record = after
+        for at, target in list(self.unhealed.keys((since, ""))):
+            self.unhealed.remove((at, target))
+            self.unhealed.insert((at + by, target))
+            self.unhealed_on[target] = at + by
+        for key, (at, outcome, reason, *unsure) in list(self.last_of.items()):
+            if at >= since:
+                self.last_of[key] = (at + by, outcome, reason, *(until and until + by for until in unsure))
+
+    def _readable(self, case_ids: set[str]) -> list[Case]:
+        return [case for _, case in among(self.cases, CASE, sorted(case_ids)) if case.unopened is None]
 
     # -- looking
 

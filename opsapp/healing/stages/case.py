@@ -44,6 +44,9 @@ class About(NamedTuple):
         """The condition as people wrote it: of an event from elsewhere, without the name that it has here."""
         return without_event(self.condition)
 
+    def moved(self, by: float) -> About:
+        return self if self.measured_at is None else self._replace(measured_at=self.measured_at + by)
+
     @property
     def called(self) -> tuple[str, ...]:
         """Everything that windows and protected targets may call it by."""
@@ -135,6 +138,10 @@ class CaseRecord:
         return state(**{**{name: getattr(self, name) for name in SHARED}, **known})
 
 
+MOVING = (
+    "opened_at", "waits_since", "waits_from", "looks_from", "left_until", "recovered_at", "sent_at", "settled_at",
+    "deadline", "asked_at", "closed_at",
+)  # fmt: skip
 SHARED = tuple(field.name for field in fields(CaseRecord))
 
 
@@ -263,6 +270,19 @@ def opened(event: RuleEvent) -> CorrelatingCase:
         abouts={event.rule_id: event.about},
         opened_at=event.at,
     )
+
+
+def moved(case: CaseRecord, by: float) -> CaseRecord:
+    """After the clock was set by so many seconds: everything is as long ago as before, and has as long to go. What
+    waits for people or for a window waits for a time that they have named."""
+    times = {name: at + by for name in MOVING if (at := getattr(case, name, None))}
+    heal = case.heal
+    if heal is not None:
+        acted = None if heal.acted_at is None else heal.acted_at + by
+        heal = heal._replace(began_at=heal.began_at + by, acted_at=acted)
+    abouts = {rule_id: about.moved(by) for rule_id, about in case.abouts.items()}
+    due = case.due if case.queued or case.state == AwaitingCase.state else case.due + by
+    return replace(case, about=case.about.moved(by), abouts=abouts, heal=heal, due=due, **times)
 
 
 def stored(case: CaseRecord) -> JsonObject:

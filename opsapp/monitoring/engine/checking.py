@@ -68,7 +68,7 @@ class Checker:
         self.running: set[str] = set()
         self.lateness: deque[float] = deque(maxlen=10_000)  # seconds between due and begun
         self.checks = 0
-        self.started_at = self.node.clock.now()
+        self._listens_since = self.node.clock.monotonic()
         self._config: Configuration | None = None
         self._timer: Any = None  # fires when the next check is due
         self._keeps_time = self._beginning = False
@@ -86,7 +86,7 @@ class Checker:
         self.watch.register.use(section)
         prober = Prober.configured(self.node.clock.monotonic, section)
         connectivity = Connectivity(prober, section.references(), self.node.clock, section.connectivity_remember_s)
-        self.measuring = Measuring(self.watch, prober, connectivity, self.started_at)
+        self.measuring = Measuring(self.watch, prober, connectivity, self._listens_since)
         self.quick, self.slow = CheckLane(section.max_checks), CheckLane(section.max_checks)
 
     def apply(self, monitor_id: str, entry: Entry | None) -> None:
@@ -199,18 +199,16 @@ class Checker:
         if entry is None:
             self._over(lane, monitor_id)
             return
-        began, monotonic = self.node.clock.now(), self.node.clock.monotonic()
-        self.lateness.append(monotonic - due)
-        ended = partial(self._ended, lane, entry, entry.revision, began, monotonic)
+        began = self.node.clock.monotonic()
+        self.lateness.append(began - due)
+        ended = partial(self._ended, lane, entry, entry.revision, began)
         if not self.measuring.begin(entry, ended):
             gevent.spawn(self._run, lane, entry, partial(self.check, entry))
 
-    def _ended(
-        self, lane: CheckLane, entry: Entry, revision: int, began: float, monotonic: float, outcome: Outcome
-    ) -> None:
+    def _ended(self, lane: CheckLane, entry: Entry, revision: int, began: float, outcome: Outcome) -> None:
         """On the hub's loop, where nothing may wait: what needs more than memory goes on in a greenlet."""
         self.checks += 1
-        entry.slow = (self.node.clock.monotonic() - monotonic) * 1000 > SLOW_MS
+        entry.slow = (self.node.clock.monotonic() - began) * 1000 > SLOW_MS
         taken = False
         try:
             taken = revision == entry.revision and self.watch.take_steady(entry, outcome, began)
@@ -238,11 +236,10 @@ class Checker:
     def check(self, entry: Entry) -> tuple[Outcome | None, CheckVerdict | None]:
         """One check, now: measured, judged, stored. No outcome: there was nothing to look at yet (a push monitor whose
         call is not late)."""
-        began, monotonic, revision = self.node.clock.now(), self.node.clock.monotonic(), entry.revision
+        began, revision = self.node.clock.monotonic(), entry.revision
         outcome = self.measuring.measure(entry)
         self.checks += 1
-        took = (self.node.clock.monotonic() - monotonic) * 1000
-        entry.slow = took > SLOW_MS
+        entry.slow = (self.node.clock.monotonic() - began) * 1000 > SLOW_MS
         if outcome is None:
             self.table.move(entry.id, self.measuring.next_deadline(entry))
             return None, None

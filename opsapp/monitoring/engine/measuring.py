@@ -24,12 +24,13 @@ _SENT = ("type", "url", "timeout", "expected_status", "method", "headers", "foll
 
 
 class Measuring:
-    def __init__(self, watch: Watch, prober: Prober, connectivity: Connectivity, started_at: float):
+    def __init__(self, watch: Watch, prober: Prober, connectivity: Connectivity, listens_since: float):
+        """`listens_since`: in monotonic seconds."""
         self.watch = watch
         self.node = watch.node
         self.prober = prober
         self.connectivity = connectivity
-        self.started_at = started_at
+        self._listens_since = listens_since
 
     def measure(self, entry: Entry) -> Outcome | None:
         """The outcome; None when there is nothing to say yet."""
@@ -64,7 +65,12 @@ class Measuring:
         """When a push monitor was called last; no earlier than when it was made, and we began to listen."""
         called = self.node.series.live.observed_at(entry.subject, "beat") or 0.0
         listening = entry.standing.since if entry.standing.status == "pending" else 0.0
-        return max(called, self.started_at, entry.created_at, listening)
+        told, now = (called, entry.made_at, listening), self.node.clock.now()
+        return max(now - self._listened_s(), *(at for at in told if at <= now))  # later: of a clock that was ahead
+
+    def _listened_s(self) -> float:
+        """For how long calls and reports could reach us."""
+        return self.node.clock.monotonic() - self._listens_since
 
     def _last_call(self, entry: Entry) -> Outcome | None:
         quiet = self.node.clock.now() - self._heard(entry)
@@ -76,7 +82,7 @@ class Measuring:
         agent, now = presence(self.node, agent_of(entry.target.url)), self.node.clock.now()
         if agent.online:
             return Outcome(True, None, "online")
-        if now - self.started_at < 2 * agent.interval:
+        if self._listened_s() < 2 * agent.interval:
             return Outcome(None, None, "no report since the service started")
         seen = agent.last_seen
         return Outcome(False, None, "no report" if seen is None else f"no report for {now - seen:.0f} s")

@@ -13,9 +13,8 @@ def called(node: Node, monitor_id: str) -> None:
     entry = watch.register.entries.get(monitor_id)
     if entry is None or not entry.settings.enabled:
         return
-    now = node.clock.now()
-    node.series.live.update(entry.subject, {"beat": 0.0}, now)
+    node.series.live.update(entry.subject, {"beat": 0.0}, node.clock.now())
     # A value goes into the journal with the call, because it is by values that other nodes hear of it.
-    watch.take(entry, Outcome(True, 0.0, "called"), now)
+    watch.take(entry, Outcome(True, 0.0, "called"), node.clock.monotonic())
     if watch.checker is not None:
         watch.checker.table.move(entry.id, watch.checker.measuring.next_deadline(entry))

@@ -126,6 +126,7 @@ class Entry:
         "id",
         "incident_id",
         "judged_at",
+        "made_at",
         "metrics",
         "name",
         "output",
@@ -154,7 +155,8 @@ class Entry:
         self.series: int = monitor.series
         self.revision = 0
         self.standing = Standing()
-        self.judged_at = 0.0  # when the check began whose verdict was taken last
+        self.judged_at = -inf  # when the check began whose verdict was taken last, in monotonic seconds
+        self.made_at = float(monitor.created_at)  # moves with the clock
         self.phase_names: tuple[str, ...] = ()  # of the last check, where this node made it
         self.phases = b""
         self.protocol: str | None = None
@@ -191,6 +193,13 @@ class Entry:
             self.settings.verify_tls,
             self.settings.document,
         )
+
+    def move(self, by: float) -> None:
+        """The clock was set by so many seconds."""
+        self.made_at += by
+        self.standing = self.standing.moved(by)
+        self.uptime = (0.0, self.uptime[1])
+        self.shown_until = -inf
 
     def tell(self, standing: Standing) -> None:
         """This is what people see from now on."""
@@ -321,6 +330,11 @@ class Register(Projection[StoredMonitor]):
             for entry in self.entries.values():
                 entry.judge_by(section)
                 entry.shown_until = -inf
+
+    def move(self, by: float) -> None:
+        """On the hub: it never waits for who reads the store."""
+        for entry in list(self.entries.values()):
+            entry.move(by)
 
     def take_changes(self) -> set[str]:
         """Ids that were loaded, changed or dropped since this was asked last. On the hub: it never waits for who reads

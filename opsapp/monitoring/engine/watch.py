@@ -28,6 +28,7 @@ class Watch:
         self.node = node
         self.register = Register(node.config[MonitoringSettings], node.series.live, node.clock)
         node.projections.add("monitors", self.register)
+        node.clock_steps.follow(self.register.move)
         self.states = ShownStates(node, self.register)
         self.verdicts = VerdictQueue(node)
         self.checker: Any = None  # engine.checking.Checker, where this node makes checks
@@ -57,14 +58,16 @@ class Watch:
         return False
 
     def take(self, entry: Entry, outcome: Outcome, began: float) -> CheckVerdict | None:
-        """On the hub: an outcome is judged, observed, and committed when it changes what is stored. None: it is older
-        than what was judged already, or the monitor is off."""
+        """On the hub: an outcome is judged, observed, and committed when it changes what is stored. `began`: when the
+        check began, in monotonic seconds. None: it is older than what was judged already, or the monitor is off."""
         if began < entry.judged_at or not entry.settings.enabled:
             return None
         now, before, revision = self.node.clock.now(), entry.standing, entry.revision
+        took = self.node.clock.monotonic() - began
         entry.judged_at = began
         entry.measured(outcome)
-        verdict = judge(before, seen_by(outcome), entry.rules, now, in_window=self.in_window(entry, now), began=began)
+        covered = self.in_window(entry, now)
+        verdict = judge(before, seen_by(outcome), entry.rules, now, in_window=covered, began=now - took)
         entry.standing = verdict.standing
         self._observe(entry, outcome, now)
         ends = entry.another_end(outcome.certificate_days, now)

@@ -47,6 +47,11 @@ class Standing:
     flapping: bool = False
     failed_at: float = 0.0
 
+    def moved(self, by: float) -> Standing:
+        """With what is measured from as long ago as before, after the clock was set by so many seconds."""
+        flips = tuple(at + by for at in self.flips)
+        return replace(self, flips=flips, failed_at=self.failed_at + by if self.failed_at else 0.0)
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -165,4 +170,4 @@ def _degraded(seen: Seen, rules: Thresholds) -> str:
 
 def _recent(flips: tuple[float, ...], rules: Thresholds, now: float) -> tuple[float, ...]:
     window = max(rules.flapping_window_s, 20 * rules.interval)
-    return tuple(at for at in flips if at > now - window)
+    return tuple(at for at in flips if now - window < at <= now)
