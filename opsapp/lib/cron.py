@@ -67,10 +67,14 @@ def problem(expression: str) -> str | None:
 @functools.lru_cache(maxsize=20_000)
 def next_time(expression: str, zone: str, after: float) -> float:
     """The first moment later than `after` (epoch seconds) at which the expression comes."""
-    text, where = parse(expression), ZoneInfo(zone)
-    minute, hour = text.split()[:2]
-    step = _next_elapsed if minute.startswith("*") or hour.startswith("*") else _next_fixed
-    return step(text, where, after)
+    step = _next_elapsed if repeats(expression) else _next_fixed
+    return step(parse(expression), ZoneInfo(zone), after)
+
+
+def repeats(expression: str) -> bool:
+    """Whether it has no hour of its own."""
+    minute, hour = parse(expression).split()[:2]
+    return minute.startswith("*") or hour.startswith("*")
 
 
 def moment(wall: datetime, zone: str) -> float:

@@ -188,3 +188,74 @@ def test_a_node_without_the_lease_does_not_look_again_at_once_for_what_is_due(ta
 
 def test_without_schedules_it_sleeps_for_as_long_as_it_may(table):
     assert table.scheduler.pause() == LOOK_S
+
+
+def set_clock(table, seconds):
+    table.clock.set_by(seconds)
+    table.service.node.clock_steps.step()
+    table.service.tokens.clear()  # sessions end by the clock on the wall
+
+
+def test_what_repeats_goes_on_when_the_clock_is_set_back(table):
+    table.add("*/10 * * * *")
+    table.go(3600 + 300)
+    set_clock(table, -3600)
+    table.go(3600)
+    first = [f"27 {at}" for at in ("12:10", "12:20", "12:30", "12:40", "12:50", "13:00")]
+    assert [at for at, _ in table.runs()] == [*first, *first]
+
+
+@pytest.mark.parametrize("hours", [1, 25])
+def test_what_has_an_hour_of_its_own_runs_once_for_a_time_that_comes_twice(table, hours):
+    table.add("30 12 * * *")
+    table.go(3600 + (hours > 24) * 86_400)
+    set_clock(table, -3600 * hours)
+    before = table.runs()
+    table.go(3600 * hours)
+    table.service.tokens.clear()
+    assert table.runs() == before
+    table.go(86_400)
+    table.service.tokens.clear()
+    assert len(table.runs()) == len(before) + 1
+
+
+def test_a_tick_that_has_just_been_is_not_done_again_because_of_half_a_minute(table):
+    table.add("* * * * *")
+    table.go(70, step=10)
+    set_clock(table, -30)
+    table.go(120, step=10)
+    assert [at for at, _ in table.runs()] == ["27 12:01", "27 12:02"]
+
+
+def test_what_a_clock_jumped_over_is_missed_and_comes_when_it_is_set_back(table):
+    """By an hour too many: somebody mends that at once."""
+    table.add("30 12 * * *", name="lazy")
+    table.add("30 12 * * *", name="keen", catch_up=True)
+    table.go(60)
+    set_clock(table, 3600)
+    table.go(60)
+    assert table.runs() == [("27 13:02", "catch_up")]
+    set_clock(table, -3600)
+    table.go(3600)
+    assert sorted(table.runs()) == [("27 12:30", "schedule"), ("27 13:02", "catch_up")]
+
+
+def test_a_clock_that_was_a_year_ahead_holds_no_schedule_up(table):
+    table.add("30 12 * * *")
+    set_clock(table, 365 * 86_400)
+    table.go(86_400)
+    set_clock(table, -366 * 86_400)
+    table.go(3600)
+    assert [at for at, _ in table.runs()] == ["27 12:30", "27 12:30"]
+
+
+@pytest.mark.parametrize(("schedule", "more"), [("*/10 * * * *", 6), ("30 12 * * *", 0)])
+def test_a_clock_that_was_set_back_while_no_node_was_up(table, schedule, more):
+    table.add(schedule)
+    table.go(3600)
+    before = len(table.runs())
+    table.down()
+    table.clock.advance(-3600)
+    table.up()
+    table.go(3600)
+    assert len(table.runs()) == before + more

@@ -4,12 +4,22 @@ import pytest
 
 from opsapp.agents.engine import sweep
 from opsapp.agents.resources import add_agent
-from tests.engine.test_agents_sweep import report, statuses
+from opsapp.automations.engine import housekeeping
+from opsapp.automations.resources import board_of
+from opsapp.notify.engine import running
+from opsapp.notify.logic.grouping import MessageGroup
+from opsapp.notify.resources.groups import groups_of
+from tests.engine.test_agents_sweep import report, send, status, statuses
+from tests.engine.test_automations_schedule import Table
 from tests.support.monitoring import DOWN, UP, Lookout
 
 HOUR = 3600
 STEPS = [-HOUR, HOUR, 25 * HOUR, -25 * HOUR]
 FAILED, WELL = {"service__nginx__state": "failed"}, {"service__nginx__state": "active"}
+
+
+def group_at(due):
+    return MessageGroup("a.b", "warning", "t", "", (), None, None, "", due, due, 1, ("t",), due)
 
 
 def step(service, seconds):
@@ -160,3 +170,49 @@ def test_a_cooldown_lasts_as_long_as_it_would_have(ward, seconds):
     first = len(here.ledger)
     here.pass_time(200, step=10, load1=9.0)
     assert (first, len(here.ledger)) == (1, 2)
+
+
+@pytest.mark.parametrize("seconds", STEPS)
+def test_a_retry_comes_and_a_run_is_out_of_time_when_they_would_have(tmp_path, seconds):
+    table = Table(tmp_path)
+    housekeeping.start(table.service.node)
+    table.tick()
+    rows = [(table.clock.now() + 60, "run", "retry"), (table.clock.now() + 10, "other", "timeout")]
+    table.service.transact(lambda root: board_of(root).moments.update(rows))
+    step(table.service, seconds)
+    assert table.service.transact(lambda root: [at for at, _, _ in board_of(root).moments]) == [
+        table.clock.now() + 10,
+        table.clock.now() + 60,
+    ]
+    table.down()
+
+
+def test_a_command_for_an_agent_that_is_away_waits_as_long_as_it_would_have(service):
+    node = service.node
+    node.leases.want(sweep.LEASE)
+    node.leases.step()
+    sweep.start(node)
+    agent = service.transact(lambda root: add_agent(root, "web", [], service.clock.now())[0])
+    report(service, agent)
+    command = send(service, agent, expiry=300)
+    step(service, HOUR)
+    sweep.step(node)
+    assert status(service, agent, command) == "queued"
+    step(service, -2 * HOUR)
+    service.clock.advance(301)
+    node.leases.step()
+    sweep.step(node)
+    assert status(service, agent, command) == "expired"
+
+
+@pytest.mark.parametrize("seconds", [-HOUR, HOUR])
+def test_a_message_that_is_tried_again_and_one_that_is_gathered_go_when_they_would_have(service, seconds):
+    node = service.node
+    node.leases.want("notify")
+    node.leases.step()
+    running.start(node)
+    service.transact(lambda root: groups_of(root).put("a:b", group_at(service.clock.now() + 5), 60.0))
+    step(service, seconds)
+    now = service.clock.now()
+    assert service.transact(lambda root: groups_of(root).due(now + 4, 1)) == []
+    assert service.transact(lambda root: groups_of(root).due(now + 6, 1)) == ["a:b"]

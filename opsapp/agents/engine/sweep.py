@@ -21,8 +21,17 @@ PAGE = 200
 
 
 def start(node: Node) -> None:
+    node.clock_steps.carry(LEASE, move)
     look = QueueLook(node, lambda root, _now: there_are(root))
     node.supervisor.add("agents-sweep", partial(step, node), every=EVERY_S, lease=LEASE, look=look)
+
+
+def move(root: Root, by: float) -> None:
+    """The clock was set by so many seconds: a command waits for its agent as long as it would have."""
+    leases.check(root, LEASE)
+    for agent in at_work(root):
+        for command in agent.commands.unfinished():
+            command.expires_at += by
 
 
 def there_are(root: Root) -> bool:

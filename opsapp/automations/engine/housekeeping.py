@@ -1,4 +1,5 @@
-"""What runs leave behind: the old ones are forgotten, so many days and so many of each automation are kept."""
+"""What runs leave behind: the old ones are forgotten, so many days and so many of each automation are kept. And what a
+clock that is set does to those under way."""
 
 from __future__ import annotations
 
@@ -6,10 +7,12 @@ from functools import partial
 from itertools import islice
 
 from opsapp.automations.config import RunsRetention
-from opsapp.automations.resources import Run, automations_of, run_of, runs_of, standing_of
+from opsapp.automations.resources import Run, automations_of, board_of, run_of, runs_of, standing_of
+from opsapp.runtime import leases
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 
+LEASE = "automations"
 PAGE = 200
 
 
@@ -49,6 +52,17 @@ def _drop(root: Root, run_id: str) -> bool:
     return True
 
 
+def move(root: Root, by: float) -> None:
+    """The clock was set by so many seconds: retries wait and runs may take as long as they might."""
+    leases.check(root, LEASE)
+    board = board_of(root)
+    board.agenda.move(by)
+    for run_id in board.under_way():
+        run = run_of(root, run_id)
+        if run is not None and run.began is not None:
+            run.began += by
+
+
 def step(node: Node) -> bool:
     first: str | None = ""
     while first is not None:
@@ -57,4 +71,5 @@ def step(node: Node) -> bool:
 
 
 def start(node: Node) -> None:
+    node.clock_steps.carry(LEASE, move)
     node.supervisor.add("automations-purge", partial(step, node), every=3600.0, lease="housekeeping")

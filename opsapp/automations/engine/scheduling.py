@@ -1,7 +1,8 @@
 """Schedules: a heap of the next moments on the one node that holds the lease; what is due becomes runs. A projection.
 
 How far ticks were handled is committed with the runs, so that a tick makes one run or none, whatever breaks. A tick
-that came while no node was up is missed: it makes one run when the automation says `catch_up`, none otherwise.
+that came while no node was up is missed: it makes one run when the automation says `catch_up`, none otherwise. So is
+one that the clock jumped over when it was set forward. When it is set back, `logic.repeated` says what comes again.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from opsapp.audit.engine import Actor, note_refusal
+from opsapp.automations.logic.repeated import RepeatableSpan, after_step, comes_again
 from opsapp.automations.resources import SchedulePlan, automations_of, board_of, standing_of
 from opsapp.lib import cron
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.notify.engine import tell
+from opsapp.runtime.clock import STEP_S
 from opsapp.runtime.events import Event
 from opsapp.runtime.leases import check
 from opsapp.runtime.node import Node, node_of
@@ -50,13 +53,19 @@ def next_of(root: Root, automation_id: str, plan: SchedulePlan | None, after: fl
     if plan is None:
         return None
     zone = plan.zone or node_of(root).config.timezone
-    return NextRun(cron.next_time(plan.schedule, zone, after), automation_id, plan.digest)
+    clock = board_of(root).clock
+    spans = [RepeatableSpan(*span) for span in clock.spans]
+    at = cron.next_time(plan.schedule, zone, after)
+    while at > clock.landed and comes_again(spans, at, plan.schedule, zone, catch_up=plan.catch_up):
+        at = cron.next_time(plan.schedule, zone, at)
+    return NextRun(at, automation_id, plan.digest)
 
 
 def read(root: Root, automation_id: str) -> NextRun | None:
     """The next moment of an automation: behind what was handled, and none before its settings were made."""
     handled, plan = board_of(root).clock.handled, automations_of(root).plan_for(automation_id)
-    row = next_of(root, automation_id, plan, max(handled[0] - 0.001, plan.made_at if plan else 0.0))
+    made_at = min(plan.made_at, node_of(root).clock.now()) if plan else 0.0  # later: by a clock that was ahead
+    row = next_of(root, automation_id, plan, max(handled[0] - 0.001, made_at))
     if row is not None and (row.at, row.automation_id) <= handled:
         row = next_of(root, automation_id, plan, row.at)
     return row
@@ -134,7 +143,18 @@ class Scheduler(Projection[NextRun]):
         self.loaded = False
         self.lateness: deque[float] = deque(maxlen=20_000)  # seconds
         self._config: Any = None
+        self._up_since = node.started_at  # what was due before is missed
+        self._steps: list[tuple[float, float]] = []  # of the clock, that the store does not know of: from, to
         node.projections.add("schedules", self)
+        node.clock_steps.follow(self.move)
+
+    def move(self, by: float) -> None:
+        """The clock was set by so many seconds."""
+        now = self.node.clock.now()
+        self._steps.append((now - by, now))
+        self._up_since = now if by > 0 else self._up_since + by
+        self._drop()
+        self.node.wake(QUEUE)
 
     def concerns(self, event: Event) -> str | None:
         return event.data["id"] if event.kind == CHANGED else None
@@ -170,8 +190,12 @@ class Scheduler(Projection[NextRun]):
 
     def step(self) -> bool:
         if not self.node.leases.holds(LEASE):
+            self._steps.clear()  # who holds it goes by its own clock
             self._drop()
             return False
+        while self._steps:
+            self.node.transact(note_step, *self._steps[0])
+            del self._steps[0]
         if self._config is not self.node.config:
             self._drop()  # times may mean another zone now
             self._config = self.node.config
@@ -204,6 +228,8 @@ class Scheduler(Projection[NextRun]):
         except BaseException:
             self._drop()  # nothing is known of what was stored: begin again from there
             raise
+        if not self.loaded:
+            return True  # the clock was set meanwhile: when each comes next is read anew
         self.lateness.extend(self.node.clock.now() - row.at for row in due if row.at >= self.node.started_at)
         self.apply({row.automation_id: row for row in following})
         return True
@@ -211,7 +237,7 @@ class Scheduler(Projection[NextRun]):
     def _run_due(self, due: list[NextRun], now: float) -> list[NextRun]:
         """When each comes next. An automation that cannot be read costs nothing but its own runs."""
         try:
-            return self.node.transact(tick, due, now, self.node.started_at)
+            return self.node.transact(tick, due, now, self._up_since)
         except Exception as problem:
             if not is_damage(problem):
                 raise
@@ -222,9 +248,23 @@ class Scheduler(Projection[NextRun]):
 
 
 def begin(root: Root, now: float) -> None:
-    """The first time of all: what was before is nothing to make up for."""
+    """The first time of all: what was before is nothing to make up for. Nor is there anything to wait for where ticks
+    were handled at a time to come: the clock was set back while nobody looked."""
     clock = board_of(root).clock
     if not clock.handled[0]:
+        clock.handled = (now, "")
+    elif clock.handled[0] > now + STEP_S:
+        note_step(root, clock.handled[0], now)
+
+
+def note_step(root: Root, before: float, now: float) -> None:
+    """The clock went from one time to another."""
+    check(root, LEASE)
+    clock = board_of(root).clock
+    spans = after_step([RepeatableSpan(*span) for span in clock.spans], clock.landed, before, now)
+    clock.spans = tuple((span.since, span.until, span.lived) for span in spans)
+    clock.landed = now
+    if clock.handled[0] > now:
         clock.handled = (now, "")
 
 

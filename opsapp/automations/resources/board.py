@@ -58,9 +58,13 @@ Board = RunBoard  # the name that stores of older versions know it by
 
 
 class ScheduleClock(Persistent):
-    """The last tick of the schedules that was handled: (time, automation id), in the order in which they are."""
+    """The last tick of the schedules that was handled: (time, automation id), in the order in which they are.
+
+    `spans`: times that may come again, because the clock was set; `landed`: where it was set to last."""
 
     handled: tuple[float, str] = (0.0, "")
+    spans: tuple[tuple[float, float, bool], ...] = ()  # stores of an older version have neither
+    landed = 0.0
 
 
 class Calls(Persistent):

@@ -35,6 +35,13 @@ def anything(root: Root, now: float) -> bool:
     return inbox.waiting(root) or bool(groups_of(root).due(now, 1))
 
 
+def move(root: Root, by: float) -> None:
+    """The clock was set by so many seconds."""
+    leases.check(root, LEASE)
+    groups_of(root).shift(by, options(node_of(root)).group_s)
+    deliveries_of(root).move(by)
+
+
 def route(root: Root, now: float) -> bool:
     """One transaction: rows into their groups, due groups into messages."""
     leases.check(root, LEASE)

@@ -28,6 +28,7 @@ def prepare(node: Node) -> None:
 def start(node: Node) -> None:
     sender = sender_of(node)
     node.leases.busy_while(LEASE, lambda: sender.flying - sender.late)
+    node.clock_steps.carry(LEASE, routing.move)
     add, look = partial(node.supervisor.add, every=EVERY_S, lease=LEASE), partial(QueueLook, node)
     add("notify-routing", partial(routing.step, node), wake=(QUEUE,), look=look(routing.anything))
     add("notify-sending", sender.step, wake=(SENDING,), look=look(lambda root, _now: sending.anything(root)))

@@ -84,6 +84,11 @@ class MessageGroup(NamedTuple):
         known |= {"sealed": stored.get("sealed"), "root": stored.get("root") or "", "told": told and LastTold(**told)}
         return cls(**known | {"end": end and tuple(end[name] for name in WORDS)})
 
+    def moved(self, by: float) -> MessageGroup:
+        """After the clock was set by so many seconds: its message is due when it would have been."""
+        told = self.told and self.told._replace(at=self.told.at + by)
+        return self._replace(due=None if self.due is None else self.due + by, told=told)
+
     def stored(self, look_at: float) -> dict[str, Any]:
         told, end = self.told and self.told._asdict(), self.end and dict(zip(WORDS, self.end, strict=True))
         return {**self._asdict(), "told": told, "end": end, "look_at": look_at}

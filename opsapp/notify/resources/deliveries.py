@@ -88,6 +88,14 @@ class Deliveries(Folder):
             self.queue[delivery.channel_id] = OOTreeSet()
         self.agenda(delivery.channel_id).add(due, delivery.id)
 
+    def move(self, by: float) -> None:
+        """The clock was set by so many seconds: what is tried again has as long to wait as before. What is held until
+        an hour (quiet hours, a digest) waits for that hour."""
+        waiting = [self[delivery_id] for rows in self.queue.values() for _, delivery_id in rows]
+        for delivery in waiting:
+            if delivery.attempts or not delivery.held:
+                self.wait(delivery, delivery.due + by)
+
     def begin(self, delivery: Delivery, owner: str) -> None:
         """The intent."""
         self._take_off(delivery)

@@ -95,6 +95,11 @@ class Groups(Persistent):
         """Keys of groups to be looked at."""
         return [key for _, key in Agenda(self.agenda).due(now, most)]
 
+    def shift(self, by: float, every_s: float) -> None:
+        """The clock was set by so many seconds."""
+        for key, stored in list(self.groups.items()):
+            self.put(key, MessageGroup.read(stored).moved(by), every_s)
+
     def _off_the_agenda(self, key: str) -> None:
         present = self.groups.get(key)
         if present is not None:

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import formatdate
+from math import inf
 
 from opsapp.notify.engine import NotificationSettings, networks_denied
 from opsapp.runtime.node import Node
@@ -31,10 +32,10 @@ class MailCarrier:
         self._ended: list[Posted] = []
         self._rows: set[str] = set()
         self._refusals = 0  # of the server, in a row
-        self._again = 0.0
+        self._again = -inf  # in monotonic seconds
 
     def room(self) -> int:
-        return 0 if self._node.clock.now() < self._again else self._node.config[StatusPageSettings].batch
+        return 0 if self._node.clock.monotonic() < self._again else self._node.config[StatusPageSettings].batch
 
     def under_way(self) -> Collection[str]:
         return self._rows
@@ -46,7 +47,7 @@ class MailCarrier:
             self._refusals = 0
             return
         retry = self._node.config[NotificationSettings].retry
-        self._again = self._node.clock.now() + min(retry.longest_s, retry.first_s * 2 ** min(self._refusals, 30))
+        self._again = self._node.clock.monotonic() + min(retry.longest_s, retry.first_s * 2 ** min(self._refusals, 30))
         self._refusals += 1
 
     def ended(self) -> list[Posted]:

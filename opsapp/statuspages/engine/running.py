@@ -24,6 +24,7 @@ def start(node: Node) -> None:
     add("status-purge", partial(purge, node), every=3600.0, lease="housekeeping")
     add = partial(add, every=EVERY_S, lease=LEASE)
     add("status-news", partial(announcing.step, node), wake=(NEWS,), look=QueueLook(node, announcing.anything))
+    node.clock_steps.carry(LEASE, sending.move)
     for kind, carrier in carriers(node).items():
         name, look = f"status-{kind}", QueueLook(node, partial(sending.anything, kind))
         add(name, partial(sending.step, node, kind, carrier), wake=(name,), look=look)

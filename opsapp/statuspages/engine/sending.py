@@ -74,6 +74,13 @@ def anything(kind: str, root: Root, now: float) -> bool:
     return _anything(root, kind, now, ())
 
 
+def move(root: Root, by: float) -> None:
+    """The clock was set by so many seconds: what is tried again has as long to wait as before."""
+    leases.check(root, LEASE)
+    for queue in store_of(root).queues.values():
+        queue.move(by)
+
+
 def begin(root: Root, kind: str, now: float, room: int, under_way: Collection[str]) -> LetterBatch | None:
     """The intent: rows taken and claimed. Confirmations come before everything else."""
     leases.check(root, LEASE)
