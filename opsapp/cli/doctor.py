@@ -116,6 +116,7 @@ def _store(settings: Settings) -> Iterator[Finding]:
             yield Finding(OK, "store", f"{path.name} is whole for {backup.whole_until(path)} bytes")
         else:
             yield _whole(path)
+        yield from _ahead(path)
         yield from (Finding(FAIL, "store", f"{path.name}: damaged: {damage}") for damage in inspecting.damaged(path))
         yield from _unopened(path, keys)
     if any(_is_held(path) for path in files):
@@ -128,6 +129,18 @@ def _store(settings: Settings) -> Iterator[Finding]:
     yield _version(foreign, missing, begun, files)
     if sealed_with is not None and not keys.knows(sealed_with):
         yield Finding(FAIL, "store", "its secrets are sealed with a master key that is not here: put that file back")
+
+
+def _ahead(path: Path) -> Iterator[Finding]:
+    changes = embedded.ahead(path)
+    if changes is not None:
+        since, until = embedded.said(changes.first), embedded.said(changes.last)
+        yield Finding(
+            WARN,
+            "store",
+            f"{path.name} has {changes.number} changes from times that have not come yet, since {since} UTC and until "
+            f"{until} UTC: the clock of this machine was set back. Nothing is lost, and new changes get later times",
+        )
 
 
 def _version(

@@ -2,6 +2,7 @@
 
 Each file is looked at while its lock is held. A restore or a pack that was not finished is finished or taken back.
 What a power cut left behind the last whole transaction is cut off. Files that are no longer needed are deleted.
+A time that has not come yet is no damage: some clock said so, and every object of the change carries the same time.
 A store that is not complete, or whose file cannot be right, is refused: a new store beside the remains of an old one
 looks like data loss to everybody who has an account there.
 """
@@ -23,7 +24,7 @@ from typing import IO, NamedTuple
 from persistent.TimeStamp import TimeStamp
 from zc.lockfile import LockFile
 from ZODB.FileStorage.FileStorage import packed_version
-from ZODB.FileStorage.format import TRANS_HDR, TRANS_HDR_LEN
+from ZODB.FileStorage.format import DATA_HDR, DATA_HDR_LEN, TRANS_HDR, TRANS_HDR_LEN
 
 from opsapp.lib.problems import Conflict
 
@@ -32,7 +33,7 @@ log = logging.getLogger(__name__)
 START = len(packed_version)
 PARTIAL = ".partial"
 RESTORE = ".restore"  # beside the main file while a restore changes names
-AHEAD_S = 3600  # what a transaction's time may lie before the clock of this machine
+AHEAD_S = 10.0  # by this much clocks differ that nobody has set
 CUT_KEPT_S = 7 * 86400
 
 
@@ -40,6 +41,14 @@ class Transaction(NamedTuple):
     position: int
     tid: bytes
     end: int
+
+
+class AheadChanges(NamedTuple):
+    """Changes whose times have not come yet."""
+
+    number: int
+    first: TimeStamp
+    last: TimeStamp
 
 
 class StoreFile(NamedTuple):
@@ -171,8 +180,7 @@ def _length_before(file: IO[bytes], end: int) -> int:
 
 
 def cut_tail(path: Path) -> None:
-    """Cut off what stands behind the last whole transaction. Conflict when the file is damaged before its end, or was
-    written at a time that has not come yet."""
+    """Cut off what stands behind the last whole transaction. Conflict when the file is damaged before its end."""
     size = path.stat().st_size
     if size <= START:
         return
@@ -180,6 +188,10 @@ def cut_tail(path: Path) -> None:
         if file.read(START) != packed_version:
             return  # whoever opens it says so
         end, last = _whole_until(file, path)
+        if _has_not_come(last):
+            log.warning(
+                "%s: the last change has the time %s UTC, which has not come yet: this machine's clock was set back, "
+                "and new changes get times after it", path.name, said(TimeStamp(last)))  # fmt: skip
         if end == size:
             return
         _check_nothing_whole_behind(file, path, end, last)
@@ -210,12 +222,24 @@ def _whole_until(file: IO[bytes], path: Path) -> tuple[int, bytes]:
 
 def checked_until(file: IO[bytes], path: Path, position: int = START) -> tuple[int, bytes]:
     """Where the last whole transaction ends, looked for from a position on, and its id. Conflict where the time of one
-    of them cannot be right."""
-    last, limit = bytes(8), _limit()
+    of them is not its own."""
+    last = bytes(8)
     for transaction in transactions(file, position):
-        _check_time(path, transaction, last, limit)
+        _check_time(file, path, transaction, last)
         position, last = transaction.end, transaction.tid
     return position, last
+
+
+def ahead(path: Path) -> AheadChanges | None:
+    """What of a file was committed at times that have not come yet."""
+    with path.open("rb") as file:
+        tids = [change.tid for change in transactions(file, START) if _has_not_come(change.tid)]
+    return AheadChanges(len(tids), TimeStamp(tids[0]), TimeStamp(tids[-1])) if tids else None
+
+
+def said(stamp: TimeStamp) -> str:
+    """The time of a change, to the second."""
+    return str(stamp)[:19]
 
 
 def _known_until(file: IO[bytes], path: Path) -> int:
@@ -233,22 +257,38 @@ def _known_until(file: IO[bytes], path: Path) -> int:
     return begin if known is not None and known.end == position else START
 
 
-def _limit() -> float:
-    return time.time() + AHEAD_S
+def _has_not_come(tid: bytes) -> bool:
+    return tid > bytes(8) and bool(TimeStamp(tid).timeTime() > time.time() + AHEAD_S)
 
 
-def _check_time(path: Path, transaction: Transaction, last: bytes, limit: float) -> None:
-    """Conflict where a transaction says a time that has not come, or one before the transaction that it follows."""
-    stamp = TimeStamp(transaction.tid) if transaction.tid > bytes(8) else None
-    if stamp is not None and last < transaction.tid and stamp.timeTime() <= limit:
+def _check_time(file: IO[bytes], path: Path, transaction: Transaction, last: bytes) -> None:
+    """Conflict where a transaction says a time before the one that it follows: no clock makes that, each is given a
+    later time than the last. And where it says a time to come that is not its own."""
+    comes_later = transaction.tid > last
+    if comes_later and (not _has_not_come(transaction.tid) or _is_own_time(file, transaction)):
         return
-    time_said = str(stamp)[:19] if stamp is not None else "no time"
-    wrong = "which is before the change that it follows" if transaction.tid <= last else "which has not come yet"
+    time_said = said(TimeStamp(transaction.tid)) if transaction.tid > bytes(8) else "no time"
+    wrong = "has not come yet and is not that of its objects" if comes_later else "is before the change that it follows"
     raise Conflict(
-        f"{path.name} has a change at byte {transaction.position} with the time {time_said} UTC, {wrong}. "
-        f"The file is damaged, or this machine's clock is or was wrong. "
-        f"If the clock is right, restore a backup (`opsapp restore DIR`)."
+        f"{path.name} has a change at byte {transaction.position} with the time {time_said} UTC, which {wrong}. "
+        f"The file is damaged: restore a backup (`opsapp restore DIR`)."
     )
+
+
+def _is_own_time(file: IO[bytes], transaction: Transaction) -> bool:
+    """Whether all objects of a transaction carry its time and say that they are in it, to its end, as they do whatever
+    the clock said. Bytes that have become other ones do not agree with others."""
+    file.seek(transaction.position)
+    _, _, _, *texts = struct.unpack(TRANS_HDR, file.read(TRANS_HDR_LEN))
+    begin = position = transaction.position + TRANS_HDR_LEN + sum(texts)
+    end = transaction.end - 8
+    while position + DATA_HDR_LEN <= end:
+        file.seek(position)
+        _, tid, _, place, _, length = struct.unpack(DATA_HDR, file.read(DATA_HDR_LEN))
+        if (tid, place) != (transaction.tid, transaction.position):
+            return False
+        position += DATA_HDR_LEN + (length or 8)
+    return begin < position == end
 
 
 def _check_nothing_whole_behind(file: IO[bytes], path: Path, end: int, last: bytes) -> None:
@@ -258,7 +298,9 @@ def _check_nothing_whole_behind(file: IO[bytes], path: Path, end: int, last: byt
     if not end < begin <= size - TRANS_HDR_LEN:
         return
     behind = _transaction_at(file, begin, size)
-    if behind is not None and behind.tid > last and TimeStamp(behind.tid).timeTime() <= _limit():
+    if behind is None or behind.tid <= last:
+        return
+    if not _has_not_come(behind.tid) or _is_own_time(file, behind):
         raise Conflict(
             f"{path.name} is damaged at byte {end}, and changes behind it are whole: restore a backup "
             f"(`opsapp restore DIR`)."

@@ -138,12 +138,56 @@ def test_a_change_at_a_time_that_cannot_be_is_refused(opsapp, data, first, said,
     assert (data / "main.fs").stat().st_size == size + len(tail)
 
 
-def test_a_clock_that_was_a_little_ahead_is_none_of_that(opsapp, data, monkeypatch):
-    now = TimeStamp((data / "main.fs").read_bytes()[4:12]).timeTime()
-    monkeypatch.setattr("opsapp.runtime.embedded.time.time", lambda: now - 1800)
-    assert "admin" in users(opsapp, data)
-    monkeypatch.setattr("opsapp.runtime.embedded.time.time", lambda: now - 7200)
-    assert "not come yet" in opsapp("user", "list", "--data", data)[2]
+@pytest.mark.parametrize("hours", [1, 25, 24 * 365 * 40])
+def test_a_store_from_the_future_is_used_and_copied_all_the_same(opsapp, data, tmp_path, monkeypatch, hours):
+    """The clock has gone back by so much."""
+    before = users(opsapp, data)
+    newest = TimeStamp(tids(data / "main.fs")[-1])
+    now = TimeStamp(tids(data / "main.fs")[0]).timeTime() - 3600 * hours
+    monkeypatch.setattr("time.time", lambda: now)
+    assert users(opsapp, data) == before
+    assert opsapp("user", "add", "newer", "--data", data, typed="a long enough password\n")[0] == 0
+    assert "newer" in users(opsapp, data)
+    assert tids(data / "main.fs") == sorted(set(tids(data / "main.fs")))
+    assert TimeStamp(tids(data / "main.fs")[-1]).timeTime() == pytest.approx(newest.timeTime(), abs=1)
+    assert opsapp("backup", tmp_path / "copy", "--data", data)[0] == 0
+    code, out, _err = opsapp("doctor", "--data", data)
+    since = str(TimeStamp(tids(data / "main.fs")[0]))[:19]
+    assert (code, f"since {since} UTC" in out, "was set back" in out) == (0, True, True), out
+    assert opsapp("restore", tmp_path / "copy", "--data", data)[0] == 0
+    assert "newer" in users(opsapp, data)
+
+
+def test_the_doctor_says_nothing_of_times_while_the_clock_is_right(opsapp, data):
+    assert "have not come yet" not in opsapp("doctor", "--data", data)[1]
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+def test_a_time_to_come_that_is_not_that_of_the_objects_is_damage(opsapp, data, indexed):
+    """A clock says the same to a change and to all that is in it; a byte that has become another one does not."""
+    content = bytearray((data / "main.fs").read_bytes())
+    *_, last = places(content)
+    content[last] |= 0x40
+    (data / "main.fs").write_bytes(content)
+    if not indexed:
+        (data / "main.fs.index").unlink()
+    for command in (("user", "list"), ("backup", data.parent / "copy")):
+        code, _out, err = opsapp(*command, "--data", data)
+        assert (code, f"at byte {last}" in err, "is damaged" in err) == (1, True, True), err
+    assert (data / "main.fs").read_bytes() == content
+
+
+def places(content):
+    """Where each transaction of a whole file begins."""
+    place = 4
+    while place < len(content):
+        yield place
+        place += int.from_bytes(content[place + 8 : place + 16], "big") + 8
+
+
+def tids(path):
+    content = path.read_bytes()
+    return [content[place : place + 8] for place in places(content)]
 
 
 class Killed(BaseException):
