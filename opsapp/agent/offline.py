@@ -83,6 +83,7 @@ class Offline:
         self._server_time = server_time
         self._ran: Set[str] = set()
         self._true_since: Dict[Tuple[str, str], float] = {}
+        self._seen_ahead: Dict[Tuple[Tuple[str, str], float], float] = {}
         self._stop = threading.Event()
         self._load()
 
@@ -119,7 +120,7 @@ class Offline:
                 if condition.evaluate(values) is not True:
                     self._true_since.pop(key, None)
                     continue
-                since = self._true_since.setdefault(key, now)
+                since = self._true_since[key] = min(self._true_since.get(key, now), now)  # no clock was ahead
                 if now - since >= policy.for_s and self._may(bundle.terms, policy, key, now):
                     self._heal(policy, name, condition, report)
 
@@ -148,12 +149,20 @@ class Offline:
     def _may(self, terms: PolicyTerms, policy: Policy, key: Tuple[str, str], now: float) -> bool:
         if self._silent_for() < terms.offline_after_s:
             return False
-        if now - self._outcomes.last(*key) < policy.cooldown_s:  # also after a restart of this agent
+        if now - self._last(key, now) < policy.cooldown_s:  # also after a restart of this agent
             return False
         if self._outcomes.since(now - terms.budget_window_s) >= terms.budget:
             log.warning("the heal budget is used up: %s on %s is left alone", *key)
             return False
         return True
+
+    def _last(self, key: Tuple[str, str], now: float) -> float:
+        """When a heal began last. One from a time to come, by a clock that was set back since, counts from when that is
+        seen: too long a cooldown, but none that lasts as long as the clock was ahead."""
+        last = self._outcomes.last(*key)
+        if last <= now:
+            return last
+        return self._seen_ahead.setdefault((key, last), now)
 
     def _heal(self, policy: Policy, name: str, condition: Condition, report: dict) -> None:
         """The steps of one case, until one resolves it. Each is an outcome of its own."""

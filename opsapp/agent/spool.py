@@ -61,7 +61,9 @@ class Spool:
     def keep(self, report: dict) -> None:
         """The server could not have this one: to the disk, at most one a minute."""
         with self._lock:
-            if report["time"] - self._kept_at < SPOOL_EVERY_S or report.get("reason") == "spooled":
+            # Before the last one: this host's clock was set back, and its time goes on from there.
+            is_soon = 0 <= report["time"] - self._kept_at < SPOOL_EVERY_S
+            if is_soon or report.get("reason") == "spooled":
                 return
             self._kept_at = report["time"]
             line = dumps({**{name: report[name] for name in _KEPT if name in report}, "reason": "spooled"})

@@ -160,7 +160,7 @@ def start(node: Node) -> None:
     def purge() -> bool:
         return node.transact(lambda root: root["api"]["approvals"].purge(node.clock.now()))
 
-    node.supervisor.add("approvals-purge", purge, every=3600.0, lease="housekeeping")
+    node.supervisor.add("approvals-purge", purge, every=3600.0, lease="housekeeping", cleans=True)
     node.supervisor.add(
         "approvals-expiry",
         lambda: node.transact(expire, node.clock.now()),

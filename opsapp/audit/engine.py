@@ -101,7 +101,7 @@ def check_whole(node: Node) -> JsonObject:
 
 
 def start(node: Node) -> None:
-    node.supervisor.add("audit-retention", lambda: retain(node), every=3600, lease="housekeeping")
+    node.supervisor.add("audit-retention", lambda: retain(node), every=3600, lease="housekeeping", cleans=True)
 
 
 def start_everywhere(node: Node) -> None:

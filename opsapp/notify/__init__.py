@@ -32,5 +32,6 @@ def includeme(config):
     config.add_sealed(reseal)
     config.add_preparation("opsapp.notify.engine.running.prepare")
     config.add_engine("opsapp.notify.engine.running.start")
+    config.add_engine("opsapp.notify.engine.clocks.start", everywhere=True)
     config.add_metrics(figures)
     config.scan("opsapp.notify.views")

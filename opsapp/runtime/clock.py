@@ -1,13 +1,13 @@
 """The one clock. Everything that asks for the time asks the node's clock, so that tests can own it.
 
-A wall clock lies: somebody sets it, or a time server does. So where somebody looks after it (`hold`, then `look` again
-and again) the time is counted on the monotonic clock, and what the wall clock has been set by is taken over in `look`
-and nowhere else: whoever remembers moments hears of it there (`clocksteps`).
+A wall clock lies: somebody sets it, or a time server does. So where somebody looks after it (`clocksteps`) the time is
+counted on the monotonic clock from `hold` on, and what the wall clock has been set by is taken over by `move` and by
+nothing else: whoever remembers moments hears of it first.
 """
 
 import time
 
-STEP_S = 10.0  # what a clock is off by more than this did not come from running fast or slow
+STEP_S = 9.5  # so much is no clock that runs fast or slow: one that was set by 10 s, seen a moment later
 
 
 class Clock:
@@ -29,14 +29,14 @@ class Clock:
         return time.monotonic()
 
     def hold(self) -> None:
-        """From now on the time goes on evenly until somebody looks."""
+        """From now on the time goes on evenly until somebody moves it."""
         self._ahead = self.wall() - self.monotonic()
 
-    def stepped(self) -> float:
-        """By how many seconds the machine's clock has been set since the last look; 0.0 where it was not."""
-        by = self.wall() - self.now()
-        return by if abs(by) >= STEP_S else 0.0
+    def off(self) -> float:
+        """By how many seconds the machine's clock is ahead of the time as it is counted."""
+        return self.wall() - self.now()
 
-    def look(self) -> None:
-        """Go by what the machine's clock shows."""
-        self._ahead = self.wall() - self.monotonic()
+    def move(self, by: float) -> None:
+        """Count on from so many seconds later, or earlier."""
+        if self._ahead is not None:
+            self._ahead += by

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -214,7 +215,7 @@ class Tail:
     def __init__(self, node: NodeBase):
         self.node = node
         self.on_move: list[Callable[[Positions, Positions, list[Event]], None]] = []  # told where it has moved
-        self._ring: deque[str] = deque(maxlen=RING)  # events as lines: ID KIND TIME DATA
+        self._ring: deque[str] = deque(maxlen=RING)  # events as lines: ID KIND TIME DATA, with the time of hearing
         self._earlier: Positions = {}  # what stands before is in the store and not yet in the ring
         self.positions: Positions | None = None
         self.seen_transaction: Any = None
@@ -227,9 +228,12 @@ class Tail:
             self._hand_on([])
             return self._recall()
         before, after, fresh = self.node.transact(_read_written, self.positions)
+        now = self.node.clock.now()
         if self.positions is None:
             self._earlier = before
-        self._ring.extend(_lines(fresh))
+            self._ring.extend(_lines(fresh, -math.inf, now))
+        else:
+            self._ring.extend(_lines(fresh, now, now))  # whatever the clock says of who has told it
         self.positions, self.seen_transaction = after, last
         for moved in self.on_move:
             moved(before, after, fresh)
@@ -243,14 +247,21 @@ class Tail:
         if not self._earlier or room <= 0:
             return False
         self._earlier, earlier = self.node.transact(_read_told, self._earlier)
-        lines = sorted([*_lines(earlier)[-room:], *self._ring])
+        lines = sorted([*_lines(earlier, -math.inf, self.node.clock.now())[-room:], *self._ring])
         self._ring.clear()
         self._ring.extend(lines)
         return bool(self._earlier)
 
+    def move(self, by: float) -> None:
+        """The clock was set by so many seconds."""
+        for _ in range(len(self._ring)):
+            event_id, kind, at, data = self._ring.popleft().split(" ", 3)
+            self._ring.append(f"{event_id} {kind} {float(at) + by!r} {data}")
+
     def start(self) -> None:
         """Tail the outbox on every node; sweep it on one."""
         node = self.node
+        node.clock_steps.follow(self.move)
         every = LOOK_ALONE_S if node.exclusive else LOOK_S
         node.supervisor.add("outbox", self.step, every=every, wake=("outbox",))
         node.supervisor.add(
@@ -290,9 +301,11 @@ class Tail:
         return [Event(id, kind, json.loads(data), float(at), data) for id, kind, at, data in rows]
 
 
-def _lines(events: Iterable[Event]) -> list[str]:
-    """What the ring keeps. Kinds with a dash are for listeners, not for readers who come later."""
-    return [f"{event.id} {event.kind} {event.at!r} {event.text}" for event in events if not event.kind.startswith("_")]
+def _lines(events: Iterable[Event], earliest: float, latest: float) -> list[str]:
+    """What the ring keeps, of times between these. Kinds with a dash are for listeners, not for readers who come
+    later."""
+    kept = [event for event in events if not event.kind.startswith("_")]
+    return [f"{event.id} {event.kind} {min(max(event.at, earliest), latest)!r} {event.text}" for event in kept]
 
 
 def _read_written(root: Root, positions: Positions | None) -> tuple[Positions, Positions, list[Event]]:

@@ -10,12 +10,15 @@ import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from zope.interface import Interface
 
 from . import backup, sealing
 from .settings import Settings
+
+if TYPE_CHECKING:
+    from .base import NodeBase
 
 OK, WARN, FAIL = "ok", "warn", "FAIL"
 LEAST_FREE = 1 << 30
@@ -30,6 +33,12 @@ class Finding(NamedTuple):
 
 class IFinder(Interface):
     """Named utility: `fn(configuration)` answers one Finding."""
+
+
+def clock(node: NodeBase) -> Iterator[Finding]:
+    """Of a running node."""
+    for step in node.clock_steps.recent():
+        yield Finding(WARN, "clock", f"the clock of {node.name} was {step}. The service goes by the time it shows now")
 
 
 def files_limit() -> Finding:

@@ -1,15 +1,16 @@
 """Leases: which node does what only one may do.
 
 A lease is a record (owner, beat, token) changed by compare-and-set. The owner's beat moves; a node that has watched it
-stand still for a whole lease takes it over, so clocks need not agree. The token grows with every owner, and when the
-store goes back to a backup (`fencing`): what acts under a lease checks it in its own transaction (`check`), and effects
-outside the store carry it.
+stand still for a whole lease takes it over, so clocks need not agree. What waits under the lease for its time was put
+there by the clock of who had it, so it moves by what that one is off ours (`clocksteps`). The token grows with every
+owner, and when the store goes back to a backup (`fencing`): what acts under a lease checks it in its own transaction
+(`check`), and effects outside the store carry it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import Any, NamedTuple
 
 import gevent
 from BTrees.OOBTree import OOBTree
@@ -21,6 +22,7 @@ from opsapp.tree.root import Root
 
 from . import events
 from .base import NodeBase, base_of
+from .clock import STEP_S
 from .fencing import next_token
 
 LEASE_S = 5.0
@@ -33,6 +35,7 @@ class Pulse(Persistent):
     """What a renewal writes. An object of its own: work that reads the lease current must not meet every beat."""
 
     beat = 0
+    at = 0.0  # by the clock of who wrote it; stores of an older version have none
 
 
 class Lease(Persistent):
@@ -42,24 +45,32 @@ class Lease(Persistent):
         self.pulse = Pulse()
 
 
+class LeaseState(NamedTuple):
+    """`at`: when it was renewed the last time before, by the clock of who did that."""
+
+    owner: str
+    beat: int
+    token: int
+    at: float
+
+
 def set_up(root: Root) -> None:
     """Evolve step: no leases yet."""
     root.system["leases"] = OOBTree()
 
 
-def beat(
-    root: Root, owner: str, wanted: list[str], stale: dict[str, int], now: float
-) -> dict[str, tuple[str, int, int]]:
+def beat(root: Root, owner: str, wanted: list[str], stale: dict[str, int], now: float) -> dict[str, LeaseState]:
     """Renew what is ours, take what is free or whose beat stood still at `stale`; the state of all wanted leases."""
-    leases = root.system["leases"]
+    leases, states = root.system["leases"], {}
     for name in wanted:
         lease = _whole(leases, name)
-        if lease.owner == owner:
-            lease.pulse.beat += 1
-        elif not lease.owner or stale.get(name) == lease.pulse.beat:
+        pulse, at = lease.pulse, lease.pulse.at
+        if lease.owner != owner and (not lease.owner or stale.get(name) == pulse.beat):
             lease.owner, lease.token = owner, next_token(lease.token, now)
-            lease.pulse.beat += 1
-    return {name: (leases[name].owner, leases[name].pulse.beat, leases[name].token) for name in wanted}
+        if lease.owner == owner:
+            pulse.beat, pulse.at = pulse.beat + 1, now
+        states[name] = LeaseState(lease.owner, pulse.beat, lease.token, at)
+    return states
 
 
 def _whole(leases: Any, name: str) -> Lease:
@@ -112,6 +123,7 @@ class LeaseKeeper:
         self._leaving = False
         self._uses: list[tuple[str, Callable[[], Any]]] = []
         self._watched: dict[str, tuple[int, float]] = {}
+        self._off: dict[str, float] = {}  # by which the clock of who has a lease is ahead of ours, as it renewed it
 
     def want(self, name: str) -> None:
         if name not in self.wanted:
@@ -138,20 +150,35 @@ class LeaseKeeper:
         stale = {name: at_beat for name, (at_beat, since) in self._watched.items() if now - since >= LEASE_S}
         before = set(self.held)
         state = self._beat(stale)
-        if self.node.exclusive and any(owner != self.node.owner for owner, _, _ in state.values()):
-            state = self._beat({name: row[1] for name, row in state.items()})
+        if self.node.exclusive and any(row.owner != self.node.owner for row in state.values()):
+            state = self._beat({name: row.beat for name, row in state.items()})
         self.renewed_at = now
-        self.held = {name: token for name, (owner, _, token) in state.items() if owner == self.node.owner}
-        for name, (owner, at_beat, _) in state.items():
-            if owner != self.node.owner and self._watched.get(name, (None, 0))[0] != at_beat:
-                self._watched[name] = (at_beat, now)
+        self.held = {name: row.token for name, row in state.items() if row.owner == self.node.owner}
+        for name, row in state.items():
+            if row.owner != self.node.owner:
+                self._watch(name, row, now)
         if set(self.held) - before:
+            self._take_over({name: state[name] for name in set(self.held) - before})
             self.node.wake("leases")
         return False
 
-    def _beat(self, stale: dict[str, int]) -> dict[str, tuple[str, int, int]]:
+    def _watch(self, name: str, row: LeaseState, now: float) -> None:
+        known = self._watched.get(name)
+        if known is None or known[0] != row.beat:
+            self._watched[name] = (row.beat, now)
+            if known is not None and row.at:  # it has just been renewed, whatever the time is there
+                self._off[name] = row.at - self.node.clock.now()
+
+    def _take_over(self, taken: dict[str, LeaseState]) -> None:
+        """Of one that nobody was seen to renew it is known only that no clock showed a time to come."""
+        for name, row in taken.items():
+            off = self._off.pop(name, max(0.0, row.at - self.node.clock.now()))
+            if not self.node.exclusive and abs(off) > STEP_S:
+                self.node.clock_steps.take_over(name, -off)
+
+    def _beat(self, stale: dict[str, int]) -> dict[str, LeaseState]:
         try:
-            beats: dict[str, tuple[str, int, int]] = self.node.transact(
+            beats: dict[str, LeaseState] = self.node.transact(
                 beat, self.node.owner, self.wanted, stale, self.node.clock.now()
             )
         except StoreAway:

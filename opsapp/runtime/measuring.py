@@ -87,7 +87,7 @@ def merge(node: NodeBase) -> bool:
     worked = bool(
         node.transact(_leased, _merge, now)
         or node.transact(_leased, _seal, now)
-        or node.transact(_leased, _retire, now, keep_ms(node))
+        or (not node.clock_steps.is_far_ahead() and node.transact(_leased, _retire, now, keep_ms(node)))
     )
     if not worked:
         node.transact(_leased, erasing.erase, now)

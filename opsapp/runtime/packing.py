@@ -98,8 +98,8 @@ def _note(root: Root, done: LastPack) -> None:
 
 def is_due(done: LastPack | None, size: int, now: float, settings: PackSettings) -> bool:
     """Whether the files have grown enough since the last pack, or it was long ago."""
-    if done is None or now - done.at >= settings.latest_days * DAY_S:
-        return True
+    if done is None or not 0 <= now - done.at < settings.latest_days * DAY_S:
+        return True  # never, long ago, or by a clock that was ahead
     return size >= max(settings.growth * sum(done.sizes.values()), settings.least_mb << 20)
 
 
@@ -108,16 +108,17 @@ class Packer:
 
     def __init__(self, node: NodeBase):
         self.node = node
-        self._tried_at = -float("inf")
+        self._tried_at = -float("inf")  # in monotonic seconds
 
     def look(self) -> bool:
         """Step. A failure is logged and tried again a day later; the service goes on."""
         settings, now = self.node.config[PackSettings], self.node.clock.now()
-        if not settings.enabled or not self._is_hour(settings.hour, now) or now < self._tried_at + DAY_S / 2:
+        rests = self.node.clock.monotonic() < self._tried_at + DAY_S / 2
+        if not settings.enabled or not self._is_hour(settings.hour, now) or rests:
             return False
         size = sum(sizes(self.node.store.databases).values())
         if is_due(self.node.transact(last), size, now, settings):
-            self._tried_at = now
+            self._tried_at = self.node.clock.monotonic()
             self.node.lane("pack", 1).run(self._pack, settings.days)
         return False
 

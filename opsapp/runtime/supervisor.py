@@ -65,6 +65,7 @@ class Worker:
         every: Pace,
         lease: str | None,
         look: Stillness | None,
+        cleans: bool,
     ):
         self.supervisor = supervisor
         self.name = name
@@ -74,6 +75,7 @@ class Worker:
         self._waits = 0.0  # after its last step, until the next
         self._due = NEVER  # when the pulse begins the next step, on the machine's monotonic clock
         self.lease = lease
+        self._cleans = cleans
         self.event = Event()
         self.working = False
         self.last_step: float | None = None
@@ -142,6 +144,8 @@ class Worker:
         return self._waits
 
     def _may_work(self) -> bool:
+        if self._cleans and self.supervisor.keeps_all():
+            return False
         return self.lease is None or self.supervisor.holds(self.lease)
 
     def _went_well(self) -> None:
@@ -170,6 +174,7 @@ class Supervisor:
         self.clock = clock
         self.leases: list[str] = []  # that its workers need
         self.holds: Callable[[str], bool] = lambda lease: False
+        self.keeps_all: Callable[[], bool] = lambda: False  # nobody can tell what is old
         self.workers: dict[str, Worker] = {}
         self._woken: dict[str, list[Worker]] = {}  # by the name that wakes them
         self.gave_up: str | None = None
@@ -187,12 +192,14 @@ class Supervisor:
         wake: tuple[str, ...] = (),
         lease: str | None = None,
         look: Stillness | None = None,
+        cleans: bool = False,
     ) -> Worker:
         """Register a step; it starts with the others, or at once when they run already. `every`: seconds, or a function
-        that answers them, for what the configuration may change. `look`: see Worker; who is woken does not ask it."""
+        that answers them, for what the configuration may change. `look`: see Worker; who is woken does not ask it.
+        `cleans`: it deletes what is old."""
         if name in self.workers:
             raise ValueError(f"there is a worker {name!r} already")
-        worker = self.workers[name] = Worker(self, name, step, every, lease, look)
+        worker = self.workers[name] = Worker(self, name, step, every, lease, look, cleans)
         for waker in wake:
             self._woken.setdefault(waker, []).append(worker)
         if lease is not None and lease not in self.leases:

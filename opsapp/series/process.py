@@ -20,7 +20,7 @@ class Series:
     def __init__(self, node: str, transact: Callable, now: Callable[[], float] = lambda: inf):
         self.journal = Journal(node)
         self.live = Live(now)
-        self.recent = Recent(self.journal.key)
+        self.recent = Recent(self.journal.key, now)
         self.numbers = Numbers(transact)
 
     def reading(self, root) -> HistoryReader:

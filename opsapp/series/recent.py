@@ -27,6 +27,7 @@ GENERATION = 64  # batches
 LOOKS = 3
 NEWS = 200_000  # observations
 SEALED = 20_000  # days of series remembered: status pages ask for the same ones again and again
+OFF_MS = 10_000  # what the clocks of nodes may differ by before they count as set
 SUMS = 4  # windows: a day for the lists, a day and a week for the scores, a month for the SLA
 ROW = Struct("<qdBI")  # 21 bytes a row: five minutes of 1,000 checks a second are 6 MB
 
@@ -76,8 +77,10 @@ class Recent:
     """Brought up to date by one thread at a time, which may wait for a store far away; who reads, the hub above all,
     never waits for it."""
 
-    def __init__(self, own: str = "") -> None:
+    def __init__(self, own: str = "", now: Callable[[], float] = lambda: math.inf) -> None:
         self._own = own  # the key of this process's own log: what is in there is known here
+        self._now = now
+        self._follows = False  # what it finds is new, and not what was there at the start
         self._news: deque[tuple] = deque(maxlen=NEWS)
         self._lock = threading.Lock()
         self._generations: list[Generation] = [Generation()]
@@ -92,13 +95,25 @@ class Recent:
             marks = {}
             for key, entry in open_history(mapping).logs.items():
                 marks[key] = entry.mark.folded
-                for number, data, _ in entry.batches(max(marks[key], self._read.get(key, 0))):
+                batches = list(entry.batches(max(marks[key], self._read.get(key, 0))))
+                by = self._off([at for _, _, at in batches])
+                for number, data, _ in batches:
                     observations = read(codec.decode_batch, data)
                     self._current().take(key, number, observations)
                     self._read[key] = number
                     if key != self._own:
-                        self._news.extend(observations)
+                        self._news.extend([(told[0], told[1] - by, *told[2:]) for told in observations])
             self._drop(marks)
+            self._follows = True
+
+    def _off(self, cut: list[int]) -> int:
+        """By how many ms the clock of who cut these batches is ahead of ours, where somebody has set one of the two.
+        The last of them has just been cut: what it tells is news, whatever that clock says."""
+        now = self._now() * 1000
+        if not cut or not self._follows or now == math.inf:
+            return 0
+        by = int(max(cut) - now)
+        return by if abs(by) > OFF_MS else 0
 
     def news(self) -> list[tuple]:
         """What others observed and nobody has asked for yet; the oldest are forgotten where nobody asks."""

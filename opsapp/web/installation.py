@@ -125,6 +125,7 @@ def doctor(context: DoctorFacet, request: Request) -> Deferred:
 def findings_of(registry: Registry) -> Iterator[Finding]:
     settings, config = registry.settings, registry["opsapp.node"].config
     yield findings.files_limit()
+    yield from findings.clock(registry["opsapp.node"])
     for what, look in (("data", findings.data), ("master key", findings.master_key)):
         try:
             yield from look(settings)

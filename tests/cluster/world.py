@@ -13,7 +13,7 @@ from tests.support.agent_process import EnrolledAgent
 from tests.support.automations import FINAL
 from tests.support.client import Refused
 from tests.support.leases import LeaseBook
-from tests.support.process import ROOT, Serve
+from tests.support.stepped import SteppedServe
 from tests.support.waiting import until
 from tests.support.writers import GONE, Writer, stored
 
@@ -25,19 +25,12 @@ PACE_S = 0.05
 CONFIG = {"agents": {"report_interval_s": 5}, "healing": {"default_rules": False}}
 
 
-class ClusterNode(Serve):
+class ClusterNode(SteppedServe):
     """On a machine of its own, with a wall clock of its own."""
 
     def __init__(self, directory, name, place, data, uris):
         super().__init__(directory, CONFIG, host=place.address, port=6080, node=name, data=data, **uris)
-        self.inside, self.place, self.clock = place.inside, place, self.directory / "clock"
-
-    def environment(self):
-        path = f"{Path(__file__).parent / 'clock'}:{ROOT}"
-        return {**super().environment(), "PYTHONPATH": path, "OPSAPP_TEST_CLOCK": str(self.clock)}
-
-    def step_clock(self, seconds):
-        self.clock.write_text(str(seconds))
+        self.inside, self.place = place.inside, place
 
     @property
     def name_in_store(self):

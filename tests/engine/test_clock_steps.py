@@ -1,16 +1,23 @@
 """The machine's clock is set back and forth, and everything goes on as if it had not been."""
 
 import pytest
+from persistent.TimeStamp import TimeStamp
 
 from opsapp.agents.engine import sweep
 from opsapp.agents.resources import add_agent
 from opsapp.automations.engine import housekeeping
 from opsapp.automations.resources import board_of
-from opsapp.notify.engine import running
+from opsapp.healing.resources import healing_of
+from opsapp.lib.problems import StoreAway
+from opsapp.notify.engine import clocks, running
 from opsapp.notify.logic.grouping import MessageGroup
+from opsapp.notify.resources import inbox
 from opsapp.notify.resources.groups import groups_of
+from opsapp.runtime import measuring
+from opsapp.runtime.events import emit
 from tests.engine.test_agents_sweep import report, send, status, statuses
 from tests.engine.test_automations_schedule import Table
+from tests.support.app import Service
 from tests.support.monitoring import DOWN, UP, Lookout
 
 HOUR = 3600
@@ -216,3 +223,171 @@ def test_a_message_that_is_tried_again_and_one_that_is_gathered_go_when_they_wou
     now = service.clock.now()
     assert service.transact(lambda root: groups_of(root).due(now + 4, 1)) == []
     assert service.transact(lambda root: groups_of(root).due(now + 6, 1)) == ["a:b"]
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(-HOUR, "set back by 1 h"), (25 * HOUR, "set forward by 1 d 1 h")])
+def test_a_step_is_told_once_and_shown_for_an_hour(service, caplog, seconds, said):
+    step(service, seconds)
+    assert f"the clock of this machine was {said}" in caplog.text
+    for _ in range(3):
+        clocks.step(service.node)
+    titles = [row.title for row in service.transact(inbox.take, 1000) if row.kind == "clock.set"]
+    assert titles == [f"The clock of box was {said}"]
+    shown = f"the clock of box was {said}"
+    assert shown in service.vera.get("/api/healing/health").json["reasons"]
+    assert [shown in found["said"] for found in service.ada.get("/api/doctor").json["findings"]].count(True) == 1
+    service.clock.advance(HOUR + 1)
+    service.tokens.clear()
+    assert shown not in service.vera.get("/api/healing/health").json["reasons"]
+
+
+def test_a_clock_that_is_a_little_off_is_no_step(service):
+    step(service, 9)
+    step(service, -9)
+    assert service.node.clock_steps.recent() == []
+    assert service.transact(inbox.waiting) is False
+    step(service, 10)
+    assert [str(seen) for seen in service.node.clock_steps.recent()] == ["set forward by 10 s"]
+
+
+def test_two_steps_are_two_messages(service):
+    step(service, HOUR)
+    step(service, -HOUR)
+    clocks.step(service.node)
+    rows = [row for row in service.transact(inbox.take, 1000) if row.kind == "clock.set"]
+    assert len({row.key for row in rows}) == 2
+
+
+def test_what_is_due_in_a_store_from_the_future_is_due_as_long_after_its_last_change(tmp_path, monkeypatch):
+    """The clock was set back while the service was down. What was moved once is not moved again at the next start."""
+    moved = []
+    for _ in range(2):
+        service = Service(tmp_path)
+        newest = TimeStamp(service.node.store.db.lastTransaction()).timeTime()
+        service.node.clock._now = newest - HOUR
+        steps = service.node.clock_steps
+        steps.start()
+        steps.carry(sweep.LEASE, lambda root, by: moved.append(by))
+        service.node.leases.want(sweep.LEASE)
+        service.node.leases.step()
+        steps.step()
+        steps.step()
+        service.close()
+    assert moved == [pytest.approx(-HOUR, abs=1)]
+
+
+def test_a_queue_whose_lease_is_another_nodes_is_left_to_it(service):
+    moved = []
+    service.node.clock_steps.carry("healing", lambda root, by: moved.append(by))
+    step(service, HOUR)
+    service.node.leases.want("healing")
+    service.node.leases.step()
+    service.node.clock_steps.step()
+    assert moved == []
+
+
+def test_what_is_due_is_moved_when_the_store_is_back(service, monkeypatch):
+    moved, node = [], service.node
+    node.clock_steps.carry("healing", lambda root, by: moved.append(by))
+    node.leases.want("healing")
+    node.leases.step()
+    with monkeypatch.context() as away:
+        away.setattr(node, "transact", gone)
+        step(service, HOUR)
+    assert moved == []
+    node.clock_steps.step()
+    assert moved == [HOUR]
+
+
+def test_what_is_due_is_moved_once_though_somebody_else_looks_meanwhile(service):
+    moved, steps = [], service.node.clock_steps
+
+    def move(root, by):
+        moved.append(by)
+        steps.step()
+
+    steps.carry("healing", move)
+    service.node.leases.want("healing")
+    service.node.leases.step()
+    step(service, -HOUR)
+    assert moved == [-HOUR]
+
+
+def gone(*_):
+    raise StoreAway
+
+
+@pytest.mark.parametrize("seconds", STEPS)
+def test_the_brake_counts_the_heals_of_the_last_hour_whatever_the_clock_says(ward, seconds):
+    here = ward().at("execute").report(**FAILED).turn().turn(5)
+    here.heal(**WELL)
+    counted = here.node.transact(lambda root: len(healing_of(root).recent(here.clock.now())))
+    step(here.service, seconds)
+    assert here.node.transact(lambda root: len(healing_of(root).recent(here.clock.now()))) == counted == 1
+    here.clock.advance(HOUR)
+    assert here.node.transact(lambda root: len(healing_of(root).recent(here.clock.now()))) == 0
+
+
+def test_nothing_is_deleted_while_a_clock_is_days_ahead(service):
+    cleaned = service.node.supervisor.add("x-purge", lambda: False, every=1.0, lease="housekeeping", cleans=True)
+    other = service.node.supervisor.add("x-look", lambda: False, every=1.0, lease="housekeeping")
+    service.node.clock_steps.start()
+    service.node.leases.want("housekeeping")
+    service.node.leases.step()
+
+    def work():
+        service.node.leases.step()
+        return cleaned._may_work(), other._may_work()
+
+    step(service, 25 * HOUR)
+    assert work() == (False, True)
+    step(service, -25 * HOUR)
+    assert work() == (True, True)
+    step(service, 400 * 24 * HOUR)
+    assert work() == (False, True)
+    service.clock.advance(24 * HOUR + 1)
+    assert work() == (True, True)
+
+
+def test_no_series_is_deleted_while_a_clock_is_years_ahead(lookout):
+    node = lookout.service.node
+    monitor_id = lookout.watch_through((UP, 120))
+    node.leases.want(measuring.LEASE)
+    node.leases.step()
+
+    def rows():
+        while measuring.fold(node):
+            pass
+        while measuring.merge(node):
+            node.leases.step()
+        number = lookout.watch.register.entries[monitor_id].series
+        start = int(lookout.started * 1000)
+        return node.transact(lambda root: node.series.reading(root).totals(start, start + 3_600_000, [number])[number])
+
+    before = rows()
+    step(lookout.service, 3 * 365 * 24 * HOUR)
+    node.leases.step()
+    assert rows() == before
+
+
+@pytest.mark.parametrize("seconds", [-HOUR, HOUR])
+def test_who_reads_the_store_after_a_step_is_told_again_of_the_last_seconds_only(service, seconds):
+    node, told = service.node, []
+    node.clock_steps.follow(node.events.move)
+    for number in range(3):
+        service.transact(lambda root, number=number: emit(root, "x", {"number": number}))
+        node.events.step()
+        told.append(node.events.since("")[-1].id)
+        service.clock.advance(60)
+    step(service, seconds)
+    assert node.events.last_before(service.clock.now() - 90) == told[1]
+
+
+def test_what_a_node_with_another_clock_tells_is_heard_now(service):
+    node = service.node
+    node.events.step()
+    node.clock._now -= HOUR
+    service.transact(lambda root: emit(root, "x", {}))
+    node.clock._now += HOUR
+    node.events.step()
+    assert [event.at for event in node.events.since("")] == [service.clock.now()]

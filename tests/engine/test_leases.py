@@ -318,3 +318,39 @@ def test_a_step_is_late_only_on_the_node_that_holds_its_lease(pair):
     advance(pair, 2.5)
     two.leases.step()
     assert [worker.status().late_s for worker in workers] == [None, 1.5]
+
+
+@pytest.mark.parametrize("off", [-3600.0, 0.0, 3600.0])
+def test_what_waits_under_a_lease_moves_by_what_the_clock_of_its_last_holder_was_off(pair, off):
+    one, two = pair
+    one.clock, two.clock = FakeClock(5_000_000.0 + off), FakeClock(5_000_000.0)
+    moved = []
+    for node in pair:
+        node.clock_steps.carry("pipeline", lambda root, by, name=node.name: moved.append((name, by)))
+    for _ in range(3):
+        one.leases.step()
+        two.leases.step()
+        advance(pair, leases.LEASE_S / 4)
+    for _ in range(5):
+        advance(pair, leases.LEASE_S / 4)
+        two.leases.step()
+    assert two.leases.holds("pipeline")
+    assert moved == ([("two", -off)] if off else [])
+
+
+def test_a_lease_that_nobody_was_seen_to_renew_tells_of_a_clock_that_was_ahead_and_not_of_a_pause(pair):
+    one, two = pair
+    two.clock = FakeClock(5_000_000.0)
+    for start, expected in ((5_003_600.0, [-3600.0]), (4_996_400.0, [])):
+        one.clock, moved = FakeClock(start), []
+        one.leases.held.clear()
+        one.clock_steps.carry("pipeline", lambda root, by: None)
+        two.clock_steps.carry("pipeline", lambda root, by, moved=moved: moved.append(by))
+        one.leases.step()
+        one.store.transact(leases.release, (one.owner,))
+        two.leases.step()
+        assert two.leases.holds("pipeline")
+        assert moved == expected
+        two.store.transact(leases.release, (two.owner,))
+        two.leases.held.clear()
+        two.leases._watched.clear()

@@ -23,8 +23,9 @@ class FakeClock(Clock):
         self._monotonic += seconds
 
     def set_by(self, seconds: float) -> None:
-        """Somebody sets the machine's clock: time does not pass, and the service has not looked yet."""
+        """Somebody sets the machine's clock: time does not pass, and the service has not seen it yet."""
         self._set_by += seconds
 
-    def look(self) -> None:
-        self._now, self._set_by = self._now + self._set_by, 0.0
+    def move(self, by: float) -> None:
+        self._now += by
+        self._set_by -= by

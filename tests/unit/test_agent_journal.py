@@ -209,6 +209,17 @@ def test_reports_are_spooled_once_a_minute_and_come_back_in_order(home):
     assert os.path.getsize(os.path.join(home, "spool.jsonl")) == 0
 
 
+def test_a_host_whose_clock_is_set_back_spools_on(home):
+    spool = Spool(home, 10**6)
+    for at in (90_000, 90_010, 3600, 3610, 3660):
+        spool.keep(report(at))
+    times = []
+    while spool.oldest():
+        times.append(spool.oldest()["time"])
+        spool.delivered()
+    assert times == [90_000, 3600, 3660]
+
+
 def test_what_was_delivered_is_not_delivered_again_after_a_restart(home):
     spool = Spool(home, 10**6)
     for at in (60, 120, 180):

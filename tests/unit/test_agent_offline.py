@@ -173,6 +173,20 @@ def test_cooldown_and_budget_hold_it_back(made):
     assert [one["outcome"] for one in outcomes.waiting()] == ["failed", "failed"]
 
 
+def test_a_host_whose_clock_is_set_back_by_a_day_heals_alone_all_the_same(made):
+    """A condition holds from then on, and a cooldown lasts no longer than it may."""
+    offline, healer, _ = made(after="failed", given=bundle(policy(for_s=60, cooldown_s=100)))
+    now, day = time.time(), 86_400
+    for at in (0, 61):
+        offline.turn(report(), now + at)
+    assert len(healer.done) == 1
+    for at in (70, 131, 230):
+        offline.turn(report(), now - day + at)
+    assert len(healer.done) == 1
+    offline.turn(report(), now - day + 232)
+    assert len(healer.done) == 2
+
+
 def test_it_goes_on_to_the_next_step_until_one_resolves_it(made):
     steps = [
         {"action": "service_reset_failed", "params": {}},

@@ -72,4 +72,4 @@ def step(node: Node) -> bool:
 
 def start(node: Node) -> None:
     node.clock_steps.carry(LEASE, move)
-    node.supervisor.add("automations-purge", partial(step, node), every=3600.0, lease="housekeeping")
+    node.supervisor.add("automations-purge", partial(step, node), every=3600.0, lease="housekeeping", cleans=True)

@@ -84,4 +84,4 @@ def start(node: Node) -> None:
     node.supervisor.add("healing-prediction", lambda: forecasts.step(node, foresight), every=every, lease="healing")
     anchors.start(node)
     node.supervisor.add("healing-governor", engine.govern, every=60.0, lease="healing")
-    node.supervisor.add("healing-purge", engine.purge, every=3600.0, lease="housekeeping")
+    node.supervisor.add("healing-purge", engine.purge, every=3600.0, lease="housekeeping", cleans=True)

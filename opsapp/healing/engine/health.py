@@ -54,6 +54,7 @@ def _sick(root: Root, healing: Healing, components: list[WorkerStatus], now: flo
         reasons.append(f"the store is slow: {engine.last_work_s:.1f} s for a step")
     if node_of(root).store.room.is_short():
         reasons.append("the disk of the store is full")
+    reasons += [f"the clock of {node_of(root).name} was {step}" for step in node_of(root).clock_steps.recent()]
     key = sealing.trouble(root)
     if key is not None:
         reasons.append(key)

@@ -267,7 +267,7 @@ def _past(opened_at: float, outcome: str, reason: str, unsure_until: float = 0.0
 def move(root: Root, by: float) -> None:
     """The clock was set by so many seconds."""
     leases.check(root, LEASE)
-    healing_of(root).book.move(by, node_of(root).clock.now())
+    healing_of(root).move(by, node_of(root).clock.now())
 
 
 def anything(root: Root, now: float) -> bool:

@@ -71,6 +71,8 @@ class LiveReadings:
         """The clock was set by so many seconds."""
         self.checked = {subject: at + by for subject, at in self.checked.items()}
         self.asked = {subject: at + by for subject, at in self.asked.items()}
+        for events in self.events.values():
+            events.update({key: told._replace(told_at=told.told_at + by) for key, told in events.items()})
 
     def is_asked(self, subject: str, now: float) -> bool:
         """Whether a check or a report was requested and has not arrived yet."""

@@ -79,6 +79,11 @@ class Healing(Folder):
         """Count a heal that began `at` against the limits of an hour."""
         self.begun = (*self.recent(now), RecentHeal(at, rule_id, site, target))
 
+    def move(self, by: float, now: float) -> None:
+        """The clock was set by so many seconds: the limits of an hour count the same heals, and cases go on."""
+        self.begun = tuple(heal._replace(at=heal.at + by) for heal in (RecentHeal(*row) for row in self.begun))
+        self.book.move(by, now)
+
     @property
     def paused(self) -> bool:
         return bool(self.switch["paused"])

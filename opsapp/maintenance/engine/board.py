@@ -136,7 +136,7 @@ def start(node: Node) -> None:
     board = board_of(node)
     node.supervisor.add("maintenance", board.step, every=5.0, wake=("config",))
     forget = partial(_forget, node)
-    node.supervisor.add("maintenance-purge", forget, every=3600.0, lease="housekeeping")
+    node.supervisor.add("maintenance-purge", forget, every=3600.0, lease="housekeeping", cleans=True)
 
 
 def _forget(node: Node) -> bool:

@@ -49,6 +49,8 @@ class Standing:
 
     def moved(self, by: float) -> Standing:
         """With what is measured from as long ago as before, after the clock was set by so many seconds."""
+        if not self.flips and not self.failed_at:
+            return self
         flips = tuple(at + by for at in self.flips)
         return replace(self, flips=flips, failed_at=self.failed_at + by if self.failed_at else 0.0)
 

@@ -33,7 +33,7 @@ def start(node: Node) -> None:
     add("notify-routing", partial(routing.step, node), wake=(QUEUE,), look=look(routing.anything))
     add("notify-sending", sender.step, wake=(SENDING,), look=look(lambda root, _now: sending.anything(root)))
     node.supervisor.add("notify-damage", partial(damage.step, node), every=damage.EVERY_S)
-    node.supervisor.add("notify-purge", partial(purge, node), every=3600.0, lease="housekeeping")
+    node.supervisor.add("notify-purge", partial(purge, node), every=3600.0, lease="housekeeping", cleans=True)
 
 
 def purge(node: Node) -> bool:
