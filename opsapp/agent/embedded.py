@@ -22,7 +22,7 @@ from typing import Any, List, Optional, Set, Tuple
 
 from opsapp.wire import messages
 from opsapp.wire.fields import JsonObject, WireError
-from opsapp.wire.frames import LENGTH, MAX_TEXT_FRAME, PROTOCOL
+from opsapp.wire.frames import LENGTH, MAX_TEXT_FRAME, PING_FEATURE, PROTOCOL
 from opsapp.wire.version import VERSION
 
 from . import leftovers, protection
@@ -183,7 +183,7 @@ class Embedded:
             version=VERSION,
             hostname=socket.gethostname()[:253] or "server",
             pid=os.getpid(),
-            features=[f"uid:{os.geteuid()}"],
+            features=[f"uid:{os.geteuid()}", PING_FEATURE],
         )
         threading.Thread(target=self._tell, daemon=True, name="results").start()
         threading.Thread(target=self._look, daemon=True, name="leftovers").start()
@@ -211,7 +211,9 @@ class Embedded:
         leftovers.clear_leftovers()
 
     def _take(self, message: JsonObject) -> None:
-        if message["type"] == "cancel":
+        if message["type"] == "ping":
+            self._say("pong", id=message["id"])
+        elif message["type"] == "cancel":
             self.executor.cancel(message["id"])
         elif message["type"] == "ack":
             self.journal.thank(message["id"])

@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, Optional
 
 from opsapp.wire import messages
 from opsapp.wire.fields import JsonObject, WireError
-from opsapp.wire.frames import CLOSE_BAD_MESSAGE, PING_S, PROTOCOL, SILENCE_S, unpack_chunk
+from opsapp.wire.frames import AGENT_PING_S, CLOSE_BAD_MESSAGE, PROTOCOL, SILENCE_S, unpack_chunk
 from opsapp.wire.monitortypes import PLUGIN, PROBE
 from opsapp.wire.policies import BY_KEY
 from opsapp.wire.version import VERSION
@@ -132,7 +132,7 @@ class LinkSession:
     def _ping(self, now: float) -> None:
         if now - self._ws.heard_at > SILENCE_S:
             raise SessionClosed(1006, "nothing heard")
-        if now - self._pinged_at >= PING_S:
+        if now - max(self._pinged_at, self._ws.heard_at) >= AGENT_PING_S:
             self._pinged_at = now
             self._number += 1
             self._ws.send(messages.encode("ping", id=f"p{self._number}"))

@@ -133,14 +133,17 @@ def is_final(state: str) -> bool:
     return state in FINAL_STATES
 
 
-def status_of(last_seen: float | None, connected: bool, now: float, interval: float) -> str:
-    """What an agent is, from when it was last heard."""
+def status_of(
+    last_seen: float | None, connected: bool, now: float, interval: float, silent_at: float | None = None
+) -> str:
+    """What an agent is, from when it was last heard. `silent_at`: when its session was ended because it was silent; it
+    is online again when it is heard after that."""
     if connected:
         return "online"
     if last_seen is None:
         return "pending"
     silent = now - last_seen
-    if silent <= ONLINE_INTERVALS * interval:
+    if silent <= ONLINE_INTERVALS * interval and (silent_at is None or last_seen > silent_at):
         return "online"
     return "offline" if silent <= DEAD_INTERVALS * interval else "dead"
 

@@ -58,6 +58,8 @@ class WebSocket:
         self._events = 0
         self._heard = self._pinged = time.monotonic()
         self._ended = False
+        self._left_at: float | None = None  # when the handler went to do something else
+        self.fell_silent = False
         self.close_code: int | None = None
         self.close_reason = ""
 
@@ -67,7 +69,18 @@ class WebSocket:
 
     def receive(self, timeout: float | None = None) -> str | bytes | None:
         """The next message; None once the session is closed (`close_code` says how). TimeoutError after `timeout`."""
-        until = None if timeout is None else time.monotonic() + timeout
+        self._back()
+        try:
+            return self._received(None if timeout is None else time.monotonic() + timeout)
+        finally:
+            self._left_at = time.monotonic()
+
+    def _back(self) -> None:
+        """While the handler does something else nobody listens, and the peer's silence says nothing."""
+        if self._left_at is not None:
+            self._heard += time.monotonic() - self._left_at
+
+    def _received(self, until: float | None) -> str | bytes | None:
         while True:
             message = self._next()
             if message is not None or not self.open:
@@ -127,6 +140,7 @@ class WebSocket:
 
     def _keep_alive(self, now: float) -> None:
         if now - self._heard >= self._idle_after:
+            self.fell_silent = True
             self._lost()
         elif now - max(self._heard, self._pinged) >= self._ping_every:
             self._pinged = now

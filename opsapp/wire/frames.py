@@ -18,8 +18,11 @@ MAX_POLL_BODY = 1024 * 1024  # the server's limit for any body
 CHUNK = 64 * 1024
 WINDOW = 1024 * 1024  # bytes of one stream that may be under way unacknowledged
 MAX_BINARY_FRAME = 16 + 4 * CHUNK
-PING_S = 20.0
-SILENCE_S = 50.0  # nothing heard for this long: the session is dead
+PING_S = 7.0  # the service asks after so much silence
+AGENT_SILENCE_S = 14.0  # nothing heard of the agent for this long: it hangs, or its network is gone
+AGENT_PING_S = 20.0
+SILENCE_S = 50.0  # nothing heard of the service for this long; longer, for it may wait for its store
+PING_FEATURE = "ping"  # an executor that answers pings
 MAX_STREAMS = 16  # open at once in one session
 
 CLOSE_BAD_MESSAGE = 4400

@@ -3,7 +3,7 @@
 import pytest
 
 from opsapp.agents import engine
-from opsapp.agents.engine import reports, sweep
+from opsapp.agents.engine import reports, session_store, sweep
 from opsapp.agents.engine.policies import shown_key
 from opsapp.agents.resources import add_agent, find_agent
 from opsapp.lib.problems import Invalid, NotFound
@@ -159,3 +159,19 @@ def test_a_cancel_of_what_was_offered_but_never_taken_is_settled_by_the_agents_w
     assert service.transact(engine.cancel_command, agent, command) == "queued"
     report(service, agent)
     assert status(service, agent, command) == "cancelled"
+
+
+def test_one_that_fell_silent_is_heard_again_though_the_clock_was_set_back_since(service, node, agent):
+    """Its session ended because it was silent: it is offline at once, and online with its next report."""
+    report(service, agent)
+
+    def fall_silent(root):
+        find_agent(root, agent).state.session = "s"
+        session_store.lose_session(root, agent, "s")
+
+    service.transact(fall_silent)
+    assert service.transact(engine.host_of, agent).online is False
+    service.clock.advance(-3600)
+    report(service, agent)
+    assert service.transact(lambda root: find_agent(root, agent).state.silent_at) is None
+    assert service.transact(engine.host_of, agent).online is True

@@ -99,6 +99,21 @@ def test_a_silent_peer_is_pinged_and_then_left():
     assert socket.close_code == ABNORMAL
 
 
+def test_the_silence_of_a_time_in_which_nobody_listened_is_not_the_peers(monkeypatch):
+    """A handler that waited for its store for a minute has heard nothing, and the peer was there all the time."""
+    clock = FakeClock()
+    monkeypatch.setattr(websocket.time, "monotonic", clock.monotonic)
+    socket, wire = session(frame(TEXT, b"a"), ping_every=7, idle_after=14)
+    assert socket.receive() == "a"
+    clock.advance(60)
+    wire.recv = Answering(clock, pongs=0).recv
+    with pytest.raises(TimeoutError):
+        socket.receive(timeout=13)
+    assert socket.open
+    assert socket.receive() is None
+    assert socket.fell_silent
+
+
 class Answering(Wire):
     """Answers so many pings; else the time of each wait passes in vain."""
 

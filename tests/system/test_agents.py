@@ -74,6 +74,22 @@ def test_a_rotated_key_ends_the_session_at_once(agent):
     agent.online()
 
 
+def test_an_agent_that_hangs_is_offline_long_before_its_next_report_is_due(tmp_path):
+    """It answers no ping. One that leaves by itself has its two intervals: it may only be restarted."""
+    with Serve(tmp_path / "serve", config={"agents": {"report_interval_s": 3600}}) as serve:
+        with EnrolledAgent(tmp_path / "agent", serve) as agent:
+            agent.online()
+            os.kill(agent.process.pid, signal.SIGSTOP)
+            try:
+                until(lambda: agent.seen()["status"] == "offline", 60, what="the agent being offline")
+            finally:
+                os.kill(agent.process.pid, signal.SIGCONT)
+            agent.online()
+            agent.stop()
+            until(lambda: not agent.seen()["connected"], what="the session's end")
+            assert agent.seen()["status"] == "online"
+
+
 def test_a_revoked_key_ends_the_session_and_a_new_one_begins_again(agent):
     admin = agent.server.admin
     assert admin.delete(f"{agent.path}/key") == {"status": "revoked"}

@@ -91,6 +91,35 @@ def test_one_that_is_killed_is_started_again_and_what_it_ran_is_lost(serve, tmp_
     assert (tmp_path / "times").read_text() == "x\n"
 
 
+def test_one_that_hangs_is_ended_and_what_waited_for_it_is_lost(serve, tmp_path):
+    """Not held beyond its own time-out, for as long as the executor stands still."""
+    run_id, pids = lasting(serve, tmp_path)
+    before = until(lambda: executor_pid(serve), what="the executor")
+    os.kill(before, signal.SIGSTOP)
+    later = run(serve, script(serve, "echo late", timeout=3))
+    seen = ended(serve, run_id)
+    assert (seen["status"], seen["reason"]) == ("lost", "the executor ended while it ran")
+    assert ended(serve, later)["status"] == "lost"
+    until(lambda: not any(map(alive, [before, *pids])), what="the end of it and of what it ran")
+    assert ended(serve, run(serve, script(serve, "echo on")))["output"] == "on\n"
+    reasons = serve.admin.get("/api/healing/health")["reasons"]
+    assert [reason for reason in reasons if reason.startswith("the executor ended and was started again")]
+    assert (tmp_path / "times").read_text() == "x\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="to give a file to another user needs root")
+def test_one_that_may_not_write_its_journal_says_so_and_is_not_started_in_vain(tmp_path):
+    """As after a copy of the data that root made for a service with a user of its own."""
+    config = {"executor": {"user": "nobody", "python": SYSTEM_PYTHON}}
+    with Serve(tmp_path / "serve", config=config) as serve:
+        until(lambda: executor_pid(serve), what="the executor")
+        assert serve.stop() == 0
+        for path in (serve.data / "executor").rglob("*"):
+            os.chown(path, 0, 0)
+        serve.start()
+        assert ended(serve, run(serve, script(serve, "echo on")))["output"] == "on\n"
+
+
 @pytest.mark.nightly("the core list has the kill of the service")
 def test_a_stop_of_the_service_ends_scripts_as_promised(serve, tmp_path):
     run_id, pids = lasting(serve, tmp_path)

@@ -18,6 +18,13 @@ def test_what_it_is_follows_from_when_it_was_heard(seen, connected, status):
     assert logic.status_of(seen, connected, 1000.0 if seen is None or seen else 10**6, 15.0) == status
 
 
+def test_one_that_fell_silent_in_a_session_is_offline_until_it_is_heard_again():
+    assert logic.status_of(999.0, False, 1000.0, 15.0, 999.5) == "offline"
+    assert logic.status_of(999.0, True, 1000.0, 15.0, 999.5) == "online"
+    assert logic.status_of(999.6, False, 1000.0, 15.0, 999.5) == "online"
+    assert logic.status_of(0.0, False, 1000.0, 15.0, 1.0) == "dead"
+
+
 def test_the_live_values_of_another_node_make_the_same_snapshot():
     values = {
         "cpu_percent": (12.5, 1.0),

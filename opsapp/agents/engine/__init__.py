@@ -10,7 +10,7 @@ A result that is committed wakes the queue `command-results`; a heal that an age
 from opsapp.agents.resources import take_outcomes
 
 from .commands import answer_of, cancel_command, changed_since, command_of, recall_command, send_command
-from .executor import ExecutorProcess, Result, executor_of, needs_admin, require_author
+from .executor import ExecutorProcess, Result, executor_of, executor_trouble, needs_admin, require_author
 from .memory import subject
 from .outputs import outputs_of
 from .policies import give_policies, policies_of, terms_of
@@ -29,6 +29,7 @@ __all__ = [
     "changed_since",
     "command_of",
     "executor_of",
+    "executor_trouble",
     "give_policies",
     "host_ids",
     "host_of",

@@ -34,6 +34,7 @@ class AgentFacts(NamedTuple):
     tags: tuple[str, ...]
     status: str
     last_seen: float | None
+    silent_at: float | None
     node: str
     session: str
     clone_at: float | None
@@ -53,6 +54,7 @@ def facts_of(agent: Agent) -> AgentFacts:
         agent.tags,
         state.status,
         state.last_seen,
+        state.silent_at,
         state.node,
         state.session,
         state.clone_at,
@@ -102,6 +104,11 @@ class Directory(Projection[AgentFacts]):
 
     def known(self) -> Collection[str]:
         return tuple(self._facts)
+
+    def silent_at(self, agent_id: str) -> float | None:
+        """When a session of it ended because nothing was heard any more."""
+        facts = self._facts.get(agent_id)
+        return facts.silent_at if facts else None
 
     def name_of(self, item_id: str) -> str:
         facts = self._facts.get(item_id)

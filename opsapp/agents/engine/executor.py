@@ -1,8 +1,8 @@
 """The executor: the one child process in which everything runs that the service does on its own machine.
 
 It has the agent's code (`opsapp.agent.embedded`) behind a socket pair, none of the service's environment, and where the
-configuration names a user, none of its files. Supervised: it is started again when it ends, and what it had under way
-is lost, never repeated. On the hub.
+configuration names a user, none of its files. Supervised: it is started again when it ends or hangs, and what it had
+under way is lost, never repeated. On the hub.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import gevent
 import gevent.socket
 from gevent.event import Event
 from gevent.lock import Semaphore
-from gevent.queue import SimpleQueue
+from gevent.queue import Empty, SimpleQueue
 
 from opsapp.agents.config import ExecutorSettings
 from opsapp.lib.jsontypes import JsonObject
@@ -27,7 +27,7 @@ from opsapp.runtime.findings import OK, WARN, Finding
 from opsapp.wire import messages
 from opsapp.wire.commands import check_params
 from opsapp.wire.fields import WireError
-from opsapp.wire.frames import LENGTH, MAX_TEXT_FRAME
+from opsapp.wire.frames import LENGTH, MAX_TEXT_FRAME, PING_FEATURE
 
 from . import executor_launch
 from .executor_launch import ExecutorUser, Launched, NoExecutor
@@ -41,7 +41,12 @@ KEY, WHOSE = "opsapp.executor", "opsapp.executor.whose"
 READY_S = 30.0  # a former executor may need its time to end what it had under way
 STOP_S = 8.0
 REAP_S = 5.0
+PING_S, SILENCE_S = 4.0, 12.0  # it is asked after so much silence, and hangs after so much
+NO_ANSWER_S = 5.0  # beyond a command's own time-out and grace
+TOLD_S = 900.0  # how long health tells of one that ended
+LONGEST_WAIT_S = 30.0  # before one is started again that ends each time
 LOST = "the executor ended while it ran"
+OVERDUE = "no end of it was heard within its time-out: the executor does not answer"
 Result = JsonObject
 
 
@@ -63,6 +68,11 @@ def start(node: Node) -> None:
 
 def executor_of(node: Node) -> ExecutorProcess:
     return node.registry[KEY]
+
+
+def executor_trouble(node: Node) -> str | None:
+    """Why nothing can run on this node's own machine, where it has an executor; see `ExecutorProcess.trouble`."""
+    return node.registry[KEY].trouble() if KEY in node.registry else None
 
 
 def needs_admin(node: Node) -> bool:
@@ -110,6 +120,12 @@ class ExecutorProcess:
         self._writing = Semaphore()
         self._commands: dict[str, _Command] = {}
         self._stopping = False
+        self._heard = self._asked = 0.0  # by the monotonic clock
+        self._answers_pings = False
+        self._failures = 0  # in a row: it was started, and was gone before it was ready
+        self._not_before = 0.0
+        self._hangs: str | None = None
+        self._ended: tuple[float, str] | None = None  # when and why the one before was gone
         self.problem = "it has not been started yet"
 
     @property
@@ -125,7 +141,13 @@ class ExecutorProcess:
 
     def step(self) -> bool:
         """See that it runs. An exception is a failure that the supervisor repeats with back-off."""
-        if self._stopping or self._sock is not None:
+        if self._stopping:
+            return False
+        now = self._node.clock.monotonic()
+        if self._sock is not None:
+            self._look(now)
+            return False
+        if now < self._not_before:
             return False
         lane = self._node.lane("executor", 1)
         if self._place is None:
@@ -140,8 +162,41 @@ class ExecutorProcess:
                 log.error("%s", problem)
             return False
         self._sock = gevent.socket.socket(fileno=self._launched.sock.detach())
+        self._heard = now
         self._reader = gevent.spawn(self._read)
         return False
+
+    def _look(self, now: float) -> None:
+        """Whether it hangs. Before its first word a former executor may have to end."""
+        silent, patience = now - self._heard, SILENCE_S if self._ready.is_set() else READY_S
+        if silent >= patience and (self._answers_pings or not self._ready.is_set()):
+            self._cut(f"it has not answered for {silent:.0f} s")
+        elif self._answers_pings and now - max(self._heard, self._asked) >= PING_S and not self._writing.locked():
+            self._asked = now
+            gevent.spawn(self._ping)
+
+    def _ping(self) -> None:
+        try:
+            self._send("ping", id="ping")
+        except OSError as gone:
+            log.info("the executor was not asked whether it is there: %s", gone)
+
+    def _cut(self, why: str) -> None:
+        """It hangs: its reader meets the end of the connection, and it is killed."""
+        self._hangs = why
+        child = self._launched.child if self._launched else None
+        if child is not None:
+            child.kill()
+        self._sock.shutdown(gevent.socket.SHUT_RDWR)
+
+    def trouble(self) -> str | None:
+        """For health: why nothing can run here now, or that it had to be started again not long ago."""
+        now = self._node.clock.monotonic()
+        if not self._ready.is_set():
+            return f"the executor is not running: {self.problem}" if self._failures or self._ended else None
+        if self._ended is not None and now - self._ended[0] < TOLD_S:
+            return f"the executor ended and was started again {now - self._ended[0]:.0f} s ago: {self._ended[1]}"
+        return None
 
     def _read(self) -> None:
         """Everything that it says, until it is gone."""
@@ -150,7 +205,9 @@ class ExecutorProcess:
                 (length,) = LENGTH.unpack(self._exactly(LENGTH.size))
                 if length > MAX_TEXT_FRAME:
                     raise OSError("a frame is too large")
-                self._on_message(messages.decode(self._exactly(length).decode(), messages.AGENT))
+                message = messages.decode(self._exactly(length).decode(), messages.AGENT)
+                self._heard = self._node.clock.monotonic()
+                self._on_message(message)
         except (OSError, WireError, UnicodeDecodeError) as problem:
             self._gone(str(problem))
 
@@ -164,29 +221,38 @@ class ExecutorProcess:
         return bytes(data)
 
     def _gone(self, why: str) -> None:
+        was_ready, why, self._hangs = self._ready.is_set(), self._hangs or why, None
         self._ready.clear()
-        self.problem = why
         self._sock.close()
         for command in self._commands.values():
             if command.sent:
                 command.said.put(("result", {"status": "lost", "reason": LOST}))
-        self._reap()
+        code = self._reap()
+        self.problem = why if code in (None, 0) else f"{why} (exit code {code})"
         self._sock = self._launched = None
         if not self._stopping:
-            log.error("the executor is gone and will be started again: %s", why)
+            log.error("the executor is gone and will be started again: %s", self.problem)
+            self._note_end(was_ready)
             self._node.wake("executor")
 
-    def _reap(self) -> None:
-        """Its end has closed, or ours: it ends by itself, and is killed when it does not."""
+    def _note_end(self, was_ready: bool) -> None:
+        now = self._node.clock.monotonic()
+        self._ended = now, self.problem
+        self._failures = 0 if was_ready else self._failures + 1
+        self._not_before = now + (min(LONGEST_WAIT_S, 0.5 * 2**self._failures) if self._failures else 0.0)
+
+    def _reap(self) -> int | None:
+        """Its end has closed, or ours: it ends by itself, and is killed when it does not. Its exit code."""
         child = self._launched.child if self._launched else None
         if child is None:
-            return
+            return None
         with gevent.Timeout(REAP_S, False):
             while child.poll() is None:
                 gevent.sleep(0.02)
         if child.poll() is None:
             child.kill()
             child.wait()
+        return child.returncode
 
     # -- messages
 
@@ -195,6 +261,7 @@ class ExecutorProcess:
         if kind == "hello":
             self._check(message)
             self.problem = ""
+            self._failures, self._answers_pings = 0, PING_FEATURE in message["features"]
             self._ready.set()
             log.info("executor started pid=%s user=%s", message["pid"], self.whose.name)
         elif kind == "result":
@@ -246,8 +313,9 @@ class ExecutorProcess:
             command.sent = True
             asked = {"command_id": command_id, "type": "program", "params": checked}
             self._send("command", id=command_id, command=asked)
+            overdue_at = self._node.clock.monotonic() + checked["timeout"] + checked["grace"] + NO_ANSWER_S
             while True:
-                kind, value = command.said.get()
+                kind, value = self._next_word(command, overdue_at)
                 if kind == "result":
                     return {**_result("", None), **value}
                 if kind == "output":
@@ -260,6 +328,16 @@ class ExecutorProcess:
             return _result("lost", LOST)
         finally:
             del self._commands[command_id]
+
+    def _next_word(self, command: _Command, overdue_at: float) -> tuple[str, Any]:
+        """What is said of it next. An executor that is silent holds nothing beyond the command's own time-out."""
+        while True:
+            now = self._node.clock.monotonic()
+            try:
+                return command.said.get(timeout=max(1.0, overdue_at - now))
+            except Empty:
+                if self._node.clock.monotonic() - self._heard >= 2 * PING_S:
+                    return "result", {"status": "lost", "reason": OVERDUE}
 
     def cancel(self, command_id: str) -> None:
         """It ends soon, `cancelled` unless it was over already."""

@@ -89,6 +89,7 @@ def launch(who: ExecutorUser, place: Path, settings: ExecutorSettings) -> Launch
     code = str(Path(__file__).resolve().parents[3])
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        remove_foreign(place, who.uid)
         if not who.shared:
             account = _account(who.name)
             os.chown(place, account.pw_uid, account.pw_gid)
@@ -114,6 +115,21 @@ def launch(who: ExecutorUser, place: Path, settings: ExecutorSettings) -> Launch
         for handle in handles[1:]:
             os.close(handle)
     return Launched(ours, child)
+
+
+def remove_foreign(place: Path, uid: int) -> None:
+    """After a copy by root the executor's user could not write what does not belong to it. It is removed, not given to
+    that user: an entry may be a second name of somebody else's file. Nothing is lost, for no command begins twice."""
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise NoExecutor(f"The executor's directory {place} cannot be written: it must belong to {user_name(uid)}.")
+    for path in place.iterdir():
+        if path.lstat().st_uid == uid:
+            continue
+        log.warning("removed, because it does not belong to %s: %s", user_name(uid), path)
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def _interpreters(who: ExecutorUser, given: str | None) -> Sequence[str]:

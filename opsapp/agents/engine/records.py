@@ -74,8 +74,11 @@ def presence(node: Node, agent_id: str) -> Presence:
     """From this node's memory."""
     memory = memory_of(node)
     seen = memory.last_seen(agent_id, None)
-    status_now = logic.status_of(seen, agent_id in memory.connected, node.clock.now(), memory.interval)
-    host = directory_of(node).name_of(agent_id) or agent_id
+    directory = directory_of(node)
+    status_now = logic.status_of(
+        seen, agent_id in memory.connected, node.clock.now(), memory.interval, directory.silent_at(agent_id)
+    )
+    host = directory.name_of(agent_id) or agent_id
     return Presence(status_now == "online", seen, memory.interval, host)
 
 
@@ -146,16 +149,19 @@ class AgentStatuses:
             return AgentStatus("pending", None)
         seen = self.memory.last_seen(facts.id, facts.last_seen)
         connected = is_connected(self.node, facts, facts.id)
-        return AgentStatus(logic.status_of(seen, connected, self.now, self.interval), seen)
+        return AgentStatus(logic.status_of(seen, connected, self.now, self.interval, facts.silent_at), seen)
 
     def is_online(self, facts: AgentFacts) -> bool:
         """Whether its status is `online`. Where one sign of life is enough, no other is looked for."""
         if facts.status == "pending":
             return False
         heard = self.memory.heard.get(facts.id)
-        if heard is not None and logic.status_of(heard.at, False, self.now, self.interval) == "online":
+        if heard is not None and self._is_online(heard.at, facts):
             return True
         return self.of(facts).status == "online"
+
+    def _is_online(self, heard_at: float, facts: AgentFacts) -> bool:
+        return logic.status_of(heard_at, False, self.now, self.interval, facts.silent_at) == "online"
 
 
 def is_connected(node: Node, state: AgentState | AgentFacts, agent_id: str) -> bool:

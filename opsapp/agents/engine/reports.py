@@ -128,6 +128,9 @@ def become(root: Root, agent: Agent, status: str, *, session: str | None = "") -
     rare = 10 * memory_of(node).interval
     if status == "online":
         note_silence(agent, now)
+        if state.silent_at is not None:  # which the clock may have been set back behind
+            state.silent_at = None
+            touched(root, agent.id)
         if session is not None and (state.node, state.session) != (own_node, session):
             state.node, state.session = own_node, session
             touched(root, agent.id)

@@ -55,6 +55,9 @@ class SessionLine(Protocol):
 
     def close(self, code: int, reason: str) -> None: ...
 
+    def fell_silent(self) -> bool:
+        """Whether it ended because nothing was heard, not even an answer to a ping."""
+
 
 class NodeSessions(Protocol):
     """What a session needs of its node's sessions."""
@@ -284,7 +287,8 @@ class AgentSession:
             self._memory.connected.discard(self.agent_id)
         if self.number:
             try:
-                self._node.transact(session_store.close_session, self.agent_id, self.id)
+                end = session_store.lose_session if self._line.fell_silent() else session_store.close_session
+                self._node.transact(end, self.agent_id, self.id)
             except (Problem, TransientError) as problem:
                 log.warning("end of session not stored agent=%s: %s", self.agent_id, problem)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from opsapp.agents.logic import HostProfile, HostReport, LocalOutcome
-from opsapp.agents.resources import agents_of, find_agent
+from opsapp.agents.resources import Agent, agents_of, find_agent
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Unauthenticated
 from opsapp.runtime.events import emit
@@ -15,6 +15,7 @@ from opsapp.tree.root import Root
 
 from . import commands, policies, reports
 from .directory import lives_elsewhere, touched
+from .memory import memory_of
 from .reports import Clone
 
 Offered = tuple[list[JsonObject], list[str]]
@@ -49,12 +50,29 @@ def open_session(root: Root, agent_id: str, key: policies.ShownKey, session: str
 
 
 def close_session(root: Root, agent_id: str, session: str) -> None:
-    """The session is over, unless another one has taken its place."""
-    agent = agents_of(root).get(agent_id)
-    if agent is not None and agent.state.session == session:
-        agent.state.session = ""
-        touched(root, agent_id)
+    """The session is over, unless another one has taken its place. The agent may only be restarted."""
+    agent = _without_session(root, agent_id, session)
+    if agent is not None:
         agent.state.last_seen = node_of(root).clock.now()
+
+
+def lose_session(root: Root, agent_id: str, session: str) -> None:
+    """The same, where nothing was heard of the agent any more, not even an answer to a ping: it is offline."""
+    agent, node = _without_session(root, agent_id, session), node_of(root)
+    if agent is not None:
+        agent.state.last_seen = memory_of(node).last_seen(agent_id, agent.state.last_seen)
+        agent.state.silent_at = node.clock.now()
+        reports.become(root, agent, "offline")
+
+
+def _without_session(root: Root, agent_id: str, session: str) -> Agent | None:
+    """None: another session has taken its place."""
+    agent = agents_of(root).get(agent_id)
+    if agent is None or agent.state.session != session:
+        return None
+    agent.state.session = ""
+    touched(root, agent_id)
+    return agent
 
 
 def flag_clone(root: Root, agent_id: str) -> None:

@@ -18,6 +18,7 @@ KEPT_TERMS = 20
 class AgentState(Persistent):
     """What changes in an agent's life; an object of its own, written when it changes and now and then."""
 
+    silent_at: float | None = None  # when a session ended because nothing was heard any more
     silences: tuple[tuple[float, float], ...] = ()  # when it was not heard for so long that it may have healed alone
 
     def __init__(self, now: float):

@@ -13,7 +13,7 @@ from opsapp.agents.resources import Agent
 from opsapp.web import api
 from opsapp.web.answers import Upgrade
 from opsapp.web.websocket import Closed
-from opsapp.wire.frames import MAX_TEXT_FRAME, PING_S, SILENCE_S
+from opsapp.wire.frames import AGENT_SILENCE_S, MAX_TEXT_FRAME, PING_S
 
 
 class SocketLine:
@@ -23,6 +23,9 @@ class SocketLine:
         self._socket = socket
         self.receive = socket.receive
         self.close = socket.close
+
+    def fell_silent(self) -> bool:
+        return bool(self._socket.fell_silent)
 
     def send(self, message: str | bytes) -> None:
         try:
@@ -40,5 +43,5 @@ def session(context: Agent, request: Request) -> Any:
         lambda socket: sessions.serve(agent_id, key, SocketLine(socket), ip),
         max_message=MAX_TEXT_FRAME,
         ping_every=PING_S,
-        idle_after=SILENCE_S,
+        idle_after=AGENT_SILENCE_S,
     )

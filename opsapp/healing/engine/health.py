@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opsapp.agents.engine import executor_trouble
 from opsapp.healing.logic import brake
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.resources import Healing, healing_of
@@ -61,6 +62,8 @@ def _sick(root: Root, healing: Healing, components: list[WorkerStatus], now: flo
     damaged = node_of(root).projections.damaged()
     reasons += [f"{damage} cannot be read: {damage.said}" for damage in damaged]
     reasons += node_of(root).supervisor.stuck()
+    trouble = executor_trouble(node_of(root))
+    reasons += [trouble] if trouble else []
     reasons += _braked(healing, world_now(root))
     agents = [member for member in fleet_access(root).inventory(root) if member.is_agent]
     away = sum(1 for member in agents if not member.online)
