@@ -8,6 +8,7 @@ def includeme(config):
     from opsapp.auth.interfaces import IUserDeleted
     from opsapp.maintenance.interfaces import IScopeKind
 
+    from .engine import lateststatus
     from .engine.changes import give_back
     from .engine.figures import figures
     from .engine.scope import MonitorScope
@@ -18,6 +19,7 @@ def includeme(config):
     config.registry.registerUtility(MonitorScope(), IScopeKind, "monitor")
     config.registry.registerUtility(give_back, IUserDeleted, "incidents")
     config.registry[KEY] = Watch(config.registry["opsapp.node"])
+    config.registry[lateststatus.KEY] = lateststatus.LatestStatus(config.registry["opsapp.node"])
     config.add_section("monitoring", MonitoringSettings)
     config.add_metrics(figures)
     config.add_evolve_step("monitoring-1-tree", "opsapp.monitoring.resources.set_up")

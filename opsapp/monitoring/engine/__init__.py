@@ -10,6 +10,7 @@ from opsapp.monitoring.probes.transfers import Reply
 
 from .checking import request_check
 from .incident_list import incident_rows, taken_since
+from .lateststatus import KeptText, latest_status
 from .listing import page as list_monitors
 from .listing import status_counts, statuses_now
 from .register import Entry
@@ -23,6 +24,7 @@ __all__ = [
     "PUBLIC_TAG",
     "STATUSES",
     "Entry",
+    "KeptText",
     "MonitoringSettings",
     "MonitorsStanding",
     "Prober",
@@ -33,6 +35,7 @@ __all__ = [
     "incident_rows",
     "is_known",
     "last_day",
+    "latest_status",
     "list_monitors",
     "published",
     "published_incident",

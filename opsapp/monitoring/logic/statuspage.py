@@ -5,8 +5,10 @@ Days are UTC days. A day is `{date, uptime, incidents}`; its uptime is null wher
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
+from functools import lru_cache
 from typing import NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
@@ -40,9 +42,12 @@ def document(
     """`incidents`: as the API has them, newest first, of these monitors in the last 90 days; `windows`: maintenance
     that is on or to come."""
     public = [public_incident(record) for record in incidents]
+    of_monitor: dict[str, list[JsonObject]] = {}
+    for incident in public:
+        of_monitor.setdefault(incident["monitor_id"], []).append(incident)
     return {
         "overall": overall([monitor.status for monitor in monitors]),
-        "monitors": [component(monitor, public, now) for monitor in monitors],
+        "monitors": [component(monitor, of_monitor.get(monitor.id, []), now) for monitor in monitors],
         "active_incidents": [incident for incident in public if incident["status"] == "open"],
         "maintenance": [window._asdict() for window in windows],
         "history": by_day(public),
@@ -68,10 +73,11 @@ def is_known(statuses: Iterable[str]) -> bool:
     return any(status not in (*OUT, "unknown") for status in statuses)
 
 
-def component(monitor: PublicMonitor, incidents: Sequence[JsonObject], now: int) -> JsonObject:
-    own = [incident for incident in incidents if incident["monitor_id"] == monitor.id]
+def component(monitor: PublicMonitor, own: Sequence[JsonObject], now: int) -> JsonObject:
+    """`own`: the incidents of this monitor."""
     today = now // DAY_S
     numbers = range(today - DAYS + 1, today + 1)
+    touched = _touched_days(own, today)
     measured = [monitor.days[day] for day in numbers if day in monitor.days]
     return {
         "id": monitor.id,
@@ -79,7 +85,7 @@ def component(monitor: PublicMonitor, incidents: Sequence[JsonObject], now: int)
         "status": monitor.status,
         "uptime_90d": percent(sum(up for up, _ in measured), sum(down for _, down in measured)),
         "incidents": own,
-        "days": [_day(day, monitor.days.get(day), own) for day in numbers],
+        "days": [_day(day, monitor.days.get(day), touched[day]) for day in numbers],
     }
 
 
@@ -99,15 +105,20 @@ def by_day(incidents: Iterable[JsonObject]) -> list[JsonObject]:
     return [{"date": day, "incidents": of_day} for day, of_day in sorted(days.items(), reverse=True)]
 
 
+@lru_cache(maxsize=512)
 def date(day: int) -> str:
     return datetime.fromtimestamp(day * DAY_S, timezone.utc).date().isoformat()
 
 
-def _day(day: int, spent: tuple[int, int] | None, incidents: Iterable[JsonObject]) -> JsonObject:
-    touching = sum(_touches(incident, day) for incident in incidents)
-    return {"date": date(day), "uptime": percent(*spent) if spent else None, "incidents": touching}
+def _day(day: int, spent: tuple[int, int] | None, incidents: int) -> JsonObject:
+    return {"date": date(day), "uptime": percent(*spent) if spent else None, "incidents": incidents}
 
 
-def _touches(incident: JsonObject, day: int) -> bool:
-    resolved = incident["resolved"]
-    return incident["started"] < (day + 1) * DAY_S and (resolved is None or resolved >= day * DAY_S)
+def _touched_days(incidents: Iterable[JsonObject], today: int) -> Counter[int]:
+    """How many of these were open on each day, until today."""
+    touched: Counter[int] = Counter()
+    for incident in incidents:
+        first, resolved = incident["started"] // DAY_S, incident["resolved"]
+        last = today if resolved is None else min(today, resolved // DAY_S)
+        touched.update(range(max(first, today - DAYS + 1), last + 1))
+    return touched

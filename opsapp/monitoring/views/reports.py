@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pyramid.request import Request
+from pyramid.response import Response
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring import reportschemas, schemas
 from opsapp.monitoring.engine import metrics, reports, statuspage
+from opsapp.monitoring.engine.lateststatus import KeptText, latest_status
 from opsapp.monitoring.resources import Monitor, Monitoring
 from opsapp.web import api
+from opsapp.web.answers import Deferred
 from opsapp.web.fields import AsOf, Paging
+from opsapp.web.jsontext import dumps
 from opsapp.web.paging import page_of, slice_of
 
 
@@ -58,9 +62,15 @@ def monitor_health_score(context: Monitor, request: Request) -> JsonObject:
 
 
 @api.get(Monitoring, "status-page", role="public", query=AsOf, returns=schemas.StatusDocument)
-def status_page(context: Monitoring, request: Request) -> JsonObject:
+def status_page(context: Monitoring, request: Request) -> JsonObject | Deferred:
     """What the public status page says."""
-    at = request.valid_query["as_of"]
+    at, latest = request.valid_query["as_of"], latest_status(request.node)
     if at is not None:
         return statuspage.status_document_at(request.node, request.root, at, everything=request.caller is not None)
-    return statuspage.status_document(request.node, request.root)
+    return Deferred(lambda: kept_json(latest.text("json", dumps)))
+
+
+def kept_json(text: KeptText) -> Response:
+    response = Response(text.body, content_type="application/json", charset="utf-8")
+    response.etag = text.mark
+    return response

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import gzip
-import hashlib
+from collections.abc import Callable
 
 from pyramid.request import Request
 from pyramid.response import Response
+from webob.etag import ETagMatcher
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
-from opsapp.monitoring.engine import published, published_incident, published_incidents, status_document
+from opsapp.monitoring.engine import KeptText, latest_status, published, published_incident, published_incidents
 from opsapp.statuspages import engine
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Root
 from opsapp.ui import statuspage, statusshape
 from opsapp.web import api
+from opsapp.web.answers import Deferred
+from opsapp.web.asked import Asked
 from opsapp.web.config import WebSettings
 from opsapp.web.fields import Query, text
+from opsapp.web.jsontext import dumps
 from opsapp.web.packing import takes_gzip
 
 AT_ONCE = 200  # incidents of a month
-SMALL = 1400  # bytes, of which packing saves nothing
+
+Render = Callable[[JsonObject], str]
 
 
 class StatusPage(Facet):
@@ -80,8 +84,9 @@ class Month(Query):
 
 
 @api.get(StatusPage, role="public", returns="text/html")
-def page(context: StatusPage, request: Request) -> Response:
-    return tagged(request, statuspage.page(about(request), document(request)), "text/html")
+def page(context: StatusPage, request: Request) -> Deferred:
+    looks = about(request)
+    return kept(request, f"page {dumps(looks)}", lambda document: statuspage.page(looks, document), "text/html")
 
 
 @api.get(MonthsFacet, role="public", query=Month, returns="text/html")
@@ -105,8 +110,13 @@ def incident_page(context: PublicIncidentPage, request: Request) -> Response:
 
 
 @api.get(PublicMonitorPage, role="public", returns="text/html")
-def monitor_page(context: PublicMonitorPage, request: Request) -> Response:
-    return tagged(request, statuspage.monitor_page(about(request), monitor_of(request, context.__name__)), "text/html")
+def monitor_page(context: PublicMonitorPage, request: Request) -> Deferred:
+    looks, monitor_id = about(request), context.__name__
+
+    def render(document: JsonObject) -> str:
+        return statuspage.monitor_page(looks, monitor_in(document, monitor_id))
+
+    return kept(request, f"monitor {monitor_id} {dumps(looks)}", render, "text/html")
 
 
 @api.get(Root, "status.css", role="public", returns="text/css")
@@ -133,8 +143,9 @@ def logo(context: StatusPage, request: Request) -> Response:
 
 
 @api.get(Root, "status.rss", role="public", returns="application/rss+xml")
-def feed(context: Root, request: Request) -> Response:
-    return tagged(request, statuspage.feed(document(request), base_of(request)), "application/rss+xml")
+def feed(context: Root, request: Request) -> Deferred:
+    base = base_of(request)
+    return kept(request, f"feed {base}", lambda document: statuspage.feed(document, base), "application/rss+xml")
 
 
 @api.get(StatusPage, "calendar.ics", role="public", returns="text/calendar")
@@ -147,12 +158,17 @@ def calendar(context: StatusPage, request: Request) -> Response:
 
 
 @api.get(Badge, role="public", returns="image/svg+xml")
-def badge(context: Badge, request: Request) -> Response:
-    return tagged(request, statuspage.badge(monitor_of(request, context.__name__)), "image/svg+xml")
+def badge(context: Badge, request: Request) -> Deferred:
+    monitor_id = context.__name__
+
+    def render(document: JsonObject) -> str:
+        return statuspage.badge(monitor_in(document, monitor_id))
+
+    return kept(request, f"badge {monitor_id}", render, "image/svg+xml")
 
 
-def monitor_of(request: Request, monitor_id: str) -> JsonObject:
-    for monitor in document(request)["monitors"]:
+def monitor_in(document: JsonObject, monitor_id: str) -> JsonObject:
+    for monitor in document["monitors"]:
         if monitor["id"] == monitor_id:
             return monitor
     raise NotFound("There is nothing here.")
@@ -162,23 +178,33 @@ def about(request: Request) -> JsonObject:
     return engine.public_page(request.root)
 
 
-def document(request: Request) -> JsonObject:
-    return status_document(request.node, request.root)
-
-
 def base_of(request: Request) -> str:
     """Where visitors see the page."""
     address = engine.settings_of(request.root)["public_url"] or request.node.config[WebSettings].base_url
     return (address or request.host_url).rstrip("/")
 
 
+def kept(request: Request, key: str, render: Render, kind: str) -> Deferred:
+    """What `render` makes of the latest document, once for all visitors. `key` says what else goes into it."""
+    latest, asked = latest_status(request.node), Asked.of(request.environ)
+    return Deferred(lambda: answer(asked, latest.text(key, render), kind))
+
+
 def tagged(request: Request, text: str, kind: str) -> Response:
+    """The same for what is not kept."""
+    return answer(Asked.of(request.environ), KeptText.of(text), kind)
+
+
+def answer(asked: Asked, text: KeptText, kind: str) -> Response:
     """With an ETag; 304 to whoever has it already. Packed for whoever can unpack: there is no secret on these pages."""
-    body = text.encode("utf-8", "replace")
-    mark = hashlib.sha256(body).hexdigest()[:32]
-    response = Response(body, content_type=kind, charset="utf-8", conditional_response=True)
-    response.etag, response.cache_control, response.vary = mark, "no-cache", ("Accept-Encoding",)
-    if len(body) > SMALL and takes_gzip(request.headers.get("Accept-Encoding", "")):
-        response.body = gzip.compress(body, 5, mtime=0)
+    response = Response(content_type=kind, charset="utf-8")
+    response.etag, response.cache_control, response.vary = text.mark, "no-cache", ("Accept-Encoding",)
+    if asked.known and text.mark in ETagMatcher.parse(asked.known, strong=False):
+        response.status_int = 304
+        del response.content_type
+    elif text.packed is not None and takes_gzip(asked.encodings):
+        response.body = text.packed
         response.headers["Content-Encoding"] = "gzip"
+    else:
+        response.body = text.body
     return response

@@ -1,0 +1,102 @@
+"""The public status document in this node's memory: made once for all visitors, when something has changed.
+
+What is made of it (a page, a feed, its JSON) is kept with it, so that a visitor costs no transaction and no rendering.
+Must not: know who asks, or what is made.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import time
+from collections.abc import Callable, Hashable
+from typing import NamedTuple
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.node import Node
+from opsapp.runtime.sharedread import LANE, SharedRead
+
+from .statuspage import status_document
+
+KEY = "opsapp.monitoring.lateststatus"
+KEPT_S = 5.0  # what changes without a commit (a window begins, a check is overdue) is seen so late at most
+DEAR_S = 0.05  # of processor time: one that costs more is made for a quarter of the time at most
+REST = 4
+KEPT_BYTES = 8 << 20  # of what is made of one document
+SMALL = 1400  # bytes, of which packing saves nothing
+
+Render = Callable[[JsonObject], str]
+
+
+class KeptText(NamedTuple):
+    """A text that many ask for. `mark`: its ETag. `packed`: by gzip, where that saves something."""
+
+    body: bytes
+    packed: bytes | None
+    mark: str
+
+    @classmethod
+    def of(cls, text: str) -> KeptText:
+        body = text.encode("utf-8", "replace")
+        packed = gzip.compress(body, 5, mtime=0) if len(body) > SMALL else None
+        return cls(body, packed, hashlib.sha256(body).hexdigest()[:32])
+
+
+class StatusNow:
+    """The document as it was made at one moment, and what was made of it since."""
+
+    def __init__(self, document: JsonObject, state: object, at: float, cost: float):
+        self.document, self.state, self.at, self.cost = document, state, at, cost
+        self._texts: dict[Hashable, KeptText] = {}
+        self._room = KEPT_BYTES
+
+    def text(self, key: Hashable) -> KeptText | None:
+        return self._texts.get(key)
+
+    def render(self, key: Hashable, render: Render) -> KeptText:
+        """In the lane of long reads, one at a time."""
+        known = self._texts.get(key)
+        if known is not None:
+            return known
+        text = KeptText.of(render(self.document))
+        size = len(text.body) + len(text.packed or b"")
+        if size <= self._room:
+            self._room -= size
+            self._texts[key] = text
+        return text
+
+
+class LatestStatus:
+    """One per node. Called on the hub, or where there is none."""
+
+    def __init__(self, node: Node):
+        self._node = node
+        self._made: StatusNow | None = None
+        self._make_anew = SharedRead(node, self._make)
+
+    def now(self) -> StatusNow:
+        """No older than the last commit, unless it is dear to make; no older than `KEPT_S` in any case."""
+        made = self._made
+        return made if made is not None and self._serves(made) else self._make_anew()
+
+    def text(self, key: Hashable, render: Render) -> KeptText:
+        """What `render(document)` comes to; `key` stands for everything else that goes into it."""
+        made = self.now()
+        return made.text(key) or self._node.lane(LANE, 1).run(made.render, key, render)
+
+    def _serves(self, made: StatusNow) -> bool:
+        age, rest = self._node.clock.monotonic() - made.at, REST * made.cost
+        if age >= max(KEPT_S, rest):
+            return False
+        return (made.cost > DEAR_S and age < rest) or made.state == self._node.last_transaction()
+
+    def _make(self) -> StatusNow:
+        at, state, before = self._node.clock.monotonic(), self._node.last_transaction(), time.thread_time()
+        document = self._node.transact(lambda root: status_document(self._node, root))
+        self._made = StatusNow(document, state, at, time.thread_time() - before)
+        return self._made
+
+
+def latest_status(node: Node) -> LatestStatus:
+    latest: LatestStatus = node.registry[KEY]
+    return latest
