@@ -32,6 +32,7 @@ FINISH = "opsapp.finish"
 
 Headers = dict[str, str] | Iterable[tuple[str, str]]
 Finish = Callable[[Asked, Any], Response]
+HasLeft = Callable[[], bool]
 
 
 @dataclass(slots=True)
@@ -210,6 +211,7 @@ class Deferred(Answer):
     def __init__(self, fn: Callable[[], Any]):
         super().__init__()
         self.fn = fn
+        self.has_left: HasLeft = lambda: False  # whether its client has gone; the server knows, from any thread
 
     def outcome(self) -> Response:
         try:
@@ -220,6 +222,12 @@ class Deferred(Answer):
 
     def here(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         return self.outcome()(environ, start_response)
+
+
+def unless_left(fn: Callable[[HasLeft], Any]) -> Deferred:
+    """A Deferred whose function may ask whether its client has gone, before it does what is dear."""
+    late = Deferred(lambda: fn(late.has_left))
+    return late
 
 
 def ok_after(change: Callable[..., Any], *values: Any) -> Deferred:

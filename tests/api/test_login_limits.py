@@ -1,8 +1,16 @@
 """Login limits per address and per username, and who counts as the address."""
 
+import contextlib
+
 import pytest
+from webtest import TestApp
 
 from opsapp.auth.config import LoginSettings
+from opsapp.auth.cookies import SESSION
+from opsapp.auth.engine import passwords, sign_in
+from opsapp.auth.engine.passwords import ClientLeft, hashing_of
+from opsapp.auth.engine.signin import Client
+from opsapp.runtime.fair import Whose
 from opsapp.web.config import WebSettings
 
 WRONG = {"username": "admin", "password": "wrong"}
@@ -82,3 +90,49 @@ def test_the_limits_are_configured(service):
     service.configure(LoginSettings, attempts_per_ip=1, lock_s=7)
     assert [attempt(service).status_int for _ in range(2)] == [401, 429]
     assert attempt(service).headers["Retry-After"] == "7"
+
+
+@contextlib.contextmanager
+def many_wait(service, group):
+    """So many passwords of this group wait to be hashed that the next one would wait for 3 s."""
+    hashing = hashing_of(service.node)
+    with contextlib.ExitStack() as waiting:
+        hashing.cost = 0.0
+        for n in range(6):
+            waiting.enter_context(hashing.admitted(Whose(group, n)))
+        hashing.cost = 1.0
+        yield
+
+
+def test_who_would_wait_long_for_a_hash_is_asked_to_come_again_and_nothing_is_counted(service):
+    with many_wait(service, "ip"):
+        refused = [attempt(service) for _ in range(6)]
+    assert {(answer.status_int, answer.json["code"]) for answer in refused} == {(503, "sign_in_busy")}
+    assert refused[0].headers["Retry-After"] == "3"
+    assert [attempt(service).status_int for _ in range(6)] == [401] * 5 + [429]
+
+
+def test_known_browsers_do_not_wait_behind_unknown_addresses_nor_people_who_are_signed_in(service):
+    browser = TestApp(service.app)
+    form = browser.get("/login").form
+    form["username"], form["password"] = RIGHT.values()
+    form.submit(status=303)
+    browser.cookiejar.clear("localhost.local", "/", SESSION)
+    confirmed = service.client("ada")
+    with many_wait(service, "ip"):
+        form = browser.get("/login").form
+        form["username"], form["password"] = RIGHT.values()
+        form.submit(status=303)
+        confirmed.post_json("/api/me/confirm", {"password": "wrong"}, status=409)  # ada has none, and it was asked
+    with many_wait(service, "browser"):
+        form = browser.get("/login").form
+        form["username"], form["password"] = RIGHT.values()
+        assert "Too many people sign in now" in form.submit(status=503).text
+
+
+def test_a_password_whose_client_has_gone_is_not_hashed(service, monkeypatch):
+    hashed = []
+    monkeypatch.setattr(passwords, "_verify", lambda *_: hashed.append(1))
+    with pytest.raises(ClientLeft):
+        sign_in(service.node, "admin", "first admin password", Client("203.0.113.9", ""), lambda: True)
+    assert hashed == []

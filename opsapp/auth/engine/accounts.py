@@ -18,7 +18,7 @@ from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 
 from .limits import count_attempt, proof_counters, turn_of
-from .passwords import hash_password, verify_password
+from .passwords import hash_password, hashing_of, verify_password
 from .signin import now_of
 
 log = logging.getLogger(__name__)
@@ -87,11 +87,13 @@ def change_own_password(node: Node, username: str, session_id: str, values: dict
 def prove(node: Node, username: str, password: str, field: str) -> None:
     """Invalid (naming the field) unless it is this user's password; attempts are limited."""
     counters = proof_counters(node, username)
-    count_attempt(node, counters)
-    known = node.transact(_password_hash, username)
-    if known == "":
-        raise Conflict("This user signs in with the identity provider and has no password here.", code="not_local")
-    if not verify_password(node, turn_of(counters), known, password):
+    with hashing_of(node).admitted(turn_of(counters)):
+        count_attempt(node, counters)
+        known = node.transact(_password_hash, username)
+        if known == "":
+            raise Conflict("This user signs in with the identity provider and has no password here.", code="not_local")
+        right = verify_password(node, turn_of(counters), known, password, lambda: False)
+    if not right:
         raise Invalid({field: "is not the present password"}, code="wrong_password")
 
 

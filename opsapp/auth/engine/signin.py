@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from opsapp.audit.engine import Actor, note, refused
@@ -14,7 +15,7 @@ from opsapp.tree.root import Root
 
 from .browsers import Held
 from .limits import Counters, in_turn, login_counters, too_many, turn_of
-from .passwords import verify_password
+from .passwords import hashing_of, verify_password
 
 
 class Client(NamedTuple):
@@ -32,18 +33,28 @@ class BegunAttempt(NamedTuple):
     password_hash: str | None
 
 
-def sign_in(node: Node, username: str, password: str, client: Client) -> dict[str, Any]:
+def sign_in(
+    node: Node, username: str, password: str, client: Client, has_left: Callable[[], bool] = lambda: False
+) -> dict[str, Any]:
     """A session's token, role and username, or a partial token where the second factor is on.
 
-    Otherwise TooMany or Unauthenticated. It takes the same time whether the user exists or not.
+    Otherwise TooMany, Unauthenticated or HashingBusy. It takes the same time whether the user exists or not.
+    `has_left`: whether the client has gone; its password is not hashed then.
     """
     counters = login_counters(node, client.ip, username, client.held)
+    with hashing_of(node).admitted(turn_of(counters)):
+        return _sign_in(node, username, password, client, counters, has_left)
+
+
+def _sign_in(
+    node: Node, username: str, password: str, client: Client, counters: Counters, has_left: Callable[[], bool]
+) -> dict[str, Any]:
     begun = in_turn(node, _begin, counters, username, whose=turn_of(counters))
     if begun.locked:
         login_refused(node, username, client, "too_many_attempts")
         raise too_many(begun.locked)
     answer = None
-    if verify_password(node, turn_of(counters), begun.password_hash, password):
+    if verify_password(node, turn_of(counters), begun.password_hash, password, has_left):
         answer = node.transact(_open, username, begun.password_hash, client, node.config[LoginSettings].session_s)
     if answer is None:
         login_refused(node, username, client, "bad_credentials")

@@ -10,7 +10,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
 from opsapp.web import api
-from opsapp.web.answers import Deferred
+from opsapp.web.answers import Deferred, unless_left
 
 
 class Login(Facet):
@@ -24,7 +24,8 @@ add_facet(Api, "login", Login)
 def login(context: Login, request: Request) -> Deferred:
     """Sign in with a password."""
     node, body, client = request.node, request.valid_body, client_of(request)
-    return Deferred(lambda: (200, {}, engine.sign_in(node, body["username"], body["password"], client)))
+    given = body["username"], body["password"], client
+    return unless_left(lambda has_left: (200, {}, engine.sign_in(node, *given, has_left)))
 
 
 @api.act(Login, "totp", role="public", body=schemas.SecondStep, returns=schemas.LoggedIn, audit=False)

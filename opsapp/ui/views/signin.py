@@ -35,7 +35,7 @@ from opsapp.ui import building, keeping
 from opsapp.ui.pages import error_page, local_path, render, see_other
 from opsapp.ui.reader import with_query
 from opsapp.web import api
-from opsapp.web.answers import Deferred
+from opsapp.web.answers import Deferred, HasLeft, unless_left
 from opsapp.web.asked import Asked
 from opsapp.web.errors import headers_of, status_of
 from opsapp.web.forms import is_form, read_form
@@ -138,16 +138,16 @@ def checked(request: Request) -> dict[str, str]:
     return read_form(request)
 
 
-def try_it(node: Node, form: Form, sign_in: Callable[[], dict[str, Any]], **values: Any) -> Deferred:
+def try_it(node: Node, form: Form, sign_in: Callable[[HasLeft], dict[str, Any]], **values: Any) -> Deferred:
     """Sign in; back to the form with the reason where that is refused."""
 
-    def fn() -> Response:
+    def fn(has_left: HasLeft) -> Response:
         try:
-            return form.well(node, sign_in())
+            return form.well(node, sign_in(has_left))
         except Problem as problem:
             return form.again(problem, **values)
 
-    return Deferred(fn)
+    return unless_left(fn)
 
 
 @api.get(LoginPage, role="public")
@@ -163,7 +163,7 @@ def login(context: LoginPage, request: Request) -> Deferred:
     node, client = request.node, client_of(request)
     username, password = values.get("username", "")[:256], values.get("password", "")[:1024]
     given = {"username": username, "sso": _sso(request)}
-    return try_it(node, form, lambda: engine.sign_in(node, username, password, client), **given)
+    return try_it(node, form, lambda left: engine.sign_in(node, username, password, client, left), **given)
 
 
 def signed_out(request: Request) -> Response | None:
@@ -199,7 +199,7 @@ def login_totp(context: LoginPage, request: Request) -> Deferred:
     form = form_of(request, "login_totp.jinja2", "Second step", values.get("next"), values.get("kept", ""))
     node, client, partial = request.node, client_of(request), request.cookies.get(PARTIAL, "")
     code = values.get("code", "").strip()[:64]
-    return try_it(node, form, lambda: engine.second_step(node, partial, code, client))
+    return try_it(node, form, lambda _left: engine.second_step(node, partial, code, client))
 
 
 @api.submit(Root, "logout", audit="logout")
