@@ -38,6 +38,7 @@ OUTCOMES = (
 )  # fmt: skip
 SOURCES = ("alert", "prediction", "anomaly", "agent", "chaos", "test")
 LONGEST_S = 30 * 86400
+MOST_TARGETS = 5000  # that a list of dependencies declares
 
 
 class Duration(Strict):
@@ -236,7 +237,7 @@ class OneDependency(Body):
 
 
 class DependencyList(Body):
-    dependencies = list_of(DependencyEntry, 5000)
+    dependencies = list_of(DependencyEntry, MOST_TARGETS)
 
 
 class HealEvent(Body):
@@ -276,4 +277,4 @@ class ChaosRun(Body):
 class Replay(Body):
     days = number(0, 365)
     rules = list_of(DeclaredRule, 1000, default=None)
-    dependencies = list_of(DependencyEntry, 5000, default=None)
+    dependencies = list_of(DependencyEntry, MOST_TARGETS, default=None)

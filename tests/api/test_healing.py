@@ -308,6 +308,22 @@ def test_validation_of_dependencies(service, body, errors):
     assert [(error["target"], error["error"]) for error in answer["errors"]] == errors
 
 
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("many", "why"),
+    [
+        ([{"target": "a"}] * 5001, "must have at most 5000 entries"),
+        (
+            [{"target": f"t{n}", "depends_on": ["t0"] * 1000} for n in range(51)],
+            "must name at most 50000 dependencies in all; there are 51000",
+        ),
+    ],
+)
+def test_a_list_of_dependencies_has_a_limit_that_is_told(service, many, why):
+    answer = service.vera.post_json("/api/healing/dependencies/validate", many, status=422).json
+    assert answer["fields"] == {"dependencies": why}
+
+
 @pytest.mark.parametrize(
     ("body", "status"),
     [

@@ -3,7 +3,7 @@
 import pytest
 
 from opsapp.auth import engine
-from opsapp.auth.resources import tickets
+from opsapp.auth.resources import keys, tickets
 
 
 def make_key(client, **more):
@@ -25,6 +25,17 @@ def test_a_key_works_as_a_bearer_token_and_is_shown_once(service):
     assert key["key"] not in service.ada.get("/api/audit").text
     assert service.otto.delete("/api/keys/" + key["id"]).json == {"status": "ok"}
     service.anonymous.get("/api/me", headers=bearer(key), status=401)
+
+
+def test_a_user_has_a_number_of_keys_that_is_told_and_another_user_is_not_concerned(service, monkeypatch):
+    monkeypatch.setattr(keys, "MOST_KEYS", 2)
+    first, _second = make_key(service.vera), make_key(service.vera)
+    refused = service.vera.post_json("/api/keys", {"name": "ci", "role": "viewer"}, status=409).json
+    assert refused["code"] == "too_many_keys"
+    assert "Delete one" in refused["error"]
+    make_key(service.otto)
+    service.vera.delete("/api/keys/" + first["id"])
+    make_key(service.vera)
 
 
 @pytest.mark.parametrize(("who", "role"), [("vera", "operator"), ("vera", "admin"), ("otto", "admin")])

@@ -8,12 +8,14 @@ from BTrees.OOBTree import OOBTree
 
 from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Conflict
 from opsapp.runtime.events import SESSION_ENDED, emit
 from opsapp.runtime.projection import readable
 from opsapp.tree.acl import ROLES
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
+MOST_KEYS = 100  # of a user
 FEDERATED_LIFE_S = 30 * 86400  # an identity provider that takes a role away is asked only at the next sign-in
 
 
@@ -52,6 +54,8 @@ def set_up(root: Root) -> None:
 def make_key(root: Root, username: str, name: str, role: str, expires_at: int | None, now: float) -> tuple[ApiKey, str]:
     """The key's record and the key itself, which is kept nowhere."""
     root._p_jar.readCurrent(root["api"]["users"][username])
+    if len(keys_of(root, username)) >= MOST_KEYS:
+        raise Conflict(f"A user may have {MOST_KEYS} keys. Delete one that is not used.", code="too_many_keys")
     token = new_token()
     key_id = new_id()
     key = root["api"]["keys"][key_id] = ApiKey(username, name, role, expires_at, digest(token), now)

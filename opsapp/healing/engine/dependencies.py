@@ -22,6 +22,7 @@ from .pipeline import world_now
 
 UNTRIED: JsonObject = {"confidence": None, "came_back": 0, "stayed": 0, "learned": False}
 WELL = ("up", "degraded")  # of a monitor
+MOST_EDGES = 50_000  # of a list
 
 
 def graph_of(root: Root) -> JsonObject:
@@ -90,11 +91,18 @@ def known_targets(root: Root) -> set[str]:
     return names | set(healing_of(root)["dependencies"].entries)
 
 
-def refuse_mistakes(root: Root, entries: Iterable[JsonObject]) -> None:
+def refuse_mistakes(root: Root, entries: Collection[JsonObject]) -> None:
     """Invalid if these entries have mistakes."""
+    _refuse_too_many(entries)
     wrong = mistakes(entries, known_targets(root))
     if wrong:
         raise Invalid({mistake.target: mistake.error for mistake in wrong})
+
+
+def _refuse_too_many(entries: Iterable[JsonObject]) -> None:
+    edges = sum(len(entry.get("depends_on") or ()) for entry in entries)
+    if edges > MOST_EDGES:
+        raise Invalid({"dependencies": f"must name at most {MOST_EDGES} dependencies in all; there are {edges}"})
 
 
 def add_edge(root: Root, target: str, parent: str) -> None:
@@ -152,6 +160,7 @@ def mistakes_in(root: Root, entries: list[Any]) -> list[GraphMistake]:
             errors.append(GraphMistake(_name(entry) or f"[{at}]", wrong))
         else:
             sound.append(entry)
+    _refuse_too_many(sound)
     return errors + mistakes(sound, known_targets(root) | {name for name in map(_name, entries) if name})
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
 
+MOST_CYCLES, MOST_NAMED = 50, 20  # that are told, and names of each
 TYPES = ("service", "external", "host", "container", "monitor")
 BAD_TYPE = f"bad type: must be one of {', '.join(TYPES)}"
 
@@ -125,28 +127,37 @@ def mistakes(entries: Iterable[JsonObject], known: Collection[str] | None = None
         for parent in parents:
             if parent not in graph and known is not None and parent not in known:
                 errors.append(GraphMistake(target, f"unknown reference: {parent}"))
-    errors.extend(GraphMistake(cycle[0], "cycle: " + " → ".join((*cycle, cycle[0]))) for cycle in _cycles(graph))
+    errors.extend(GraphMistake(cycle[0], "cycle: " + _in_words(cycle)) for cycle in islice(_cycles(graph), MOST_CYCLES))
     return errors
 
 
-def _cycles(graph: Mapping[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Each cycle once, from its smallest name on. Without recursion: a chain may be long."""
-    cycles: set[tuple[str, ...]] = set()
+def _in_words(cycle: tuple[str, ...]) -> str:
+    left_out = len(cycle) - MOST_NAMED
+    named = cycle if left_out <= 0 else (*cycle[:MOST_NAMED], f"{left_out} more")
+    return " → ".join((*named, cycle[0]))
+
+
+def _cycles(graph: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    """A cycle for each dependency that closes one, each once, from its smallest name on. Without recursion, for a chain
+    may be long; a graph that closes thousands is not searched to its end by who needs only some of them."""
+    told: set[tuple[str, ...]] = set()
     done: set[str] = set()
     for start in sorted(graph):
-        path: list[str] = []
+        path: dict[str, int] = {}  # each name on it, and its place
         stack: list[tuple[str, bool]] = [(start, False)]
         while stack:
             name, leaving = stack.pop()
             if leaving:
-                path.pop()
+                del path[name]
                 done.add(name)
             elif name in path:
-                cycle = path[path.index(name) :]
+                cycle = tuple(path)[path[name] :]
                 turn = cycle.index(min(cycle))
-                cycles.add((*cycle[turn:], *cycle[:turn]))
+                cycle = (*cycle[turn:], *cycle[:turn])
+                if cycle not in told:
+                    told.add(cycle)
+                    yield cycle
             elif name not in done:
-                path.append(name)
+                path[name] = len(path)
                 stack.append((name, True))
-                stack.extend((parent, False) for parent in sorted(graph.get(name, ()), reverse=True))
-    return sorted(cycles)
+                stack.extend((parent, False) for parent in sorted(set(graph.get(name, ())), reverse=True))

@@ -91,4 +91,6 @@ def read_list(raw: bytes) -> list[Any]:
         raise Malformed("The body must be a list of dependencies, or an object with one.")
     if not value or not isinstance(value, list):
         raise Invalid({"dependencies": "is required: a list that is not empty"})
+    if len(value) > schemas.MOST_TARGETS:
+        raise Invalid({"dependencies": f"must have at most {schemas.MOST_TARGETS} entries"})
     return value

@@ -1,0 +1,38 @@
+"""The mistakes in a list of dependencies: each cycle that is told, and what they may cost."""
+
+from itertools import islice
+
+from opsapp.healing.logic import graph
+from opsapp.healing.logic.graph import MOST_CYCLES, MOST_NAMED, mistakes
+
+
+def entries(**parents):
+    return [{"target": target, "depends_on": list(above)} for target, above in parents.items()]
+
+
+def told(listed):
+    return [(mistake.target, mistake.error) for mistake in mistakes(listed)]
+
+
+def test_each_cycle_is_told_once_from_its_smallest_name_on():
+    assert told(entries(c="b", b="a", a="c", d="abc")) == [("a", "cycle: a → c → b → a")]
+    assert told(entries(a="bc", b="a", c="a")) == [("a", "cycle: a → b → a"), ("a", "cycle: a → c → a")]
+    assert told(entries(a="a")) == [("a", "cycle: a → a")]
+    assert told(entries(a="bbbb", b="aaaa")) == [("a", "cycle: a → b → a")]
+
+
+def test_a_graph_that_closes_thousands_of_cycles_is_searched_for_a_few():
+    names = [f"t{n:03}" for n in range(300)]
+    everything = [{"target": name, "depends_on": [other for other in names if other != name]} for name in names]
+    assert len(mistakes(everything)) == MOST_CYCLES
+    first = graph._cycles({entry["target"]: tuple(entry["depends_on"]) for entry in everything})
+    assert len(list(islice(first, 3))) == 3
+
+
+def test_a_long_cycle_is_told_in_short():
+    names = [f"t{n:04}" for n in range(5000)]
+    chain = [{"target": name, "depends_on": [above]} for name, above in zip(names, names[1:] + names[:1], strict=True)]
+    [(target, error)] = told(chain)
+    assert target == "t0000"
+    assert error.startswith("cycle: t0000 → t0001 → ")
+    assert error.endswith(f" → {5000 - MOST_NAMED} more → t0000")
