@@ -18,6 +18,7 @@ MEASURED = ("cpu_percent", "mem_percent", "disk_percent")  # by which the list c
 WORST_FIRST = ("offline", "dead", "pending", "online")
 ONLINE_INTERVALS = 2
 DEAD_INTERVALS = 20
+BACK_WITHIN_S = 60.0  # an agent whose server was away tries again within this time at the latest
 FAILED_STATES = ("failed", "dead", "unhealthy")  # of a service or a container
 KEPT = ("cpu_percent", "mem_percent", "disk_percent", "swap_percent", "load1", "load5", "load15")
 KEPT_METRICS = ("rx_bytes_s", "tx_bytes_s")  # what all links but the loopback carry

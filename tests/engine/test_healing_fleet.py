@@ -2,7 +2,9 @@
 
 import pytest
 
-from opsapp.agents.engine import command_of, send_command
+from opsapp.agents.engine import command_of, reports, send_command
+from opsapp.agents.logic import BACK_WITHIN_S
+from opsapp.agents.resources import agents_of
 from opsapp.healing.engine.fleet import Fleet
 from tests.support.monitoring import DOWN, UP, Lookout
 
@@ -156,3 +158,44 @@ def test_who_takes_an_incident_is_at_work_on_its_monitor(service, fleet):
     service.otto.post_json(f"/api/monitoring/incidents/{incident['id']}/acknowledge", {})
     assert service.transact(made.intervened, f"monitor:{monitor}", None, before) == int(service.clock.now())
     assert service.transact(made.intervened, f"monitor:{monitor}", None, service.clock.now() + 5) is None
+
+
+# -- hosts that are away --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def box(service, fleet):
+    """A host that has fallen silent while the service was not there, or was: what is known of it afterwards."""
+    _, lookout, _ = fleet
+    agent = service.ada.post_json("/api/agents", {"label": "box"}).json
+    sent, headers = {"hostname": "box", "os": "Debian 12"}, {"X-Agent-Key": agent["key"]}
+    service.anonymous.post_json(f"/api/agents/{agent['agent_id']}/report", sent, headers=headers)
+
+    def become(root):
+        reports.become(root, agents_of(root)[agent["agent_id"]], "offline")
+
+    def starts(*, told):
+        lookout.run(600)
+        if told:
+            service.transact(become)
+            lookout.run(1)
+        service.node.started_at = service.clock.now()
+
+    return starts
+
+
+def away(service, made):
+    return service.transact(lambda root: sorted(made.inventory(root).hosts_away))
+
+
+def test_after_a_start_a_host_has_time_to_come_back_before_it_counts_as_away(service, fleet, box):
+    made, lookout, _ = fleet
+    box(told=False)
+    assert away(service, made) == []
+    lookout.run(BACK_WITHIN_S + 1)
+    assert away(service, made) == ["box"]
+
+
+def test_a_host_that_was_away_before_the_start_is_away(service, fleet, box):
+    box(told=True)
+    assert away(service, fleet[0]) == ["box"]

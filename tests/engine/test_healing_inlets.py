@@ -78,6 +78,37 @@ def test_an_event_is_healed_and_the_senders_word_that_it_is_over_is_the_evidence
     }
 
 
+def test_a_word_during_settling_is_evidence_for_there_will_be_no_other(alertmanager):
+    """A sender says once that it is over; what it has said last is what holds when it is looked at."""
+    here = alertmanager(RULE)
+    send(here)
+    here.turn(5)
+    here.hosts.finish("snapshot", snapshot={"kind": "unit", "state": {}})
+    here.turn(1)
+    here.hosts.finish("execute", handler="systemctl")
+    here.turn(1)
+    send(here, "resolved")
+    assert outcomes(here) == [("told", "box-1", None)], "the settle time is not over"
+    here.turn(6).turn(1)
+    assert outcomes(here) == [("told", "box-1", "verified")]
+
+
+def test_a_word_during_settling_that_it_still_fires_is_no_verdict(alertmanager):
+    here = alertmanager(RULE)
+    send(here)
+    here.turn(5)
+    here.hosts.finish("snapshot", snapshot={"kind": "unit", "state": {}})
+    here.turn(1)
+    here.hosts.finish("execute", handler="systemctl")
+    here.turn(1)
+    send(here, severity="critical")  # the same event, with another label
+    here.turn(6).turn(1)
+    assert outcomes(here) == [("told", "box-1", None)]
+    send(here, "resolved")
+    here.turn(1)
+    assert outcomes(here) == [("told", "box-1", "verified")]
+
+
 def test_without_a_word_about_it_nothing_is_verified(alertmanager):
     here = alertmanager(RULE)
     send(here)

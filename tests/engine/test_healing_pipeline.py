@@ -552,18 +552,22 @@ def test_a_restart_does_not_repeat_a_notification(ward):
     assert outcomes(here) == [("notified", 1)]
 
 
+BESIDE = {**NGINX, "action": {"type": "restart_service", "target": "box-2"}}  # what is wrong here is mended there
+AWAY = place("box-2", "a2", online=False)
+
+
 def test_a_silent_host_is_waited_for_and_then_given_up(ward):
-    here = broken(ward, places=[place(online=False)])
+    here = broken(ward, BESIDE, places=[place(), AWAY])
     here.pass_time(30, step=5, **FAILED)
     assert (here.ledger, here.hosts.sent) == ([], [])
     here.pass_time(40, step=5, **FAILED)
-    assert [(entry["outcome"], entry["reason"]) for entry in here.ledger] == [("failed", "host_offline: box-1")]
+    assert [(entry["outcome"], entry["reason"]) for entry in here.ledger] == [("failed", "host_offline: box-2")]
     assert here.trust().executions == 0
 
 
 def test_a_host_that_comes_back_in_time_is_healed(ward):
-    here = broken(ward, places=[place(online=False)])
+    here = broken(ward, BESIDE, places=[place(), AWAY])
     here.pass_time(20, step=5, **FAILED)
-    here.hosts.here = [place()]
+    here.hosts.here = [place(), AWAY._replace(online=True)]
     here.pass_time(5, **FAILED)
     assert here.hosts.phases() == ["snapshot"]

@@ -33,6 +33,7 @@ class AgentFacts(NamedTuple):
     version: str
     tags: tuple[str, ...]
     status: str
+    changed_at: float
     last_seen: float | None
     silent_at: float | None
     node: str
@@ -53,6 +54,7 @@ def facts_of(agent: Agent) -> AgentFacts:
         agent.profile.get("version", ""),
         agent.tags,
         state.status,
+        state.changed_at,
         state.last_seen,
         state.silent_at,
         state.node,

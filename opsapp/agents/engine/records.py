@@ -43,6 +43,7 @@ class HostFacts(NamedTuple):
     online: bool
     usable: frozenset[str] | None
     ambiguous: bool
+    unheard: bool = False  # not online, and this process has not been there for long enough to know whether it is away
 
 
 class SilentHost(NamedTuple):
@@ -120,16 +121,24 @@ def host_of(root: Root, agent_id: str) -> HostFacts | None:
 
 
 def _host(node: Node, facts: AgentFacts, statuses: AgentStatuses) -> HostFacts:
+    online = statuses.is_online(facts)
     return HostFacts(
         facts.id,
         host_name(facts),
         facts.label,
         facts.tags,
         statuses.interval,
-        statuses.is_online(facts),
+        online,
         facts.usable,
         directory_of(node).shares_name(facts),
+        not online and _may_come_back(node, facts, statuses.now),
     )
+
+
+def _may_come_back(node: Node, facts: AgentFacts, now: float) -> bool:
+    """Whether it may be silent only because this process has just started: who fell silent before it did is away."""
+    was_away = facts.status != "online" and facts.changed_at < node.started_at
+    return not was_away and now - node.started_at <= logic.BACK_WITHIN_S
 
 
 class AgentStatus(NamedTuple):

@@ -20,10 +20,10 @@ def failing_of(
 ) -> set[str]:
     """Targets that have failed, as far as dependants are concerned.
 
-    With an open case, or one that ended without success within the absorption window; and, where somebody declared them
-    in the graph, those whose condition is still known true, and monitors that are down, whether a rule looks at them or
-    not. A host that is not declared does not hold its own services back for longer than that: its CPU being high must
-    not keep them from being restarted.
+    With an open case, or one that ended without success within the absorption window; hosts that are away; and, where
+    somebody declared them in the graph, those whose condition is still known true, and monitors that are down, whether
+    a rule looks at them or not. A host that is not declared and not away does not hold its own services back for longer
+    than that: its CPU being high must not keep them from being restarted.
     """
     book = healing_of(root).book
     failed = {target for target in seen if target in named}
@@ -31,7 +31,8 @@ def failing_of(
     failed.difference_update(book.queued)
     failed.update(book.unhealed_since(now - window))
     if inventory is not None:  # what was deleted has not failed, whatever its last case came to
-        failed = {target for target in failed if inventory.holds(target)}
+        failed = {target for target in failed if inventory.holds(target)} | inventory.hosts_away
+        failed.update(name for name in inventory.away if name in named)
     if named:
         failed.update(name for names in down(root) for name in names if name in named)
     return failed

@@ -104,6 +104,7 @@ def _agent(host: HostFacts) -> Member:
         online=host.online,
         usable=host.usable,
         ambiguous=host.ambiguous,
+        unheard=host.unheard,
     )
 
 

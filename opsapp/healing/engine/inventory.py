@@ -21,6 +21,7 @@ class Member(NamedTuple):
     online: bool = True  # of a monitor: not paused
     usable: frozenset[str] | None = None
     ambiguous: bool = False
+    unheard: bool = False  # not online, and nobody can know yet whether it is away
 
     @property
     def is_agent(self) -> bool:
@@ -40,6 +41,21 @@ class Inventory(list[Member]):
         """The subjects of all monitors that are not paused, by each of their names."""
         looked_at = [member for member in self if not member.is_agent and member.online]
         return {name: member.subject for member in looked_at for name in (member.name, *member.names)}
+
+    @cached_property
+    def away(self) -> frozenset[str]:
+        """What hosts are called that are known to be away. A name that another host of them has too is not away."""
+        heard: set[str] = set()
+        silent: set[str] = set()
+        for member in self:
+            if member.is_agent:
+                (heard if member.online or member.unheard else silent).update((member.name, *member.names))
+        return frozenset(silent - heard)
+
+    @cached_property
+    def hosts_away(self) -> frozenset[str]:
+        """The hostnames among them: what events call the hosts."""
+        return self.away & {member.name for member in self if member.is_agent}
 
     def measuring(self, target: str) -> tuple[str, ...]:
         """The subjects that measure a target: monitors and agents with its name, else with the name of its host."""

@@ -80,12 +80,15 @@ class LiveReadings:
         return asked is not None and now - asked < ASKED_S and self.checked.get(subject, 0.0) < asked
 
     def look(self, subject: str, condition: Condition, now: float) -> Reading:
-        """The verdict of a bound condition over fresh readings."""
+        """The verdict of a bound condition over fresh readings. Whoever sent an event says once that it is over: that
+        holds now, whenever it was said."""
         member = self.members.get(subject)
         if member is None:
             return Reading(None, {}, None)
         reading = read(self.samples(subject), condition, now, member.interval)
-        if member.is_agent or (condition.reads_events and all(name.startswith(EVENT) for name in condition.names)):
+        if all(name.startswith(EVENT) for name in condition.names):
+            return reading._replace(measured_at=now) if reading.verdict is False else reading
+        if member.is_agent:
             return reading
         # A check that began before it was asked for may end after it: only the one that was asked for is fresh.
         return reading._replace(measured_at=self.checked.get(subject))

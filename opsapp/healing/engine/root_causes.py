@@ -85,5 +85,4 @@ def _hanging(graph: Graph, targets: Collection[str]) -> Collection[str]:
 def _failing(root: Root, inventory: Inventory, graph: Graph, now: float) -> set[str]:
     window = node_of(root).config[HealingSettings].absorption_window_s
     failing = failures.failing_of(root, inventory, graph.nodes, {}, now, window)
-    failing.update(name for name, _ in failures.down(root))
-    return failing | {member.name for member in inventory if member.is_agent and not member.online}
+    return failing | {name for name, _ in failures.down(root)}

@@ -38,6 +38,12 @@ def nobody(_: str) -> bool:
     return False
 
 
+def own_host(target: str) -> str:
+    """The host that a part of a host is on; "" of anything else."""
+    host, slash, _ = target.partition("/")
+    return host if slash else ""
+
+
 class Graph:
     """Targets and what they depend on. `hostname/NAME` depends on its host without a declaration."""
 
@@ -47,17 +53,18 @@ class Graph:
     def parents(self, target: str) -> tuple[str, ...]:
         node = self.nodes.get(target)
         named = node.depends_on if node else ()
-        host, slash, _ = target.partition("/")
-        return (*named, host) if slash and host and host not in named else named
+        host = own_host(target)
+        return (*named, host) if host and host not in named else named
 
     def ancestors(self, target: str, well: Callable[[str], bool] = nobody) -> dict[str, tuple[str, ...]]:
         """Everything that `target` depends on, nearest first, each with the path that leads there. What is `well` is
-        left out, and what lies behind it too: a failure does not pass through it."""
+        left out, and what lies behind it too: a failure does not pass through it. It does pass through a host to what
+        runs there: that the host is well says nothing of what lies between that and, say, its storage."""
         paths: dict[str, tuple[str, ...]] = {}
         queue: list[tuple[str, tuple[str, ...]]] = [(parent, (target, parent)) for parent in self.parents(target)]
         while queue:
             name, path = queue.pop(0)
-            if name == target or name in paths or well(name):
+            if name == target or name in paths or (name != own_host(path[-2]) and well(name)):
                 continue
             paths[name] = path
             queue.extend((parent, (*path, parent)) for parent in self.parents(name))
