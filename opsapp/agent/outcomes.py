@@ -35,6 +35,8 @@ class Outcomes:
         self._state: Dict[str, str] = {}
         self._groups: Dict[str, ProcessGroup] = {}  # of those begun: what a kill would leave running
         self._begun: List[HealStart] = []  # thanked for or not: they are spent all the same
+        self._cases: List[float] = []  # when the first step of each of their cases began
+        self._case: Optional[str] = None  # the last one
         for line in self._lines:
             with contextlib.suppress(WireError):  # a line damaged by the disk: the others still count
                 self._replay(loads(line))
@@ -63,7 +65,8 @@ class Outcomes:
                 del self._kept[name], self._state[name]
                 if not self._kept:
                     self._forget_old()
-                    self._lines.replace([dumps({"did": PAST, "begun": self._begun})] if self._begun else [])
+                    past = {"did": PAST, "begun": self._begun, "cases": self._cases, "case": self._case}
+                    self._lines.replace([dumps(past)] if self._begun else [])
             except OSError as error:  # told again, or written shorter next time
                 log.warning("it cannot be noted that the server has outcome %s: %s", name, error)
 
@@ -78,9 +81,10 @@ class Outcomes:
         return outcomes
 
     def since(self, at: float) -> int:
-        """How many heals began after `at`, whatever the server has been told meanwhile."""
+        """How many cases began after `at`, however many steps they took, and whatever the server has been told
+        meanwhile."""
         with self._lock:
-            return sum(begun.at > at for begun in self._begun)
+            return sum(begun_at > at for begun_at in self._cases)
 
     def last(self, rule_id: str, name: str) -> float:
         """When a heal by this rule of this thing began last."""
@@ -104,10 +108,15 @@ class Outcomes:
             return
         if record["did"] == PAST:
             self._begun = [HealStart(*start) for start in record["begun"]]
+            self._cases = record.get("cases") or [start.at for start in self._begun]
+            self._case = record.get("case")
             return
         if record["did"] == BEGUN:
             about = record["outcome"]
             self._begun.append(HealStart(about["created_at"], about["rule_id"], about["target"].partition("/")[2]))
+            if about.get("case_id") is None or about["case_id"] != self._case:
+                self._cases.append(about["created_at"])
+            self._case = about.get("case_id")
         if record["did"] != BEGUN:
             self._groups.pop(record["id"], None)
         if record["did"] == THANKED:
@@ -120,6 +129,7 @@ class Outcomes:
     def _forget_old(self) -> None:
         newest = max((start.at for start in self._begun), default=0.0)
         self._begun = [start for start in self._begun[-MOST_PAST:] if newest - start.at < PAST_S]
+        self._cases = [at for at in self._cases[-MOST_PAST:] if newest - at < PAST_S]
 
     def _lose_open(self) -> None:
         """After a kill: nobody knows what became of a heal that had begun."""

@@ -5,6 +5,7 @@ So it outlives a change of the master key, and whoever has the store alone canno
 
 from __future__ import annotations
 
+import hmac
 import secrets
 from typing import Any
 
@@ -47,6 +48,12 @@ def chain_key(root: Any) -> bytes:
             return b""
         node.registry[OPENED] = (sealed, key)
     return key
+
+
+def keyed_draw(key: bytes, what: str) -> float:
+    """Between 0 and 1, the same each time, and known to nobody without the key."""
+    drawn = hmac.digest(key, what.encode(), "sha256")
+    return int.from_bytes(drawn[:7], "big") / 2**56
 
 
 def reseal(root: Root, again: Reseal) -> None:

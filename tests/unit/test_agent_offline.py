@@ -403,6 +403,20 @@ def test_what_was_told_to_the_server_counts_against_budget_and_cooldown_all_the_
     assert len(healer.done) == 1
 
 
+def test_the_steps_of_a_case_count_once_through_a_restart_and_a_receipt(tmp_path):
+    outcomes = Outcomes(str(tmp_path))
+    steps = [("o1", "c1", 1.0), ("o2", "c1", 2.0), ("o3", "c2", 3.0), ("o4", "c2", 4.0)]
+    for name, case_id, at in steps:
+        outcomes.begin({**outcome(name, at), "case_id": case_id})
+        outcomes.finish({**outcome(name, at), "case_id": case_id})
+    assert [outcomes.since(at) for at in (0.0, 1.0, 3.0)] == [2, 1, 0]
+    assert Outcomes(str(tmp_path)).since(0.0) == 2
+    for name, _, _ in steps:
+        outcomes.thank(name)
+    again = Outcomes(str(tmp_path))
+    assert (again.since(0.0), again.last("r", "")) == (2, 4.0)
+
+
 def test_heals_of_long_ago_are_forgotten_once_all_are_told(tmp_path):
     outcomes = Outcomes(str(tmp_path))
     for at, name in ((0.0, "o1"), (9 * 86400.0, "o2")):

@@ -60,7 +60,7 @@ def _look_again(context: PipelineContext, trial: EdgeTrial) -> None:
 def _meddled(context: PipelineContext, trial: EdgeTrial) -> bool:
     """Whether something else was done meanwhile that may have brought it back."""
     host = names_of(trial.child)[-1]
-    heals = (heal for heal in context.healing.recent(context.now) if heal.at > trial.healed_at)
+    heals = (heal for heal in context.healing.acts(context.now) if heal.at > trial.healed_at)
     if any(names_of(heal.target)[-1] == host for heal in heals):
         return True
     subjects = context.inventory.measuring(trial.child)

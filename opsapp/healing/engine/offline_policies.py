@@ -5,15 +5,18 @@ The room of agents signs and carries it. Must not: decide which rules; `stages.a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from opsapp.agents.engine import give_policies, policies_of
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.resources import Healing, healing_of
+from opsapp.healing.resources.shares import GivenShare, Shares
 from opsapp.healing.stages import alone
+from opsapp.healing.stages.world import World
 from opsapp.lib.problems import NotFound
 from opsapp.runtime import leases
+from opsapp.runtime.chainkey import chain_key, keyed_draw
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 from opsapp.wire.policies import PolicyTerms
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 KEY = "opsapp.healing.offline"
 AT_ONCE = 20
 SILENT_INTERVALS = 3
+TAKEN_INTERVALS = 8  # a host that is heard so long after it was given something has it
 
 
 class GivenPolicies(NamedTuple):
@@ -41,14 +45,22 @@ NOTHING = GivenPolicies(PolicyTerms((), 0.0, 0), 0.0)
 
 
 def step(node: Node, inventory: Inventory, failing: Holding) -> bool:
-    """Look at every agent, a few per transaction."""
+    """Look at every agent, a few per transaction. First at what each holds, for it counts before anything is given."""
     known = _known(node)
     agents = [member for member in inventory if member.is_agent and member.agent_id]
-    for first in range(0, len(agents), AT_ONCE):
-        page = agents[first : first + AT_ONCE]
+    if not agents:
+        return False
+    for page in _pages([member for member in agents if member.agent_id not in known]):
+        known.update(node.transact(read, page))
+    shares = node.transact(draw, [str(member.agent_id) for member in agents])
+    for page in _pages(agents):
         held = {str(member.agent_id): known[str(member.agent_id)] for member in page if member.agent_id in known}
-        known.update(node.transact(give, page, inventory, failing, held))
+        known.update(node.transact(give, page, inventory, failing, held, shares))
     return False
+
+
+def _pages(agents: list[Member]) -> Iterator[list[Member]]:
+    return (agents[first : first + AT_ONCE] for first in range(0, len(agents), AT_ONCE))
 
 
 def _known(node: Node) -> dict[str, GivenPolicies]:
@@ -60,30 +72,77 @@ def _known(node: Node) -> dict[str, GivenPolicies]:
     return known
 
 
+def read(root: Root, agents: list[Member]) -> dict[str, GivenPolicies]:
+    """What these agents were given before. What an older version gave is a share of the fleet's limit too."""
+    present = {str(member.agent_id): _read(root, str(member.agent_id)) for member in agents}
+    holding = {agent_id: given for agent_id, given in present.items() if given is not None}
+    shares, now = _shares(root), node_of(root).clock.now()
+    for agent_id, given in holding.items():
+        if given.terms.policies and given.expires_at > now and agent_id not in shares.held:
+            shares.give(agent_id, GivenShare(given.terms.budget, given.expires_at, now))
+    return holding
+
+
+def draw(root: Root, agent_ids: list[str]) -> dict[str, int]:
+    """What each host may do alone. The lots are the same each time, and nobody can foresee them."""
+    key, settings = chain_key(root), node_of(root).config[HealingSettings]
+
+    def lot(agent_id: str) -> float:
+        return keyed_draw(key, f"share {agent_id}")
+
+    _shares(root).expire(node_of(root).clock.now())
+    return alone.drawn_shares(settings, agent_ids, lot)
+
+
+def _shares(root: Root) -> Shares:
+    healing = healing_of(root)
+    if healing.shares is None:
+        healing.shares = Shares()
+    return healing.shares
+
+
 def give(
-    root: Root, agents: list[Member], inventory: Inventory, failing: Holding, held: Mapping[str, GivenPolicies]
+    root: Root,
+    agents: list[Member],
+    inventory: Inventory,
+    failing: Holding,
+    held: Mapping[str, GivenPolicies],
+    drawn: Mapping[str, int],
 ) -> dict[str, GivenPolicies]:
     """Give each of these agents what it may do now; what each holds then. What an agent is known to hold is not read
     from the store again: with thousands of agents that would be most of the work."""
     leases.check(root, "healing")
-    node, healing = node_of(root), healing_of(root)
+    node, healing, shares = node_of(root), healing_of(root), _shares(root)
     now = node.clock.now()
-    seen, section = world.build(root, now, inventory, failing), node.config[HealingSettings].offline_policies
-    hosts = sum(1 for member in inventory if member.is_agent)
+    seen, life = world.build(root, now, inventory, failing), node.config[HealingSettings].offline_policies.expires_s
     holding: dict[str, GivenPolicies] = {}
     for member in agents:
-        host = seen.hosts[str(member.agent_id)]
-        policies = alone.policies(host, member.names, member.tags, seen) if section.enabled else ()
-        offline_after_s = section.offline_after_s or SILENT_INTERVALS * member.interval
-        terms = PolicyTerms(tuple(policies), offline_after_s, alone.budget_share(seen.settings, hosts))
-        present = held.get(host.agent_id) or _read(root, host.agent_id)
-        if present is not None and _is_news(present, terms, now, section.expires_s):
-            present = GivenPolicies(terms, now + section.expires_s)
-            give_policies(root, host.agent_id, terms, expires_at=present.expires_at)
-            _remember(healing, host.agent_id, [policy.rule_id for policy in policies])
-        if present is not None:
-            holding[host.agent_id] = present
+        agent_id = str(member.agent_id)
+        present = held.get(agent_id) or _read(root, agent_id)
+        if present is None:
+            continue
+        share = shares.left(agent_id, drawn[agent_id], seen.settings.brake.max_heals_per_hour.fleet)
+        if member.online:
+            shares.taken(agent_id, now - TAKEN_INTERVALS * member.interval)
+        else:
+            share = min(share, present.terms.budget)
+        terms = _terms(member, seen, share)
+        if _is_news(present, terms, now, life, member.online):
+            present = GivenPolicies(terms, now + life if member.online else present.expires_at)
+            give_policies(root, agent_id, terms, expires_at=present.expires_at)
+            shares.give(agent_id, GivenShare(terms.budget, present.expires_at, now))
+            _remember(healing, agent_id, [policy.rule_id for policy in terms.policies])
+        holding[agent_id] = present
     return holding
+
+
+def _terms(member: Member, seen: World, share: int) -> PolicyTerms:
+    """What a host may do alone with this share of the fleet's heals; without one it is given nothing to do."""
+    section = seen.settings.offline_policies
+    host = seen.hosts[str(member.agent_id)]
+    policies = alone.policies(host, member.names, member.tags, seen) if section.enabled and share else ()
+    offline_after_s = section.offline_after_s or SILENT_INTERVALS * member.interval
+    return PolicyTerms(tuple(policies), offline_after_s, share if policies else 0)
 
 
 def _read(root: Root, agent_id: str) -> GivenPolicies | None:
@@ -95,11 +154,14 @@ def _read(root: Root, agent_id: str) -> GivenPolicies | None:
     return NOTHING if bundle is None else GivenPolicies(bundle.terms, bundle.expires_at)
 
 
-def _is_news(present: GivenPolicies, terms: PolicyTerms, now: float, life: float) -> bool:
-    """Whether these terms differ from what the agent has, or half of the time until it expires is over."""
+def _is_news(present: GivenPolicies, terms: PolicyTerms, now: float, life: float, online: bool) -> bool:
+    """Whether these terms differ from what the agent has, or half of the time until it expires is over. A host that is
+    away takes nothing: what it holds may become less, and ends when it ends, so that its share can go to another."""
+    if not online and present.expires_at <= now:
+        return False
     if present is NOTHING:
         return bool(terms.policies)
-    return present.terms != terms or bool(terms.policies and present.expires_at - now < life / 2)
+    return present.terms != terms or bool(online and terms.policies and present.expires_at - now < life / 2)
 
 
 def _remember(healing: Healing, agent_id: str, rule_ids: list[str]) -> None:

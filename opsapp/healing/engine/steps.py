@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import singledispatch
 
+from opsapp.healing.resources import RecentHeal
 from opsapp.healing.resources.cases import Case
 from opsapp.healing.stages import execution, ledger, moves
 from opsapp.healing.stages.case import (
@@ -145,12 +146,13 @@ def _begin(then: BeginHeal, context: PipelineContext, case: Case) -> Next | None
     edges.acts(context, record.target)
     context.book.line[record.heal.host] = record.id
     site = context.world.graph.site(record.target)
-    context.healing.begin(context.now, at=context.now, rule_id=record.rule_id, site=site, target=record.target)
+    counts = context.healing.go_on if record.counted else context.healing.begin
+    counts(context.now, RecentHeal(context.now, record.rule_id, site, record.target))
     if record.heal.host == SERVER:
         context.ledger.update(context.root, entry_id, executed=True)
     else:
         context.ledger.update(context.root, entry_id, snapshot_id=record.heal.heal_id)
-    return _send(context, case, replace(record, entry_id=entry_id))
+    return _send(context, case, replace(record, entry_id=entry_id, counted=True))
 
 
 @_apply.register

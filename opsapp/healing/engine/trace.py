@@ -210,11 +210,17 @@ REACHED = _reached()
 
 
 def _budget(book: dict[int, JsonObject], settings: HealingSettings) -> Iterator[Broken]:
-    """Heals that began by themselves within an hour, against the limits that are set now."""
+    """Cases in which a heal began by itself within an hour, against the limits that are set now. A case counts once,
+    with its first step."""
     limits = settings.brake.max_heals_per_hour
     begun: list[JsonObject] = []
+    counted: set[str] = set()
     for entry in book.values():
-        if not entry["executed"] or entry["approval_id"] or entry["source"] == "agent" or entry["rolls_back"]:
+        began = entry["executed"] or entry["snapshot_id"]
+        if not began or entry["source"] == "agent" or entry["rolls_back"] or entry["case_id"] in counted:
+            continue
+        counted.add(entry["case_id"])
+        if entry["approval_id"]:
             continue
         begun = [other for other in begun if entry["created_at"] - other["created_at"] < HOUR - 1]
         if len(begun) >= limits.fleet:

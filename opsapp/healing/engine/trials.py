@@ -138,7 +138,7 @@ def _touched_at(context: PipelineContext, trial: Trial) -> float:
     on nobody can say what helped. NEVER: nothing was. A window that is on may mean that people work there."""
     case = context.book.find(trial.case_id)
     host = names_of(trial.target)[-1]
-    times = [heal.at for heal in context.healing.recent(context.now) if names_of(heal.target)[-1] == host]
+    times = [heal.at for heal in context.healing.acts(context.now) if names_of(heal.target)[-1] == host]
     times = [at for at in times if at >= trial.began_at]
     if case is not None:
         about = case.record.about

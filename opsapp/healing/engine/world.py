@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from opsapp.healing.resources.rules import TRUST
 from opsapp.healing.stages.case import About, ActingCase, ClosedCase
 from opsapp.healing.stages.world import SERVER, Host, Reading, World
 from opsapp.monitoring.resources import incidents_of
-from opsapp.runtime.chainkey import chain_key
+from opsapp.runtime.chainkey import chain_key, keyed_draw
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import child_of, readable
@@ -80,9 +79,7 @@ def build(root: Root, now: float, inventory: Inventory, failing: Holding) -> Wor
 
 
 def _coin(root: Root, case_id: str) -> float:
-    """Between 0 and 1, the same each time, and known to nobody without the store's key."""
-    drawn = hmac.digest(chain_key(root), f"holdout {case_id}".encode(), "sha256")
-    return int.from_bytes(drawn[:7], "big") / 2**56
+    return keyed_draw(chain_key(root), f"holdout {case_id}")
 
 
 def _own_tools(config: Configuration) -> frozenset[str]:

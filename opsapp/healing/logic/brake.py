@@ -13,7 +13,7 @@ OF_RULE = 0.6  # how much of a rule's heals an hour one target may use up, where
 
 
 class Load(NamedTuple):
-    """Heals begun within the last hour, and the state of the fleet."""
+    """Cases in which a heal has begun within the last hour, and the state of the fleet."""
 
     fleet: int = 0
     site: int = 0
@@ -34,6 +34,12 @@ def pulled(load: Load, limits: BrakeSettings) -> str | None:
     if load.sick >= SICK_FROM and percent > limits.max_unhealthy_percent:
         return f"{percent:.0f} % of all targets are unhealthy, the limit is {limits.max_unhealthy_percent} %"
     return None
+
+
+def without_heals(load: Load) -> Load:
+    """For a case that is counted already: it goes on to its end, whoever else has begun meanwhile. A limit of nothing
+    stops it all the same."""
+    return load._replace(fleet=0, site=0, rule=0, target=0)
 
 
 def of_target(rates: HealsPerHour) -> int:

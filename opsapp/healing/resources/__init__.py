@@ -27,6 +27,7 @@ from .ledger import Ledger
 from .problems import Problems
 from .rules import Rules, TrustBook
 from .server_actions import ServerActions
+from .shares import Shares
 from .suggestions import Suggestions
 from .trials import TrialBook
 
@@ -46,6 +47,8 @@ class Healing(Folder):
 
     url = "/api/healing"
     brake_told_at = 0.0  # when people were told last that the brake is on
+    further: tuple[RecentHeal, ...] = ()  # steps of the last hour that followed another one of their case
+    shares: Shares | None = None  # what hosts may do alone; stores of an older version have none
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,15 +72,23 @@ class Healing(Folder):
         self.foresight = ForesightBook()
         self.trials = TrialBook()  # what is learned of how cases end by themselves
         self.told = ToldEvents()  # what other systems say of hosts and monitors
-        self.begun: tuple[RecentHeal, ...] = ()  # heals of the last hour
+        self.begun: tuple[RecentHeal, ...] = ()  # heals of the last hour, one for each case
 
     def recent(self, now: float) -> tuple[RecentHeal, ...]:
         """Those of the last hour. Stores of an older version have no target in theirs."""
         return tuple(RecentHeal(*heal) for heal in self.begun if now - heal[0] < HOUR)
 
-    def begin(self, now: float, *, at: float, rule_id: str, site: str | None, target: str) -> None:
-        """Count a heal that began `at` against the limits of an hour."""
-        self.begun = (*self.recent(now), RecentHeal(at, rule_id, site, target))
+    def acts(self, now: float) -> tuple[RecentHeal, ...]:
+        """Whatever was begun within the last hour: further steps of a case too."""
+        return (*self.recent(now), *(heal for heal in self.further if now - heal.at < HOUR))
+
+    def begin(self, now: float, heal: RecentHeal) -> None:
+        """Count a case whose first step begins against the limits of an hour."""
+        self.begun = (*self.recent(now), heal)
+
+    def go_on(self, now: float, heal: RecentHeal) -> None:
+        """A further step of such a case begins."""
+        self.further = (*(other for other in self.further if now - other.at < HOUR), heal)
 
     def move(self, by: float, now: float) -> None:
         """The clock was set by so many seconds: the limits of an hour count the same heals, and cases go on."""

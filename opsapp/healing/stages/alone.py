@@ -5,6 +5,8 @@ Pure, like the stages. Must not: hand anything out.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import brake, effectiveness, rules, windows
 from opsapp.healing.logic.levels import behaviour
@@ -82,9 +84,10 @@ def _policy(rule_id: str, rule: JsonObject, steps: tuple[PolicyStep, ...]) -> Po
     )
 
 
-def budget_share(settings: HealingSettings, hosts: int) -> int:
-    """A host's part of what the whole fleet may do in an hour, at least one heal, and no more than one rule may do."""
-    rates = settings.brake.max_heals_per_hour
-    if not rates.fleet or not rates.rule:
-        return 0
-    return int(min(rates.rule, max(1, rates.fleet // max(1, hosts))))
+def drawn_shares(settings: HealingSettings, hosts: Iterable[str], lot: Callable[[str], float]) -> dict[str, int]:
+    """Each host's part of what the whole fleet may do in an hour. Together they come to that and no more: what is left
+    over after all have the same goes to those with the lowest lots. No host may do more than one rule may."""
+    rates, names = settings.brake.max_heals_per_hour, list(hosts)
+    same, over = divmod(rates.fleet, max(1, len(names)))
+    more = set(sorted(names, key=lambda name: (lot(name), name))[:over]) if over else set()
+    return {name: min(rates.rule, same + (name in more)) for name in names}

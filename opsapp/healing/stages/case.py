@@ -105,6 +105,7 @@ class CaseRecord:
     heal: Heal | None = None
     tried: tuple[Tried, ...] = ()
     why: tuple[str, ...] = ()  # one line for every gate that the case met
+    counted: bool = False  # against the limits of an hour
     queued: bool = False  # waits for the end of a window
     held: bool = False  # was stopped by a pause or a window
     manual: bool = False  # a rollback that a person asked for

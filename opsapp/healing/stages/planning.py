@@ -128,7 +128,8 @@ def _caps(case: CaseRecord, no_host: str, world: World) -> list[tuple[str, str]]
     if no_host in ("no_host", "ambiguous_host"):
         caps.append(("notify", no_host))
     caps += overdue(case, world)
-    pulled = brake.pulled(world.load(case.rule_id, case.target), world.settings.brake)
+    load = world.load(case.rule_id, case.target)
+    pulled = brake.pulled(brake.without_heals(load) if case.counted else load, world.settings.brake)
     if pulled:
         caps.append(("notify", f"{BRAKE}{pulled}"))
     return caps

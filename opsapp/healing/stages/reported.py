@@ -77,7 +77,8 @@ def refusal(
         return f"{BEYOND}: the host had been given no policies"
     if outcome.escalation_step > 0 and _follows(outcome, believed):
         return None
-    spent = sum(at - terms.window_s < step.at <= at + UNSURE_S for step in believed)
+    first = (step for n, step in enumerate(believed) if not _goes_on(step, believed[:n]))
+    spent = sum(at - terms.window_s < step.at <= at + UNSURE_S for step in first)
     if spent >= terms.budget:
         return f"{BEYOND}: {spent} of {terms.budget} heals within {terms.window_s:g} s"
     return None
@@ -85,8 +86,16 @@ def refusal(
 
 def _follows(outcome: AgentOutcome, believed: Sequence[BelievedStep]) -> bool:
     """Whether it is the next step of a known case: only the first step of a case counts against the budget."""
-    same = [step for step in believed if (step.rule_id, step.target) == (outcome.rule_id, outcome.target)]
-    return bool(same) and same[-1].escalated and same[-1].step < outcome.escalation_step
+    return _goes_on(_step_of(outcome), believed)
+
+
+def _goes_on(step: BelievedStep, before: Sequence[BelievedStep]) -> bool:
+    same = [other for other in before if (other.rule_id, other.target) == (step.rule_id, step.target)]
+    return bool(same) and same[-1].escalated and same[-1].step < step.step
+
+
+def _step_of(outcome: AgentOutcome) -> BelievedStep:
+    return BelievedStep(outcome.created_at, outcome.rule_id, outcome.target, outcome.escalation_step, outcome.escalated)
 
 
 def noted(
@@ -94,5 +103,4 @@ def noted(
 ) -> tuple[BelievedStep, ...]:
     """What is remembered once it was taken for true."""
     at = outcome.created_at
-    last = BelievedStep(at, outcome.rule_id, outcome.target, outcome.escalation_step, outcome.escalated)
-    return (*(step for step in believed if at - step.at < keep_s), last)[-most:]
+    return (*(step for step in believed if at - step.at < keep_s), _step_of(outcome))[-most:]

@@ -7,7 +7,7 @@ import pytest
 from opsapp.healing.config import BrakeSettings, HealingSettings, HealsPerHour
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.windows import ActiveWindow
-from opsapp.healing.stages.alone import budget_share, policies
+from opsapp.healing.stages.alone import drawn_shares, policies
 from opsapp.wire.policies import PolicyBundle, PolicyTerms, check_bundle, sign
 
 from .world import BOX, trust, world
@@ -74,13 +74,21 @@ def test_restraint_holds_alone_too():
     assert len(given(windows=[ActiveWindow("w", frozenset({"other"}), "suppress", None)])) == 1
 
 
-def test_the_share_of_the_budget():
-    def rates(fleet, rule):
-        return HealingSettings(brake=BrakeSettings(HealsPerHour(fleet=fleet, rule=rule)))
+def shares(fleet, rule, hosts):
+    """Their lots are drawn in the reverse order of their names."""
+    settings = HealingSettings(brake=BrakeSettings(HealsPerHour(fleet=fleet, rule=rule)))
+    drawn = drawn_shares(settings, map(str, range(hosts)), lambda name: -float(name))
+    return [drawn[str(host)] for host in range(hosts)]
 
-    assert [budget_share(rates(60, 10), hosts) for hosts in (0, 1, 6, 20, 1000)] == [10, 10, 10, 3, 1]
-    assert budget_share(rates(0, 10), 5) == 0
-    assert budget_share(rates(60, 0), 5) == 0
+
+def test_the_shares_come_to_the_limit_of_the_fleet_and_no_more():
+    assert shares(60, 10, 0) == []
+    assert shares(60, 10, 1) == [10]
+    assert shares(60, 10, 7) == [8, 8, 8, 9, 9, 9, 9]
+    assert shares(60, 10, 20) == [3] * 20
+    assert shares(60, 10, 1000) == [0] * 940 + [1] * 60
+    assert shares(0, 10, 5) == [0] * 5
+    assert shares(60, 0, 5) == [0] * 5
 
 
 def test_an_agent_would_take_it():

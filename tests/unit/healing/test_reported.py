@@ -46,6 +46,15 @@ def test_the_next_step_of_a_case_is_part_of_it():
     assert refusal(outcome(step=0), full, begun=(first,)) is not None
 
 
+def test_the_further_steps_of_a_case_use_up_nothing():
+    steps = [BelievedStep(110.0 + n, "r", "h/x", n, n < 3) for n in range(4)]
+    assert refusal(outcome(), begun=steps) is None
+    again = [BelievedStep(120.0 + n, "r", "h/x", n, n < 3) for n in range(4)]
+    assert refusal(outcome(), begun=(*steps, *again)) == "2 of 2 heals within 3600 s"
+    late = BelievedStep(130.0, "r", "h/x", 2, False)  # its first steps were left out
+    assert refusal(outcome(), begun=(steps[0]._replace(escalated=False), late)) == "2 of 2 heals within 3600 s"
+
+
 def test_what_was_believed_is_remembered_for_a_while():
     old, fresh = BelievedStep(10.0, "r", "h/x", 0, False), BelievedStep(140.0, "r", "h/x", 0, True)
     found = reported.noted(outcome(step=1), (old, fresh), keep_s=100.0, most=5)
