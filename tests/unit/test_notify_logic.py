@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from opsapp.notify.logic import delivering, grouping, quiet, texts
+from opsapp.notify.logic import delivering, grouping, quiet, rank, texts
 from opsapp.notify.logic.reasons import reason_of
 from opsapp.notify.logic.settings import RetrySettings
 
@@ -74,11 +74,12 @@ class TestGrouping:
 
     def test_a_higher_severity_is_news_and_a_lower_one_is_none(self):
         assert play((0, row(severity="warning")), (20, row(severity="info"))) == [(5, "incident.opened", "warning", 1)]
-        assert play((0, row(severity="warning")), (20, row(severity="critical")))[1][:3] == (
-            65,
-            "incident.opened",
-            "critical",
-        )
+
+    def test_what_is_more_severe_waits_for_no_minute(self):
+        sent = play((0, row(severity="warning")), (20, row(severity="critical")))
+        assert sent[1][:3] == (25, "incident.opened", "critical")
+        sent = play((0, row(severity="warning")), (10, row("b", "warning")), (20, row(severity="critical")))
+        assert sent[1:] == [(25, "incident.opened", "critical", 2)]
 
     def test_a_short_blip_is_told_as_what_it_ended_with(self):
         assert play((0, row()), (1, row("incident.resolved", "info"))) == [(5, "incident.resolved", "info", 2)]
@@ -132,7 +133,7 @@ class TestGrouping:
         assert gather(group, also, 6).due is None
         assert gather(group, also, 600).open == group.open
         worse = grouping.told(gather(None, self.begins(severity="warning"), 0), "m", 5)
-        assert gather(worse, also._replace(severity="critical"), 6).due == 65
+        assert gather(worse, also._replace(severity="critical", at=6), 6).due == 11
         alone = gather(None, also, 0)
         assert (alone.due, alone.open) == (5, 0)
 
@@ -170,14 +171,15 @@ class TestGrouping:
             max_size=15,
         )
     )
-    def test_a_key_never_has_two_messages_within_a_minute_and_the_first_row_is_told(self, steps):
+    def test_two_messages_of_a_key_within_a_minute_are_more_severe_each_and_the_first_row_is_told(self, steps):
         rows, now = [], 0.0
         for pause, kind, severity in steps:
             now += pause
             rows.append((now, row(kind, severity)))
         sent = play(*rows)
         assert sent
-        assert all(later[0] - sooner[0] >= EVERY - 1e-6 for sooner, later in itertools.pairwise(sent))
+        for sooner, later in itertools.pairwise(sent):
+            assert later[0] - sooner[0] >= EVERY - 1e-6 or rank(later[2]) > rank(sooner[2])
         assert sum(events for *_, events in sent) <= len(rows)
 
 
@@ -322,6 +324,12 @@ class TestTexts:
         assert text.count("Shop is down") == 2
         _, text, _ = texts.written([message()] * 60, "UTC")
         assert text.endswith("and 10 more")
+
+    def test_a_digest_is_green_only_where_all_of_it_is_good_news(self):
+        good, bad = message(kind="incident.resolved"), message(kind="heal.unresolved", severity="warning")
+        assert texts.written([good, good], "UTC")[::2] == ("2 messages, all good", "success")
+        for several in ([good, bad], [bad, good]):
+            assert texts.written(several, "UTC")[::2] == ("2 messages, the worst warning", "warning")
 
 
 @pytest.mark.parametrize(

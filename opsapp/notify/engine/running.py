@@ -54,4 +54,5 @@ def figures(node: Node) -> Iterable[Any]:
     attempts.add_metric(["failed"], sender.failed)
     yield attempts
     yield GaugeMetricFamily("opsapp_notifications_waiting", "Deliveries that have not left yet.", sender.waiting)
-    yield GaugeMetricFamily("opsapp_notifications_hanging", "Channels whose service hangs.", len(sender.late))
+    hanging = {lane.channel_id for lane in sender.late}
+    yield GaugeMetricFamily("opsapp_notifications_hanging", "Channels whose service hangs.", len(hanging))

@@ -1,20 +1,22 @@
 """Deliveries leave: intent committed, the message handed over in a thread of its own, outcome committed.
 
-A channel has one message in flight. What hangs is counted as failed when its time is up and holds up its own channel
-alone, for as long as its thread lives; so there are never more threads than `max_sending` and one for each channel that
-hangs. A process that dies between intent and outcome leaves a delivery that the next one sends again: at least once.
+A channel has one message in flight, and beside a less severe one a critical one, which never waits for it. What hangs
+is counted as failed when its time is up and holds up its own lane alone, for as long as its thread lives; so there are
+never more threads than `max_sending`, one for each lane that hangs, and one for each channel with a critical message. A
+process that dies between intent and outcome leaves a delivery that the next one sends again: at least once.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from typing import NamedTuple
 
 from zope.interface import Interface
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Unavailable, UpstreamFailed
-from opsapp.notify.logic import delivering, texts
+from opsapp.notify.logic import delivering, rank, texts
 from opsapp.notify.logic.reasons import reason_of
 from opsapp.notify.logic.texts import Notice
 from opsapp.notify.resources import Channel, Deliveries, Delivery, channels_of, deliveries_of
@@ -31,6 +33,7 @@ from .settings import LEASE, options
 
 log = logging.getLogger(__name__)
 
+CRITICAL = "critical"
 MERGED_AT_ONCE = 500
 TEST_IS_OVER_S = 3600.0
 
@@ -39,13 +42,28 @@ class ISender(Interface):
     """Utility: this node's sender."""
 
 
+class ChannelLane(NamedTuple):
+    """Where one message of a channel is in flight: what is critical, or anything else."""
+
+    channel_id: str
+    critical: bool
+
+    @property
+    def worst(self) -> str:
+        """The highest severity in it."""
+        return CRITICAL if self.critical else "warning"
+
+
+Flight = tuple[ChannelLane, OutgoingMessage]  # a message in its lane
+
+
 class Sender:
-    """What is in flight from this node. `late` holds the channels whose thread hangs."""
+    """What is in flight from this node. `late` holds the lanes whose thread hangs."""
 
     def __init__(self, node: Node):
         self.node = node
-        self.flying: set[str] = set()
-        self.late: set[str] = set()
+        self.flying: set[ChannelLane] = set()
+        self.late: set[ChannelLane] = set()
         self.testing: set[str] = set()
         self.sent = self.failed = self.waiting = 0
 
@@ -53,28 +71,26 @@ class Sender:
         """Send what is due, as far as there is room. Whether anything left."""
         settings, now = options(self.node), self.node.clock.now()
         room = settings.max_sending - len(self.flying - self.late)
-        if room <= 0:
-            return False
         letters, self.waiting = self.node.transact(begin, now, frozenset(self.flying), room)
-        for letter in letters:
-            self.flying.add(letter.channel_id)
-        for letter in letters:
-            self.node.spawn(self._fly, letter, settings.timeout_s)
+        for lane, _ in letters:
+            self.flying.add(lane)
+        for lane, letter in letters:
+            self.node.spawn(self._fly, lane, letter, settings.timeout_s)
         return bool(letters)
 
-    def _fly(self, letter: OutgoingMessage, timeout: float) -> None:
-        outcome = courier.send(self.node, letter, timeout, lambda: self._landed(letter.channel_id))
-        if outcome.late and letter.channel_id in self.flying:
-            self.late.add(letter.channel_id)
+    def _fly(self, lane: ChannelLane, letter: OutgoingMessage, timeout: float) -> None:
+        outcome = courier.send(self.node, letter, timeout, lambda: self._landed(lane))
+        if outcome.late and lane in self.flying:
+            self.late.add(lane)
         self._count(outcome)
         if outcome.error is not None:
             log.warning("notification not sent channel=%s: %s", letter.channel_id, outcome.error)
         until_stored(self.node, finish, letter.delivery_id, outcome, self.node.clock.now())
         self.node.wake("notify-sending")
 
-    def _landed(self, channel_id: str) -> None:
-        self.flying.discard(channel_id)
-        self.late.discard(channel_id)
+    def _landed(self, lane: ChannelLane) -> None:
+        self.flying.discard(lane)
+        self.late.discard(lane)
         self.node.wake("notify-sending")
 
     def _count(self, outcome: SendOutcome) -> None:
@@ -113,25 +129,38 @@ def anything(root: Root) -> bool:
     return bool(deliveries_of(root).queue or deliveries_of(root).sending)
 
 
-def begin(root: Root, now: float, busy: Collection[str], room: int) -> tuple[list[OutgoingMessage], int]:
-    """Up to `room` letters for channels that are not busy, marked as being sent; and how many wait in all."""
-    log_of, node = deliveries_of(root), node_of(root)
+def begin(root: Root, now: float, busy: Collection[ChannelLane], room: int) -> tuple[list[Flight], int]:
+    """Letters for lanes that are not busy, marked as being sent: all that are critical, and others as far as there is
+    room; and how many wait in all."""
+    log_of = deliveries_of(root)
     if not anything(root):
         return [], 0
     leases.check(root, LEASE)
     _take_back(root, now)
-    letters: list[OutgoingMessage] = []
-    for channel_id in list(log_of.queue):
-        if channel_id in busy or len(letters) >= room:
+    letters: list[Flight] = []
+    for lane in (ChannelLane(channel_id, critical) for critical in (True, False) for channel_id in list(log_of.queue)):
+        flying = {*busy, *(begun for begun, _ in letters)}
+        beside = {lane} if lane.critical else {lane, lane._replace(critical=True)}
+        if not flying.isdisjoint(beside) or not (lane.critical or len(letters) < room):
             continue
-        delivery = _next(root, channel_id, now, options(node).burst)
-        if delivery is not None:
-            log_of.begin(delivery, node.owner)
-            try:
-                letters.append(_letter(root, channels_of(root)[channel_id], delivery))
-            except Unavailable as closed:  # without the master key nobody knows where it goes: others still go
-                _not_taken(root, delivery, closed.message, now)
+        letter = _begun(root, lane, now)
+        if letter is not None:
+            letters.append((lane, letter))
     return letters, log_of.waiting()
+
+
+def _begun(root: Root, lane: ChannelLane, now: float) -> OutgoingMessage | None:
+    """The next letter of a lane, with its intent; None if there is none."""
+    log_of, node = deliveries_of(root), node_of(root)
+    delivery = _next(root, lane, now, options(node).burst)
+    if delivery is None:
+        return None
+    log_of.begin(delivery, node.owner)
+    try:
+        return _letter(root, channels_of(root)[lane.channel_id], delivery)
+    except Unavailable as closed:  # without the master key nobody knows where it goes: others still go
+        _not_taken(root, delivery, closed.message, now)
+        return None
 
 
 def _take_back(root: Root, now: float) -> None:
@@ -146,24 +175,34 @@ def _take_back(root: Root, now: float) -> None:
             log_of.wait(delivery, now)
 
 
-def _next(root: Root, channel_id: str, now: float, burst: int) -> Delivery | None:
-    """The next delivery of a channel: what is due longest, or, when many are due or were held back, all of them as one.
+def _next(root: Root, lane: ChannelLane, now: float, burst: int) -> Delivery | None:
+    """The next delivery of a lane: what is due longest, or, when many are due or were held back, all of them as one.
     One that has been passed by what was told later of the same thing goes with that, so that the end of a story never
     comes before its beginning; and what nobody ever takes holds up nothing else."""
-    log_of, channel = deliveries_of(root), channels_of(root).get(channel_id)
-    due = log_of.due(channel_id, now, MERGED_AT_ONCE)
-    if channel is not None and channel.rests_until > now:
-        return None
+    log_of, channel = deliveries_of(root), channels_of(root).get(lane.channel_id)
     if channel is None or not channel.fields["enabled"]:
-        for delivery in due:
+        for delivery in log_of.due(lane.channel_id, now, MERGED_AT_ONCE):
             log_of.end(delivery, "dropped", now, "the channel is gone" if channel is None else "the channel is off")
         return None
+    rests = channel.rests_until > now
+    if rests and rank(lane.worst) <= rank(channel.rests_for):
+        return None
+    due = log_of.due(lane.channel_id, now, MERGED_AT_ONCE)
+    due = [delivery for delivery in due if (delivery.severity == CRITICAL) is lane.critical]
+    if rests:
+        due = [delivery for delivery in due if _goes_all_the_same(delivery, channel)]
     if not due:
         return None
     if len(due) > 1 and (len(due) > burst or any(delivery.held for delivery in due)):
         return _merged(log_of, due, now)
     passed = log_of.passed_by(due[0], MERGED_AT_ONCE)
     return _merged(log_of, [*passed, due[0]], now) if passed else due[0]
+
+
+def _goes_all_the_same(delivery: Delivery, channel: Channel) -> bool:
+    """Whether a channel that rests after a failure takes it: a first attempt for what is more severe than what had
+    failed."""
+    return not delivery.attempts and rank(delivery.severity) > rank(channel.rests_for)
 
 
 def _merged(log_of: Deliveries, several: list[Delivery], now: float) -> Delivery:
@@ -214,8 +253,8 @@ def _not_taken(root: Root, delivery: Delivery, error: str, now: float) -> None:
         return
     delivery.error = error
     log_of.wait(delivery, again)
-    if channel is not None:
-        channel.rests_until = again  # its other messages do not come sooner
+    if channel is not None:  # its other messages do not come sooner, but for what is more severe
+        channel.rests_until, channel.rests_for = again, delivery.severity
 
 
 def begin_test(root: Root, channel: Channel, by: str, now: float) -> OutgoingMessage:

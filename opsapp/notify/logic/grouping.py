@@ -3,10 +3,12 @@
     nothing → gathering        the first row; what follows within `wait_s` joins it
     gathering → told           a message is made of what was gathered
     told → told                more of the same within `every_s` is counted and says nothing new
-    told → gathering           news (another kind, a higher severity) is gathered until `every_s` after what was told
+    told → gathering           news (another kind, a higher severity) is gathered until `every_s` after what was told,
+                               and for `wait_s` only once something of it is more severe than what was told
     told → nothing             `every_s` after what was told
 
-So a key never has more than one message in `every_s`, and a storm of one kind has one message, however many its rows.
+So a key never has more than one message in `every_s` but for what is more severe, and a storm of one kind has one
+message, however many its rows.
 
 A row may say that something `begins` or is `over`, or `also` tells of what may have begun already. A group counts what
 has begun in it and is not over as `open`; whoever stores the group knows which. While anything is open, a
@@ -139,8 +141,18 @@ def _with(
         told = _told_of(group)
         if not _is_news(row, told):
             return group._replace(absorbed=group.absorbed + 1)
-        return _begun(row, told.at + every_s)._replace(told=told, absorbed=group.absorbed, root=group.root)
-    return _settled(_joined(group, row))
+        begun = _begun(row, told.at + every_s)._replace(told=told, absorbed=group.absorbed, root=group.root)
+        return _paced(begun, row, wait_s, every_s)
+    return _settled(_paced(_joined(group, row), row, wait_s, every_s))
+
+
+def _paced(group: MessageGroup, row: Told, wait_s: float, every_s: float) -> MessageGroup:
+    """What is more severe than what was told does not wait for that one's minute; everything else does."""
+    if group.told is None or group.due is None:
+        return group
+    if rank(group.severity) > rank(group.told.severity):
+        return group._replace(due=min(group.due, row.at + wait_s))
+    return group._replace(due=max(group.due, group.told.at + every_s))
 
 
 def _told_of(group: MessageGroup) -> LastTold:

@@ -37,13 +37,15 @@ def written(messages: Sequence[Notice], zone: str) -> tuple[str, str, str]:
     if len(messages) == 1:
         message = messages[0]
         return _title(message), "\n".join(_lines(message, zone)), mood(message)
-    worst = max(messages, key=lambda message: rank(message.severity))
+    bad = [message for message in messages if mood(message) != "success"]
+    worst = max(bad or messages, key=lambda message: rank(message.severity))
     lines = []
     for message in messages[:MOST_IN_A_DIGEST]:
         lines += [f"* {_title(message)}", *(f"  {line}" for line in _lines(message, zone)), ""]
     if len(messages) > MOST_IN_A_DIGEST:
         lines.append(f"and {len(messages) - MOST_IN_A_DIGEST} more")
-    return f"{len(messages)} messages, the worst {worst.severity}", "\n".join(lines).rstrip(), mood(worst)
+    said = f"the worst {worst.severity}" if bad else "all good"
+    return f"{len(messages)} messages, {said}", "\n".join(lines).rstrip(), mood(worst)
 
 
 def mood(message: Notice) -> str:

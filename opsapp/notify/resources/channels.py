@@ -34,6 +34,7 @@ class Channel(Record):
     """/api/notifications/channels/{id}. `fields` is replaced whole; `source` is `api` or `yaml`."""
 
     url = "/api/notifications/channels/{channel_id}"
+    rests_for = "critical"  # how severe that was which failed last; in older stores nobody knows
 
     def __init__(self, fields: JsonObject, sealed: str, service: str, source: str, now: float):
         self.fields = fields

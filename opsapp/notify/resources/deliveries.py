@@ -17,6 +17,7 @@ from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.notify.logic import rank
 from opsapp.notify.logic.texts import Notice
 from opsapp.runtime.queue import Agenda, Claims
 from opsapp.tree.folder import Folder, Record
@@ -200,6 +201,11 @@ class Delivery(Record):
         """The messages that are still known."""
         known = self.__parent__.messages
         return [known[message_id].notice for message_id in self.messages if message_id in known]
+
+    @property
+    def severity(self) -> str:
+        """That of its most severe message."""
+        return max((message.severity for message in self.contents()), key=rank, default="info")
 
     def keys_told(self) -> frozenset[str]:
         """What its messages are about."""
