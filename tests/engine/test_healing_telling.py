@@ -13,7 +13,7 @@ NGINX = {"id": "nginx", "condition": 'service.nginx.state == "failed"', "severit
 
 
 def told(here):
-    return [(row.kind, row.key, row.severity) for row in here.node.transact(inbox.take, 10_000)]
+    return [(row.kind, row.key, row.severity) for row in here.node.transact(inbox.take, 10_000) if row.title]
 
 
 def broken(here, level):
@@ -35,7 +35,7 @@ def test_a_low_risk_that_helps_is_not_worth_a_message(ward):
 
 def test_what_did_not_help_is(ward):
     here = broken(ward(NGINX), "execute").heal(**FAILED)
-    assert told(here) == [("heal.unresolved", "heal:box-1/nginx", "critical")]
+    assert told(here) == [("heal.unresolved", "unhealed:nginx:box-1/nginx", "critical")]
 
 
 def test_a_medium_risk_that_runs_is_told_before_it_runs(ward):
@@ -122,7 +122,7 @@ def test_what_a_heal_has_verified_is_not_told_as_over_and_what_it_has_not_is(war
     here.turn(700)
     busy(here, "execute")
     here.heal(cpu_percent=95)
-    assert told(here) == [("heal.unresolved", "heal:box-1", "critical")]
+    assert told(here) == [("heal.unresolved", "unhealed:nginx:box-1", "critical")]
     here.clock.advance(1)
     here.report(cpu_percent=20).turn()
     assert told(here) == [OVER]

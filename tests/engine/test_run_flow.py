@@ -11,6 +11,7 @@ from opsapp.automations.engine.programs import AttemptEnd
 from opsapp.automations.logic.runs import STATUSES
 from opsapp.automations.resources import Run, RunBoard, board_of, index_runs, runs_of
 from opsapp.automations.resources.runs import OutputChunk
+from opsapp.notify.resources import inbox
 from opsapp.runtime import nodes
 from tests.support.stores import Stores
 
@@ -423,3 +424,12 @@ def test_what_an_older_store_calls_by_another_name_still_loads(tmp_path, kind, b
         assert stores.transact(lambda root: type(root["made"])) is kind
     finally:
         stores.close()
+
+
+def test_people_read_first_what_a_run_that_failed_said(service, desk):
+    desk.run(desk.make())
+    (job,) = desk.take()
+    said = "copying\nrsync: No space left on device (28)\nsent 10 bytes\n"
+    service.transact(carrier.finish, job.run_id, OWNER, job.attempt, said, AttemptEnd("failed", 11, None))
+    (row,) = [row for row in service.transact(inbox.take, 100) if row.kind == "run.failed"]
+    assert row.text.splitlines()[0] == "rsync: No space left on device (28)"

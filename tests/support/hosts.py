@@ -110,9 +110,9 @@ class Hosts:
         ]
         return waiting
 
-    def finish(self, phase, status="done", exit_code=0, reason=None, among=None, **data):
+    def finish(self, phase, status="done", exit_code=0, reason=None, among=None, output="", **data):
         command_id = (among or self.waiting(phase))["command_id"]
-        answer = {"status": status, "exit_code": exit_code, "output": "", "reason": reason, "data": data}
+        answer = {"status": status, "exit_code": exit_code, "output": output, "reason": reason, "data": data}
 
         def write(root):
             tree = root.system["test-commands"]

@@ -6,8 +6,11 @@ from typing import Any
 
 from opsapp.approvals.engine import IApprovalKind
 from opsapp.automations.logic.settings import PROGRAMS
-from opsapp.automations.resources import run_of
+from opsapp.automations.resources import all_values, run_of
+from opsapp.lib.addresses import public_text
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.lastwords import telling_line
+from opsapp.lib.masking import masked
 from opsapp.monitoring.interfaces import IWarRoomSection
 from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import Node
@@ -24,7 +27,17 @@ from .watchers import KEY, Watchers
 from .webhook_sender import KEY as SENDER
 from .webhook_sender import WebhookSender, webhook_sender_of
 
-__all__ = ["PROGRAMS", "WebhookSender", "accepted", "request_run", "run_state", "webhook_sender_of", "written_by"]
+__all__ = [
+    "PROGRAMS",
+    "WebhookSender",
+    "accepted",
+    "last_words",
+    "request_run",
+    "run_state",
+    "said_last",
+    "webhook_sender_of",
+    "written_by",
+]
 
 
 def request_run(root: Root, now: float, automation_id: str, *, inputs: JsonObject, by: str, origin: str) -> JsonObject:
@@ -39,6 +52,18 @@ def run_state(root: Root, run_id: str) -> JsonObject | None:
     none of this id."""
     run = run_of(root, run_id)
     return None if run is None else {**notices.summary(run), "exit_code": run.exit_code}
+
+
+def said_last(root: Root, run_id: str) -> str:
+    """The line of a run's output that says why it failed."""
+    run = run_of(root, run_id)
+    return "" if run is None else notices.said_last(run)
+
+
+def last_words(root: Root, output: str) -> str:
+    """The line of a program's output that says why it failed, without secrets; "" where nobody knows them all."""
+    secrets = all_values(root) if output.strip() else None
+    return "" if secrets is None else telling_line(public_text(masked(output, secrets)))
 
 
 def includeme(config: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from opsapp.automations.resources import Run
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.lastwords import telling_line
 from opsapp.notify.engine import tell
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
@@ -11,6 +12,8 @@ from opsapp.runtime.wakes import after_commit
 from opsapp.tree.root import Root
 
 from .watchers import watchers_of
+
+LOOKED_AT = 8000  # characters at the end of an output
 
 
 def write(root: Root, run: Run, text: str, now: float) -> None:
@@ -44,8 +47,14 @@ def whole(at: float | None) -> int | None:
     return None if at is None else int(at)
 
 
+def said_last(run: Run) -> str:
+    """The line of its output that says why it failed; secrets are hidden there already."""
+    start = max(run.wrote_before, run.output.size - LOOKED_AT)
+    return telling_line("".join(text for _, text, _ in run.output.since(start, LOOKED_AT)))
+
+
 def tell_of_failure(root: Root, run: Run, now: float) -> None:
-    name = run.name
+    name, said = run.name, said_last(run)
     tell(
         root,
         now,
@@ -53,6 +62,9 @@ def tell_of_failure(root: Root, run: Run, now: float) -> None:
         kind=f"run.{run.status}",
         severity="warning",
         title=f"{name}: {run.status}",
-        text=f"Run {run.id} of {name} ended {run.status}" + (f": {run.reason}" if run.reason else "") + ".",
+        text=(f"{said}\n" if said else "")
+        + f"Run {run.id} of {name} ended {run.status}"
+        + (f": {run.reason}" if run.reason else "")
+        + ".",
         tags=("automation",),
     )

@@ -22,7 +22,7 @@ from .automations import (
 from .board import KEY, RunBoard, board_of
 from .plans import SchedulePlan
 from .runs import Output, Run, Runs, index_ended
-from .secrets import Secret, Secrets, allow_what_is_used, forbidden, reseal, reveal, unusable
+from .secrets import Secret, Secrets, all_values, allow_what_is_used, forbidden, reseal, reveal, unusable
 from .standing import AutomationStanding, gather
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "Templates",
     "WebhookAddress",
     "Webhooks",
+    "all_values",
     "automations_of",
     "board_of",
     "digests",

@@ -9,8 +9,8 @@ from BTrees.OOBTree import OOBTree
 
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.problems import Conflict
-from opsapp.runtime.sealing import Reseal, seal_of
+from opsapp.lib.problems import Conflict, Unavailable
+from opsapp.runtime.sealing import Reseal, opener_of, seal_of
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
@@ -96,6 +96,16 @@ def reveal(root: Root, names: Iterable[str]) -> dict[str, str]:
     folder, seal = root["api"]["secrets"], seal_of(root)
     secrets = {name: folder.named(name) for name in names}
     return {name: seal.open(secret.sealed, f"secret:{name}") for name, secret in secrets.items() if secret is not None}
+
+
+def all_values(root: Root) -> list[str] | None:
+    """What must not be seen in what somebody else has written; None where one of them cannot be opened: then nobody
+    can say what has to be hidden."""
+    seal = opener_of(root)
+    try:
+        return [seal.open(secret.sealed, f"secret:{secret.name}") for secret in root["api"]["secrets"].values()]
+    except Unavailable:
+        return None
 
 
 def unusable(root: Root, names: Iterable[str], automation_id: str | None) -> list[str]:

@@ -58,7 +58,8 @@ def report_local(context: PipelineContext, report: JsonObject) -> None:
         said = str(record.outcome)
         if ending.tells(said, record.reason):
             about = About(record.source, record.condition, record.target)
-            notifications.unresolved(context, record.rule_id, about, said, record.reason)
+            attempt = f"{record.action_type} by the agent of {names_of(record.target)[-1]} alone: {record.reason}"
+            notifications.unresolved(context, record.rule_id, about, record, (attempt,))
         tried = [Tried(ledger.judged(record), None)] if record.executed else []
         evidence.count_case(context, tried, record, alone_at=began + outcome.duration_s)
 

@@ -24,11 +24,11 @@ def receive(context: PipelineContext, message: JsonObject) -> None:
         rule_id, target = message["rule_id"], message["target"]
         trials.recovered(context, rule_id, target, message.get("measured_at") or message["at"])
         context.book.hasten(target, rule_id, context.now)
-        if not message.get("tells", True):
-            return
         cases = [case.record for case in context.book.open_cases(target)]
-        if correlation.is_resolved_by_itself(cases, rule_id):
+        if message.get("tells", True) and correlation.is_resolved_by_itself(cases, rule_id):
             notifications.over(context, rule_id, message["condition"], target)
+        else:
+            notifications.withdraw_unhealed(context, rule_id, target)
         return
     event = RuleEvent.read(message)
     if event.early and is_suppressed(context, event):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from opsapp.automations.engine import request_run, run_state
+from opsapp.automations.engine import last_words, request_run, run_state, said_last
 from opsapp.healing.logic.rules import RUNS
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages.case import CaseRecord, CommandedCase, RollingBackCase
@@ -101,6 +101,18 @@ def answer(root: Root, fleet: FleetAccess, record: CommandedCase) -> HostAnswer 
     else:
         ended = fleet.answer(root, heal.host, record.command_id)
     return None if ended is None else HostAnswer.read(ended)
+
+
+def said(root: Root, fleet: FleetAccess, record: CommandedCase) -> str:
+    """What the program itself said last, in a line."""
+    heal = record.heal
+    if heal.host == SERVER and heal.action in RUNS:
+        return said_last(root, record.command_id)
+    if heal.host == SERVER:
+        ended = healing_of(root).deeds.answer(record.command_id)
+    else:
+        ended = fleet.answer(root, heal.host, record.command_id)
+    return last_words(root, str((ended or {}).get("output") or ""))
 
 
 def _run_answer(run: Mapping[str, Any] | None) -> HostAnswer | None:

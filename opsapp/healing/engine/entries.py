@@ -7,7 +7,7 @@ from typing import Any
 
 from opsapp.healing.resources.cases import Case
 from opsapp.healing.stages import ending, ledger
-from opsapp.healing.stages.attempt import Tried
+from opsapp.healing.stages.attempt import TAKEN, Tried
 from opsapp.healing.stages.case import CaseRecord, ClosedCase, PlanningCase
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.stages.moves import EndCase, NextStep
@@ -30,11 +30,11 @@ def end_event(context: PipelineContext, record: CaseRecord, outcome: str, reason
     """An event that ends as it arrives, or that its case stood for."""
     rule_id, about = record.rule_id, record.about
     known = {"trust_level": level_of(context, rule_id), "metrics_before": about.metrics}
-    context.ledger.end(
+    entry = context.ledger.end(
         context.root, record, rule_id=rule_id, outcome=outcome, reason=reason, now=context.now, events=events, **known
     )
     if ending.tells(outcome, reason):
-        notifications.unresolved(context, rule_id, about, outcome, reason)
+        notifications.unresolved(context, rule_id, about, entry)
 
 
 def begin_entry(context: PipelineContext, record: CaseRecord, plan: Plan | None, **fields: Any) -> int:
@@ -60,12 +60,22 @@ def finish(context: PipelineContext, ended: NextStep | EndCase) -> tuple[CaseRec
     known: dict[str, Any] = {"events": events, "host": _host_of(record), **(ended.entry or {})}
     entry = context.ledger.finish(context.root, entry_id, outcome=outcome, reason=reason, now=context.now, **known)
     record = record.saying(f"step {record.step}: {outcome}" + (f", {reason}" if reason else ""))
-    record = replace(record, entry_id=None, approval_id=None)
+    was_tried = bool(entry.action_type) and outcome in TAKEN
+    attempts = (*record.attempts, _attempt(context, record, entry)) if was_tried else record.attempts
+    record = replace(record, entry_id=None, approval_id=None, attempts=attempts, said="")
     if entry.executed:
         definition = None if record.heal is None else record.heal.definition
         record = replace(record, tried=(*record.tried, Tried(ledger.judged(entry), definition)))
         suggestions.after_outcome(context.healing, entry, context.world.settings, context.now)
     return record, entry
+
+
+def _attempt(context: PipelineContext, record: CaseRecord, entry: LedgerRecord) -> str:
+    """A step in words: what was done where, what it answered, and what that came to."""
+    host = None if record.heal is None else context.world.hosts.get(record.heal.host)
+    where = f" on {host.hostname}" if host is not None else ""
+    came_to = f"{record.said} ({entry.reason})" if record.said else entry.reason or str(entry.outcome)
+    return f"{entry.action_type}{where}: {came_to}"
 
 
 def _host_of(record: CaseRecord) -> str | None:
@@ -85,8 +95,8 @@ def end_case(context: PipelineContext, case: Case, ended: EndCase) -> None:
     outcome, reason = ended.outcome, ended.reason
     evidence.count_case(context, record.tried, entry)
     trials.ends(context, record, outcome, reason)
-    if ending.tells(outcome, reason) and not record.manual:
-        notifications.unresolved(context, record.rule_id, record.about, outcome, reason)
+    if ending.tells(outcome, reason, acted=bool(record.tried)) and not record.manual:
+        notifications.unresolved(context, record.rule_id, record.about, entry, record.attempts)
     end_others(context, record)
     unsure_until = _unsure_until(record, outcome, context.world)
     is_well = outcome == "verified" or reason.startswith("condition_gone")
@@ -95,6 +105,7 @@ def end_case(context: PipelineContext, case: Case, ended: EndCase) -> None:
     context.book.close(case, closed, reason, unsure_until)
     if outcome == "verified":  # that was a heal, which tells what came of it itself
         context.book.forget_told(record.rule_id, record.target)
+        notifications.withdraw_unhealed(context, record.rule_id, record.target)
     elif context.world.reading(record.about).verdict is False:
         notifications.over(context, record.rule_id, record.about.rule_condition, record.target)
     for rule_id in record.events:

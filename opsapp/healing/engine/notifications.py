@@ -9,9 +9,10 @@ from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
 from opsapp.healing.stages import ending
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.case import About, CaseRecord
+from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.trust import LevelChange, Trust
-from opsapp.notify.engine import tell
+from opsapp.notify.engine import tell, withdraw
 
 from .context import PipelineContext
 
@@ -26,8 +27,8 @@ DEMOTED = {  # by cause: what the rule does now, and why
 def notified(context: PipelineContext, case: CaseRecord, reason: str) -> None:
     """A case ended with a message instead of an action."""
     about = case.about
-    title = about.note or f"{about.target}: {about.rule_condition}"
-    text = f"{_what(case.rule_id, about)} Nothing was done ({reason})."
+    title = about.note or f"{about.target}: {_sentence(context, case.rule_id, about.rule_condition)}"
+    text = f"{_what(context, case.rule_id, about)} Nothing was done ({reason})."
     severity = SEVERITY.get(about.severity, "warning")
     _tell(context, case.rule_id, about, "heal.notified", severity, title, text, phase="also")
 
@@ -36,35 +37,71 @@ def acts(context: PipelineContext, case: CaseRecord, plan: Plan) -> None:
     """Something of medium risk is about to run by itself."""
     assert plan.choice is not None
     action, host = plan.choice.action.name, plan.host.hostname if plan.host else case.target
-    text = f"{_what(case.rule_id, case.about)} {action} on {host} runs by itself."
+    text = f"{_what(context, case.rule_id, case.about)} {action} on {host} runs by itself."
     _tell(context, case.rule_id, case.about, "heal.executing", "warning", f"{case.target}: {action} runs", text)
 
 
 def asked(context: PipelineContext, case: CaseRecord, plan: Plan, approval_id: str) -> None:
     assert plan.choice is not None
     title = f"{case.target}: {plan.choice.action.name} waits for an approval"
-    text = f"{_what(case.rule_id, case.about)} Approval {approval_id} decides."
+    text = f"{_what(context, case.rule_id, case.about)} Approval {approval_id} decides."
     _tell(context, case.rule_id, case.about, "heal.approval", "warning", title, text)
 
 
-def unresolved(context: PipelineContext, rule_id: str, about: About, outcome: str, reason: str) -> None:
-    """The end of a case, and it is not known to be well."""
-    severity = "warning" if about.source in PREDICTIVE_SOURCES else "critical"
-    text = f"{_what(rule_id, about)} It was not resolved: {reason or outcome}."
-    _tell(context, rule_id, about, "heal.unresolved", severity, f"{about.target}: not healed ({outcome})", text)
+def unresolved(
+    context: PipelineContext, rule_id: str, about: About, entry: LedgerRecord, attempts: tuple[str, ...] = ()
+) -> None:
+    """The end of a case, and it is not known to be well: what was tried, what it answered, and what to do next. A
+    message of its own, which is withdrawn where it has not left when the condition is over."""
+    outcome, severity = str(entry.outcome), "warning" if about.source in PREDICTIVE_SOURCES else "critical"
+    title = f"{about.target}: {_sentence(context, rule_id, about.rule_condition)}, not healed ({outcome})"
+    ended = entry.reason or outcome
+    lines = [_what(context, rule_id, about), *(f"Tried: {attempt}" for attempt in attempts)]
+    if not any(ended in attempt for attempt in attempts):
+        lines.append(f"It ended: {ended}")
+    lines.append(f"Next: {ending.what_next(outcome)} Ledger entry {entry.id} has the whole story.")
+    context.book.note_unhealed(rule_id, about.target)
+    key = _unhealed(rule_id, about.target)
+    _say(context, about.target, "heal.unresolved", severity, title, "\n".join(lines), phase="apart", key=key)
+    if ending.has_end(about):
+        context.book.note_told(rule_id, about.target, severity)
 
 
 def over(context: PipelineContext, rule_id: str, condition: str, target: str) -> None:
-    """The condition is known false again. As severe as what people were told of it, to reach the same ones."""
-    severity = context.book.forget_told(rule_id, target)
-    if severity is not None:
-        text = f"Rule {rule_id}: {condition} no longer holds on {target}."
-        _say(context, target, "heal.resolved", severity, f"{target}: over", text)
+    """The condition is known false again. As severe as what people were told of it, to reach the same ones. Where that
+    was a failed heal and nothing else, whoever was not told that yet hears neither."""
+    severity, only = context.book.forget_told(rule_id, target), context.book.forget_unhealed(rule_id, target)
+    if only is False or (only and severity is None):
+        withdraw(context.root, context.now, _unhealed(rule_id, target))
+    if severity is None:
+        return
+    text = f"No longer true: {_sentence(context, rule_id, condition)}: {target} (rule {rule_id})."
+    phase, name = ("gone", _unhealed(rule_id, target)) if only else ("", target)
+    _say(context, target, "heal.resolved", severity, f"{target}: over", text, phase=phase, name=name)
 
 
-def _what(rule_id: str, about: About) -> str:
+def withdraw_unhealed(context: PipelineContext, rule_id: str, target: str) -> None:
+    """It is over, and told elsewhere or not at all: that a heal of it failed is no news any more."""
+    if context.book.forget_unhealed(rule_id, target) is not None:
+        withdraw(context.root, context.now, _unhealed(rule_id, target))
+
+
+def _unhealed(rule_id: str, target: str) -> str:
+    """The key of failed heals: they join nothing else."""
+    return f"unhealed:{rule_id}:{target}"
+
+
+def _sentence(context: PipelineContext, rule_id: str, condition: str) -> str:
+    """What the rule itself says that it finds; its condition where it says nothing."""
+    rule = context.world.rules.get(rule_id) or {}
+    return str(rule.get("description") or "").strip().rstrip(".") or condition
+
+
+def _what(context: PipelineContext, rule_id: str, about: About) -> str:
     """What the rule has found. What is only predicted does not hold yet, and says so itself."""
-    return f"Rule {rule_id}: " + (about.note or f"{about.rule_condition} holds on {about.target}.")
+    if about.note:
+        return f"{about.note} (rule {rule_id})."
+    return f"{_sentence(context, rule_id, about.rule_condition)}: {about.target} (rule {rule_id})."
 
 
 def demoted(context: PipelineContext, change: LevelChange, entry_id: int) -> None:
@@ -105,13 +142,24 @@ def _tell(
     text: str,
     phase: str = "",
 ) -> None:
-    _say(context, about.target, kind, severity, title, text, phase)
+    _say(context, about.target, kind, severity, title, text, phase=phase)
     if ending.has_end(about):
         context.book.note_told(rule_id, about.target, severity)
+        context.book.note_else_told(rule_id, about.target)
 
 
 def _say(
-    context: PipelineContext, target: str, kind: str, severity: str, title: str, text: str, phase: str = ""
+    context: PipelineContext,
+    target: str,
+    kind: str,
+    severity: str,
+    title: str,
+    text: str,
+    *,
+    phase: str = "",
+    key: str | None = None,
+    name: str | None = None,
 ) -> None:
-    tell(context.root, context.now, key=f"heal:{target}", kind=kind, severity=severity, title=title, text=text,
-         tags=("healing",), target=target, phase=phase, name=target)  # fmt: skip
+    """Also in a maintenance window: what that lets healing do, and what it leaves to people, is nothing expected."""
+    tell(context.root, context.now, key=key or f"heal:{target}", kind=kind, severity=severity, title=title, text=text,
+         tags=("healing",), target=target, phase=phase, name=name or target, despite_window=True)  # fmt: skip

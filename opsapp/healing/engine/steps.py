@@ -59,7 +59,10 @@ def _carry_on(context: PipelineContext, case: Case, then: Next | None) -> None:
 
 
 def _following(context: PipelineContext, record: CaseRecord) -> Next:
-    return following(record, context.world, _facts(context, record))
+    facts = _facts(context, record)
+    if isinstance(record, ActingCase) and facts.answer is not None:
+        record = replace(record, said=commands.said(context.root, context.fleet, record))
+    return following(record, context.world, facts)
 
 
 def _facts(context: PipelineContext, record: CaseRecord) -> Facts:

@@ -58,6 +58,8 @@ class CaseBook(Persistent):
 
     # (rule, target) of which people were told something and not that it is over -> how severe that was
     told: OOBTree | None = None  # stores of an older version have none
+    # (rule, target) of failed heals that people were told of -> whether they were told of nothing else there
+    unhealed_told: OOBTree | None = None
 
     def __init__(self) -> None:
         self.cases = OOBTree()
@@ -180,6 +182,22 @@ class CaseBook(Persistent):
             self.told = OOBTree()
         self.told[rule_id, target] = severity
 
+    def note_unhealed(self, rule_id: str, target: str) -> None:
+        """People are told that a heal has failed; before what else is noted about that."""
+        if self.unhealed_told is None:
+            self.unhealed_told = OOBTree()
+        known = self.told is not None and (rule_id, target) in self.told
+        self.unhealed_told[rule_id, target] = not known or self.unhealed_told.get((rule_id, target), False)
+
+    def note_else_told(self, rule_id: str, target: str) -> None:
+        """People are told something else of it, too."""
+        if self.unhealed_told is not None and (rule_id, target) in self.unhealed_told:
+            self.unhealed_told[rule_id, target] = False
+
+    def forget_unhealed(self, rule_id: str, target: str) -> bool | None:
+        """Whether that is all they were told, if they were."""
+        return None if self.unhealed_told is None else self.unhealed_told.pop((rule_id, target), None)
+
     def forget_told(self, rule_id: str, target: str) -> str | None:
         """How severe that was of which people were told, if they were."""
         return None if self.told is None else self.told.pop((rule_id, target), None)
@@ -268,6 +286,7 @@ class CaseBook(Persistent):
                 del self.last_on[record.target]
                 self.note_end(record, "verified")
                 self.forget_told(record.rule_id, record.target)
+                self.forget_unhealed(record.rule_id, record.target)
         return len(old) == limit
 
 

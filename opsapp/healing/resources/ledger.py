@@ -151,7 +151,7 @@ class Ledger(Folder):
         now: float,
         events: int,
         **fields: Any,
-    ) -> None:
+    ) -> LedgerRecord:
         """Write an entry that is final at once. An event that was only observed is not sent to event streams."""
         intent = stage.opened(case, entry_id=self.next_id(), rule_id=rule_id, created_at=now, **fields)
         key, last = chain_key(root), self.head
@@ -161,6 +161,7 @@ class Ledger(Folder):
         self._chain(record, key)
         if outcome != "observed":
             self.tell(root, record)
+        return record
 
     def update(self, root: Root, entry_id: int, **fields: Any) -> None:
         """Change an entry that is not final."""

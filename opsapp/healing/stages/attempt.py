@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 FAILED = ("failed", "rolled_back")
+TAKEN = ("verified", *FAILED, "inconclusive", "lost")  # outcomes of a step that was taken, or could not be
 CHAIN_OVER = (*FAILED, "skipped")  # outcomes of a case whose chain has come to its end
 
 

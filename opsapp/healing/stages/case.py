@@ -104,6 +104,8 @@ class CaseRecord:
     approval_id: str | None = None
     heal: Heal | None = None
     tried: tuple[Tried, ...] = ()
+    attempts: tuple[str, ...] = ()  # each step that was taken or could not be, and what came of it, for people
+    said: str = ""  # what the present step's action said last
     why: tuple[str, ...] = ()  # one line for every gate that the case met
     counted: bool = False  # against the limits of an hour
     queued: bool = False  # waits for the end of a window

@@ -14,14 +14,31 @@ KNOWN = ("condition_gone", "target_gone", "rule_disabled", "rule_edited", "pause
 INTERNAL = "internal_error"
 
 
-def tells(outcome: str, reason: str) -> bool:
+def tells(outcome: str, reason: str, *, acted: bool = False) -> bool:
     """Whether people are told that this was not resolved. What a root cause, a window or a pause suppresses has its
-    message there, or a person who wanted it."""
+    message there, or a person who wanted it; but for a chain that was stopped after a step that did not help."""
     if outcome == "withdrawn":
         return not reason.startswith(KNOWN)
     if outcome == "suppressed":
-        return reason.startswith(INTERNAL)
+        return acted or reason.startswith(INTERNAL)
     return outcome in UNRESOLVED
+
+
+BY_HAND = "see to it by hand."
+NEXT = {
+    "failed": f"{BY_HAND} The rule has no further step.",
+    "rolled_back": f"{BY_HAND} What was done is undone.",
+    "inconclusive": "look whether it is well: nobody could measure it.",
+    "lost": "look on the host whether the action was done, before anybody repeats it.",
+    "skipped": f"{BY_HAND} What the rule could do has not helped here before; give it another step.",
+    "expired": f"{BY_HAND} Nobody has decided in time.",
+    "suppressed": f"{BY_HAND} What the rule would do next was stopped.",
+}
+
+
+def what_next(outcome: str) -> str:
+    """What a person can do now."""
+    return NEXT.get(outcome, BY_HAND)
 
 
 def has_end(about: About) -> bool:

@@ -8,7 +8,7 @@ from opsapp.lib.addresses import public_text
 from opsapp.notify.interfaces import ISilence
 from opsapp.notify.logic import LONGEST_TEXT, LONGEST_TITLE, SEVERITIES, clip
 from opsapp.notify.logic.delivering import CHANNEL, retry_at
-from opsapp.notify.logic.grouping import Told
+from opsapp.notify.logic.grouping import GONE, Told
 from opsapp.notify.logic.settings import NotificationSettings
 from opsapp.notify.resources import inbox
 from opsapp.notify.resources.confidential import Confidential, seal
@@ -20,7 +20,16 @@ from opsapp.tree.root import Root
 from .outbound import denied_networks, networks_denied
 from .settings import QUEUE
 
-__all__ = ["CHANNEL", "Confidential", "NotificationSettings", "denied_networks", "networks_denied", "retry_at", "tell"]
+__all__ = [
+    "CHANNEL",
+    "Confidential",
+    "NotificationSettings",
+    "denied_networks",
+    "networks_denied",
+    "retry_at",
+    "tell",
+    "withdraw",
+]
 
 
 def tell(
@@ -37,23 +46,27 @@ def tell(
     confidential: Confidential | None = None,
     phase: str = "",
     name: str = "",
+    despite_window: bool = False,
 ) -> None:
     """Tell people something, in the transaction that makes it true. Durable from the commit on.
 
     `key` is the root cause: what is told under one key within a minute is one message. By habit it is `family:thing`
     (`incident:4f2a…`), and `kind` is `family.what` (`incident.opened`). `target` is what it is about, an id or a name
-    of a monitor or an agent (or `hostname/NAME`): nothing is told of a target that a maintenance window keeps silent,
-    and what is told of one that fails for another's sake joins the message about the root cause. `confidential` is sent
+    of a monitor or an agent (or `hostname/NAME`): nothing is told of a target that a maintenance window keeps silent
+    (`despite_window`: but what a person has to see to, which no window expects), and what is told of one that fails for
+    another's sake joins the message about the root cause. `confidential` is sent
     in the place of title and text, and shown to nobody else; so is what an address in them
     hides, where there is a master key.
 
     `phase` says that something `begins`, is `over` (under the same key), or that this `also` tells of what may have
     begun; `name` is then what the thing is called in the graph. What has one root cause has one message when it begins,
-    and one when it is over.
+    and one when it is over. What stands `apart` is a message of its own, whatever the root cause is. `gone` says that
+    what was told so under the key `name` is over: it is withdrawn where it has not left, and if it was told to nobody,
+    this end is not told either.
     """
     if severity not in SEVERITIES:
         raise ValueError(f"severity is one of {', '.join(SEVERITIES)}, not {severity!r}")
-    if target is not None and _is_silent(root, target, now):
+    if target is not None and not despite_window and _is_silent(root, target, now):
         return
     seen_title, seen_text = public_text(title), public_text(text)
     if confidential is None and (seen_title, seen_text) != (title, text) and opener_of(root).can_seal:
@@ -65,6 +78,12 @@ def tell(
     title, text = clip(seen_title, LONGEST_TITLE), clip(seen_text, LONGEST_TEXT)
     row = Told(now, key, kind, severity, title, text, tuple(tags), target, phase, name, sealed)
     inbox.put(root, row)
+    wake_after_commit(root, QUEUE)
+
+
+def withdraw(root: Root, now: float, key: str) -> None:
+    """What was told `apart` under this key is over: what of it has not left is not sent, and nothing else is told."""
+    inbox.put(root, Told(now, key, "", "info", "", phase=GONE, name=key))
     wake_after_commit(root, QUEUE)
 
 

@@ -48,8 +48,11 @@ def route(root: Root, now: float) -> bool:
     node, groups, settings = node_of(root), groups_of(root), options(node_of(root))
     wait_s, every_s = settings.group_wait_s, settings.group_s
     rows = inbox.take(root, ROWS_AT_ONCE)
+    deliveries_of(root).withdraw({row.name for row in rows if row.phase == grouping.GONE}, now)
     gathered: dict[str, MessageGroup] = {}
     for row in rows:
+        if row.phase == grouping.GONE and (_take_back(groups, gathered, row.name) or not row.title):
+            continue
         key = _key_of(groups, row)
         group = gathered.get(key) or groups.get(key)
         before = groups.before(key, group, row.key)
@@ -65,9 +68,20 @@ def route(root: Root, now: float) -> bool:
     return bool(rows or due)
 
 
+def _take_back(groups: Groups, gathered: dict[str, MessageGroup], key: str) -> bool:
+    """What this group has gathered is not told. Whether nothing of it was told before."""
+    group, stored = gathered.pop(key, None), groups.get(key)
+    if stored is not None:
+        groups.drop(key)
+    group = group or stored
+    return group is not None and group.told is None
+
+
 def _key_of(groups: Groups, row: Told) -> str:
     """Its own key, or that of the group in which it is open, or which has gathered for its target as a root cause."""
-    if row.phase:
+    if row.phase == grouping.APART:
+        return row.key
+    if row.phase in (grouping.BEGINS, grouping.ALSO, grouping.OVER):
         home = groups.home(row.key, "" if row.phase == grouping.OVER else row.name)
         if home is not None:
             return home
@@ -103,7 +117,8 @@ def _look_at(
         groups.drop(key)
         return
     every_s = settings.group_s
-    cause = RootCause() if group.target is None else causes.get(_failure(group.target, group), RootCause())
+    hangs = group.target is not None and not group.apart
+    cause = causes.get(_failure(str(group.target), group), RootCause()) if hangs else RootCause()
     if cause.name is not None and key != (rightful := _rightful(groups, key, cause.name)):
         _move(root, groups, key, rightful, cause.name, now, settings)
     elif cause.wait:
@@ -117,7 +132,7 @@ def _causes(root: Root, node: Node, asked: Iterable[MessageGroup | None], now: f
     """For all groups at once: the graph and what has failed are read once. What has only just been gathered is asked
     for too, so that what it hangs on is measured while it gathers."""
     causes = node.registry.queryUtility(ICauses)
-    waiting = [group for group in asked if group is not None and group.due is not None]
+    waiting = [group for group in asked if group is not None and group.due is not None and not group.apart]
     failures = {_failure(group.target, group) for group in waiting if group.target is not None}
     known: Mapping[Failure, RootCause] = causes(root, failures, now) if causes is not None and failures else {}
     return {failure: cause for failure, cause in known.items() if cause.name != failure.target}

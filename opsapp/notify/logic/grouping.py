@@ -14,6 +14,9 @@ A row may say that something `begins` or is `over`, or `also` tells of what may 
 has begun in it and is not over as `open`; whoever stores the group knows which. While anything is open, a
 further beginning is no news unless it is more severe. An end is told when it is the last one, in the words of the root
 cause if that has said any. So what has one root cause has one message when it begins and one when it is over.
+
+A row that stands `apart` is a message of its own: it joins no root cause, and nothing joins it. Only such rows can be
+withdrawn: one that says `gone` takes back what the group of the key that it names has gathered.
 """
 
 from __future__ import annotations
@@ -27,7 +30,8 @@ from . import rank
 TITLES = 10
 LOOK_AGAIN_S = 2.0  # how often a group that waits for its root cause is looked at
 BEGINS, ALSO, OVER = "begins", "also", "over"
-PHASES = ("", BEGINS, ALSO, OVER)
+APART, GONE = "apart", "gone"
+PHASES = ("", BEGINS, ALSO, OVER, APART, GONE)
 WORDS = ("title", "text", "severity", "tags", "target")
 
 
@@ -77,6 +81,7 @@ class MessageGroup(NamedTuple):
     absorbed: int = 0
     open: int = 0
     end: tuple[Any, ...] | None = None
+    apart: bool = False
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> MessageGroup:
@@ -217,7 +222,7 @@ def told(group: MessageGroup, message_id: str, now: float) -> MessageGroup:
 
 def _begun(row: Told, due: float) -> MessageGroup:
     about = (row.kind, row.severity, row.title, row.text, row.tags, row.target, row.sealed, row.name)
-    return MessageGroup(*about, row.at, row.at, 1, (row.title,), due)
+    return MessageGroup(*about, row.at, row.at, 1, (row.title,), due, apart=row.phase == APART)
 
 
 def _joined(group: MessageGroup, row: Told) -> MessageGroup:

@@ -1,7 +1,7 @@
 """Messages and their deliveries: a durable queue per channel, and the log of what became of each.
 
     queued → sending → sent | queued (tried again later) | failed (given up)
-    queued → merged (into another delivery: a digest) | dropped (its channel is gone)
+    queued → merged (into another delivery: a digest) | dropped (its channel is gone, or it was over before)
 
 `sending` is the intent, committed before anything leaves; whoever finds one of a process that is gone queues it again.
 """
@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import islice
 from typing import Any
 
@@ -132,6 +132,17 @@ class Deliveries(Folder):
         older = [other for other in older if not other.held]
         keys = delivery.keys_told() if older else frozenset()
         return [other for other in older if not keys.isdisjoint(other.keys_told())]
+
+    def withdraw(self, keys: Collection[str], now: float) -> None:
+        """What was told under these keys is over: messages of them that have not left do not leave."""
+        for channel_id in list(self.queue) if keys else ():
+            for delivery in self.waiting_for(channel_id):
+                messages = delivery.contents()
+                left = tuple(message.id for message in messages if message.key not in keys)
+                if messages and not left:
+                    self.end(delivery, "dropped", now, "it was over before it was sent")
+                elif len(left) < len(messages):
+                    delivery.messages = left
 
     def waiting(self) -> int:
         """How many have not left yet."""

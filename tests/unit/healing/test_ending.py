@@ -3,7 +3,7 @@
 import pytest
 
 from opsapp.healing.stages.case import About
-from opsapp.healing.stages.ending import has_end, tells
+from opsapp.healing.stages.ending import has_end, tells, what_next
 from opsapp.healing.stages.ledger import OUTCOMES
 
 
@@ -27,6 +27,17 @@ def test_what_nobody_decided_and_is_not_well_is_told(outcome):
 )
 def test_what_was_withdrawn_is_told_unless_it_is_over_or_a_person_knows(reason, told):
     assert tells("withdrawn", reason) is told
+
+
+def test_a_chain_that_a_window_or_a_pause_stops_after_a_step_that_did_not_help_is_told():
+    assert tells("suppressed", "window w: suppress (patch)", acted=True)
+    assert not tells("suppressed", "window w: suppress (patch)")
+    assert not tells("withdrawn", "condition_gone", acted=True)
+
+
+@pytest.mark.parametrize("outcome", [one for one in OUTCOMES if tells(one, "x", acted=True)])
+def test_of_what_is_told_people_read_what_to_do_next(outcome):
+    assert what_next(outcome).endswith(".")
 
 
 def test_what_failed_inside_is_told():
