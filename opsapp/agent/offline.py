@@ -12,13 +12,15 @@ import os
 import secrets
 import threading
 import time
-from typing import Any, Callable, Dict, Iterator, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 from opsapp.wire.actions import ACTIONS
-from opsapp.wire.conditions import Condition, parse
+from opsapp.wire.actiontypes import Action
+from opsapp.wire.conditions import Condition
 from opsapp.wire.fields import WireError, dumps, loads
 from opsapp.wire.policies import Policy, PolicyBundle, PolicyTerms, check_bundle, secret_of
 from opsapp.wire.readings import RUNS, STARTS_COUNTED, key_of, of_report, of_service
+from opsapp.wire.verdicts import INCONCLUSIVE, VERIFIED, ProofWindow, came_back
 
 from .armed import ALONE, Armed
 from .config import AgentConfig
@@ -27,8 +29,10 @@ from .executor import DISK_RETRY_S, CommandAnswer
 from .heal import Healer
 from .outcomes import Outcomes
 from .processes import Cancel, ProcessGroup, Ran
+from .proof import HealProof, Others, ProofPace, bound, prove
 
 log = logging.getLogger("offline")
+MOST_REASON = 1900  # characters of a reason: a report has no room for more
 
 
 class LocalTask:
@@ -85,6 +89,7 @@ class Offline:
         self._true_since: Dict[Tuple[str, str], float] = {}
         self._seen_ahead: Dict[Tuple[Tuple[str, str], float], float] = {}
         self._stop = threading.Event()
+        self._pace = ProofPace(time.monotonic, self._stop.wait, silent_for)
         self._load()
 
     @property
@@ -115,7 +120,7 @@ class Offline:
             return
         values = self._readings(report)
         for policy in bundle.terms.policies:
-            for name, condition in _bound(policy.condition, values):
+            for name, condition in bound(policy.condition, values):
                 key = (policy.rule_id, name)
                 if condition.evaluate(values) is not True:
                     self._true_since.pop(key, None)
@@ -167,6 +172,7 @@ class Offline:
     def _heal(self, policy: Policy, name: str, condition: Condition, report: dict) -> None:
         """The steps of one case, until one resolves it. Each is an outcome of its own."""
         positions, case_id = self._positions(policy, name), secrets.token_hex(8)
+        flaps = came_back(time.time(), self._outcomes.last(policy.rule_id, name))
         for position in positions:
             step = policy.steps[position]
             outcome = {**self._begin(policy, name, condition, report, position), "case_id": case_id}
@@ -176,15 +182,20 @@ class Offline:
                 log.error("%s on %s is left alone: %s", step.action, name or "the host", error)
                 return
             began = time.monotonic()
-            step_outcome = self._step(policy, condition, outcome)
+            step_outcome = self._step(policy, name, condition, outcome, flaps)
             outcome = {**outcome, **step_outcome, "duration_s": round(time.monotonic() - began, 3)}
-            over = outcome["outcome"] == "verified" or position == positions[-1] or self._stop.is_set()
+            over = outcome["outcome"] == "verified" or position == positions[-1] or not self._is_alone()
             outcome["escalated"] = not over
             self._finish(outcome)
             self._tell()
             log.info("alone: %s on %s: %s", step.action, name or "the host", outcome["outcome"])
             if over:
                 return
+
+    def _is_alone(self) -> bool:
+        """Whether a further step is still for this host to decide."""
+        alone = self.bundle is not None and self._silent_for() >= self.bundle.terms.offline_after_s
+        return alone and not self._stop.is_set()
 
     def _positions(self, policy: Policy, name: str) -> List[int]:
         """The steps that may be done. What was undone because nobody could confirm it is not done again until the
@@ -234,12 +245,13 @@ class Offline:
             "metrics_after": {},
         }
 
-    def _step(self, policy: Policy, condition: Condition, outcome: dict) -> dict:
+    def _step(self, policy: Policy, name: str, condition: Condition, outcome: dict, flaps: bool) -> dict:
         action = ACTIONS[outcome["action_type"]]
         try:
             params = action.check(outcome["action_params"])
         except WireError as error:
             return {"reason": f"bad_params: {error}"}
+        others = self._others(policy, name, outcome["target"].partition("/")[0])
         answer = self._phase("execute", outcome, params)
         if answer.ran is None or answer.ran.status != "done":
             reason = (answer.ran.reason if answer.ran else None) or "the action failed"
@@ -248,32 +260,35 @@ class Offline:
                 if (answer.data or {}).get("undone")
                 else {"reason": reason}
             )
-        self._stop.wait(action.settle if policy.settle_s is None else max(action.least_settle, policy.settle_s))
-        after = self._readings(self._measure())
-        verdict = condition.evaluate(after)
-        seen = {key: after[key] for key in condition.names if key in after}
-        if verdict is False:
+        settle_s = action.settle if policy.settle_s is None else max(action.least_settle, policy.settle_s)
+        earliest = self._pace.clock() + settle_s
+        window = ProofWindow(earliest, earliest + policy.verify_timeout_s)
+        proof = prove(condition, others, lambda: self._readings(self._measure()), window, flaps, self._pace)
+        return self._ending(action, condition, outcome, params, proof)
+
+    def _others(self, policy: Policy, name: str, host: str) -> Others:
+        """What is known right before the act."""
+        policies = () if self.bundle is None else self.bundle.terms.policies
+        return Others(host, policies, (policy.rule_id, name), self._readings(self._recent(self._every())))
+
+    def _ending(self, action: Action, condition: Condition, outcome: dict, params: dict, proof: HealProof) -> dict:
+        """What follows from the proof, as the server has it: confirmed, rolled back, or left as it is."""
+        kind, seen = proof.judgement.kind, {key: proof.values[key] for key in condition.names if key in proof.values}
+        ending = {"action_success": 1, "metrics_after": seen}
+        if kind == VERIFIED:
             if action.armed_s:  # nobody else is there who could say that we can still be reached
                 self._phase("confirm", outcome, params)
-            return {"action_success": 1, "verified": 1, "outcome": "verified", "metrics_after": seen}
-        if verdict is None and not action.armed_s:
-            return {
-                "action_success": 1,
-                "outcome": "inconclusive",
-                "reason": "not known afterwards",
-                "metrics_after": seen,
-            }
+            return {**ending, "verified": 1, "outcome": "verified"}
+        ending["reason"] = proof.judgement.reason[:MOST_REASON]
+        if proof.worse:
+            ending["worse"] = [harm._asdict() for harm in proof.worse]
+        if kind == INCONCLUSIVE:
+            ending["outcome"] = "inconclusive"
         # What may have cut this host off is not kept on a guess: its timer would take it back anyway.
-        known = (
-            {"outcome": "inconclusive", "reason": "not known afterwards"}
-            if verdict is None
-            else {"reason": "the condition still holds"}
-        )
-        ending = {"action_success": 1, "metrics_after": seen, **known}
-        if action.reversible:
+        if action.reversible and (kind != INCONCLUSIVE or action.armed_s):
             back = self._phase("rollback", outcome, params)
             if back.ran and back.ran.status == "done" and (back.data or {}).get("restored"):
-                return {**ending, "outcome": "rolled_back", "verdict": known.get("outcome")}
+                return {**ending, "outcome": "rolled_back", "verdict": ending.get("outcome")}
             ending["reason"] = f"{ending['reason']}, and the rollback failed"
         return ending
 
@@ -296,15 +311,3 @@ class Offline:
             return CommandAnswer(Ran("failed", None, b"", f"agent error: {type(error).__name__}: {error}"))
         finally:
             task.cancel.close()
-
-
-def _bound(text: str, values: Dict[str, Any]) -> Iterator[Tuple[str, Condition]]:
-    """The condition for each thing that it is about: ("nginx", …), or ("", …) for the host itself."""
-    condition = parse(text)
-    names: List[str] = condition.bindings(values)
-    if names:
-        for name in names:
-            yield name, condition.bind(name)
-        return
-    if condition.family is None:
-        yield (condition.subject.name if condition.subject else ""), condition

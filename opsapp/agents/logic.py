@@ -75,6 +75,7 @@ class LocalOutcome(TypedDict):
     outcome: str
     verdict: str | None
     reason: str | None
+    worse: list[JsonObject]
     duration_s: float
     created_at: float
     policy_version: int

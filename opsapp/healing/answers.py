@@ -37,6 +37,12 @@ class LastCheck(Body):
     verdict = field(ChainAnswer, null=True)
 
 
+class LedgerHarm(Body):
+    rule_id = text()
+    target = text()
+    condition = text()
+
+
 class LedgerRecord(Body):
     id = whole()
     case_id = text(null=True)
@@ -65,6 +71,7 @@ class LedgerRecord(Body):
     rolls_back = whole(null=True)
     metrics_before = map_of(scalar(), null=True)
     metrics_after = map_of(scalar(), null=True)
+    worse = list_of(LedgerHarm)
     finished_at = whole(null=True)
     prev_hash = text(null=True)
     hash = text(null=True)

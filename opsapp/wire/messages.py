@@ -31,6 +31,7 @@ from .fields import (
 from .frames import MAX_TEXT_FRAME
 from .monitortypes import TYPES, message_fields
 from .plugins import MOST_METRICS, UNIT_LENGTH
+from .verdicts import MOST_HARMS
 
 AGENT, SERVER, BOTH = "agent", "server", "both"
 _SHA256 = text(64, low=64, pattern=r"[0-9a-f]{64}")
@@ -60,6 +61,7 @@ STREAM_ENDS = (
     "gone",
 )
 
+HARM: Dict[str, WireField] = {"rule_id": need(ID), "target": need(text(512)), "condition": need(text(4096))}
 OUTCOME: Dict[str, WireField] = {
     "outcome_id": need(ID),
     "case_id": may(ID),  # the steps of one heal have the same
@@ -75,6 +77,7 @@ OUTCOME: Dict[str, WireField] = {
     "outcome": need(text(64, low=1)),
     "verdict": may(choice("inconclusive")),  # rolled back without anybody knowing whether it had helped
     "reason": may(text(2000)),
+    "worse": may(listing(nested(HARM), MOST_HARMS), []),  # what it has made worse
     "duration_s": may(number(0), 0),
     "created_at": need(number(0)),
     "policy_version": may(integer(0), 0),

@@ -31,6 +31,7 @@ from .fields import (
     record,
     text,
 )
+from .verdicts import VERIFY_TIMEOUT_S
 
 BY_KEY = "policies-by-key"  # the feature of agents that accept no other signature than the one with `secret_of`
 _PURPOSE = b"opsapp heal policies"
@@ -59,6 +60,7 @@ POLICY: Dict[str, WireField] = {
     "for_s": may(number(0, 86400), 0),
     "cooldown_s": may(number(0, 7 * 86400), 300),
     "settle_s": may(number(0, 3600)),
+    "verify_timeout_s": may(number(0, 3600), VERIFY_TIMEOUT_S),
     "steps": need(listing(nested(STEP), 10)),
 }
 BUNDLE: Dict[str, WireField] = {
@@ -89,6 +91,7 @@ class Policy(NamedTuple):
     for_s: float = 0
     cooldown_s: float = 300
     settle_s: Optional[float] = None  # None: the action's own
+    verify_timeout_s: float = VERIFY_TIMEOUT_S
 
     @classmethod
     def read(cls, sent: JsonObject) -> "Policy":

@@ -12,6 +12,7 @@ from opsapp.healing.engine.pipeline import IHealingEngine
 from opsapp.healing.resources import healing_of, ledgercheck
 from opsapp.healing.resources.rules import put_rule
 from opsapp.healing.stages import trust as governor
+from opsapp.runtime import leases
 from opsapp.runtime.chainkey import chain_key
 from tests.support.app import Service
 from tests.support.hosts import Hosts
@@ -109,6 +110,9 @@ class Ward:
         """The process is gone with all it had in memory; another one takes over the same store."""
         from opsapp.healing.engine.pipeline import HealingEngine
 
+        self.node.transact(leases.release, self.node.owner)
+        self.node.leases.held.clear()
+        self.node.leases.step()  # with a token of its own
         live = self.engine.readings.live
         live._listeners.clear()
         self.engine = HealingEngine(self.node)
@@ -148,4 +152,11 @@ class Ward:
         self.clock.advance(0.5)
         self.report(**after)
         self.turn(0.5)
+        return self.until_judged(**after)
+
+    def until_judged(self, subject="agent:a1", step=5.0, **values):
+        """The host goes on reporting the same until no heal waits for its proof any more."""
+        while any((case["state"], case["phase"]) == ("verifying", None) for case in self.cases):
+            self.clock.advance(step)
+            self.report(subject, **values).turn()
         return self

@@ -13,6 +13,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.stages import correlation, planning, trust, verification
 from opsapp.healing.stages.world import Reading
 from opsapp.lib.problems import Conflict
+from opsapp.wire import verdicts
 from tests.support.hosts import place
 
 
@@ -54,14 +55,15 @@ def always(answer):
 
 
 BROKEN = [
-    ("container_crash_recovery", verification, "verify", always(verification.Verification("failed", "broken"))),
+    ("container_crash_recovery", verification, "judge", always(
+        verdicts.HealJudgement("failed", "broken", verdicts.LooksSeen()))),
     ("dependency_cascade_suppression", Graph, "suppressor", always(None)),
     ("site_connectivity_isolation", Graph, "is_external", always(False)),
     ("escalation_chain_walk", planning, "choose", lambda case, rule, world, real=planning.choose: (
         real(replace(case, step=0), rule, world))),
     ("heal_storm_circuit_breaker", trust, "tripped", always(False)),
-    ("stale_metrics_guard", verification, "verify", lambda reading, *, settled_at, deadline, now: (
-        verification.Verification("verified", "trusts what is old"))),
+    ("stale_metrics_guard", verification, "judge", always(
+        verdicts.HealJudgement("verified", "trusts what is old", verdicts.LooksSeen()))),
     ("capability_mismatch", planning, "preflight", always(())),
     ("maintenance_window_suppression", windows, "permitted", lambda *_: windows.Permission("", "execute", None, ())),
     ("approval_timeout", planning, "behaviour", always("execute")),

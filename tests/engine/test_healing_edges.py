@@ -128,6 +128,13 @@ def test_a_heal_that_an_agent_did_alone_is_written_down_once(ward):
     assert (entry["risk"], entry["case_id"], entry["snapshot_id"]) == ("low", "o1", "alone.o1")
 
 
+def test_what_a_lonely_heal_made_worse_stands_in_its_entry(ward):
+    harm = {"rule_id": "disk", "target": "box-1", "condition": "disk_percent > 90"}
+    here = local(ward().turn(), outcome="failed", verified=0, reason="worse: disk", worse=[harm])
+    [entry] = here.service.vera.get("/api/healing/ledger").json
+    assert (entry["outcome"], entry["worse"]) == ("failed", [harm])
+
+
 def test_lonely_heals_count_together_with_one_that_the_service_saw(ward):
     here = ward().turn()
     local(here)

@@ -152,6 +152,59 @@ def test_a_heal_that_fails_is_treated_too(ward):
     assert arms(here) == (Arm(1, 0), Arm())
 
 
+# -- both arms are judged alike: the same window, the same looks ------------------------------------------------------
+
+SLOW = {**QUICK, "settle_s": 20, "verify_timeout_s": 40}
+
+
+@pytest.mark.parametrize(("stays", "recovered"), [(True, 1), (False, 0)])
+def test_what_is_well_before_the_settle_time_counts_by_what_is_measured_after_it(ward, stays, recovered):
+    """As a heal is not verified by that either."""
+    here = failing(ward(SLOW).at("notify"))
+    here.report(**ACTIVE).turn(1)
+    assert arms(here) == (Arm(), Arm())
+    here.pass_time(70, **(ACTIVE if stays else FAILED))
+    assert arms(here) == (Arm(), Arm(1, recovered))
+
+
+def test_a_control_that_comes_and_goes_has_to_stay_well_too(ward):
+    here = failing(ward(SLOW).at("notify"))
+    here.report(**ACTIVE).turn(1).pass_time(20, **FAILED)
+    here.pass_time(1, **ACTIVE)
+    assert arms(here) == (Arm(), Arm())
+    here.pass_time(40, **FAILED)
+    assert arms(here) == (Arm(), Arm(1, 0))
+
+
+def test_a_heal_that_takes_most_of_the_window_has_helped(ward):
+    here = failing(ward(QUICK).at("execute"))
+    here.hosts.finish("snapshot", snapshot={"kind": "unit", "state": {}})
+    here.turn(1)
+    here.hosts.finish("execute", handler="systemctl")
+    here.turn(1).pass_time(50, step=5, **FAILED).pass_time(5, **ACTIVE)
+    assert arms(here) == (Arm(1, 1), Arm())
+
+
+def test_a_later_step_that_helps_after_the_window_is_no_recovery_within_it(ward):
+    chain = [{"action": "service_reset_failed", "params": {}}, {"action": "restart_service", "params": {}}]
+    here = failing(ward({**QUICK, "escalation_chain": chain}).at("execute"))
+    here.heal(**FAILED).heal(**ACTIVE)
+    assert (here.trust().verified, here.trust().failed) == (1, 0)
+    assert arms(here) == (Arm(1, 0), Arm())
+
+
+def test_a_heal_that_was_looked_at_only_after_its_window_says_nothing(ward):
+    """Whether it helped within the window, nobody knows: as of a case that was left alone."""
+    here = failing(ward(QUICK).at("execute"))
+    here.hosts.finish("snapshot", snapshot={"kind": "unit", "state": {}})
+    here.turn(1)
+    here.hosts.finish("execute", handler="systemctl")
+    here.turn(1).pass_time(10, step=5, **FAILED).restart().turn(120)
+    here.report(**ACTIVE).turn(1)
+    assert here.trust().verified == 1
+    assert arms(here) == (Arm(), Arm())
+
+
 def test_a_case_that_is_held_out_and_recovers_is_a_control_and_nothing_is_done(held):
     here = failing(held("execute"))
     assert here.hosts.sent == []

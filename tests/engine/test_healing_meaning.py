@@ -35,6 +35,7 @@ def try_step(here, subject="agent:a1", **after):
     here.turn(1).turn(30)
     here.clock.advance(0.5)
     here.report(subject, **after).turn(0.5)
+    here.until_judged(subject, **after)
 
 
 def attempt(here, helps, subject="agent:a1", steps=1):
@@ -160,11 +161,13 @@ def heal_of_monitor_fails(here, subject):
     here.turn(1)
     here.hosts.finish("execute", handler="sh")
     here.turn(1).turn(30)
-    began = here.clock.now()
-    here.clock.advance(0.5)
-    here.report(subject, status="down")
-    here.hosts.rechecked[-1][1](began)
-    here.turn(0.5).report(subject, status="up").turn(1).turn(60)
+    while any(case["state"] == "verifying" for case in here.cases):
+        began = here.clock.now()
+        here.clock.advance(10)
+        here.report(subject, status="down")
+        here.hosts.rechecked[-1][1](began)
+        here.turn()
+    here.report(subject, status="up").turn(1).turn(60)
 
 
 def test_failures_of_three_monitors_of_one_host_are_those_of_one_host(ward):

@@ -82,6 +82,7 @@ def test_a_report_from_before_the_settle_time_does_not_count(ward):
     here.turn(1)
     assert [entry["outcome"] for entry in here.ledger] == [None]
     here.report(**FAILED).turn(1)  # a second onset, which the open case stands for
+    here.until_judged(**FAILED)
     assert outcomes(here) == [("failed", 2)]
 
 

@@ -297,7 +297,7 @@ def test_incidents_are_read_page_by_page(monitors, monkeypatch):
         ({}, {"service__nginx__state": "active"}, None),
         ({"settle_s": 9}, {"service__nginx__state": "active"}, None),
         ({"verify_timeout_s": 1}, {"service__nginx__state": "active"}, "inconclusive"),
-        ({"verify_timeout_s": 1}, {"service__nginx__state": "failed"}, "inconclusive"),
+        ({"verify_timeout_s": 1}, {"service__nginx__state": "failed"}, None),
         ({"settle_s": 9}, {"service__nginx__state": "failed"}, None),
     ],
 )
@@ -310,7 +310,7 @@ def test_what_the_host_answered_goes_through_the_stages_too(ward, changes, after
     here.turn(1)
     here.turn(6)
     here.pass_time(10)
-    here.report(**after).turn(0.5)
+    here.report(**after).turn(0.5).until_judged(**after)
     verdict = here.ledger[0]["outcome"]
     assert verdict == ("verified" if after["service__nginx__state"] == "active" else "failed")
     found = changed(here, rules=[{**rule, **changes}])["differences"]

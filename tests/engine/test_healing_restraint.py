@@ -45,7 +45,7 @@ def test_a_pause_while_a_step_is_verified_ends_the_chain_there(ward):
     here.hosts.finish("execute", handler="systemctl")
     switch(here, True).turn(1).turn(6)
     here.clock.advance(0.5)
-    here.report(**FAILED).turn(0.5)
+    here.report(**FAILED).turn(0.5).until_judged(step=60, **FAILED)
     assert here.hosts.phases() == ["snapshot", "execute", "measure"]
     assert [(entry["outcome"], entry["events"]) for entry in here.ledger] == [("failed", 0), ("suppressed", 1)]
     assert here.ledger[1]["reason"] == "paused"

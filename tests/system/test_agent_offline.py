@@ -29,6 +29,7 @@ def signed(place, secret=None, **more):
                 "condition": "disk_percent >= 0",
                 "cooldown_s": 0.2,
                 "settle_s": 0,
+                "verify_timeout_s": 0.2,
                 "steps": [{"action": "temp_cleanup", "params": {"path": str(place), "max_age_hours": 24}}],
             }
         ],

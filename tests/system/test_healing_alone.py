@@ -26,6 +26,7 @@ def config(place):
                     "initial_level": "notify",
                     "cooldown_s": 3600,
                     "settle_s": 0,
+                    "verify_timeout_s": 1,
                     "action": {"type": "temp_cleanup", "params": {"path": str(place), "max_age_hours": 24}},
                 }
             ],

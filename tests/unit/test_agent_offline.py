@@ -15,7 +15,9 @@ from opsapp.agent.executor import CommandAnswer
 from opsapp.agent.offline import Offline, readings
 from opsapp.agent.outcomes import Outcomes
 from opsapp.agent.processes import Ran
-from opsapp.wire.fields import WireError
+from opsapp.agent.proof import ProofPace
+from opsapp.wire.fields import WireError, record
+from opsapp.wire.messages import OUTCOME
 from opsapp.wire.policies import check_bundle, secret_of, sign
 
 KEY = "k" * 64
@@ -28,6 +30,7 @@ def policy(**more):
         "for_s": 0,
         "cooldown_s": 300,
         "settle_s": 0,
+        "verify_timeout_s": 0,
         "steps": [{"action": "restart_service", "params": {}}],
         **more,
     }
@@ -293,6 +296,118 @@ def test_what_did_not_help_and_can_be_undone_is_undone(made, restored, outcome):
     assert [phase for phase, _, _ in healer.done] == ["execute", "rollback"]
     assert outcomes.waiting()[0]["outcome"] == outcome
     assert outcomes.waiting()[0]["target"] == "box-1"
+
+
+# -- the proof: as the server has it ----------------------------------------------------------------------------------
+
+
+class Days:
+    """Time that passes as the agent waits; `says` is what the host reports, from each second after the act on."""
+
+    def __init__(self, offline, says, heard_at=None, stops_at=None):
+        self.now, self.says, self.looks = 1000.0, says, []
+        self.heard_at, self.stops_at = heard_at, stops_at
+        offline._silent_for = self.silent_for
+        offline._pace = ProofPace(lambda: self.now, self.wait, self.silent_for)
+        offline._measure = self.measure
+
+    def wait(self, seconds):
+        self.now += seconds
+        return self.stops_at is not None and self.now >= 1000 + self.stops_at
+
+    def silent_for(self):
+        """The server was never heard, or was heard some seconds after the act."""
+        heard = self.heard_at is not None and self.now >= 1000 + self.heard_at
+        return 0.0 if heard else 1e6
+
+    def measure(self):
+        second = self.now - 1000
+        self.looks.append(second)
+        return self.says[max(at for at in self.says if at <= second)]
+
+
+SLOW = {"settle_s": 5, "verify_timeout_s": 60}
+
+
+def proved(made, says, *others, heard_at=None, stops_at=None, **more):
+    """The outcomes of one heal, the seconds at which it was looked at, and what was done."""
+    offline, healer, outcomes = made(given=bundle(policy(**{**SLOW, **more}), *others))
+    days = Days(offline, says, heard_at, stops_at)
+    offline.turn(report(), time.time())
+    return outcomes.waiting(), days.looks, [phase for phase, _, _ in healer.done]
+
+
+STARTS, RUNS = report("failed"), report("active")
+
+
+def test_a_service_that_needs_20_s_is_verified_alone_at_the_first_look_that_finds_it_well(made):
+    steps = [{"action": "restart_service", "params": {}}, {"action": "service_dependency_restart", "params": {}}]
+    [told], looks, done = proved(made, {0: STARTS, 20: RUNS}, steps=steps)
+    assert (told["outcome"], done) == ("verified", ["execute"])
+    assert looks == [5, 10, 15, 20]
+
+
+def test_what_does_not_help_has_failed_alone_at_the_deadline_and_the_next_step_begins_then(made):
+    steps = [{"action": "restart_service", "params": {}}, {"action": "service_dependency_restart", "params": {}}]
+    told, looks, _ = proved(made, {0: STARTS, 75: RUNS}, steps=steps)
+    assert [(row["outcome"], row["reason"]) for row in told] == [
+        ("failed", "the condition still holds"),
+        ("verified", None),
+    ]
+    assert looks[12:14] == [65, 70]
+
+
+def test_unknown_stays_unknown_alone(made):
+    [told], looks, _ = proved(made, {0: {"hostname": "box-1", "services": {}}})
+    assert (told["outcome"], told["reason"], looks[-1]) == ("inconclusive", "the condition is unknown", 65)
+
+
+def test_what_comes_back_after_a_heal_alone_has_to_stay_well(made):
+    offline, _, outcomes = made(given=bundle(policy(**SLOW, cooldown_s=0)))
+    days = Days(offline, {0: RUNS})
+    offline.turn(report(), time.time())
+    days.now, days.looks = 1000.0, []
+    offline.turn(report(), time.time())
+    assert [row["outcome"] for row in outcomes.waiting()] == ["verified", "verified"]
+    assert days.looks == [5, 10]
+
+
+DISK = policy(rule_id="disk", condition="disk./var.percent > 95")
+
+
+def test_a_heal_alone_that_makes_something_else_worse_is_undone_and_says_so(made):
+    pause = [{"action": "container_pause", "params": {"container": "web"}}]
+    full = report("active", disks={"/var": 99.0})
+    [told], looks, done = proved(made, {0: full}, DISK, steps=pause)
+    harm = {"rule_id": "disk", "target": "box-1//var", "condition": "disk./var.percent > 95"}
+    assert (told["outcome"], told["verified"], told["worse"]) == ("rolled_back", 0, [harm])
+    assert told["reason"] == "worse: disk./var.percent > 95 holds on box-1//var (rule disk)"
+    assert (looks, done) == ([5], ["execute", "rollback"])
+    assert record(told, OUTCOME)["worse"] == [harm]
+
+
+@pytest.mark.parametrize("other", [
+    policy(rule_id="disk", condition="disk./var.percent > 90"),  # so it was before
+    policy(rule_id="swap", condition="swap_percent > 90"),  # nobody knows what it was before
+    {**DISK, "for_s": 600},
+])  # fmt: skip
+def test_alone_what_was_not_known_to_be_well_is_not_worse(made, other):
+    told, _, _ = proved(made, {0: report("active", disks={"/var": 99.0}, swap_percent=99)}, other)
+    assert [row["outcome"] for row in told if row["rule_id"] == "nginx-down"] == ["verified"]
+
+
+def test_once_the_server_is_heard_again_it_decides(made):
+    steps = [{"action": "restart_service", "params": {}}, {"action": "service_dependency_restart", "params": {}}]
+    [told], looks, done = proved(made, {0: STARTS}, steps=steps, heard_at=12)
+    assert (told["outcome"], told["escalated"]) == ("inconclusive", False)
+    assert told["reason"] == "the service is heard again: it decides from here on"
+    assert (looks, done) == ([5, 10, 15], ["execute"])
+
+
+def test_an_agent_that_is_stopped_does_not_know(made):
+    [told], looks, _ = proved(made, {0: STARTS}, stops_at=10)
+    assert (told["outcome"], looks) == ("inconclusive", [5, 10])
+    assert told["reason"] == "the agent was stopped before it was known"
 
 
 def test_a_star_is_every_one_of_them(made):

@@ -100,6 +100,7 @@ def _record(context: PipelineContext, outcome: AgentOutcome, event: JsonObject, 
         metrics_before=outcome.metrics_before,
         metrics_after=outcome.metrics_after,
         executed=reported != "skipped",
+        worse=tuple(outcome.worse),
     )
     return context.ledger.finish(
         context.root,

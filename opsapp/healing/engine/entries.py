@@ -59,6 +59,7 @@ def finish(context: PipelineContext, ended: NextStep | EndCase) -> tuple[CaseRec
     entry_id = record.entry_id or begin_entry(context, record, ended.plan)
     known: dict[str, Any] = {"events": events, "host": _host_of(record), **(ended.entry or {})}
     entry = context.ledger.finish(context.root, entry_id, outcome=outcome, reason=reason, now=context.now, **known)
+    context.book.forget_calm(record.id)
     record = record.saying(f"step {record.step}: {outcome}" + (f", {reason}" if reason else ""))
     was_tried = bool(entry.action_type) and outcome in TAKEN
     attempts = (*record.attempts, _attempt(context, record, entry)) if was_tried else record.attempts
@@ -85,7 +86,9 @@ def _host_of(record: CaseRecord) -> str | None:
 
 
 def next_step(context: PipelineContext, ended: NextStep) -> PlanningCase:
-    record, _ = finish(context, ended)
+    record, entry = finish(context, ended)
+    if entry.worse:  # whatever the next step brings
+        notifications.unresolved(context, record.rule_id, record.about, ended.outcome, ended.reason)
     return record.becomes(PlanningCase, step=record.step + 1)
 
 

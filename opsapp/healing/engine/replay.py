@@ -36,12 +36,14 @@ from opsapp.healing.stages.moves import EndCase, NextStep
 from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.stepping import Facts, following
 from opsapp.healing.stages.trust import Trust
+from opsapp.healing.stages.verification import Surroundings
 from opsapp.healing.stages.world import Reading, World
 from opsapp.lib.durations import seconds
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
+from opsapp.wire.verdicts import Harm
 
 from .default_rules import complete
 from .dependencies import refuse_mistakes
@@ -245,6 +247,7 @@ def _led_to(entry: LedgerRecord, world: World, inventory: list[Member], failing:
         world,
         now=float(entry.created_at),
         failing=failing,
+        well_since=lambda _: None,  # the entry is the last look, whatever came before it
         trust={entry.rule_id: _trust(world.trust[entry.rule_id], entry, rule)},
         reading=lambda _: Reading(verdict, dict(entry.metrics_before), float(entry.created_at)),
     )
@@ -272,23 +275,26 @@ def _healed(entry: LedgerRecord, case: PlanningCase, plan: Plan, world: World) -
         return None
     record: CaseRecord = execution.begin(case, plan, world).case
     measured_at = entry.created_at + entry.duration_s
+    harmed = Surroundings(tuple(Harm(**harm) for harm in entry.worse))
     while True:
         if isinstance(record, VerifyingCase):
             world = _measured(entry, record, measured_at, world)
         answer = _answered(entry, record) if isinstance(record, CommandedCase) else None
-        then = following(record, world, Facts(answer=answer))
+        then = following(record, world, Facts(answer=answer, around=harmed))
         if isinstance(then, EndCase | NextStep):
             return then.outcome
         record, world = then.case, replace(world, now=max(world.now, getattr(then, "due", 0.0)))
 
 
 def _measured(entry: LedgerRecord, record: VerifyingCase, measured_at: float, world: World) -> World:
-    """The world when the reading came that the entry has, or when it was waited for no longer."""
-    if measured_at > record.deadline or not entry.metrics_after:
-        return replace(world, now=record.deadline, reading=lambda _: Reading(None, {}, None))
+    """The world when the reading came that the entry has, or when it was waited for no longer. What held at the end of
+    its window held in all of it: it would have held at the end of another one too."""
     metrics = dict(entry.metrics_after)
-    reading = Reading(_verdict(record.about.condition, metrics), metrics, max(measured_at, record.settled_at))
-    return replace(world, now=max(measured_at, record.settled_at), reading=lambda _: reading)
+    verdict = _verdict(record.about.condition, metrics)
+    at = record.deadline if verdict else max(measured_at, record.settled_at)
+    if verdict is None or at > record.deadline:
+        return replace(world, now=record.deadline, reading=lambda _: Reading(None, {}, None))
+    return replace(world, now=at, reading=lambda _: Reading(verdict, metrics, at))
 
 
 def _answered(entry: LedgerRecord, record: CommandedCase) -> HostAnswer:

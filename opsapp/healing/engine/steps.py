@@ -24,6 +24,7 @@ from opsapp.healing.stages.case import (
     PlanningCase,
     RollingBackCase,
     SnapshotCase,
+    VerifyingCase,
 )
 from opsapp.healing.stages.moves import (
     AskApproval,
@@ -44,7 +45,7 @@ from opsapp.healing.stages.turns import Neighbours
 from opsapp.healing.stages.world import SERVER
 from opsapp.lib.problems import Conflict, Invalid, NotFound
 
-from . import approvals, commands, edges, entries, notifications, trials
+from . import approvals, commands, edges, entries, harms, notifications, trials
 from .context import PipelineContext
 
 
@@ -70,6 +71,8 @@ def _facts(context: PipelineContext, record: CaseRecord) -> Facts:
     facts = Facts(context.token)
     if isinstance(record, CommandedCase):
         return facts._replace(answer=commands.answer(context.root, context.fleet, record))
+    if isinstance(record, VerifyingCase):
+        return facts._replace(around=harms.around(context, record))
     if isinstance(record, PlanningCase | AwaitingCase):
         facts = facts._replace(near=Neighbours(context.book.others_act(record), context.book.holder))
     if isinstance(record, AwaitingCase):
@@ -174,6 +177,8 @@ def _send_command(then: SendCommand, context: PipelineContext, case: Case) -> Ne
 def _send(context: PipelineContext, case: Case, record: CommandedCase, arm_s: float | None = None) -> Next | None:
     """Queue one phase of the heal on the host, with the lease's token; or what follows when that is refused."""
     case.record = record
+    if isinstance(record, ActingCase):
+        harms.note_before(context, record)
     try:
         command_id = commands.ask(context, record, arm_s)
     except (NotFound, Invalid, Conflict) as refusal:  # before anything was written

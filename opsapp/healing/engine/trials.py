@@ -15,6 +15,7 @@ from opsapp.healing.stages import trials as stage
 from opsapp.healing.stages.attempt import comes_to
 from opsapp.healing.stages.case import CaseRecord
 from opsapp.healing.stages.trials import CONTROL, TREATED, Trial
+from opsapp.wire.verdicts import ASK_AGAIN_S, FAILED, VERIFIED, ConditionLook
 
 from . import evidence
 from .context import PipelineContext
@@ -33,13 +34,15 @@ def recovered(context: PipelineContext, rule_id: str, target: str, at: float) ->
     trial = context.healing.trials.of(rule_id, target)
     if trial is None:
         return
-    _note_recovery(context.book.find(trial.case_id), at)
-    if trial.acted_at is None:
-        by_itself = _touched_at(context, trial) > at
-        if trial.arm is None and at <= trial.ends_at and by_itself:
-            _count(context, trial, CONTROL, True)
-        _lasted(context, trial, at, by_itself)
+    case = context.book.find(trial.case_id)
+    _note_recovery(case, at)
+    if trial.acted_at is not None:
+        return
+    if trial.arm == CONTROL or at > trial.ends_at or case is None:
+        _lasted(context, trial, at, _touched_at(context, trial) > at)
         context.healing.trials.end(trial)
+    else:
+        _follow(context, trial, ConditionLook(False, at), case.record)
 
 
 def look(context: PipelineContext) -> None:
@@ -52,8 +55,30 @@ def look(context: PipelineContext) -> None:
             _decide(context, trial)
 
 
+def _follow(context: PipelineContext, trial: Trial, look: ConditionLook, case: CaseRecord) -> None:
+    """A look at a case that nobody has acted on, within its window."""
+    judgement = stage.left_alone(trial, context.healing.trials.seen(trial), look, case, context.world)
+    measured_at = look.measured_at or context.now
+    if judgement.kind == VERIFIED:
+        by_itself = _touched_at(context, trial) > measured_at
+        if by_itself and measured_at <= trial.ends_at:
+            _count(context, trial, CONTROL, True)
+        _lasted(context, trial, measured_at, by_itself)
+        context.healing.trials.end(trial)
+    elif judgement.kind == FAILED and measured_at > trial.ends_at - ASK_AGAIN_S:
+        _count(context, trial, CONTROL, False)
+        known = trial._replace(arm=CONTROL)
+        context.healing.trials.keep(known, known.due)
+    elif context.now > trial.ends_at + stage.GRACE_S:
+        context.healing.trials.end(trial)  # nobody can say
+    else:
+        context.healing.trials.note_seen(trial, judgement.seen)
+        context.above.append(str(case.about.subject))
+        context.healing.trials.keep(trial, context.now + stage.LOOK_S)
+
+
 def _decide(context: PipelineContext, trial: Trial) -> None:
-    """The window is over and nobody has acted: does the condition hold? Only a reading from after it can tell."""
+    """The window is over, or the condition was known false, and nobody has acted: does it hold?"""
     case = context.book.find(trial.case_id)
     if case is None or trial.rule_id not in context.world.rules:
         context.healing.trials.end(trial)
@@ -63,18 +88,9 @@ def _decide(context: PipelineContext, trial: Trial) -> None:
         context.healing.trials.end(trial)
         return
     reading = context.world.reading(case.record.about)
-    fresh = reading.measured_at is not None and reading.measured_at >= trial.ends_at
-    if fresh and reading.verdict is True:
-        _count(context, trial, CONTROL, False)
-        known = trial._replace(arm=CONTROL)
-        context.healing.trials.keep(known, known.due)
-    elif fresh and reading.verdict is False:
-        recovered(context, trial.rule_id, trial.target, reading.measured_at or context.now)
-    elif context.now > trial.ends_at + stage.GRACE_S:
-        context.healing.trials.end(trial)  # nobody can say
-    else:
-        context.above.append(str(case.record.about.subject))
-        context.healing.trials.keep(trial, context.now + stage.LOOK_S)
+    if reading.verdict is False:
+        _note_recovery(case, reading.measured_at or context.now)
+    _follow(context, trial, ConditionLook(reading.verdict, reading.measured_at), case.record)
 
 
 def acts(context: PipelineContext, record: CaseRecord) -> None:
@@ -100,7 +116,8 @@ def ends(context: PipelineContext, record: CaseRecord, outcome: str, reason: str
         _judge(context, trial, record, outcome)
         context.healing.trials.end(trial)
     elif reason.startswith("condition_gone"):
-        recovered(context, trial.rule_id, trial.target, context.now)
+        measured_at = context.world.reading(record.about).measured_at
+        recovered(context, trial.rule_id, trial.target, measured_at or context.now)
     elif outcome not in stage.FOLLOWED_ON:
         context.healing.trials.end(trial)
 
@@ -113,8 +130,11 @@ def _judge(context: PipelineContext, trial: Trial, record: CaseRecord, outcome: 
         durations = _durations(context, trial.rule_id)
         if durations is not None:
             durations.took(Healed(context.now - trial.began_at, context.now - acted_at))
-    if trial.arm == TREATED and result in ("verified", "failed"):
-        _count(context, trial, TREATED, result == "verified")
+    if trial.arm != TREATED or result not in ("verified", "failed"):
+        return
+    has_recovered = stage.helped(trial, record, result, context.now)
+    if has_recovered is not None:
+        _count(context, trial, TREATED, has_recovered)
 
 
 def _count(context: PipelineContext, trial: Trial, arm: str, has_recovered: bool) -> None:

@@ -58,6 +58,7 @@ def build(root: Root, now: float, inventory: Inventory, failing: Holding) -> Wor
         trust=trust,
         settings=settings,
         graph=graph,
+        holding=failing,
         failing=failing_of(root, inventory, graph.nodes, failing, now, settings.absorption_window_s),
         windows=_windows(root, now),
         hosts=inventory.hosts,

@@ -25,6 +25,7 @@ CASE = "case"  # what people call it
 RECENT_S = 6 * 3600.0  # so long the end of a case may decide what becomes of the next alert
 NEVER = float("inf")
 HARMLESS = ("verified", "withdrawn", "suppressed")
+Calm = tuple[str, str, tuple[str, ...]]  # (subject, rule, targets): of these targets its condition is known false
 
 
 class Case(SealedFields):
@@ -60,6 +61,8 @@ class CaseBook(Persistent):
     told: OOBTree | None = None  # stores of an older version have none
     # (rule, target) of failed heals that people were told of -> whether they were told of nothing else there
     unhealed_told: OOBTree | None = None
+    # case id -> what was known to be well right before its act; of an older version there is none
+    calm: OOBTree | None = None
 
     def __init__(self) -> None:
         self.cases = OOBTree()
@@ -134,8 +137,9 @@ class CaseBook(Persistent):
 
     def hasten(self, target: str, rule_id: str, now: float) -> None:
         """A case of this rule that is left alone need not be any longer: its condition is gone."""
-        for case in self.open_cases(target):
-            if case.record.rule_id == rule_id and case.record.left_until is not None and case.record.due > now:
+        for record, case in [(case.record, case) for case in self.open_cases(target)]:
+            left_alone = record.state == "planning" and record.left_until is not None
+            if left_alone and record.rule_id == rule_id and record.due > now:
                 self.schedule(case, now)
 
     def schedule(self, case: Case, due: float) -> None:
@@ -226,6 +230,18 @@ class CaseBook(Persistent):
 
     def _readable(self, case_ids: set[str]) -> list[Case]:
         return [case for _, case in among(self.cases, CASE, sorted(case_ids)) if case.unopened is None]
+
+    def note_calm(self, case_id: str, known: tuple[Calm, ...]) -> None:
+        if self.calm is None:
+            self.calm = OOBTree()
+        self.calm[case_id] = known
+
+    def calm_of(self, case_id: str) -> tuple[Calm, ...]:
+        return () if self.calm is None else self.calm.get(case_id, ())
+
+    def forget_calm(self, case_id: str) -> None:
+        if self.calm is not None:
+            self.calm.pop(case_id, None)
 
     # -- looking
 

@@ -264,6 +264,7 @@ class Ledger(Folder):
         whether its case is kept still."""
         has_case = record.case_id in self.__parent__.book.cases if record.case_id else False
         shown = {**record._asdict(), "rollback_status": self._rollback_status(record), "has_case": has_case}
+        shown["worse"] = list(record.worse)
         del shown["executed"], shown["verdict"]
         return shown
 

@@ -13,6 +13,7 @@ from persistent import Persistent
 
 from opsapp.healing.logic.survival import BestWait, Duration, best_wait
 from opsapp.healing.stages.trials import Trial
+from opsapp.wire.verdicts import LooksSeen
 
 KEPT = 300  # durations of a rule
 
@@ -42,6 +43,9 @@ class Durations(Persistent):
 class TrialBook(Persistent):
     """Open trials by case, by what they are about, and by when they are looked at next."""
 
+    # case id -> what the looks at a case that is left alone have seen; of an older version there is none
+    looks: OOBTree | None = None
+
     def __init__(self) -> None:
         self.open = OOBTree()  # case id -> Trial
         self.about = OOBTree()  # (rule, target) -> case id
@@ -69,8 +73,18 @@ class TrialBook(Persistent):
         if due is not None:
             self._look_at(trial.case_id, due)
 
+    def seen(self, trial: Trial) -> LooksSeen:
+        return LooksSeen() if self.looks is None else LooksSeen(*self.looks.get(trial.case_id, ()))
+
+    def note_seen(self, trial: Trial, seen: LooksSeen) -> None:
+        if self.looks is None:
+            self.looks = OOBTree()
+        self.looks[trial.case_id] = tuple(seen)
+
     def end(self, trial: Trial) -> None:
         self._forget_due(trial.case_id)
+        if self.looks is not None:
+            self.looks.pop(trial.case_id, None)
         del self.open[trial.case_id]
         del self.about[trial.rule_id, trial.target]
 

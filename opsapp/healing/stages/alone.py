@@ -15,6 +15,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import parse
 from opsapp.wire.policies import Policy, PolicyStep
+from opsapp.wire.verdicts import VERIFY_TIMEOUT_S
 
 from .trust import effective
 from .world import Host, World
@@ -81,6 +82,7 @@ def _policy(rule_id: str, rule: JsonObject, steps: tuple[PolicyStep, ...]) -> Po
         for_s=seconds(rule["for"]),
         cooldown_s=min(float(rule["cooldown_s"]), 7 * 86400.0),
         settle_s=None if rule["settle_s"] is None else float(rule["settle_s"]),
+        verify_timeout_s=seconds(rule.get("verify_timeout_s") or VERIFY_TIMEOUT_S),
     )
 
 

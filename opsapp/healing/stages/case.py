@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 from opsapp.healing.logic.rules import names_of
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.conditions import without_event
+from opsapp.wire.verdicts import LooksSeen, ProofWindow
 
 from .attempt import Tried
 
@@ -223,7 +224,8 @@ class SettlingCase(CaseRecord):
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyingCase(CaseRecord):
-    """Waits for a reading from after the settle time. `asked_under` is the fence token of who asked for it."""
+    """Looks at readings from after the settle time until one proves the heal, or the deadline. `asked_under` is the
+    fence token of who asked for a measurement; the last four are what the looks so far have seen."""
 
     state = "verifying"
     heal: Heal
@@ -231,6 +233,21 @@ class VerifyingCase(CaseRecord):
     deadline: float = 0.0
     asked_at: float = 0.0
     asked_under: int | None = None
+    seen_at: float | None = None
+    well_since: float | None = None
+    well_looks: int = 0
+    flaps: bool = False
+
+    @property
+    def window(self) -> ProofWindow:
+        return ProofWindow(self.settled_at, self.deadline)
+
+    @property
+    def seen(self) -> LooksSeen:
+        return LooksSeen(self.seen_at, self.well_since, self.well_looks, self.flaps)
+
+    def having(self, seen: LooksSeen) -> VerifyingCase:
+        return replace(self, seen_at=seen.newest, well_since=seen.well_since, well_looks=seen.well, flaps=seen.flaps)
 
 
 @dataclass(frozen=True, kw_only=True)

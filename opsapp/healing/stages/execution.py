@@ -217,8 +217,7 @@ def after_rollback(case: RollingBackCase, answer: HostAnswer, world: World) -> N
     if case.manual:
         reason = "restored" if restored else f"not restored: {answer.said}"
         return EndCase(case, "rolled_back" if restored else "failed", reason, entry={"action_success": int(restored)})
-    verdict = case.verdict or "failed"  # a case that an older version left here had failed
-    before = "verification failed" if verdict == "failed" else str(case.doubt)
+    verdict, before = case.verdict or "failed", case.doubt or "verification failed"  # as older versions left it
     if not restored:
         reason = f"{before}; rollback failed: {answer.said}"
         return end_step(case, verdict, reason, world, {"rollback_status": "failed"})

@@ -65,6 +65,7 @@ class LedgerRecord(NamedTuple):
     prev_hash: str | None = None
     hash: str | None = None
     verdict: str | None = None  # what was known before it was rolled back, where that was no failure
+    worse: tuple[JsonObject, ...] = ()  # what the act made worse: `verification.Harm`, as a mapping
 
     @classmethod
     def read(cls, stored: JsonObject) -> LedgerRecord:
@@ -72,7 +73,10 @@ class LedgerRecord(NamedTuple):
         return cls(**{name: stored[name] for name in cls._fields if name in stored})
 
     def stored(self) -> JsonObject:
-        return {name: value for name, value in self._asdict().items() if name != "verdict" or value is not None}
+        """What older versions did not have is left out where there is none: their entries keep their hash."""
+        left_out = {"verdict"} if self.verdict is None else set()
+        left_out |= set() if self.worse else {"worse"}
+        return {name: value for name, value in self._asdict().items() if name not in left_out}
 
     @property
     def is_final(self) -> bool:

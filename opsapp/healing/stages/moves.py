@@ -24,10 +24,11 @@ class EntryFields(TypedDict, total=False):
     duration_s: float
     rollback_status: str | None
     verdict: str | None
+    worse: tuple[JsonObject, ...]
 
 
 class Wait(NamedTuple):
-    """Nothing is done until `due`, or until an answer arrives. `ask`: targets above it that are measured meanwhile."""
+    """Nothing is done until `due`, or until an answer arrives. `ask`: other targets, which are measured meanwhile."""
 
     case: CaseRecord
     due: float
@@ -36,7 +37,7 @@ class Wait(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """Have what the case is about measured now, and wait for it."""
+    """Have what the case is about measured now, and wait for it. The answer is of use for `patience` seconds."""
 
     case: CaseRecord
     heal_id: str
@@ -156,11 +157,11 @@ MOVES = (
     Move(ACTS, "NextStep", "planning", "the action failed"),
     Move(ACTS, "EndCase", "closed", "failed at the chain's end, lost, or taken back"),
     Move("settling", "Measure", "verifying", "the settle time is over"),
-    Move("verifying", "Wait", "verifying", "nothing fresh is known yet"),
-    Move("verifying", "Measure", "verifying", "it is asked again"),
+    Move("verifying", "Wait", "verifying", "not proved yet, and there is time"),
+    Move("verifying", "Measure", "verifying", "it is measured again"),
     Move("verifying", "SendCommand", CONFIRMS, "verified, and the agent would undo it"),
-    Move("verifying", "SendCommand", ROLLS_BACK, "it did not help, and can be undone"),
-    Move("verifying", "NextStep", "planning", "it did not help"),
+    Move("verifying", "SendCommand", ROLLS_BACK, "it did not help, or made it worse, and can be undone"),
+    Move("verifying", "NextStep", "planning", "it did not help, or made it worse"),
     Move("verifying", "EndCase", "closed", "verified, or the chain's end"),
     Move(CONFIRMS, "Wait", CONFIRMS, "no answer yet"),
     Move(CONFIRMS, "SendCommand", CONFIRMS, "the first confirmation was not heard"),

@@ -40,6 +40,7 @@ class AgentOutcome(NamedTuple):
     action_success: int = 0
     verdict: str | None = None
     reason: str = ""
+    worse: Sequence[JsonObject] = ()
     duration_s: float = 0.0
     policy_version: int = 0
     metrics_before: JsonObject = {}

@@ -24,6 +24,7 @@ from .guards import Lost
 from .moves import AskApproval, EndCase, FinishLate, Next, NextStep, Wait
 from .planning import Plan
 from .turns import Neighbours
+from .verification import Surroundings
 from .world import World
 
 
@@ -35,6 +36,7 @@ class Facts(NamedTuple):
     answer: HostAnswer | None = None
     request: Request = EXPIRED
     hashed: Hashed = lambda _: ""
+    around: Surroundings = Surroundings()
 
 
 def following(case: CaseRecord, world: World, facts: Facts) -> Next:
@@ -50,7 +52,7 @@ def following(case: CaseRecord, world: World, facts: Facts) -> Next:
     if isinstance(case, SettlingCase):
         return verification.settled(case, world, facts.token)
     if isinstance(case, VerifyingCase):
-        return verification.looked_at(case, world, facts.token)
+        return verification.looked_at(case, facts.around, world, facts.token)
     assert isinstance(case, ClosedCase)
     return FinishLate(case, f"case {case.id} is about the same target")
 

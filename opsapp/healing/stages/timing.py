@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from opsapp.lib.durations import seconds
 from opsapp.wire.actions import Action
+from opsapp.wire.verdicts import VERIFY_TIMEOUT_S
 
 from .world import World
 
 POLL_S = 0.5  # how often an unanswered command is looked at, beside the wake-up by its result
-VERIFY_TIMEOUT_S = 60.0
 
 
 def settle_of(rule_id: str, action: Action, world: World) -> float:
@@ -19,5 +19,5 @@ def settle_of(rule_id: str, action: Action, world: World) -> float:
 
 
 def patience_of(rule_id: str, world: World) -> float:
-    """How long a fresh reading may take."""
+    """How long after the settle time a heal may take to show its effect, and a measurement to arrive."""
     return seconds(world.rules.get(rule_id, {}).get("verify_timeout_s") or VERIFY_TIMEOUT_S)

@@ -1,4 +1,5 @@
-"""Stage 4, verification: what a fresh look at the right host says about the original condition."""
+"""Stage 4, verification: looks at the original condition, from the settle time on until one proves the heal, or until
+the deadline. What the looks mean, `wire.verdicts` says."""
 
 from __future__ import annotations
 
@@ -7,40 +8,40 @@ from typing import NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import ACTIONS, Action
+from opsapp.wire.verdicts import (
+    ASK_AGAIN_S,
+    VERIFIED,
+    WAIT,
+    WORSE,
+    ConditionLook,
+    Harm,
+    HealJudgement,
+    came_back,
+    judge,
+)
 
-from .case import ConfirmingCase, SettlingCase, VerifyingCase
+from .case import CaseRecord, ConfirmingCase, SettlingCase, VerifyingCase
 from .execution import end_step, roll_back
 from .moves import EntryFields, Measure, Next, SendCommand, Wait
-from .timing import POLL_S, patience_of
-from .world import Reading, World
+from .timing import POLL_S, patience_of, settle_of
+from .world import World
 
-ASK_AGAIN_S = 10.0  # a measurement that was asked for and does not come is asked for again
-
-
-class Verification(NamedTuple):
-    """`outcome` is None while nothing fresh is known and there is time left."""
-
-    outcome: str | None
-    reason: str = ""
+LOOK_S = 1.0  # between two looks
+REJOIN_S = 30.0  # so long hosts have to be heard again after a restart of ours
 
 
-def verify(reading: Reading, *, settled_at: float, deadline: float, now: float) -> Verification:
-    """Only readings taken after the settle time count. Known false is the one way to `verified`."""
-    fresh = reading.measured_at is not None and reading.measured_at >= settled_at
-    if fresh and reading.verdict is False:
-        return Verification("verified", "the condition is known false")
-    if fresh and reading.verdict is True:
-        return Verification("failed", "the condition still holds")
-    if now >= deadline:
-        reason = "the condition is unknown" if fresh else "stale: nothing fresh was reported"
-        return Verification("inconclusive", reason)
-    return Verification(None)
+class Surroundings(NamedTuple):
+    """What else is known of the host, and of what hangs on it. `unmeasured`: targets that may be worse, and were not
+    measured since the settle time."""
+
+    harms: tuple[Harm, ...] = ()
+    unmeasured: tuple[str, ...] = ()
 
 
 def afterwards(outcome: str, action: Action, snapshot: JsonObject | None) -> str:
     """`close`, `rollback` or `escalate`. What is not known is never rolled back, but for what may have cut the host
     off: nobody confirms that, so its agent undoes it, and all that is left is to hear of it."""
-    if outcome == "verified":
+    if outcome == VERIFIED:
         return "close"
     back = outcome == "failed" or (outcome == "inconclusive" and action.armed_s is not None)
     return "rollback" if back and action.reversible and snapshot is not None else "escalate"
@@ -48,32 +49,58 @@ def afterwards(outcome: str, action: Action, snapshot: JsonObject | None) -> str
 
 def settled(case: SettlingCase, world: World, token: int) -> Measure:
     """The settle time is over: have the right thing measured afresh."""
-    patience = patience_of(case.rule_id, world)
-    verifying = case.becomes(VerifyingCase, settled_at=world.now, deadline=world.now + patience)
-    return _ask(verifying, patience, world, token, {"state": "verifying"})
+    settle, patience = settle_of(case.rule_id, ACTIONS[case.heal.action], world), patience_of(case.rule_id, world)
+    earliest = world.now if case.heal.acted_at is None else case.heal.acted_at + settle
+    flaps = comes_and_goes(case, world)
+    verifying = case.becomes(VerifyingCase, settled_at=earliest, deadline=earliest + patience, flaps=flaps)
+    return _ask(_late(verifying, patience, world), world, token, {"state": "verifying"})
 
 
-def _ask(case: VerifyingCase, patience: float, world: World, token: int, entry: EntryFields | None = None) -> Measure:
+def comes_and_goes(case: CaseRecord, world: World) -> bool:
+    """A second alert of its rule, which the case has absorbed, says that the condition was over in between."""
+    return case.events.get(case.rule_id, 0) > 1 or came_back(case.opened_at, world.well_since(case.target))
+
+
+def _late(case: VerifyingCase, patience: float, world: World) -> VerifyingCase:
+    """Nobody was there to look for a part of the window: there is time for one measurement at least."""
+    return replace(case, deadline=max(case.deadline, world.now + min(patience, REJOIN_S)))
+
+
+def _ask(case: VerifyingCase, world: World, token: int, entry: EntryFields | None = None) -> Measure:
     asking = replace(case, asked_at=world.now, asked_under=token)
-    return Measure(asking, case.heal.heal_id, patience, world.now + POLL_S, entry)
+    return Measure(asking, case.heal.heal_id, case.deadline - world.now, world.now + POLL_S, entry)
 
 
-def looked_at(case: VerifyingCase, world: World, token: int) -> Next:
+def looked_at(case: VerifyingCase, around: Surroundings, world: World, token: int) -> Next:
     """What the newest reading says, and what follows from it."""
-    if case.asked_under != token:  # asked by a process that is gone: nobody was there to hear the answer
-        patience = patience_of(case.rule_id, world)
-        return _ask(replace(case, deadline=world.now + patience), patience, world, token)
+    is_taken_over = case.asked_under != token  # asked by a process that is gone: nobody was there to hear the answer
+    if is_taken_over:
+        case = _late(case, patience_of(case.rule_id, world), world)
     reading = world.reading(case.about)
-    verdict = verify(reading, settled_at=case.settled_at, deadline=case.deadline, now=world.now)
-    if verdict.outcome is None:
-        if world.now - case.asked_at >= ASK_AGAIN_S:
-            return _ask(case, case.deadline - world.now, world, token)
-        return Wait(case, world.now + POLL_S)
-    entry: EntryFields = {"metrics_after": reading.metrics}
-    then = afterwards(verdict.outcome, ACTIONS[case.heal.action], case.heal.snapshot)
+    look = ConditionLook(reading.verdict, reading.measured_at)
+    seen = case.seen._replace(flaps=case.flaps or comes_and_goes(case, world))
+    judgement = judge(seen, look, case.window, world.now, around.harms)
+    case = case.having(judgement.seen)
+    if judgement.kind != WAIT:
+        return _judged(case, judgement, around, reading.metrics, world)
+    if is_taken_over or world.now - case.asked_at >= ASK_AGAIN_S:
+        return _ask(case, world, token)
+    return Wait(case, min(world.now + LOOK_S, case.deadline), around.unmeasured)
+
+
+def _judged(
+    case: VerifyingCase, judgement: HealJudgement, around: Surroundings, metrics: JsonObject, world: World
+) -> Next:
+    entry: EntryFields = {"metrics_after": metrics}
+    outcome = "failed" if judgement.kind == WORSE else judgement.kind
+    if judgement.kind == WORSE:
+        entry["worse"] = tuple(harm._asdict() for harm in around.harms)
+    then = afterwards(outcome, ACTIONS[case.heal.action], case.heal.snapshot)
     if then == "rollback":
-        return roll_back(case, verdict.outcome, verdict.reason, entry)
-    if verdict.outcome == "verified" and case.heal.armed:
+        return roll_back(case, outcome, judgement.reason, entry)
+    if outcome == VERIFIED:
+        case = replace(case, recovered_at=judgement.seen.well_since)
+    if outcome == VERIFIED and case.heal.armed:
         confirming = case.saying("verified; confirming what the agent would undo").becomes(ConfirmingCase)
         return SendCommand(confirming, entry=entry)
-    return end_step(case, verdict.outcome, verdict.reason, world, entry)
+    return end_step(case, outcome, judgement.reason, world, entry)

@@ -62,6 +62,7 @@ class World:
     settings: HealingSettings = field(default_factory=HealingSettings)
     graph: Graph = field(default_factory=Graph)
     failing: Collection[str] = frozenset()
+    holding: Mapping[str, frozenset[str]] = field(default_factory=dict)  # target -> the rules whose condition holds
     windows: Sequence[ActiveWindow] = ()
     hosts: Mapping[str, Host] = field(default_factory=dict)
     server: Host = field(default_factory=lambda: Host(SERVER, SERVER, usable=frozenset(), native=False))

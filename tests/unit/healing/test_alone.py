@@ -102,5 +102,10 @@ def test_a_rule_without_a_settle_time_leaves_it_to_the_action():
     assert given(rule=rule(settle_s=7))[0].sent()["settle_s"] == 7
 
 
+def test_a_host_alone_waits_for_the_proof_as_long_as_the_service_would():
+    given_s = [given(rule=rule(verify_timeout_s=value))[0].sent()["verify_timeout_s"] for value in (None, 200)]
+    assert given_s == [60, 200]
+
+
 def test_past_the_brake_none_is_given():
     assert given(load=Load(fleet=60)) == []

@@ -450,35 +450,6 @@ REVERSIBLE, PLAIN = ACTIONS["container_pause"], ACTIONS["restart_service"]
 
 
 @pytest.mark.parametrize(
-    ("verdict", "measured", "now", "outcome"),
-    [
-        (False, NOW, NOW, "verified"),
-        (False, NOW + 1, NOW, "verified"),
-        (True, NOW, NOW, "failed"),
-        (False, NOW - 1, NOW, None),
-        (True, NOW - 1, NOW, None),
-        (None, NOW, NOW, None),
-        (None, None, NOW, None),
-        (False, NOW - 1, NOW + 60, "inconclusive"),
-        (None, NOW, NOW + 60, "inconclusive"),
-        (None, None, NOW + 60, "inconclusive"),
-        (False, None, NOW + 60, "inconclusive"),
-        (False, NOW, NOW + 60, "verified"),
-    ],
-)
-def test_verification(verdict, measured, now, outcome):
-    found = verification.verify(Reading(verdict, {}, measured), settled_at=NOW, deadline=NOW + 60, now=now)
-    assert found.outcome == outcome
-    assert bool(found.reason) is (outcome is not None)
-
-
-@given(st.sampled_from([None, True]), st.one_of(st.none(), st.floats(NOW - 100, NOW + 100)), st.floats(NOW, NOW + 200))
-def test_unknown_never_verifies(verdict, measured, now):
-    found = verification.verify(Reading(verdict, {}, measured), settled_at=NOW, deadline=NOW + 60, now=now)
-    assert found.outcome != "verified"
-
-
-@pytest.mark.parametrize(
     ("outcome", "action", "snapshot", "then"),
     [
         ("verified", REVERSIBLE, {}, "close"),

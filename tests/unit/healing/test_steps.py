@@ -14,8 +14,10 @@ from opsapp.healing.stages.moves import MOVES, check
 from opsapp.healing.stages.stepping import Facts, following
 from opsapp.healing.stages.timing import patience_of, settle_of
 from opsapp.healing.stages.turns import Neighbours
+from opsapp.healing.stages.verification import Surroundings
 from opsapp.healing.stages.world import SERVER, Reading
 from opsapp.wire.actions import ACTIONS
+from opsapp.wire.verdicts import Harm
 
 from .world import BOX, NOW, case, event, rule, tally, world
 
@@ -31,9 +33,9 @@ def at(place, **changes):
     return case(**{**HEAL, "state": state, "phase": phase or None, **changes})
 
 
-def step(here, around=None, **facts):
+def step(here, within=None, **facts):
     """What follows, and that the table has it."""
-    then = following(here, around or world(), Facts(token=4, **facts))
+    then = following(here, within or world(), Facts(token=4, **facts))
     if type(then).__name__ == "Recall":
         check(here.place, then.end)
         check(here.place, then.wait)
@@ -254,16 +256,78 @@ VERIFYING = {"settled_at": NOW - 5, "deadline": NOW + 55, "asked_at": NOW - 5, "
         ({"deadline": NOW}, None, NOW, "EndCase", "verifying", "inconclusive"),
         ({}, False, NOW, "EndCase", "verifying", "verified"),
         ({"armed": True}, False, NOW, "SendCommand", "verifying.confirm", None),
-        ({}, True, NOW, "EndCase", "verifying", "failed"),
-        ({"action": REVERSIBLE, "snapshot": {"a": 1}}, True, NOW, "SendCommand", "executing.rollback", None),
+        ({}, True, NOW, "Wait", "verifying", None),
+        ({"deadline": NOW}, True, NOW, "EndCase", "verifying", "failed"),
+        (
+            {"deadline": NOW, "action": REVERSIBLE, "snapshot": {"a": 1}},
+            True,
+            NOW,
+            "SendCommand",
+            "executing.rollback",
+            None,
+        ),
+        ({"flaps": True}, False, NOW, "Wait", "verifying", None),
+        ({"events": {"nginx-down": 2}}, False, NOW, "Wait", "verifying", None),
+        (
+            {"flaps": True, "seen_at": NOW - 1, "well_since": NOW - 1, "well_looks": 1},
+            False,
+            NOW,
+            "EndCase",
+            "verifying",
+            "verified",
+        ),
     ],
 )
-def test_a_fresh_look(changes, verdict, measured_at, kind, place, outcome):
+def test_a_look(changes, verdict, measured_at, kind, place, outcome):
     around = world(reading=lambda _: Reading(verdict, {"cpu": 9}, measured_at))
     then = step(at("verifying", **{**VERIFYING, **changes}), around)
     assert (told(then)[:2], getattr(then, "outcome", None)) == ((kind, place), outcome)
     if kind in ("EndCase", "SendCommand"):
         assert then.entry["metrics_after"] == {"cpu": 9}
+
+
+HARM = Harm("disk", "box-1", "disk_percent > 90")
+
+
+@pytest.mark.parametrize("verdict", [True, False, None])
+@pytest.mark.parametrize(
+    ("changes", "kind"), [({}, "EndCase"), ({"action": REVERSIBLE, "snapshot": {}}, "SendCommand")]
+)
+def test_what_has_become_worse_is_a_failure_at_once_whatever_became_of_the_condition(verdict, changes, kind):
+    around = world(reading=lambda _: Reading(verdict, {}, NOW))
+    then = step(at("verifying", **{**VERIFYING, **changes}), around, around=Surroundings((HARM,)))
+    assert type(then).__name__ == kind
+    assert then.entry["worse"] == ({"rule_id": "disk", "target": "box-1", "condition": "disk_percent > 90"},)
+    said = "worse: disk_percent > 90 holds on box-1 (rule disk)"
+    if kind == "EndCase":
+        assert (then.outcome, then.reason) == ("failed", said)
+        return
+    assert (then.case.verdict, then.case.doubt) == ("failed", said)
+    back = step(then.case, answer=HostAnswer("done", restored=True))
+    assert (back.outcome, back.reason) == ("rolled_back", f"{said}; restored")
+
+
+def test_what_may_be_worse_is_measured_meanwhile():
+    then = step(at("verifying", **VERIFYING), world(), around=Surroundings((), ("box-2",)))
+    assert (told(then)[:2], then.ask) == (("Wait", "verifying"), ("box-2",))
+
+
+@pytest.mark.parametrize(("deadline", "expected"), [(NOW + 55, NOW + 55), (NOW + 3, NOW + 30), (NOW - 99, NOW + 30)])
+def test_after_a_restart_the_stored_deadline_holds_but_for_the_time_of_one_measurement(deadline, expected):
+    then = step(at("verifying", **{**VERIFYING, "deadline": deadline, "asked_under": 3}))
+    assert (told(then)[:2], then.case.deadline, then.case.settled_at) == (("Measure", "verifying"), expected, NOW - 5)
+
+
+def test_the_window_begins_with_the_act_however_late_it_is_looked_at():
+    around = world(rule(settle_s=20, verify_timeout_s=100))
+    then = step(at("settling", acted_at=NOW - 25), around)
+    assert (then.case.settled_at, then.case.deadline) == (NOW - 5, NOW + 95)
+
+
+@pytest.mark.parametrize(("well", "flaps"), [(None, False), (NOW - 6, True), (NOW - 400, False), (NOW, False)])
+def test_what_holds_again_soon_after_it_was_over_comes_and_goes(well, flaps):
+    then = step(at("settling"), world(well_since=lambda _: well))
+    assert then.case.flaps is flaps
 
 
 def test_how_long_things_take():

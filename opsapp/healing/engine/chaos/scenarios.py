@@ -19,6 +19,7 @@ from .rehearsal import Rehearsal, SimulatedHost, Values
 WEB_DOWN = 'container.chaos-web.state == "exited"'
 UNIT_DOWN = 'service.chaos.state == "failed"'
 HOUR = 3600.0
+PROVED_S = 10  # an action of the simulated hosts shows its effect at once, or never
 SKIPPED_AFTER = 7  # further cases: more than the five outcomes after which a step that never helps is skipped
 MOST_FAILURES = 10  # in a row: with more the breaker is not waited for
 MOST_HEALS = 20  # an hour: with more the brake's limit is not waited for
@@ -104,7 +105,7 @@ def escalation_chain_walk(on: Rehearsal) -> None:
     host = on.host("chaos-1")
     host.effects["service_dependency_restart"] = _active
     chain = ("service_reset_failed", "restart_service", "service_dependency_restart")
-    on.rule("chaos-chain", UNIT_DOWN, *chain)
+    on.rule("chaos-chain", UNIT_DOWN, *chain, verify_timeout_s=PROVED_S)
     _break_unit(on, host)
     on.expect("each step is tried in its turn", list(chain), host.did)
     on.expect("the last one resolves it", ["failed", "failed", "verified"], on.outcomes())
@@ -146,7 +147,7 @@ def heal_storm_circuit_breaker(on: Rehearsal) -> None:
     host = on.host("chaos-1")
     failures = min(int(on.settings.breaker.failures), MOST_FAILURES)
     between = max(60.0, on.settings.absorption_window_s) + 10.0
-    on.rule("chaos-storm", UNIT_DOWN, "restart_service", cooldown_s=60)
+    on.rule("chaos-storm", UNIT_DOWN, "restart_service", cooldown_s=60, verify_timeout_s=PROVED_S)
     for _ in range(failures + 1):
         _break_unit(on, host)  # and no restart helps
         _active(host.values)

@@ -1,0 +1,161 @@
+"""What is known of a host, and of what hangs on it, right before an act, and what has become worse since.
+
+Which conditions are known false is stored with the act, in its transaction: so a restart knows what was before. What
+has come true after it, and still holds when it is measured after the settle time, is a harm. Must not: decide what
+follows from one; `stages.verification` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+from opsapp.healing.logic.rules import names_of, target_of
+from opsapp.healing.resources.cases import Calm
+from opsapp.healing.stages.case import ActingCase, VerifyingCase
+from opsapp.healing.stages.verification import Surroundings
+from opsapp.runtime.node import node_of
+from opsapp.wire.conditions import Condition, parse
+from opsapp.wire.verdicts import MOST_HARMS, Harm
+
+from .alerts import WatchedRule, bind, watched_rules
+from .context import PipelineContext
+from .inventory import Member
+from .readings import LiveReadings, Samples, read
+from .world import ILiveReadings
+
+MOST = 2000  # conditions that are noted before an act: those of the host itself first
+# A monitor that goes down is a harm, whether a rule looks at it or not.
+MONITOR = WatchedRule("", parse('monitor.status == "down"'), "critical", 0.0, 0.0, None)
+
+
+class Concerned(NamedTuple):
+    """What measures something that an act may harm, and which of its targets these are."""
+
+    member: Member
+    concerns: Callable[[str], bool]
+
+
+def note_before(context: PipelineContext, record: ActingCase) -> None:
+    """The act is about to be sent: what is known to be well."""
+    readings = _readings(context)
+    noted: list[Calm] = []
+    if readings is not None:
+        left = MOST
+        for calm in _calm(context, readings, record):
+            if left < len(calm[2]):
+                break
+            noted.append(calm)
+            left -= len(calm[2])
+    context.book.note_calm(record.id, tuple(noted))
+
+
+def around(context: PipelineContext, record: VerifyingCase) -> Surroundings:
+    """What holds by now of all that was known false, as far as it was measured since the settle time."""
+    readings = _readings(context)
+    if readings is None:
+        return Surroundings()
+    harms: list[Harm] = []
+    unmeasured: list[str] = []
+    for subject, rule_id, targets in context.book.calm_of(record.id):
+        member = context.inventory.by_subject.get(subject)
+        rule = _rule(context, rule_id)
+        if member is None or rule is None or not rule.applies(member):
+            continue
+        for target, condition in _suspects(context, readings, rule, member, targets):
+            reading = readings.look(subject, condition, context.now)
+            if reading.verdict is not True:
+                continue
+            if reading.measured_at is None or reading.measured_at < record.settled_at:
+                unmeasured.append(target)
+            else:
+                harms.append(Harm(rule_id, target, str(condition)))
+    return Surroundings(tuple(_named_once(harms))[:MOST_HARMS], tuple(dict.fromkeys(unmeasured)))
+
+
+def _named_once(harms: list[Harm]) -> Iterator[Harm]:
+    """A monitor that is down is named by the rule about it, where there is one."""
+    ruled = {harm.target for harm in harms if harm.rule_id != MONITOR.rule_id}
+    return (harm for harm in harms if harm.rule_id != MONITOR.rule_id or harm.target not in ruled)
+
+
+def _suspects(
+    context: PipelineContext, readings: LiveReadings, rule: WatchedRule, member: Member, targets: tuple[str, ...]
+) -> list[tuple[str, Condition]]:
+    """Of targets for which a condition was known false: those for which its rule says that it holds."""
+    if rule is MONITOR:
+        return [(member.name, rule.condition)]
+    holding = {target for target in targets if rule.rule_id in context.world.holding.get(target, ())}
+    if not holding:
+        return []
+    samples = readings.samples(member.subject)
+    return [(target, condition) for target, condition in _conditions(rule, member, samples) if target in holding]
+
+
+def _calm(context: PipelineContext, readings: LiveReadings, record: ActingCase) -> Iterator[Calm]:
+    """What was measured before the failure itself says nothing of how it was right before the act."""
+    known = record.about.measured_at
+    since = record.opened_at if known is None else min(known, record.opened_at)
+    rules = watched_rules(context.world.rules.values())
+    for member, concerns in _concerned(context, record):
+        samples = readings.samples(member.subject)
+        for rule in rules if member.is_agent else [*rules, MONITOR]:
+            if not rule.applies(member):
+                continue
+            well = tuple(
+                target
+                for target, condition in _conditions(rule, member, samples)
+                if concerns(target) and _is_known_false(context, samples, condition, member, since)
+            )
+            if well:
+                yield member.subject, rule.rule_id, well
+
+
+def _is_known_false(
+    context: PipelineContext, samples: Samples, condition: Condition, member: Member, since: float
+) -> bool:
+    reading = read(samples, condition, context.now, member.interval)
+    return reading.verdict is False and reading.measured_at is not None and reading.measured_at >= since
+
+
+def _concerned(context: PipelineContext, record: ActingCase) -> Iterator[Concerned]:
+    """The host that is acted upon and the monitors of it; then what hangs on the target or on its host."""
+    hosts = {record.heal.host, record.about.agent_id} - {None}
+    own = [member for member in context.inventory if member.agent_id in hosts]
+    for member in own:
+        yield Concerned(member, lambda _: True)
+    acted = {*names_of(record.target), *(member.name for member in own if member.is_agent)}
+    graph, seen = context.world.graph, {member.subject for member in own}
+    for name in sorted(graph.nodes):
+        if acted.isdisjoint(graph.ancestors(name)):
+            continue
+        for subject in context.inventory.measuring(name):
+            if subject not in seen:
+                yield Concerned(context.inventory.by_subject[subject], partial(_is_on, name))
+
+
+def _is_on(name: str, target: str) -> bool:
+    return name in names_of(target)
+
+
+def _conditions(rule: WatchedRule, member: Member, samples: Samples) -> Iterator[tuple[str, Condition]]:
+    """Everything that a rule says of what a member measures, by target. What others tell is no measurement."""
+    general = rule.condition
+    if general.reads_events or (general.family is not None and not member.is_agent):
+        return
+    bound = [bind(general, name) for name in general.bindings(samples)] if general.family is not None else [general]
+    for condition in bound:
+        yield target_of(member.name, condition), condition
+
+
+def _rule(context: PipelineContext, rule_id: str) -> WatchedRule | None:
+    if rule_id == MONITOR.rule_id:
+        return MONITOR
+    plain = context.world.rules.get(rule_id)
+    return next(iter(watched_rules([] if plain is None else [plain])), None)
+
+
+def _readings(context: PipelineContext) -> LiveReadings | None:
+    readings: LiveReadings | None = node_of(context.root).registry.queryUtility(ILiveReadings)
+    return readings
