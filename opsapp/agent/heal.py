@@ -23,6 +23,7 @@ from .fits import FITS
 from .journal import CommandJournal
 from .native import Context
 from .processes import Cancel, ProcessGroup, Ran, run
+from .services import is_masked
 from .snapshots import KINDS, LocalHost, Snapshots
 
 log = logging.getLogger("heal")
@@ -121,6 +122,8 @@ class Healer:
             data.update(armed)
         else:
             ran, data["steps"] = self._steps(task, action, handler.argv(params), state)
+        if ran.status == "failed" and is_masked(state):
+            ran = ran._replace(reason=f"masked: nothing can start {state['service']} until somebody unmasks it")
         return CommandAnswer(ran, data)
 
     def _armed_steps(

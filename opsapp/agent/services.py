@@ -1,7 +1,8 @@
 """Unit states of the host's service manager, and a cheap look at whether one may have changed.
 
 A unit that ought to run (enabled, or seen active since the boot) and is not active is "failed", however it was stopped.
-One-shot units and those started on demand (bus, socket, timer) are only "failed" when systemd says so.
+One-shot units and those started on demand (bus, socket, timer) are only "failed" when systemd says so. A unit that
+somebody has masked is "masked" while it does not run: it has not failed, and nothing can start it.
 Must not: change anything.
 """
 
@@ -11,7 +12,9 @@ import json
 import logging
 import os
 import subprocess
-from typing import Dict, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
+
+from opsapp.wire.readings import MASKED
 
 from .disk import write_whole
 from .proc import maybe
@@ -95,6 +98,7 @@ class Services:
         self._path = os.path.join(state_dir, "units.json")
         self._boot_id = boot_id
         self._active_once: Set[str] = self._remembered()
+        self._masked: Set[str] = set()  # at the last look
         self._known_cgroups = next((path for path in _CGROUPS if os.path.isdir(path)), None)
 
     def states(self) -> Dict[str, str]:
@@ -143,8 +147,7 @@ class Services:
             self._starts.note(unit, _stays(unit))
             if unit["ActiveState"] == "active" and _stays(unit):
                 self._active_once.add(name)
-            if unit.get("UnitFileState") == "masked":
-                self._active_once.discard(name)
+            self._note_masked(name, unit)
             state = self._state(name, unit)
             if state != "inactive" or _wanted(unit):
                 states[name[: -len(".service")]] = state
@@ -152,8 +155,20 @@ class Services:
             self._remember()
         return states
 
+    def _note_masked(self, name: str, unit: Dict[str, str]) -> None:
+        """A masked unit that ran is asked for by its name as long as it is masked; systemd may have forgotten it. One
+        that is unmasked and does not run, nobody has asked to run again."""
+        if is_masked(unit):
+            self._masked.add(name)
+        elif name in self._masked:
+            self._masked.discard(name)
+            if unit["ActiveState"] != "active":
+                self._active_once.discard(name)
+
     def _state(self, name: str, unit: Dict[str, str]) -> str:
         state = unit["ActiveState"]
+        if is_masked(unit) and state in ("inactive", "failed"):
+            return MASKED
         if state != "inactive":
             return state
         if unit.get("Job") not in (None, "", "0"):
@@ -181,9 +196,14 @@ class Services:
             log.warning("cannot write %s: %s", self._path, error)
 
 
+def is_masked(unit: Mapping[str, Any]) -> bool:
+    """Whether somebody has forbidden a unit to run, until the next boot or for good."""
+    return any(str(unit.get(name)).startswith(MASKED) for name in ("LoadState", "UnitFileState"))
+
+
 def _stays(unit: Dict[str, str]) -> bool:
     """Whether a unit that has been active is meant to stay so."""
-    if unit.get("Type") == "oneshot" or unit.get("UnitFileState") in ("transient", "masked"):
+    if unit.get("Type") == "oneshot" or unit.get("UnitFileState") == "transient" or is_masked(unit):
         return False
     if unit.get("UnitFileState") in _ENABLED:
         return True

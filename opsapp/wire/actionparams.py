@@ -23,6 +23,9 @@ class FirewallRule(NamedTuple):
         return [address for address in (self.source, self.destination) if address]
 
 
+# systemd lets a unit stop for 90 s before it kills it, and start for as long again, where the unit says nothing else:
+# who gives up earlier does not learn how it ended.
+UNIT_TIMEOUT_S = 200
 NAME = text(255, low=1, pattern=r"[A-Za-z0-9_.@:/][A-Za-z0-9_.@:/-]*")
 SERVICE = text(255, low=1, pattern=r"[A-Za-z0-9_@.:\\][A-Za-z0-9_@.:\\-]*")
 CONTAINER = text(128, low=1, pattern=r"[A-Za-z0-9][A-Za-z0-9_.-]*")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, Tuple
 
+from .actionparams import UNIT_TIMEOUT_S
 from .actions import ACTIONS
 from .fields import (
     JsonObject,
@@ -48,7 +49,11 @@ COMMANDS: Dict[str, Dict[str, WireField]] = {
         # With an interpreter, `command` is a script that is handed to it as a file; without one, /bin/sh -c reads it.
         "interpreter": may(text(255, low=1, pattern=r"[A-Za-z0-9/._+-]+")),
     },
-    "service": {"service": need(SERVICE_NAME), "action": need(choice(*SERVICE_ACTIONS)), "timeout": _TIMEOUT},
+    "service": {
+        "service": need(SERVICE_NAME),
+        "action": need(choice(*SERVICE_ACTIONS)),
+        "timeout": may(integer(1, 3600), UNIT_TIMEOUT_S),
+    },
     "process_list": {
         "sort": may(choice("cpu", "memory", "pid"), "cpu"),
         "limit": may(integer(1, 1000), 100),

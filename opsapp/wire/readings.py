@@ -25,6 +25,7 @@ NUMBERS = ("cpu_percent", "mem_percent", "disk_percent", "swap_percent", "load1"
 STARTS_COUNTED = "starts_counted_s"
 RUNS = ("active", "reloading")
 MOVES = ("activating", "deactivating", "unknown")
+MASKED = "masked"  # somebody has forbidden it to run: it has not failed
 
 
 def split(key: str) -> tuple[str, str, str]:
@@ -74,9 +75,9 @@ def of_report(report: Mapping[str, Any]) -> Dict[str, Any]:
 
 def of_service(state: Any, *, ran: bool, starts: Optional[int], counted_s: Optional[float]) -> Dict[str, int]:
     """What follows from the state of a unit, by attribute; what is unknown is left out. `failed` is 1 while it does
-    not run, if it ran before (`ran`) or its host calls it failed. It is 0 while the unit runs, and missing while it
-    starts or stops. `starts` are those within the time for which they were counted."""
+    not run, if it ran before (`ran`) or its host calls it failed. It is 0 while the unit runs or is masked, and missing
+    while it starts or stops. `starts` are those within the time for which they were counted."""
     count = restarts(starts, counted_s)
-    failed = None if state in MOVES else int(state not in RUNS and (state == "failed" or ran))
+    failed = None if state in MOVES else int(state not in (*RUNS, MASKED) and (state == "failed" or ran))
     values = {"failed": failed, "restarts_5m": count, "crash_looping": crash_looping(state, count)}
     return {attribute: value for attribute, value in values.items() if value is not None}

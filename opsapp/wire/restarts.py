@@ -10,7 +10,7 @@ from typing import Optional
 
 WINDOW_S = 300.0
 LOOP_STARTS = 5  # so many starts within the window are a crash loop
-STOPPED = ("failed", "inactive")  # the service manager starts it no more
+STOPPED = ("failed", "inactive", "masked")  # the service manager starts it no more
 
 
 def restarts(starts: Optional[int], counted_s: Optional[float]) -> Optional[int]:

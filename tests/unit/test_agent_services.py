@@ -5,6 +5,7 @@ import pytest
 from opsapp.agent import services as services_module
 from opsapp.agent.containers import parse as parse_containers
 from opsapp.agent.services import Services, parse_openrc, parse_show
+from opsapp.wire.readings import of_service
 
 
 def unit(name, active, file_state="enabled", kind="simple", **more):
@@ -59,7 +60,9 @@ def test_the_state_of_a_unit_seen_for_the_first_time(services, found, state):
         (unit("bus", "active", "static", BusName="org.x"), unit("bus", "inactive", "static", BusName="org.x"), None),
         (unit("run-7", "active", "transient"), unit("run-7", "inactive", "transient"), None),
         (unit("once", "active", "enabled", "oneshot"), unit("once", "inactive", "enabled", "oneshot"), None),
-        (unit("demo", "active"), unit("demo", "inactive", "masked", LoadState="masked"), None),
+        (unit("demo", "active"), unit("demo", "inactive", "masked", LoadState="masked"), "masked"),
+        (unit("demo", "failed"), unit("demo", "failed", "masked-runtime", LoadState="masked"), "masked"),
+        (unit("demo", "active"), unit("demo", "active", "masked", LoadState="masked"), "active"),
         (
             unit("docker", "active", TriggeredBy="docker.socket"),
             unit("docker", "inactive", TriggeredBy="docker.socket"),
@@ -78,6 +81,22 @@ def test_what_was_active_is_remembered_over_a_restart_but_not_over_a_boot(servic
     gone = unit("demo", "inactive", "disabled")
     assert Services(str(tmp_path), "boot-1").judge([gone]) == {"demo": "failed"}
     assert Services(str(tmp_path), "boot-2").judge([gone]) == {}
+
+
+def test_a_masked_unit_that_ran_is_told_even_where_systemd_has_forgotten_it(services, monkeypatch):
+    """systemd lists a masked unit that does not run only where something refers to it."""
+    masked = unit("demo", "inactive", "masked", LoadState="masked")
+    said = {"--all": [], "--": [masked]}
+    monkeypatch.setattr(services_module, "_show", lambda which: list(said[which[0]]))
+    services.judge([unit("demo", "active")])
+    assert [services.states() for _ in range(2)] == [{"demo": "masked"}] * 2
+    said["--"] = [unit("demo", "inactive", "disabled")]  # unmasked, and nobody wants it to run
+    assert services.states() == {}
+
+
+def test_a_masked_unit_has_not_failed_and_loops_no_more():
+    lately = of_service("masked", ran=True, starts=9, counted_s=300.0)
+    assert (lately["failed"], lately["crash_looping"]) == (0, 0)
 
 
 def test_systemctl_show_is_read():

@@ -455,3 +455,16 @@ def test_names_are_not_moved_to_nobody(resolved, primary, secondary, reason):
     assert (refused.ran.status, refused.data["undone"]) == ("failed", True)
     assert refused.ran.reason.startswith(reason)
     assert not [call for call in resolved.calls() if "--no-pager" not in call]
+
+
+MASKED = """unit='Id=nginx.service\\nLoadState=%s\\nActiveState=failed\\nUnitFileState=%s\\n'
+[ "$2" = show ] && printf "$unit" && exit 0
+echo "Failed to restart nginx.service: Unit nginx.service is masked."; exit 1"""
+
+
+@pytest.mark.parametrize(("state", "reason"), [
+    ("masked", "masked: nothing can start nginx until somebody unmasks it"), ("loaded", "exit code 1")])  # fmt: skip
+def test_a_restart_of_a_masked_unit_says_why_it_failed(tmp_path, monkeypatch, state, reason):
+    bench = Bench(tmp_path, monkeypatch, {"systemctl": MASKED.replace("%s", state)})
+    answer = bench.execute("restart_service", service="nginx")
+    assert (answer.ran.status, answer.ran.exit_code, answer.ran.reason) == ("failed", 1, reason)

@@ -10,6 +10,7 @@ from opsapp.agent import native
 from opsapp.agent.declared import checked_steps, mistakes
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.actiontypes import act, own, table, way
+from opsapp.wire.commands import check_params
 from opsapp.wire.fields import WireError, need, text
 
 
@@ -67,6 +68,18 @@ def test_restart_service_knows_four_ways_in_order():
     ]
     assert action.choose({"rc-service", "sv"}.__contains__).tools == ("rc-service",)
     assert action.choose(lambda tool: False) is None
+
+
+STOPS_S, STARTS_S = 90, 90  # systemd's own limits: it kills what has not stopped, and gives up what has not started
+
+
+@pytest.mark.parametrize("name", ["restart_service", "service_reload", "service_dependency_restart", "vpn_reconnect"])
+def test_who_asks_the_service_manager_waits_for_longer_than_that_may_take(name):
+    assert ACTIONS[name].timeout > STOPS_S + STARTS_S
+
+
+def test_so_does_who_restarts_a_service_by_hand():
+    assert check_params("service", {"service": "nginx", "action": "restart"})["timeout"] > STOPS_S + STARTS_S
 
 
 def test_a_missing_parameter_comes_from_the_target():

@@ -30,9 +30,10 @@ from .world import SERVER, World
 # States of a command in which nobody ever started it.
 UNSTARTED = ("expired", "cancelled")
 UNHEARD = ("lost", *UNSTARTED)
-# What an agent says when it refuses before it does anything.
+# What an agent says when it, or the service manager, refuses before anything is done.
 REFUSALS = (
     "no_capable_handler", "protected", "no_snapshot", "stale_token", "bad_params", "no_space", "refused by the agent",
+    "masked",
 )  # fmt: skip
 
 

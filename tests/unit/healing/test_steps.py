@@ -103,6 +103,7 @@ def test_what_has_lost_its_ground_since_the_snapshot_is_not_begun():
         ),
         (HostAnswer("failed", "no_capable_handler", looked_for=("a",)), "failed",
          "no_capable_handler: looked for a", False),
+        (HostAnswer("failed", "masked: nothing can start it", 1), "failed", "masked: nothing can start it", False),
         (HostAnswer("timeout"), "failed", "the action ended timeout, exit code None", True),
         (HostAnswer("lost"), "lost", "nobody can tell whether the action ran", True),
         (HostAnswer("lost", "restarted"), "lost", "restarted", True),
