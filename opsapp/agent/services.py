@@ -12,7 +12,7 @@ import json
 import logging
 import os
 import subprocess
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
+from typing import Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
 
 from opsapp.wire.readings import MASKED
 
@@ -196,7 +196,7 @@ class Services:
             log.warning("cannot write %s: %s", self._path, error)
 
 
-def is_masked(unit: Mapping[str, Any]) -> bool:
+def is_masked(unit: Mapping[str, object]) -> bool:
     """Whether somebody has forbidden a unit to run, until the next boot or for good."""
     return any(str(unit.get(name)).startswith(MASKED) for name in ("LoadState", "UnitFileState"))
 

@@ -37,7 +37,8 @@ class NextStep(Body):
 
 
 class CaseUnderWay(Body):
-    """An open case of healing. `stage` counts the six stages from 0; `due` is when it is looked at next."""
+    """An open case of healing. `stage` counts the six stages from 0; `due` is when it is looked at next; while it is
+    verified, the latest moment of that."""
 
     id = text()
     target = text()

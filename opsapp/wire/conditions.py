@@ -82,6 +82,11 @@ class Condition:
         self.reads_events = any(name.startswith(EVENT) for name in self.names)
         self._run = compile_tree(tree)
 
+    @property
+    def only_told(self) -> bool:
+        """Whether it is about what others tell, and names nothing that is measured."""
+        return self.reads_events and all(name.startswith(EVENT) for name in self.names)
+
     def evaluate(self, readings: Union[Mapping[str, Any], Lookup]) -> Verdict:
         """True, False, or None when what is known does not settle it."""
         if self.family is not None:

@@ -23,19 +23,16 @@ def limits(**rates):
 
 def case_fails(here, name):
     """A failure on a host that no step mends; how many of the steps were done."""
-    done = 0
-    here.report(f"agent:{name}", down=1).turn().turn(5)
-    while any(command["answer"] is None for command in here.hosts.sent):
+    done, subject = 0, f"agent:{name}"
+    here.report(subject, down=1).turn().turn(5)
+    while any(command["answer"] is None and command["params"]["phase"] == "snapshot" for command in here.hosts.sent):
         here.hosts.finish("snapshot", snapshot={"kind": "none", "state": {}})
         here.turn(1)
         here.hosts.finish("execute", handler="sh")
         here.turn(1).turn(30)
-        here.clock.advance(0.5)
-        for command in [one for one in here.hosts.sent if one["params"].get("phase") == "measure"]:
-            here.hosts.finish("measure", among=command)
-        here.report(f"agent:{name}", down=1).turn(0.5)
+        here.report(subject, down=1).turn().until_judged(subject, down=1)
         done += 1
-    here.report(f"agent:{name}", down=0).turn(1).turn(60)
+    here.report(subject, down=0).turn(1).turn(60)
     return done
 
 

@@ -37,8 +37,7 @@ def fails(here, *, output="", reports=FAILED):
     here.hosts.finish("execute", "failed" if output else "done", exit_code=1 if output else 0, output=output)
     here.turn(1).turn(6)
     here.clock.advance(0.5)
-    here.report(**reports).turn(0.5)
-    return here
+    return here.report(**reports).turn(0.5).until_judged(**reports)
 
 
 def window(here, override):

@@ -92,6 +92,16 @@ def test_a_host_that_says_nothing_is_asked_again_and_stays_unknown(ward):
     assert (here.trust().verified, here.trust().failed) == (0, 0)
 
 
+def test_the_overview_tells_the_latest_moment_and_stands_still_until_then(ward):
+    """The next look is a second away, always: a page that told it would change each second."""
+    here = acted(ward(RULE))
+    here.pass_time(6, **FAILED)
+    [work] = here.service.vera.get("/api/overview").json["cases"]
+    assert work["due"] - here.cases[0]["acted_at"] == pytest.approx(65, abs=1)
+    here.pass_time(10, **FAILED)
+    assert here.service.vera.get("/api/overview").json["cases"] == [work]
+
+
 # -- a condition that comes and goes ----------------------------------------------------------------------------------
 
 
@@ -147,6 +157,9 @@ def test_what_cannot_be_undone_has_failed_and_the_next_step_begins(ward):
     done(here).pass_time(7, **ACTIVE, disk_percent=95)  # that was so before this step
     nginx = [entry["outcome"] for entry in here.ledger if entry["rule_id"] == "nginx"]
     assert nginx == ["failed", "verified"]
+    assert [kind for kind, text in told(here) if "No longer true" in text and "box-1/nginx" in text] == [
+        "heal.resolved"
+    ]
 
 
 @pytest.mark.parametrize("before", [{"disk_percent": 95}, {}], ids=["it held before", "nobody knows"])

@@ -87,9 +87,10 @@ def _host_of(record: CaseRecord) -> str | None:
 
 def next_step(context: PipelineContext, ended: NextStep) -> PlanningCase:
     record, entry = finish(context, ended)
+    harmed = record.harmed or bool(entry.worse)
     if entry.worse:  # whatever the next step brings
-        notifications.unresolved(context, record.rule_id, record.about, ended.outcome, ended.reason)
-    return record.becomes(PlanningCase, step=record.step + 1)
+        notifications.unresolved(context, record.rule_id, record.about, entry, record.attempts)
+    return record.becomes(PlanningCase, step=record.step + 1, harmed=harmed)
 
 
 def end_case(context: PipelineContext, case: Case, ended: EndCase) -> None:
@@ -106,7 +107,7 @@ def end_case(context: PipelineContext, case: Case, ended: EndCase) -> None:
     recovered_at = record.recovered_at or (context.now if is_well else None)
     closed = record.becomes(ClosedCase, outcome=outcome, closed_at=context.now, recovered_at=recovered_at)
     context.book.close(case, closed, reason, unsure_until)
-    if outcome == "verified":  # that was a heal, which tells what came of it itself
+    if outcome == "verified" and not record.harmed:  # that was a heal, which tells what came of it itself
         context.book.forget_told(record.rule_id, record.target)
         notifications.withdraw_unhealed(context, record.rule_id, record.target)
     elif context.world.reading(record.about).verdict is False:

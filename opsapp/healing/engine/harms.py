@@ -58,7 +58,10 @@ def around(context: PipelineContext, record: VerifyingCase) -> Surroundings:
         return Surroundings()
     harms: list[Harm] = []
     unmeasured: list[str] = []
+    holding = context.world.holding
     for subject, rule_id, targets in context.book.calm_of(record.id):
+        if rule_id != MONITOR.rule_id and not any(rule_id in holding.get(target, ()) for target in targets):
+            continue  # as nearly all: nothing is read or measured for them
         member = context.inventory.by_subject.get(subject)
         rule = _rule(context, rule_id)
         if member is None or rule is None or not rule.applies(member):
@@ -87,8 +90,6 @@ def _suspects(
     if rule is MONITOR:
         return [(member.name, rule.condition)]
     holding = {target for target in targets if rule.rule_id in context.world.holding.get(target, ())}
-    if not holding:
-        return []
     samples = readings.samples(member.subject)
     return [(target, condition) for target, condition in _conditions(rule, member, samples) if target in holding]
 
@@ -126,10 +127,8 @@ def _concerned(context: PipelineContext, record: ActingCase) -> Iterator[Concern
     for member in own:
         yield Concerned(member, lambda _: True)
     acted = {*names_of(record.target), *(member.name for member in own if member.is_agent)}
-    graph, seen = context.world.graph, {member.subject for member in own}
-    for name in sorted(graph.nodes):
-        if acted.isdisjoint(graph.ancestors(name)):
-            continue
+    seen = {member.subject for member in own}
+    for name in context.world.graph.hanging_on(acted):
         for subject in context.inventory.measuring(name):
             if subject not in seen:
                 yield Concerned(context.inventory.by_subject[subject], partial(_is_on, name))

@@ -13,7 +13,7 @@ from opsapp.agents.engine import HostsStanding, SilentHost, host_ids, host_of, s
 from opsapp.agents.resources import agents_of
 from opsapp.healing.logic.rules import RuleStep, names_of, steps
 from opsapp.healing.resources import Healing, healing_of
-from opsapp.healing.stages.case import CaseRecord
+from opsapp.healing.stages.case import CaseRecord, VerifyingCase
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Unopened, Unreadable
 from opsapp.monitoring.engine import (
@@ -192,11 +192,17 @@ def _under_way(root: Root, healing: Healing, case: CaseRecord) -> JsonObject:
         "hostname": None if host is None else host.hostname,
         "agent_id": None if heal is None else heal.host,
         "opened_at": int(case.opened_at),
-        "due": int(case.due) if 0 < case.due < 1e11 else None,
+        "due": _told_due(case),
         "approval_id": case.approval_id if case.state == "awaiting_approval" else None,
         "waits": case.queued or case.waits_since is not None,
         "then": [_next(step) for step in chain[case.step + 1 :]],
     }
+
+
+def _told_due(case: CaseRecord) -> int | None:
+    """The next look; of a heal that waits for its proof its latest moment, because it is looked at each second."""
+    due = case.deadline if isinstance(case, VerifyingCase) else case.due
+    return int(due) if 0 < due < 1e11 else None
 
 
 def _chain_of(healing: Healing, rule_id: str) -> list[RuleStep]:

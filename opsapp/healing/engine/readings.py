@@ -86,9 +86,7 @@ class LiveReadings:
         if member is None:
             return Reading(None, {}, None)
         reading = read(self.samples(subject), condition, now, member.interval)
-        if all(name.startswith(EVENT) for name in condition.names):
-            return reading._replace(measured_at=now) if reading.verdict is False else reading
-        if member.is_agent:
+        if member.is_agent or condition.only_told:
             return reading
         # A check that began before it was asked for may end after it: only the one that was asked for is fresh.
         return reading._replace(measured_at=self.checked.get(subject))

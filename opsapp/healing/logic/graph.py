@@ -74,6 +74,23 @@ class Graph:
         """What it depends on by declaration, nearest first, as far as a failure would pass."""
         return [name for name in self.ancestors(target, well) if name in self.nodes]
 
+    def hanging_on(self, targets: Collection[str]) -> list[str]:
+        """The declared targets that depend on one of these, nearest first; through what is on a host too."""
+        children: dict[str, list[str]] = {}
+        for name in self.nodes:
+            for parent in self.parents(name):
+                children.setdefault(parent, []).append(name)
+                host, slash, _ = parent.partition("/")
+                if slash and parent not in self.nodes:
+                    children.setdefault(host, []).append(name)
+        reached = dict.fromkeys(targets)
+        queue = list(reached)
+        while queue:
+            below = [child for child in children.get(queue.pop(0), ()) if child not in reached]
+            reached.update(dict.fromkeys(below))
+            queue.extend(dict.fromkeys(below))
+        return [name for name in reached if name in self.nodes and name not in targets]
+
     def site(self, target: str) -> str | None:
         """Its own site, which for what is on a host is the host's, else that of the external target that it depends on
         (through others too)."""

@@ -116,6 +116,7 @@ class CaseRecord:
     waits_from: float | None = None  # for anything
     looks_from: float | None = None  # when it was measured again before it acts
     left_until: float | None = None  # it was left alone until then, to see whether it recovers by itself
+    harmed: bool = False  # a step of it has made something worse, and people were told
     recovered_at: float | None = None  # when its condition was known false, whatever was done
 
     @property
@@ -144,7 +145,7 @@ class CaseRecord:
 
 MOVING = (
     "opened_at", "waits_since", "waits_from", "looks_from", "left_until", "recovered_at", "sent_at", "settled_at",
-    "deadline", "asked_at", "closed_at",
+    "deadline", "asked_at", "seen_at", "well_since", "closed_at",
 )  # fmt: skip
 SHARED = tuple(field.name for field in fields(CaseRecord))
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import ACTIONS, Action
+from opsapp.wire.conditions import parse
 from opsapp.wire.verdicts import (
     ASK_AGAIN_S,
     VERIFIED,
@@ -27,6 +28,7 @@ from .timing import POLL_S, patience_of, settle_of
 from .world import World
 
 LOOK_S = 1.0  # between two looks
+STEADY_ASK_S = 2.0  # so soon it is measured again where it is well and has to stay so
 REJOIN_S = 30.0  # so long hosts have to be heard again after a restart of ours
 
 
@@ -77,15 +79,25 @@ def looked_at(case: VerifyingCase, around: Surroundings, world: World, token: in
     if is_taken_over:
         case = _late(case, patience_of(case.rule_id, world), world)
     reading = world.reading(case.about)
-    look = ConditionLook(reading.verdict, reading.measured_at)
+    look = ConditionLook(reading.verdict, _counts_at(case, reading.measured_at))
     seen = case.seen._replace(flaps=case.flaps or comes_and_goes(case, world))
     judgement = judge(seen, look, case.window, world.now, around.harms)
     case = case.having(judgement.seen)
     if judgement.kind != WAIT:
         return _judged(case, judgement, around, reading.metrics, world)
-    if is_taken_over or world.now - case.asked_at >= ASK_AGAIN_S:
+    again_s = STEADY_ASK_S if case.well_looks else ASK_AGAIN_S
+    if is_taken_over or world.now - case.asked_at >= again_s:
         return _ask(case, world, token)
     return Wait(case, min(world.now + LOOK_S, case.deadline), around.unmeasured)
+
+
+def _counts_at(case: VerifyingCase, measured_at: float | None) -> float | None:
+    """When a reading was measured. What others have told since the act holds until they tell something else: they do
+    not say it again after the settle time."""
+    acted_at = case.heal.acted_at
+    if measured_at is None or acted_at is None or measured_at < acted_at or not parse(case.about.condition).only_told:
+        return measured_at
+    return max(measured_at, case.settled_at)
 
 
 def _judged(

@@ -41,7 +41,7 @@ NEXT = {
     "awaiting_approval": "Nothing is done until somebody decides.",
     "executing": "The host has been asked. Its answer comes next.",
     "settling": "The action ran. It has until then to take effect; then it is measured again.",
-    "verifying": "It is measured again. Only a fresh reading counts.",
+    "verifying": "It is measured again and again until then. The first fresh reading that is well proves the heal.",
 }
 
 

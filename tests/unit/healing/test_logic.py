@@ -123,6 +123,15 @@ NET = Graph(
 )
 
 
+def test_what_hangs_on_a_target_hangs_on_it_through_others_and_through_what_is_on_a_host():
+    entries = {"web": ("db",), "shop": ("web",), "db": (), "app": ("box-1/cron",), "box-1/mail": (), "far": ("app",),
+               "ring": ("web", "ring-2"), "ring-2": ("ring",)}  # fmt: skip
+    net = Graph(GraphNode(target, depends_on=parents) for target, parents in entries.items())
+    assert net.hanging_on({"db"}) == ["web", "shop", "ring", "ring-2"]
+    assert sorted(net.hanging_on({"box-1/nginx", "box-1"})) == ["app", "box-1/mail", "far"]
+    assert net.hanging_on({"far"}) == net.hanging_on({"unheard-of"}) == []
+
+
 def test_the_farthest_failed_ancestor_is_the_root():
     assert NET.suppressor("web", {"web", "db", "router"}) == ("router", "depends on db → router")
     assert NET.suppressor("web", {"web", "cache"}) == ("cache", "depends on cache")

@@ -267,8 +267,9 @@ VERIFYING = {"settled_at": NOW - 5, "deadline": NOW + 55, "asked_at": NOW - 5, "
             "executing.rollback",
             None,
         ),
-        ({"flaps": True}, False, NOW, "Wait", "verifying", None),
-        ({"events": {"nginx-down": 2}}, False, NOW, "Wait", "verifying", None),
+        ({"flaps": True}, False, NOW, "Measure", "verifying", None),
+        ({"flaps": True, "asked_at": NOW - 1}, False, NOW, "Wait", "verifying", None),
+        ({"events": {"nginx-down": 2}}, False, NOW, "Measure", "verifying", None),
         (
             {"flaps": True, "seen_at": NOW - 1, "well_since": NOW - 1, "well_looks": 1},
             False,
