@@ -13,7 +13,7 @@ def includeme(config):
     from .engine.figures import figures
     from .engine.scope import MonitorScope
     from .engine.watch import KEY, Watch
-    from .logic.settings import MonitoringSettings
+    from .logic.settings import IncidentsRetention, MonitoringSettings
     from .schemas import NewMonitor
 
     config.registry.registerUtility(MonitorScope(), IScopeKind, "monitor")
@@ -21,9 +21,11 @@ def includeme(config):
     config.registry[KEY] = Watch(config.registry["opsapp.node"])
     config.registry[lateststatus.KEY] = lateststatus.LatestStatus(config.registry["opsapp.node"])
     config.add_section("monitoring", MonitoringSettings)
+    config.add_section("retention.incidents", IncidentsRetention)
     config.add_metrics(figures)
     config.add_evolve_step("monitoring-1-tree", "opsapp.monitoring.resources.set_up")
     config.add_evolve_step("monitoring-2-updates", "opsapp.monitoring.resources.part_updates")
     config.add_kind("monitors", "opsapp.monitoring.engine.ascode", schema=NewMonitor)
     config.add_engine("opsapp.monitoring.engine.checking.start")
+    config.add_engine("opsapp.monitoring.engine.retention.start")
     config.scan("opsapp.monitoring.views")

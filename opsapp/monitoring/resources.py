@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Iterator, Mapping
+from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
 from BTrees.IOBTree import IOBTree
@@ -260,6 +261,24 @@ class Incidents(Folder):
             newest = among(self, "incident", ids[:LOOKED_AT])
             ids = [incident_id for incident_id, incident in newest if incident.acknowledged_by == owner]
         return ids[offset : offset + limit], len(ids)
+
+    def forget(self, before: float, first: str, limit: int) -> str | None:
+        """Drop, of a page of incidents from `first` on, those that were over before that time; the id to go on after,
+        or None at the end. One that cannot be read stays, for the doctor to tell of."""
+        last = earliest_id(before)
+        ids = list(islice(takewhile(lambda incident_id: incident_id < last, self.keys(first)), limit))
+        for incident_id, incident in list(among(self, "incident", ids)):
+            if incident.resolved is not None and incident.resolved < before:
+                del self[incident_id]
+                self._without(incident.monitor_id, incident_id)
+        return ids[-1] + "~" if len(ids) == limit else None
+
+    def _without(self, monitor_id: str, incident_id: str) -> None:
+        of_monitor = self.by_monitor.get(monitor_id)
+        if of_monitor is not None and incident_id in of_monitor:
+            of_monitor.remove(incident_id)
+            if not of_monitor:
+                del self.by_monitor[monitor_id]
 
     def touching(self, start: float, end: float, monitor_id: str) -> Iterator[Incident]:
         """Incidents of a monitor that were open at some time in [start, end), oldest first. It has one at a time, so

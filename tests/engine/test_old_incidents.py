@@ -2,6 +2,7 @@
 
 import pytest
 
+from opsapp.monitoring.engine import retention
 from opsapp.monitoring.engine.reports import sla_report, uptimes
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from tests.support.monitoring import UP, Lookout
@@ -71,3 +72,32 @@ def test_a_report_does_not_read_the_incidents_of_years(service, shop, report):
     rows = answer if report is uptimes else answer[0]
     assert [row["incidents"] for row in rows] == ([0, 0, 1, 1] if report is uptimes else [1])
     assert read <= 2
+
+
+def left(service):
+    def look(root):
+        incidents = incidents_of(root)
+        listed = {monitor_id: list(ids) for monitor_id, ids in incidents.by_monitor.items()}
+        return list(incidents.keys()), listed
+
+    return service.transact(look)
+
+
+def test_incidents_are_forgotten_long_after_their_end_and_no_other_is(service, shop, monkeypatch):
+    monkeypatch.setattr(retention, "PAGE", 2)
+    had(service, shop, (900, 1), (890, 1), (880, 1), (731.5, 1))
+    kept = had(service, shop, (870, 869.5), (860, None), (731, 1.5), (3, 1))
+    retention.step(service.node)
+    kept.sort()
+    assert left(service) == (kept, {shop: kept})
+    service.clock.advance(2000 * DAY)
+    retention.step(service.node)
+    still_open = [kept[1]]
+    assert left(service) == (still_open, {shop: still_open})
+
+
+def test_a_monitor_of_which_no_incident_is_left_has_none(service, shop):
+    had(service, shop, (900, 1))
+    retention.step(service.node)
+    assert left(service) == ([], {})
+    assert service.vera.get(f"/api/monitoring/endpoints/{shop}/uptime").json

@@ -54,6 +54,13 @@ class MonitorDefaults:
 
 
 @dataclass(frozen=True)
+class IncidentsRetention:
+    """`retention.incidents`: how long those are kept that are over."""
+
+    days: Annotated[int, Between(90, 36_500)] = 730
+
+
+@dataclass(frozen=True)
 class MonitoringSettings(OutboundSettings):
     """`monitoring`"""
 
