@@ -80,6 +80,7 @@ class RunOptions(NamedTuple):
     umask: int = 0o022
     grace: float = TERM_GRACE_S  # between TERM and KILL
     with_errors: bool = True  # what it writes to standard error is output too; else it is thrown away
+    mark: str = ""  # the value of its mark, for whoever ends by it what the program leaves; else one is made
 
 
 def environment(more: Optional[Dict[str, str]] = None) -> Dict[str, str]:
@@ -109,7 +110,7 @@ def run(
     manner = manner or RunOptions(grace=TERM_GRACE_S)
     if cancel:
         return Ran("cancelled", None, b"", "cancelled before it started")
-    mark = os.urandom(16).hex()
+    mark = manner.mark or new_mark()
     try:
         child = _start(argv, environment({**(env or {}), RUN: mark}), manner, on_start)
     except (OSError, ValueError) as error:
@@ -259,11 +260,20 @@ def end_group(
             time.sleep(0.02)
     signal_group(child.pid, signal.SIGKILL)
     child.wait()
+    end_strays(mark)
+    if reader:
+        reader.drain(DRAIN_S)
+
+
+def new_mark() -> str:
+    return os.urandom(16).hex()
+
+
+def end_strays(mark: str) -> None:
+    """KILL to what has left a program's group. More than once, for one of them may just have started another."""
     until = time.monotonic() + STRAYS_S
     while _signal_strays(mark, signal.SIGKILL) and time.monotonic() < until:
         time.sleep(0.02)
-    if reader:
-        reader.drain(DRAIN_S)
 
 
 def _signal_strays(mark: str, number: int) -> List[int]:

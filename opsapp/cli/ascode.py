@@ -65,12 +65,18 @@ def import_file(asked: argparse.Namespace) -> None:
 
 
 def leave_refused(asked: argparse.Namespace, estate: Estate) -> None:
-    """What the service would refuse is left, so that it does not keep the others out."""
+    """What the service would refuse is left, so that it does not keep the others out; and so is what would write over
+    something of the same name that is here already."""
     try:
-        _answer(asked, estate.document(), dry_run=True)
+        answer = _answer(asked, estate.document(), dry_run=True)
     except Invalid as problem:
         if not estate.drop(problem.fields):
             raise Mistaken(told(asked.file, problem.fields, {})) from None
+        answer = _answer(asked, estate.document(), dry_run=True)
+    for change in answer["changes"]:
+        if change["change"] == ascode.UPDATE:
+            secret = ["a secret"] if change["secrets"] else []
+            estate.leave_present(change["kind"], change["key"], [*change["after"], *secret])
 
 
 def _estate(asked: argparse.Namespace) -> Estate:

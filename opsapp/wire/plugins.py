@@ -82,7 +82,8 @@ def _performance(data: str) -> Tuple[Dict[str, float], Dict[str, str]]:
         value, name = _VALUE.fullmatch(written.partition(";")[0]), _free(metric_name(label), metrics)
         if value is None or not name:
             continue  # `U` stands for a value that the plugin could not measure
-        unit, scale = _SCALES.get(value[2], (value[2], 1.0))
+        written_unit = "".join(filter(str.isprintable, value[2]))  # a message with a NUL in it is refused whole
+        unit, scale = _SCALES.get(written_unit, (written_unit, 1.0))
         number = float(value[1]) * scale
         if math.isfinite(number) and abs(number) <= LARGEST and len(unit) <= UNIT_LENGTH:
             metrics[name], units[name] = float(f"{number:.12g}"), unit

@@ -9,6 +9,8 @@ UNKNOWN = 'echo "UNKNOWN - what is $1?"; exit 3'
 LONG = "60061"  # seconds of a sleep that is nobody else's
 HANGING = f"sleep {LONG} & echo half; sleep {LONG}"
 FORKING = f"sleep {LONG} & echo $! > {{pids}}; echo forked; exit 0"
+# A child that has left the process group, and is not waited for.
+DETACHED = f"setsid sleep {LONG} >/dev/null 2>&1 & echo $! > {{pids}}; echo left; exit {{code}}"
 ENDLESS = 'head -c 1000000 /dev/zero | tr "\\0" x; echo; echo "| big=1"; exit 0'
 
 

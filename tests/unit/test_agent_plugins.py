@@ -8,7 +8,7 @@ import pytest
 
 from opsapp.agent import processes
 from opsapp.agent.probing.plugins import PluginRunner
-from opsapp.agent.probing.running import Probing, gate_of, look, target_of
+from opsapp.agent.probing.running import Probing, gate_of, look, message_of, target_of
 from opsapp.agent.processes import signal_group, start_time
 from opsapp.agent.tails import end_left
 from opsapp.wire import messages
@@ -150,6 +150,26 @@ def test_what_a_plugin_leaves_behind_is_ended(place):
     until(lambda: not alive(int(pids.read_text())), what="the end of what it left")
 
 
+@pytest.mark.parametrize("code", [0, 2, 7])
+def test_a_child_that_left_the_group_ends_with_the_check(place, code):
+    """However the plugin ended in time."""
+    pids = place.parent / "pids"
+    outcome = seen(place, write_plugin(place, "check_detached", plugins.DETACHED.format(pids=pids, code=code)))
+    assert "left" in outcome.detail
+    until(lambda: not alive(int(pids.read_text())), what="the end of what had left the group")
+
+
+def test_a_stop_ends_what_left_the_group_too(place):
+    pids, running = place.parent / "pids", runner(place)
+    path = write_plugin(place, "check_hung", f"setsid sleep 602 & echo $! > {pids}; sleep 601")
+    check = threading.Thread(target=lambda: seen(place, path, timeout=30, running=running))
+    check.start()
+    until(lambda: pids.exists() and pids.read_text().strip(), what="the plugin's start")
+    running.stop()
+    until(lambda: not alive(int(pids.read_text())), what="the end of what had left the group")
+    check.join()
+
+
 def test_an_endless_output_is_cut(place):
     outcome = seen(place, write_plugin(place, "check_much", plugins.ENDLESS))
     assert (outcome.ok, outcome.metrics) == (True, None)
@@ -200,6 +220,13 @@ def test_the_answer_comes_in_time_and_fits_into_its_message(place, monkeypatch):
     ((was_over, answer),) = answers
     assert not was_over
     assert record(json.loads(answer)["outcome"], messages.PROBED)["ok"] is False
+
+
+def test_what_cannot_be_printed_does_not_silence_the_answer(place):
+    path = write_plugin(place, "check_nul", r"printf 'OK\000 fine | a\000=1m\000s\n'")
+    told = json.loads(json.dumps(message_of(seen(place, path))))
+    assert record(told, messages.PROBED)["detail"] == "OK  fine"
+    assert (told["metrics"], told["units"]) == ({"a_": 0.001}, {"a_": "s"})
 
 
 def test_a_number_that_is_somebody_elses_by_now_is_left_alone(place, monkeypatch):

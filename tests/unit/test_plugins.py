@@ -50,6 +50,8 @@ def test_a_plugin_that_says_nothing_is_told_so():
         ("a=1 'never closed=2 b=3", {"a": 1}, {"a": ""}),
         ("a=1averylongunitnobodyknows b=2", {"b": 2}, {"b": ""}),
         ("'a'b=1 c=2", {"c": 2}, {"c": ""}),
+        ("a=3m\0s b=2\0 c=1\x07W 'd\0'=4%", {"a": 0.003, "b": 2, "c": 1, "d_": 4},
+         {"a": "s", "b": "", "c": "W", "d_": "%"}),
     ],
 )  # fmt: skip
 def test_performance_data(data, metrics, units):
@@ -85,7 +87,8 @@ def test_a_long_output_is_gone_through_once(monkeypatch, data):
     assert read_output(b"|" + data).metrics == {}
 
 
-@given(st.binary() | st.text("'|=; .1ab\n").map(str.encode))
+@given(st.binary() | st.text("'|=; .1ab\n\0\x1b").map(str.encode))
+@example(b"OK | a=1\0")
 @example(b"|'''=1")
 @example(b"|" + b"'' " * 20_000)
 @example(b"|a=" + b"1" * 60_000 + b"x1")

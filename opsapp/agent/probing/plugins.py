@@ -1,7 +1,8 @@
 """Monitoring plugins that the server asks for: only what stands below a directory of `plugin_dirs`, in a safe place.
 
-A plugin runs as the agent does, in a process group of its own: whatever is left of the group when the plugin has ended
-is killed, and so is what a killed agent left, by the next one. Must not: read what a plugin says (`wire.plugins`).
+A plugin runs as the agent does, in a process group of its own: when it has ended, whatever is left of the group or has
+left it is killed, and so is what a killed agent left, by the next one. Must not: read what a plugin says
+(`wire.plugins`).
 """
 
 from __future__ import annotations
@@ -9,9 +10,19 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from typing import List, Set, Tuple
+from typing import Dict, List, Tuple
 
-from opsapp.agent.processes import Cancel, ProcessGroup, Ran, RunOptions, run, signal_group, start_time
+from opsapp.agent.processes import (
+    Cancel,
+    ProcessGroup,
+    Ran,
+    RunOptions,
+    end_strays,
+    new_mark,
+    run,
+    signal_group,
+    start_time,
+)
 from opsapp.agent.tails import MARK, whose
 from opsapp.wire.plugins import READ, outcome_of
 from opsapp.wire.probing import Gate, Outcome, ProbeFailed, ProbeTarget, ProbeUnavailable
@@ -29,7 +40,7 @@ class PluginRunner:
         self._directories = directories
         self._state_dir = state_dir
         self._lock = threading.Lock()
-        self._running: Set[ProcessGroup] = set()
+        self._running: Dict[str, ProcessGroup] = {}  # by their marks
         self._stopped = False
 
     def probe(self, target: ProbeTarget, gate: Gate) -> Outcome:
@@ -74,7 +85,7 @@ class PluginRunner:
         return directories
 
     def _run(self, argv: List[str], timeout: float) -> Ran:
-        groups: List[ProcessGroup] = []
+        mark = new_mark()
         cancel = Cancel()
         try:
             return run(
@@ -82,34 +93,37 @@ class PluginRunner:
                 timeout,
                 cancel,
                 env={**LANGUAGE, MARK: whose(self._state_dir)},
-                on_start=lambda group: self._begin(group, groups),
+                on_start=lambda group: self._begin(mark, group),
                 limit=READ,
-                manner=RunOptions(with_errors=False),
+                manner=RunOptions(with_errors=False, mark=mark),
             )
         finally:
             cancel.close()
-            for group in groups:
-                self._end(group)
+            self._end(mark)
 
-    def _begin(self, group: ProcessGroup, groups: List[ProcessGroup]) -> None:
+    def _begin(self, mark: str, group: ProcessGroup) -> None:
         with self._lock:
             if self._stopped:
                 raise ProbeUnavailable("the agent stops")
-            self._running.add(group)
-        groups.append(group)
+            self._running[mark] = group
 
-    def _end(self, group: ProcessGroup) -> None:
+    def _end(self, mark: str) -> None:
         """What the plugin has left behind goes too. Its number is somebody else's once a process has it again."""
         with self._lock:
-            self._running.discard(group)
-            if not start_time(group.pid):
+            group = self._running.pop(mark, None)
+            if group is not None and not start_time(group.pid):
                 signal_group(group.pid, KILL)
+        if group is not None:
+            end_strays(mark)
 
     def stop(self) -> None:
         with self._lock:
             self._stopped = True
-            for group in self._running:
+            running = dict(self._running)
+            for group in running.values():
                 signal_group(group.pid, KILL)
+        for mark in running:
+            end_strays(mark)
 
 
 def _require_safe(path: str) -> None:

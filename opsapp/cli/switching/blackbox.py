@@ -14,7 +14,7 @@ import yaml
 
 from opsapp.lib.jsontypes import JsonObject
 
-from .estate import Estate, NotImported, seconds, tag, times, with_user
+from .estate import Estate, NotImported, named, note_others, others, seconds, tag, times, with_user
 
 USUAL_S, USUAL_TIMEOUT_S = 60.0, 10.0
 MODULES: JsonObject = {"http_2xx": {"prober": "http"}, "tcp_connect": {"prober": "tcp"}, "icmp": {"prober": "icmp"}}
@@ -29,6 +29,8 @@ KEPT = {
     "icmp": {"preferred_ip_protocol", "ip_protocol_fallback"},
     "dns": {"query_name", "query_type", "transport_protocol", "preferred_ip_protocol", "ip_protocol_fallback"},
 }  # fmt: skip
+KNOWN = {"job_name", "metrics_path", "params", "static_configs", "scrape_interval", "scrape_timeout", "relabel_configs"}
+USUAL_LABELS = ("__param_target", "instance", "__address__")  # where a job of the exporter must write
 WITHOUT_MEANING = {
     "preferred_ip_protocol": "both families of addresses are tried",
     "valid_http_versions": "any version",
@@ -45,7 +47,11 @@ def read(path: str, modules: str | None = None) -> Estate:
         raise ValueError("the file of the exporter has no modules")
     estate, general = Estate(), document.get("global") or {}
     for job in document["scrape_configs"]:
-        _job(estate, job, general, known)
+        name = str(job.get("job_name")) if isinstance(job, dict) else named(job)
+        with estate.entry("job", name):
+            _job(estate, name, job, general, known)
+    for section in others(document, ("scrape_configs", "global")):
+        estate.leave("section", section, "only jobs that go through the blackbox exporter are taken")
     return estate
 
 
@@ -56,22 +62,56 @@ def _yaml(path: str) -> JsonObject:
     return document
 
 
-def _job(estate: Estate, job: JsonObject, general: JsonObject, modules: JsonObject) -> None:
-    name = str(job.get("job_name"))
+def _job(estate: Estate, name: str, job: JsonObject, general: JsonObject, modules: JsonObject) -> None:
     if not str(job.get("metrics_path", "")).endswith("/probe"):
-        estate.leave("job", name, "it does not go through the blackbox exporter")
-        return
-    for discovery in sorted(key for key in job if key.endswith("_sd_configs")):
+        raise NotImported("it does not go through the blackbox exporter")
+    discoveries = sorted(key for key in job if key.endswith("_sd_configs"))
+    for discovery in discoveries:
         estate.leave("job", name, f"its targets come from {discovery}: write them as static_configs")
-    asked = (job.get("params") or {}).get("module") or ["http_2xx"]
-    for group in job.get("static_configs") or []:
-        for target in group.get("targets") or []:
-            with estate.entry("target", f"{name}: {target}") as notes:
-                settings = _settings(str(target), modules.get(asked[0]), asked[0], notes)
-                interval = seconds(job.get("scrape_interval", general.get("scrape_interval", USUAL_S)))
-                settings |= times(interval, min(interval, USUAL_TIMEOUT_S), notes)
-                labels = [tag(f"{key}:{value}") for key, value in (group.get("labels") or {}).items()]
-                estate.take("monitor", {"name": str(target)[:200], **settings, "tags": [tag(name), *labels]}, notes)
+    targets = [
+        (str(target), group.get("labels") or {})
+        for group in job.get("static_configs") or []
+        for target in group.get("targets") or []
+    ]
+    if not targets and not discoveries:
+        raise NotImported("it has no targets")
+    of_job = _of_job(job)
+    params = job.get("params") or {}
+    asked = params.get("module") or ["http_2xx"]
+    for target, labels in targets:
+        with estate.entry("target", f"{name}: {target}") as notes:
+            if len(asked) > 1:
+                raise NotImported(f"it is checked by more than one module: {', '.join(map(str, asked))}")
+            module = modules.get(asked[0])
+            settings = _settings(target, module, asked[0], notes)
+            settings |= _times([module or {}, job, general], notes)
+            tags = [tag(name), *(tag(f"{key}:{value}") for key, value in labels.items())]
+            estate.take("monitor", {"name": target, **settings, "tags": tags}, [*notes, *of_job])
+
+
+def _of_job(job: JsonObject) -> list[str]:
+    """What is said with each of its targets; NotImported where it makes them other checks."""
+    notes: list[str] = []
+    odd = others(job.get("params") or {}, ("module",))
+    if odd:
+        raise NotImported(f"its params have {', '.join(odd)}")
+    for rule in job.get("relabel_configs") or []:
+        label, action = str(rule.get("target_label")), rule.get("action", "replace")
+        if label.startswith("__param_") and label not in USUAL_LABELS:
+            raise NotImported(f"its relabel_configs write {label}: each target is another check")
+        if action != "replace" or label not in USUAL_LABELS:
+            what = f"replace {label}" if action == "replace" else action
+            notes.append(f"its relabel_configs are not followed: {what}")
+    note_others({key: value for key, value in job.items() if not key.endswith("_sd_configs")}, KNOWN, notes)
+    return notes
+
+
+def _times(given: list[JsonObject], notes: list[str]) -> JsonObject:
+    """`given`: the module, the job and what is true for all jobs."""
+    module, job, general = given
+    interval = seconds(job.get("scrape_interval", general.get("scrape_interval", USUAL_S)))
+    scrape = job.get("scrape_timeout", general.get("scrape_timeout", USUAL_TIMEOUT_S))
+    return times(interval, min(interval, seconds(scrape), seconds(module.get("timeout", scrape))), notes)
 
 
 def _settings(target: str, module: Any, name: str, notes: list[str]) -> JsonObject:

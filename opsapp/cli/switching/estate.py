@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -18,6 +18,8 @@ from opsapp.lib.jsontypes import JsonObject
 LOWEST_INTERVAL_S, HIGHEST_INTERVAL_S = 5, 86400
 HIGHEST_TIMEOUT_S = 60
 MOST_RETRIES = 10
+NAME_LENGTHS = {"monitor": 200, "channel": 100}
+MOST_TAGS, TAG_LENGTH = 50, 64
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)")
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
@@ -55,15 +57,21 @@ class Estate:
     def take(self, kind: str, settings: JsonObject, notes: list[str]) -> JsonObject:
         """A monitor or a channel; one whose name is taken already gets a number behind it."""
         entries = self.monitors if kind == "monitor" else self.channels
-        wanted, names = settings["name"], {entry["name"] for entry in entries}
+        told, length = settings["name"], NAME_LENGTHS[kind]
+        names = {entry["name"] for entry in entries}
+        wanted = settings["name"] = told[:length]
         number = 2
         while settings["name"] in names:
-            settings["name"] = f"{wanted} ({number})"
+            ending = f" ({number})"
+            settings["name"] = wanted[: length - len(ending)] + ending
             number += 1
+        notes = [*notes, *_cut_tags(settings)]
+        if told != wanted:
+            notes.append(f"its name is cut to {length} characters")
         if settings["name"] != wanted:
-            notes = [*notes, f"its name was taken: it is {settings['name']!r} here"]
+            notes.append(f"its name was taken: it is {settings['name']!r} here")
         entries.append(settings)
-        self.lines.append(ReportLine(kind, wanted, settings, tuple(notes)))
+        self.lines.append(ReportLine(kind, told, settings, tuple(notes)))
         return settings
 
     @contextmanager
@@ -79,6 +87,12 @@ class Estate:
     def leave(self, kind: str, name: str, why: str) -> None:
         self.lines.append(ReportLine(kind, name, None, (why,)))
 
+    def leave_present(self, kind: str, name: str, differing: list[str]) -> None:
+        """Leave the entry of the document's kind whose name is something else's here: it is not written over."""
+        why = f"there is one with this name here, which differs in {', '.join(differing)}: delete or rename one of them"
+        (entry,) = [entry for entry in self.document()[kind] if entry["name"] == name]
+        self._refuse([(entry, why)])
+
     def drop(self, wrong: Mapping[str, str]) -> bool:
         """Leave the entries that the service refuses, by their paths in the document (`monitors.3.url`); whether all
         that is wrong is in entries."""
@@ -89,12 +103,15 @@ class Estate:
             if kind not in document or not number.isdigit():
                 return False
             refused.append((document[kind][int(number)], f"{name} {text}"))
+        self._refuse(refused)
+        return True
+
+    def _refuse(self, refused: list[tuple[JsonObject, str]]) -> None:
         for entry, _ in refused:
             why = tuple(text for other, text in refused if other is entry)
             self.lines = [line._replace(entry=None, notes=why) if line.entry is entry else line for line in self.lines]
         for entries in (self.monitors, self.channels):
             entries[:] = [entry for entry in entries if not any(entry is other for other, _ in refused)]
-        return True
 
     def report(self) -> list[str]:
         """For people: what was taken, what differs, what was not taken and why."""
@@ -109,10 +126,33 @@ def _told(line: ReportLine) -> str:
     return f"{head}: {'; '.join(line.notes)}" if line.notes else head
 
 
+def _cut_tags(settings: JsonObject) -> list[str]:
+    """As many tags, and as long ones, as there may be; a note for what is cut off."""
+    tags, notes = settings.get("tags") or [], list[str]()
+    if any(len(tag) > TAG_LENGTH for tag in tags):
+        notes.append(f"its tags are cut to {TAG_LENGTH} characters")
+    kept = list(dict.fromkeys(tag[:TAG_LENGTH] for tag in tags))
+    if len(kept) > MOST_TAGS:
+        notes.append(f"{MOST_TAGS} of its {len(kept)} tags are taken")
+    settings["tags"] = kept[:MOST_TAGS]
+    return notes
+
+
 def named(entry: Any) -> str:
     """What the report calls an entry."""
     name = entry.get("name") if isinstance(entry, dict) else entry
-    return str(name or "without a name")[:200]
+    return str(name or "without a name")
+
+
+def others(entry: JsonObject, known: Iterable[str]) -> list[str]:
+    """The settings of an entry, by name, that nobody here reads and that say something."""
+    return sorted(str(key) for key, value in entry.items() if key not in known and value not in (None, "", [], {}))
+
+
+def note_others(entry: JsonObject, known: Iterable[str], notes: list[str]) -> None:
+    names = others(entry, known)
+    if names:
+        notes.append(f"not taken of it: {', '.join(names)}")
 
 
 def seconds(text: Any) -> float:
@@ -156,5 +196,5 @@ def json_value(text: Any) -> Any:
 
 
 def tag(text: str) -> str:
-    """As a tag may be written: at most 64 characters."""
-    return str(text).strip()[:64]
+    """As a tag may be written."""
+    return str(text).strip()

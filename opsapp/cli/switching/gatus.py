@@ -10,13 +10,19 @@ import yaml
 
 from opsapp.lib.jsontypes import JsonObject
 
-from .estate import Estate, NotImported, json_value, named, seconds, tag, times
+from .estate import Estate, NotImported, json_value, named, note_others, others, seconds, tag, times
 
 USUAL_S, USUAL_TIMEOUT_S = 60, 10
 CONDITION = re.compile(r"(\[[A-Z_]+\]\S*|len\(.*?\)|has\(.*?\))\s*(==|!=|<=|>=|<|>)\s*(.+)")
 PATTERN = re.compile(r"pat\(\*([^*]+)\*\)")
 SCHEMES = {"http": "http", "https": "http", "tcp": "tcp", "icmp": "ping", "tls": "tls"}
-WATCHED_ANYWAY = ("[CERTIFICATE_EXPIRATION]", "[CONNECTED]")
+WEB = ("http", "keyword", "json")
+REACHED = (("==", "true"), ("!=", "false"))
+KNOWN = {
+    "name", "group", "url", "method", "headers", "body", "dns", "client", "conditions", "interval", "enabled", "alerts",
+}  # fmt: skip
+KNOWN_OF_CLIENTS = {"insecure", "ignore-redirect", "timeout"}
+KNOWN_OF_ALL = {"endpoints", "external-endpoints", "alerting"}
 
 
 def read(path: str) -> Estate:
@@ -30,20 +36,22 @@ def read(path: str) -> Estate:
             settings = _settings(endpoint, notes)
             if endpoint.get("alerts"):
                 notes.append("its alerts are not taken: channels get everything, or what has one of their tags")
+            note_others(endpoint, KNOWN, notes)
             estate.take("monitor", {"name": named(endpoint), **settings}, notes)
-    for name in document.get("external-endpoints") or []:
-        estate.leave(
-            "external endpoint", str(name.get("name")), "make a push monitor: its callers need its new address"
-        )
+    for external in document.get("external-endpoints") or []:
+        estate.leave("external endpoint", named(external), "make a push monitor: its callers need its new address")
     for name in document.get("alerting") or {}:
         estate.leave("alerting", str(name), "make a channel for it")
+    for name in others(document, KNOWN_OF_ALL):
+        estate.leave("section", name, "only endpoints are taken")
     return estate
 
 
 def _settings(endpoint: JsonObject, notes: list[str]) -> JsonObject:
     client = endpoint.get("client") or {}
-    if client.get("proxy-url") or client.get("oauth2") or client.get("tls"):
-        raise NotImported("its client has a proxy, OAuth2 or certificates")
+    odd = others(client, KNOWN_OF_CLIENTS)  # a proxy, certificates, a resolver: another way to the target
+    if odd:
+        raise NotImported(f"its client has {', '.join(odd)}")
     settings = _dns(endpoint) if endpoint.get("dns") else _address(endpoint)
     if settings["type"] == "http":
         settings |= {
@@ -85,6 +93,8 @@ def _conditions(conditions: list[Any], settings: JsonObject, notes: list[str]) -
         left, operator, right = match.groups()
         if not _known(left, operator, right, settings, notes):
             raise NotImported(f"its condition {condition} has no counterpart")
+    if settings["type"] in WEB and not any(str(condition).startswith("[STATUS]") for condition in conditions):
+        notes.append("its status is not looked at there; here an answer of 400 or more is down")
 
 
 def _known(left: str, operator: str, right: str, settings: JsonObject, notes: list[str]) -> bool:
@@ -94,17 +104,20 @@ def _known(left: str, operator: str, right: str, settings: JsonObject, notes: li
         settings["degraded_ms"] = int(right)
         notes.append(f"slower than {right} ms is degraded here, not down")
         return True
-    if left in WATCHED_ANYWAY:
-        if left == WATCHED_ANYWAY[0]:
-            notes.append("certificates are watched for all monitors alike: monitoring.certificate_warn_days")
+    if left == "[CONNECTED]":
+        return (operator, right) in REACHED
+    if left == "[CERTIFICATE_EXPIRATION]" and operator in (">", ">="):
+        notes.append("certificates are watched for all monitors alike: monitoring.certificate_warn_days")
         return True
     if left == "[DNS_RCODE]":
         return (operator, right) == ("==", "NOERROR")
-    return left.startswith("[BODY]") and operator == "==" and _body(left, right, settings)
+    return left.startswith("[BODY]") and operator == "==" and _body(left, right, settings, notes)
 
 
 def _status(operator: str, right: str, settings: JsonObject, notes: list[str]) -> bool:
-    if operator == "==" and re.fullmatch(r"\d{3}", right):
+    if settings["type"] not in WEB:
+        return False
+    if operator == "==" and re.fullmatch(r"\d{3}", right) and settings.get("expected_status") in (None, int(right)):
         settings["expected_status"] = int(right)
         return True
     if (operator, right) in (("<", "400"), ("<=", "399")):
@@ -115,10 +128,10 @@ def _status(operator: str, right: str, settings: JsonObject, notes: list[str]) -
     return False
 
 
-def _body(left: str, right: str, settings: JsonObject) -> bool:
+def _body(left: str, right: str, settings: JsonObject, notes: list[str]) -> bool:
     """A value or a word in the answer, once an endpoint."""
     path, word = left.removeprefix("[BODY]"), PATTERN.fullmatch(right)
-    if settings["type"] == "dns" and not path:
+    if settings["type"] == "dns" and not path and "expected_value" not in settings:
         settings["expected_value"] = right
         return True
     if settings["type"] != "http":
@@ -128,5 +141,7 @@ def _body(left: str, right: str, settings: JsonObject) -> bool:
         return True
     if path and not re.search(r"pat\(|any\(", right):
         settings |= {"type": "json", "json_path": "$" + path, "expected_value": json_value(right)}
+        if not isinstance(settings["expected_value"], str):
+            notes.append(f"the value is compared as JSON: {right} is not the text {right!r}")
         return True
     return False

@@ -10,7 +10,7 @@ import json
 import re
 import sqlite3
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from opsapp.lib.jsontypes import JsonObject
@@ -32,15 +32,36 @@ ELSEWHERE = {
         ("mysql", "postgres", "sqlserver", "mongodb", "redis", "radius"), "watch its port with tcp instead"
     ),
 }
+# What a monitor may have that nothing here stands for, with the values that say nothing.
+NOT_TAKEN: dict[str, tuple[Any, ...]] = {
+    "description": (None, ""),
+    "resendInterval": (None, 0),
+    "expiryNotification": (None, False, 0),
+    "packetSize": (None, 56),
+    "maxredirects": (None, 0, 10),
+    "ipFamily": (None, "", "auto"),
+    "cacheBust": (None, False, 0),
+}
+# What else there is: in the file, in the database, how the report calls it, and which field is its name.
+BESIDES = (
+    ("statusPageList", "status_page", "status page", "title"),
+    ("maintenanceList", "maintenance", "maintenance", "title"),
+    ("proxyList", "proxy", "proxy", "host"),
+    ("dockerHostList", "docker_host", "Docker host", "name"),
+    ("remoteBrowserList", "remote_browser", "remote browser", "name"),
+    ("apiKeyList", "api_key", "API key", "name"),
+)
+HISTORY = ("heartbeat", "heartbeats")
 _SQLITE = b"SQLite format 3\0"
 
 
 def read(path: str) -> Estate:
     """ValueError when this is no file of Uptime Kuma."""
     content = Path(path).read_bytes()
-    monitors, channels = _from_database(path) if content.startswith(_SQLITE) else _from_json(content)
-    estate = Estate()
-    used = _channels(estate, channels, monitors)
+    in_database = content.startswith(_SQLITE)
+    file = _from_database(path) if in_database else _from_json(content)
+    monitors, estate = file.monitors, Estate()
+    used = _channels(estate, file.channels, monitors)
     parents = {monitor.get("id"): monitor for monitor in monitors}
     for monitor in monitors:
         if monitor.get("type") == "group":
@@ -49,24 +70,39 @@ def read(path: str) -> Estate:
         with estate.entry("monitor", named(monitor)) as notes:
             settings = _settings(monitor, notes)
             tags = [*map(_tag, monitor.get("tags") or []), *_groups(monitor, parents), *used(monitor)]
-            estate.take("monitor", {**settings, "tags": list(dict.fromkeys(tags))[:50]}, notes)
+            estate.take("monitor", {**settings, "tags": tags}, notes)
+    for kind, name in file.besides:
+        estate.leave(kind, name, "only monitors and notifications are taken")
     return estate
 
 
 # ---- the file
 
 
-def _from_json(content: bytes) -> tuple[list[JsonObject], list[JsonObject]]:
+class KumaFile(NamedTuple):
+    monitors: list[JsonObject]
+    channels: list[JsonObject]
+    besides: list[tuple[str, str]]  # how the report calls it, its name
+
+
+def _from_json(content: bytes) -> KumaFile:
     document = json.loads(content)
     listed = document.get("monitorList", document.get("monitors")) if isinstance(document, dict) else document
     monitors = list(listed.values()) if isinstance(listed, dict) else listed
     if not isinstance(monitors, list) or not all(isinstance(monitor, dict) for monitor in monitors):
         raise ValueError("it has no list of monitors (monitorList)")
     channels = document.get("notificationList", []) if isinstance(document, dict) else []
-    return monitors, channels
+    given = document if isinstance(document, dict) else {}
+    besides = [(kind, str(row.get(title))) for key, _, kind, title in BESIDES for row in _listed(given.get(key))]
+    return KumaFile(monitors, channels, besides)
 
 
-def _from_database(path: str) -> tuple[list[JsonObject], list[JsonObject]]:
+def _listed(given: Any) -> list[JsonObject]:
+    rows = list(given.values()) if isinstance(given, dict) else given or []
+    return [row for row in rows if isinstance(row, dict)]
+
+
+def _from_database(path: str) -> KumaFile:
     """The tables, with the names that the JSON file uses."""
     with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
         database.row_factory = sqlite3.Row
@@ -76,6 +112,7 @@ def _from_database(path: str) -> tuple[list[JsonObject], list[JsonObject]]:
                 "SELECT monitor_tag.monitor_id AS monitor_id, tag.name AS name, monitor_tag.value AS value "
                 "FROM monitor_tag JOIN tag ON tag.id = monitor_tag.tag_id"
             ).fetchall()
+            besides = _besides(database)
         except sqlite3.DatabaseError as problem:
             raise ValueError(f"it is no database of Uptime Kuma: {problem}") from None
     monitors = [_as_in_json(row) for row in rows["monitor"]]
@@ -83,11 +120,21 @@ def _from_database(path: str) -> tuple[list[JsonObject], list[JsonObject]]:
         monitor["tags"] = [dict(row) for row in tags if row["monitor_id"] == monitor["id"]]
         tied = [row for row in rows["monitor_notification"] if row["monitor_id"] == monitor["id"]]
         monitor["notificationIDList"] = {str(row["notification_id"]): True for row in tied}
-    return monitors, rows["notification"]
+    return KumaFile(monitors, rows["notification"], besides)
+
+
+def _besides(database: sqlite3.Connection) -> list[tuple[str, str]]:
+    tables = {row["name"] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    wanted = [(table, kind, title) for _, table, kind, title in BESIDES if table in tables]
+    besides = [(kind, str(row.get(title))) for table, kind, title in wanted for row in _rows(database, table)]
+    if HISTORY[0] in tables:
+        count = database.execute(f"SELECT count(*) FROM {HISTORY[0]}").fetchone()[0]
+        besides += [("history", f"{count} {HISTORY[1]}")] if count else []
+    return besides
 
 
 def _rows(database: sqlite3.Connection, table: str) -> list[JsonObject]:
-    return [dict(row) for row in database.execute(f"SELECT * FROM {table}")]  # one of three names of ours
+    return [dict(row) for row in database.execute(f"SELECT * FROM {table}")]  # a name of ours
 
 
 def _as_in_json(row: JsonObject) -> JsonObject:
@@ -121,6 +168,11 @@ def _settings(monitor: JsonObject, notes: list[str]) -> JsonObject:
     retries = int(monitor.get("maxretries") or 0)
     if retries > MOST_RETRIES:
         notes.append(f"{MOST_RETRIES} retries instead of {retries}")
+    left = [name for name, without_meaning in NOT_TAKEN.items() if monitor.get(name) not in without_meaning]
+    if retries and monitor.get("retryInterval") not in (None, 0, monitor.get("interval")):
+        left.append("retryInterval")
+    if left:
+        notes.append(f"not taken of it: {', '.join(left)}")
     enabled = bool(monitor.get("active", True))
     return {"name": named(monitor), **own, **general, "retries": min(retries, MOST_RETRIES), "enabled": enabled}
 
@@ -238,19 +290,25 @@ def _channels(estate: Estate, rows: list[JsonObject], monitors: list[JsonObject]
     for row in rows:
         with estate.entry("notification", named(row)) as notes:
             number = str(row["id"])
-            settings: JsonObject = {"name": named(row)[:100], "url": _address(_config(row)), "tags": []}
+            settings: JsonObject = {"name": named(row), "url": _address(_config(row)), "tags": []}
             settings["enabled"] = bool(row.get("active", True))
             using = [monitor for monitor in monitors if (monitor.get("notificationIDList") or {}).get(number)]
             if not using:
                 settings["enabled"] = False
                 notes.append("no monitor uses it: it is switched off")
             elif len(using) < len([monitor for monitor in monitors if monitor.get("type") != "group"]):
-                tags[number] = "to:" + (re.sub(r"[^A-Za-z0-9_.-]+", "-", named(row)).strip("-") or number)[:60]
+                tags[number] = _tag_of_channel(named(row), number, set(tags.values()))
                 settings["tags"] = [tags[number]]
             estate.take("channel", settings, notes)
     return lambda monitor: [
         tags[number] for number, on in (monitor.get("notificationIDList") or {}).items() if on and number in tags
     ]
+
+
+def _tag_of_channel(name: str, number: str, taken: set[str]) -> str:
+    """Two channels whose names look alike must not get each other's monitors."""
+    wanted = "to:" + (re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-") or number)[:50]
+    return wanted if wanted not in taken else f"{wanted}-{number}"
 
 
 def _config(row: JsonObject) -> JsonObject:
