@@ -43,7 +43,7 @@ def _port(text: str) -> int:
 
 
 def serve(asked: argparse.Namespace) -> int:
-    from opsapp.web.server import Limits
+    from opsapp.web.server import Limits, require_free
     from opsapp.web.server import serve as serve_until_told
 
     server = server_settings(asked.ini)
@@ -55,6 +55,8 @@ def serve(asked: argparse.Namespace) -> int:
         raise Mistaken(f"{asked.ini}: [server:main]: {problem}") from None
     if asked.demo:
         return _demonstrate(settings_of(asked), host, port)
+    reuse_port = server.get("reuse_port", "").lower() in {"1", "true", "yes", "on"}
+    require_free(host, port, reuse_port=reuse_port)
     ours = {} if set_up_logging(asked.ini) else {"opsapp.logs": "true"}
     settings = ours | settings_of(asked) | _node_settings(asked)
     application = make_application(settings)
@@ -64,7 +66,7 @@ def serve(asked: argparse.Namespace) -> int:
         port,
         node=application.registry["opsapp.node"],
         limits=limits,
-        reuse_port=server.get("reuse_port", "").lower() in {"1", "true", "yes", "on"},
+        reuse_port=reuse_port,
         on_ready=_tell_ready,
         on_hangup=application.registry["opsapp.reload"],
     )

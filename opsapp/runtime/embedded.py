@@ -13,7 +13,6 @@ import contextlib
 import json
 import logging
 import os
-import pickle
 import shutil
 import struct
 import time
@@ -27,6 +26,8 @@ from ZODB.FileStorage.FileStorage import packed_version
 from ZODB.FileStorage.format import DATA_HDR, DATA_HDR_LEN, TRANS_HDR, TRANS_HDR_LEN
 
 from opsapp.lib.problems import Conflict
+
+from . import indexed
 
 log = logging.getLogger(__name__)
 
@@ -83,6 +84,7 @@ def make_ready(files: list[Path], key: Path | None, *, new_history: bool = False
         _part_of(_marker(files)).unlink(missing_ok=True)
         for path in files:
             if path.exists():
+                indexed.forget_stale(path)
                 cut_tail(path)
                 _clean(path)
 
@@ -106,7 +108,8 @@ def incomplete(files: list[Path], key: Path | None, *, new_history: bool = False
             f"{names} is missing or empty: it has everything that was measured, and {main.path.name} belongs to it. "
             f"Put it back, or restore a backup (`opsapp restore DIR`). `opsapp init --new-history` goes on without it."
         )
-    return None
+    cut_off = next(filter(indexed.is_cut_off, files), None)
+    return None if cut_off is None else indexed.told(cut_off)
 
 
 def _lost_main(main: Path, leftovers: list[Path]) -> str:
@@ -244,12 +247,7 @@ def said(stamp: TimeStamp) -> str:
 
 def _known_until(file: IO[bytes], path: Path) -> int:
     """Where the last transaction begins that the file's index knows; where the first begins without an index."""
-    try:
-        with Path(f"{path}.index").open("rb") as index:
-            position = int(pickle.load(index))  # its first part says how far the index goes
-    except Exception:  # noqa: BLE001 - missing or of no use, in whatever way: the store makes it anew
-        return START
-    size = os.fstat(file.fileno()).st_size
+    position, size = indexed.known_length(path) or 0, os.fstat(file.fileno()).st_size
     if not START + TRANS_HDR_LEN + 8 <= position <= size:
         return START
     begin = position - 8 - _length_before(file, position)

@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from ZODB.FileStorage import FileStorage
@@ -20,7 +20,7 @@ from opsapp.lib.problems import Conflict, Invalid
 from opsapp.lib.settings import Between
 from opsapp.tree.root import Root
 
-from . import diskspace, past
+from . import diskspace, indexed, past
 from .base import NodeBase
 from .store import Databases, Store
 
@@ -66,9 +66,18 @@ def pack(store: Store, days: int, now: float) -> None:
     store.transact(past.note_pack, (until,))
     for db in store.databases.values():
         if isinstance(db.storage, FileStorage):
-            db.storage.pack_keep_old = False  # the file as it was is deleted once the new one is in its place
-        db.pack(until)
+            _pack_file(db, until)
+        else:
+            db.pack(until)
     store.transact(_note, (LastPack(now, sizes(store.databases)),))
+
+
+def _pack_file(db: Any, until: float) -> None:
+    """The file as it was stays until the new one has its index: a start knows by it why the file is shorter."""
+    try:
+        db.pack(until)
+    finally:
+        indexed.drop_old(Path(db.storage.getName()))
 
 
 def check_room(databases: Databases) -> None:

@@ -1,6 +1,7 @@
 """The files of an embedded store at a start: what is missing, cut off, damaged, or was begun and not finished."""
 
 import os
+import pickle
 import random
 import shutil
 import struct
@@ -12,7 +13,7 @@ from persistent.TimeStamp import TimeStamp
 from ZODB.FileStorage.format import TRANS_HDR, TRANS_HDR_LEN
 
 from opsapp.lib.problems import Conflict
-from opsapp.runtime import backup, fencing, leases, sealing
+from opsapp.runtime import backup, embedded, fencing, leases, sealing
 from tests.support.app import Service
 
 GARBAGE = random.Random(1).randbytes(2000)
@@ -95,10 +96,59 @@ def test_a_change_that_was_not_finished_is_cut_off(opsapp, data):
     assert opsapp("user", "add", "newer", "--data", data, typed="a long enough password\n")[0] == 0
     before = (data / "main.fs").read_bytes()
     (data / "main.fs").write_bytes(before[:-100])
+    (data / "main.fs.index").unlink()  # a power cut leaves one from before this change, or none
     left = users(opsapp, data)
     assert ("admin" in left, "newer" in left) == (True, False)
     (data / "main.fs").write_bytes(before + header(8, b"c"))
     assert "admin" in users(opsapp, data)
+
+
+def ends_of_changes(path):
+    with path.open("rb") as file:
+        return [change.end for change in embedded.transactions(file, embedded.START)]
+
+
+@pytest.mark.parametrize("more", [0, 10], ids=["between two changes", "within a change"])
+def test_a_file_that_was_cut_off_is_refused_and_nothing_is_changed(opsapp, data, tmp_path, more):
+    assert opsapp("backup", tmp_path / "copy", "--data", data)[0] == 0
+    assert opsapp("user", "add", "newer", "--data", data, typed="a long enough password\n")[0] == 0
+    name, path = "main.fs", data / "main.fs"
+    whole = path.stat().st_size
+    os.truncate(path, ends_of_changes(path)[-2] + more)
+    before = contents(data)
+    said = f"{name} has {path.stat().st_size} bytes, and its index knows {whole}: changes at its end are lost."
+    for command in ("user", "list"), ("doctor",), ("pack",), ("init",):
+        code, out, err = opsapp(*command, "--data", data)
+        assert (code, said in out + err) == (1, True), (command, out, err)
+    assert contents(data) == before
+    assert "opsapp restore" in err
+    assert f"delete {name}.index" in err
+    shutil.copytree(data, tmp_path / "other")
+    (tmp_path / "other" / f"{name}.index").unlink()
+    assert "admin" in users(opsapp, tmp_path / "other")
+    assert opsapp("restore", tmp_path / "copy", "--data", data)[0] == 0
+    assert "admin" in users(opsapp, data)
+
+
+def claim_more(path):
+    """An index that knows of more than the file has."""
+    path.with_name(path.name + ".index").write_bytes(pickle.dumps(path.stat().st_size + 1000))
+
+
+def test_a_history_that_was_cut_off_is_refused_too(opsapp, data):
+    claim_more(data / "history.fs")
+    code, _, err = opsapp("user", "list", "--data", data)
+    assert (code, "history.fs has" in err) == (1, True)
+
+
+def test_a_pack_that_was_killed_before_its_index_is_no_loss(data):
+    """Not at the next start either, when that one is killed before it writes an index."""
+    files = [data / "history.fs", data / "main.fs"]
+    claim_more(data / "main.fs")
+    (data / "main.fs.old").write_bytes((data / "main.fs").read_bytes())
+    embedded.make_ready(files, None)
+    assert [path.name for path in data.glob("main.fs.*") if path.suffix in (".old", ".index")] == []
+    embedded.make_ready(files, None)
 
 
 def test_damage_before_the_end_is_refused_and_nothing_is_cut_off(opsapp, data):

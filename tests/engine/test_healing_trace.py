@@ -60,6 +60,18 @@ def test_an_untouched_ledger_has_no_finding(lived):
     assert found(lived) == []
 
 
+def test_what_an_older_version_did_not_write_of_a_case_is_no_finding(lived):
+    """Its cases did not say which steps were tried."""
+
+    def forget(root):
+        for case in healing_of(root).book.cases.values():
+            case.fields = {name: value for name, value in case.fields.items() if name != "tried"}
+            case._v_record = None
+
+    lived.node.transact(forget)
+    assert found(lived) == []
+
+
 def final(ledger, dice, outcome=None):
     entries = [entry for entry in ledger.entries.values() if entry.fields["state"] == "final"]
     return dice.choice([entry for entry in entries if outcome in (None, entry.fields["outcome"])])

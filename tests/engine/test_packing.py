@@ -3,9 +3,10 @@
 import threading
 
 import pytest
+from ZODB.fsIndex import fsIndex
 
 from opsapp.lib.problems import Conflict
-from opsapp.runtime import diskspace, packing
+from opsapp.runtime import diskspace, indexed, packing
 from opsapp.runtime.packing import DAY_S, LastPack, Packer, PackSettings, is_due
 
 MB = 1 << 20
@@ -98,3 +99,20 @@ def test_what_is_written_while_it_packs_is_there_afterwards(service, packer):
     thread.join()
     assert service.transact(lambda root: [root.system[f"meanwhile {n}"] for n in range(50)]) == list(range(50))
     assert service.transact(packing.last) is not None
+
+
+def test_a_pack_that_breaks_off_at_its_index_leaves_none_that_is_stale(service, packer, tmp_path, monkeypatch):
+    """A start would take the file for one that was cut off."""
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    grow(service)
+    service.node.store.db.storage._save_index()
+    assert not indexed.is_cut_off(tmp_path / "main.fs")
+    monkeypatch.setattr(fsIndex, "save", full)
+    with pytest.raises(OSError, match="No space left"):
+        packing.pack(service.node.store, 0, service.clock.now())
+    monkeypatch.undo()
+    assert not list(tmp_path.glob("main.fs.old"))
+    assert not indexed.is_cut_off(tmp_path / "main.fs")

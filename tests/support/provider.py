@@ -81,6 +81,8 @@ def id_token(code, issuer):
         claims |= {"aud": [CLIENT, "other"], "azp": "other"}
     alg = {"alg none": "none", "alg HS256": "HS256", "alg HS256 public": "HS256"}.get(wrong, "RS256")
     header = {"alg": alg, "kid": "unknown" if wrong == "unknown key" else State.key.kid}
+    if wrong == "no kid":
+        del header["kid"]
     if wrong == "own key":
         header |= {"jwk": State.stranger.public, "kid": State.stranger.kid}
     text = (b64(json.dumps(header).encode()) + "." + b64(json.dumps(claims).encode())).encode()

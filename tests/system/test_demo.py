@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import socket
 import urllib.request
 from pathlib import Path
 
@@ -68,6 +69,15 @@ def test_one_that_runs_is_ended_from_another_terminal(demo):
     assert demo.child.wait(30) == 0
     assert living(family) == []
     assert not demo.place.exists()
+
+
+def test_a_taken_port_is_told_and_nothing_is_left(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = opsapp("demo", "--dir", tmp_path / "demo", "--port", str(port))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"opsapp: cannot listen at 127.0.0.1:{port}: Address already in use\n"
+    assert not (tmp_path / "demo").exists()
 
 
 def test_nothing_of_others_is_deleted(tmp_path):

@@ -1,5 +1,6 @@
 """Single sign-on against a real provider process: the flow, roles, and every way in which an answer can be wrong."""
 
+import logging
 import time
 import urllib.parse
 
@@ -328,3 +329,11 @@ def test_the_last_admin_who_loses_the_role_is_signed_out_and_stays_admin(service
     provider.behave(claims=ADMIN | {"roles": ["staff"]})
     assert sign_in(browser, provider, 409).json["code"] == "last_admin"
     service.anonymous.get("/api/me", headers={"Authorization": f"Bearer {token}"}, status=401)
+
+
+@pytest.mark.parametrize("wrong", [None, "no kid"])
+def test_a_good_sign_in_logs_no_error(browser, provider, caplog, wrong):
+    """A provider with one key need not say which one it signs with."""
+    provider.behave(**{"claims": ADMIN, "break": wrong})
+    assert sign_in(browser, provider).json["username"] == "grace"
+    assert [(r.name, r.levelname, r.getMessage()) for r in caplog.records if r.levelno >= logging.WARNING] == []

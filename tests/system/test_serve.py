@@ -100,6 +100,7 @@ def test_a_second_server_on_the_same_data_or_port_refuses_to_start(tmp_path):
         assert done.returncode == 1
         assert "Traceback" not in done.stderr
         assert f"cannot listen at 127.0.0.1:{serve.port}: Address already in use" in done.stderr
+        assert not taken.data.exists()  # looked at before anything is made
         assert serve.admin.get("/api/me")["username"] == "admin"
 
 

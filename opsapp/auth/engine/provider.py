@@ -90,6 +90,9 @@ def _client(settings: OidcSettings, description: str | None) -> Client:
     known = OicClientSettings(verify_ssl=True, client_cert=None, timeout=TIMEOUT_S, requests_session=None)
     client = Client(client_id=settings.client_id, client_authn_method=CLIENT_AUTHN_METHOD, settings=known)
     client.redirect_uris = [settings.redirect_uri or ""]
+    # A token that does not name its key is looked up under everybody it names, us among them; without this oic logs an
+    # error at each good sign-in. We have no keys that anything could be signed with.
+    client.keyjar[settings.client_id or ""] = []
     if settings.client_secret:
         client.client_secret = settings.client_secret
     if description is None:

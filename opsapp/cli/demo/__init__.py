@@ -55,9 +55,12 @@ def demo(asked: argparse.Namespace) -> int:
 
 def demonstrate(place: Path, host: str, port: int) -> int:
     """Until SIGINT or SIGTERM; then nothing of it is left."""
+    from opsapp.web.server import require_free
+
     stopped = _stop_signals()
     lock = _held(place)
     try:
+        require_free(host, port)
         with DemoProcesses(place) as processes:
             _run(processes, place, (host, port), stopped)
     finally:

@@ -49,7 +49,9 @@ def trace(root: Root, key: bytes, settings: HealingSettings) -> list[Broken]:
     healing = healing_of(root)
     entries = healing["ledger"].entries
     book = {number: entry.fields for number, entry in among(entries, ENTRY, entries.keys())}
-    cases = {case_id: case.record for case_id, case in sound(healing, CASE, healing.book.cases.items())}
+    kept = dict(sound(healing, CASE, healing.book.cases.items()))
+    cases = {case_id: case.record for case_id, case in kept.items()}
+    knows_its_steps = {case_id for case_id, case in kept.items() if "tried" in case.fields}  # older versions: none
     approvals = {number: _approved(root, entry["approval_id"]) for number, entry in book.items()}
     broken = [*_chained(healing, key)]
     for number, entry in book.items():
@@ -63,7 +65,7 @@ def trace(root: Root, key: bytes, settings: HealingSettings) -> list[Broken]:
     for case_id, entries in by_case.items():
         broken += _steps(entries)
         if case_id in cases:
-            broken += _case(cases[case_id], entries)
+            broken += _case(cases[case_id], entries, knows_its_steps=case_id in knows_its_steps)
     for case_id, case in cases.items():
         if case_id not in by_case and (case.entry_id is not None or case.state == "closed"):
             broken.append(Broken(0, f"case {case_id} is {case.state}, and has no entry"))
@@ -159,7 +161,7 @@ def _steps(entries: list[JsonObject]) -> Iterator[Broken]:
                 yield Broken(after["id"], f"a step after one that was {before['outcome']}")
 
 
-def _case(case: CaseRecord, entries: list[JsonObject]) -> Iterator[Broken]:
+def _case(case: CaseRecord, entries: list[JsonObject], *, knows_its_steps: bool) -> Iterator[Broken]:
     """A case that is kept still, beside its entries."""
     last = max((entry for entry in entries if entry["rule_id"] == case.rule_id and entry["outcome"] != "absorbed"),
                key=lambda entry: entry["id"], default=None)  # fmt: skip
@@ -173,7 +175,7 @@ def _case(case: CaseRecord, entries: list[JsonObject]) -> Iterator[Broken]:
     elif case.entry_id == number and last["state"] != ENTRY_OF.get(case.place, last["state"]):
         yield Broken(number, f"case {case.id} is {case.state}, and the entry {last['state']}")
     executed = sum(1 for entry in entries if entry["executed"] and entry["state"] == "final")
-    if not case.manual and executed != len(case.tried):
+    if knows_its_steps and not case.manual and executed != len(case.tried):
         yield Broken(number, f"case {case.id} knows of {len(case.tried)} executed steps, and the ledger of {executed}")
     yield from (Broken(number, f"case {case.id}: {what}") for what in _told(case))
 

@@ -30,9 +30,9 @@ from opsapp.web.paths import REGISTRY_KEY
 
 from .connection import plain_address
 from .limits import Limits
-from .listener import CannotListen, Server, listen
+from .listener import CannotListen, Server, listen, require_free
 
-__all__ = ["Limits", "Server", "listen", "serve", "serve_paste"]
+__all__ = ["Limits", "Server", "listen", "require_free", "serve", "serve_paste"]
 
 log = logging.getLogger(__name__)
 

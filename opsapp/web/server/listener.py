@@ -134,6 +134,12 @@ def listen(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
         raise CannotListen(f"cannot listen at {netloc(host, port)}: {problem.strerror}") from problem
 
 
+def require_free(host: str, port: int, *, reuse_port: bool = False) -> None:
+    """CannotListen, told before a store is made or upgraded. The socket is not kept: whoever connects during a long
+    start is refused, and a proxy asks another node."""
+    listen(host, port, reuse_port=reuse_port).close()
+
+
 def _bound(host: str, port: int, reuse_port: bool) -> socket.socket:
     family, kind, protocol, _, address = socket.getaddrinfo(
         host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

@@ -1,0 +1,61 @@
+"""What the index beside a data file says of the file's length: a witness that the file was cut off.
+
+FileStorage writes the index at a clean stop and now and then, always after what it points to is on the disk. So a file
+that ends before the place where its index ends has lost changes, wherever it was cut; neither `kill -9` nor a power cut
+does that. Only a pack makes a file shorter, and until its index is written the file as it was lies beside it (`.old`).
+Must not: decide what is done about it.
+"""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+
+def known_length(path: Path) -> int | None:
+    """How far the file's index goes; None without an index, or with one that is of no use."""
+    try:
+        with _index_of(path).open("rb") as index:
+            return int(pickle.load(index))  # its first part says how far it goes
+    except Exception:  # noqa: BLE001 - missing or of no use, in whatever way: the store makes it anew
+        return None
+
+
+def is_cut_off(path: Path) -> bool:
+    """Whether the file has lost what its index knows. Looked at twice: another process may be packing it."""
+    return _is_shorter(path) and not _old_of(path).exists() and _is_shorter(path)
+
+
+def told(path: Path) -> str:
+    """That the file was cut off, and what to do."""
+    return (
+        f"{path.name} has {path.stat().st_size} bytes, and its index knows {known_length(path)}: changes at its end "
+        f"are lost. Put the whole file back, or restore a backup (`opsapp restore DIR`). To go on without what is "
+        f"lost, delete {path.name}.index."
+    )
+
+
+def forget_stale(path: Path) -> None:
+    """A pack that broke off left the index of the file as it was."""
+    if _is_shorter(path):
+        _index_of(path).unlink(missing_ok=True)
+
+
+def drop_old(path: Path) -> None:
+    """The file as it was before a pack goes once the new one is in its place, and no index of the old one is there."""
+    if path.exists():
+        forget_stale(path)
+        _old_of(path).unlink(missing_ok=True)
+
+
+def _is_shorter(path: Path) -> bool:
+    known = known_length(path)
+    return known is not None and path.exists() and path.stat().st_size < known
+
+
+def _index_of(path: Path) -> Path:
+    return path.with_name(path.name + ".index")
+
+
+def _old_of(path: Path) -> Path:
+    return path.with_name(path.name + ".old")
