@@ -157,6 +157,14 @@ Restart=always
 RestartSec=2
 KillMode=process
 UMask=0077
+LockPersonality=yes
+RestrictRealtime=yes
+KeyringMode=private
+CapabilityBoundingSet=~CAP_BLOCK_SUSPEND CAP_SYS_PACCT CAP_WAKE_ALARM
+RestrictAddressFamilies=~AF_APPLETALK AF_ATMPVC AF_ATMSVC AF_AX25 AF_DECnet AF_ECONET AF_IPX AF_IRDA AF_NETROM
+RestrictAddressFamilies=~AF_PHONET AF_RDS AF_ROSE AF_TIPC AF_X25
+SystemCallFilter=~@cpu-emulation @obsolete @raw-io
+SystemCallErrorNumber=EPERM
 
 [Install]
 WantedBy=multi-user.target

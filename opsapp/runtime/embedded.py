@@ -108,7 +108,7 @@ def incomplete(files: list[Path], key: Path | None, *, new_history: bool = False
             f"{names} is missing or empty: it has everything that was measured, and {main.path.name} belongs to it. "
             f"Put it back, or restore a backup (`opsapp restore DIR`). `opsapp init --new-history` goes on without it."
         )
-    cut_off = next(filter(indexed.is_cut_off, files), None)
+    cut_off = next((path for path in files if is_store(path) and indexed.is_cut_off(path)), None)
     return None if cut_off is None else indexed.told(cut_off)
 
 

@@ -5,18 +5,24 @@ import json
 import time
 
 from tests.fleet.lab.machine import run as outside
+from tests.support.process import ROOT
 from tests.support.waiting import until
 
-AGENT = """[Unit]
+PACKAGED = ROOT / "distribution/debian/opsapp-agent/root/usr/lib/systemd/system/opsapp-agent.service"
+RULES = ("Lock", "Restrict", "Keyring", "CapabilityBounding", "SystemCall", "UMask")
+# What the package's unit takes from the agent is taken from it here, too: every action is tried under it.
+TAKEN = "\n".join(line for line in PACKAGED.read_text().splitlines() if line.startswith(RULES))
+AGENT = f"""[Unit]
 Description=opsapp agent
 StartLimitIntervalSec=0
 [Service]
-Environment=OPSAPP_SERVER={url} OPSAPP_AGENT_ID={id}
+Environment=OPSAPP_SERVER={{url}} OPSAPP_AGENT_ID={{id}}
 ExecStart=/usr/bin/python3 -I -S /opt/opsapp/agent.pyz --key-file /opt/opsapp/key --state /var/lib/opsapp \
  --config /opt/opsapp/agent.json
 Restart=always
 RestartSec=0.2
 KillMode=process
+{TAKEN}
 [Install]
 WantedBy=multi-user.target
 """

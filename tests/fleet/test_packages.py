@@ -144,7 +144,12 @@ def test_from_a_bare_host_to_a_page_and_nothing_left_after_a_purge(host, package
     assert not (host.root / "usr/lib/opsapp").exists()
     for kept in ("/var/lib/opsapp/main.fs", "/var/lib/opsapp/secret.key", YAML):
         assert (host.root / kept.lstrip("/")).stat().st_size > 0
+    installed(host, package)
+    units = ("opsapp.service", "opsapp-executor.socket")
+    assert host.exec("systemctl", "is-enabled", *units).stdout.split() == ["enabled", "enabled"]
+    assert names(host) == ["kept"]
     apt(host, "purge", "opsapp")
+    assert not list((host.root / "etc/systemd/system").glob("*.wants/opsapp*"))
     for gone in ("/var/lib/opsapp", "/etc/opsapp", "/usr/lib/opsapp"):
         assert not (host.root / gone.lstrip("/")).exists(), gone
     assert "opsapp" not in host.read("/etc/passwd")
@@ -157,10 +162,15 @@ def with_agent(host, client, package):
     assert host.exec("systemctl", "is-active", "opsapp-agent", check=False).stdout.strip() == "inactive"
     made = client.post("/api/agents", {"label": "here"})
     where = ["--server", "http://127.0.0.1:6080", "--id", made["agent_id"]]
+    apt(host, "remove", "opsapp-agent")
+    installed(host, package)
+    assert host.exec("systemctl", "is-enabled", "opsapp-agent").stdout.strip() == "enabled"
     wrong = host.exec("opsapp-agent-setup", *where, check=False, timeout=90, stdin="no-such-key\n")
     assert wrong.returncode != 0, wrong.stdout
     host.exec("opsapp-agent-setup", *where, timeout=90, stdin=made["key"] + "\n")
     assert (host.root / "etc/opsapp-agent/key").stat().st_mode & 0o777 == 0o600
+    assert host.exec("opsapp-agent-setup", *where, check=False, timeout=90, stdin="no-such-key\n").returncode != 0
+    assert host.exec("systemctl", "is-active", "opsapp-agent").stdout.strip() == "active"
 
     def status():
         return client.get(f"/api/agents/{made['agent_id']}")["status"]
