@@ -20,6 +20,7 @@ from zodburi import NoResolverForScheme
 from opsapp import app
 from opsapp.runtime import backup, embedded, sealing, upgrading
 from opsapp.runtime.settings import Settings, store_settings
+from opsapp.wire.version import VERSION
 
 
 class Mistaken(Exception):
@@ -134,7 +135,9 @@ def opening(locked: str) -> Iterator[None]:
     except ModuleNotFoundError as lacking:
         if lacking.name not in POSTGRESQL:
             raise
-        raise Mistaken("the store cannot be opened: PostgreSQL needs `pip install 'opsapp[postgresql]'`") from None
+        # By its file: under the name alone an index has a stranger's package.
+        wheel = f"./opsapp-{VERSION}-py3-none-any.whl[postgresql]"
+        raise Mistaken(f"the store cannot be opened: PostgreSQL needs `pip install '{wheel}'`") from None
     except ClientDisconnected as away:
         reason = str(away).partition("\n")[0]
         ending = f": {reason}" if reason else ""

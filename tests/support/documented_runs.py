@@ -34,7 +34,7 @@ ROWS = [
         ("README|demo", r"make run ARGS=--demo|opsapp demo", "tests/system/test_demo.py"),
         ("README", r"make run", f"{HERE}test_make_run_serves"),
         ("README", r"make test", f"{NOT_RUN}it runs the tests; .ci/run begins with it"),
-        ("README", r"PASSWORD=|TOKEN=|api|curl -so|echo KEY|python3 opsapp-agent", FIRST_STEPS),
+        ("README", r"[A-Z]+=|field|api|mkdir|curl|python3|echo|sh box-1|kill", FIRST_STEPS),
         ("agent", r"opsapp-agent\.pyz", "tests/system/test_agent_wire.py"),
         ("as-code", r"opsapp .*--url", SERVED),
         ("as-code", r"opsapp .*--(ini|data)", AT_REST),

@@ -3,6 +3,7 @@
 Which test runs which command: tests/support/documented_runs.py.
 """
 
+import contextlib
 import io
 import json
 import os
@@ -22,6 +23,7 @@ from tests.support.client import Client
 from tests.support.documented_commands import ROOT, blocks, documented
 from tests.support.documented_runs import AT_REST, CURL, FIRST_STEPS, SERVED, rows_of
 from tests.support.process import PASSWORD, Serve, free_port
+from tests.support.stores import opened
 from tests.support.waiting import patience, until
 
 pytestmark = [pytest.mark.system, pytest.mark.files("the guide's places are those of an embedded store")]
@@ -112,31 +114,59 @@ def accepted(said):
 
 
 def test_the_first_steps_of_the_readme(scratch):
-    begun, agent, ids, known = "", None, {}, {"SERVER": scratch.serve.url}
+    """In one shell, as they stand there, but for the ports."""
+    port = str(free_port())
+    commands = [text.replace("6090", port) for text in rows_of(FIRST_STEPS)]
+    (kill,) = (number for number, text in enumerate(commands) if text.startswith("kill "))
+    admin, box = scratch.serve.admin, scratch.place / "box-1"
+    with shell(scratch) as tell:
+        try:
+            tell(commands[:kill])
+            until(lambda: [row["status"] for row in admin.get(ENDPOINTS)] == ["up"], 40, what="the web server being up")
+            levels = {row["rule_id"]: row["current_level"] for row in admin.get("/api/healing/trust")}
+            assert levels["web-down"] == "execute"
+            first = (box / "pid").read_text()
+            tell(commands[kill:])
+            until(lambda: outcomes(admin) == ["verified"], 90, what="the heal of the README")
+            assert (box / "pid").read_text() != first
+        finally:
+            tell(["kill $AGENT $(cat box-1/pid)", "rm -r box-1"])
+    assert not box.exists()
+
+
+ENDPOINTS = "/api/monitoring/endpoints"
+
+
+def outcomes(admin):
+    entries = admin.get("/api/healing/ledger?rule_id=web-down")
+    return [entry["outcome"] for entry in entries if entry["outcome"] is not None]
+
+
+@contextlib.contextmanager
+def shell(scratch):
+    """A function that has commands carried out by a shell that goes on. An answer of the API that is an error is one
+    for whoever follows the guide, too."""
+    said = scratch.place / "said"
+    with said.open("w") as out:
+        place = {"cwd": scratch.place, "env": scratch.environment()}
+        child = subprocess.Popen(["sh", "-e"], stdin=subprocess.PIPE, stdout=out, stderr=out, text=True, **place)
+
+    def tell(commands):
+        told = said.read_text().count(DONE) + 1
+        child.stdin.write("".join(f"{scratch.here(text)}\n" for text in [*commands, f"echo {DONE}"]))
+        child.stdin.flush()
+        until(lambda: child.poll() is not None or said.read_text().count(DONE) == told, 60, what="the commands")
+        assert child.poll() is None, said.read_text()
+        assert '"error"' not in said.read_text()
+
     try:
-        for text in rows_of(FIRST_STEPS):
-            for word, value in ids.items():
-                text = re.sub(rf"\b{word}\b", value, text)
-            if text.startswith("api()"):
-                begun = text + "\n"
-            elif name := re.match(r"([A-Z]+)=", text):
-                known[name[1]] = scratch.run(f'{text}\nprintf %s "${name[1]}"', **known)
-            elif text.startswith("python3 opsapp-agent.pyz"):
-                words = ["sh", "-ec", f"exec {text}"]
-                agent = subprocess.Popen(words, cwd=scratch.place, env=scratch.environment(**known))
-            else:
-                said = scratch.run(begun + text, **known)
-                answer = accepted(said) if text.startswith("api ") else {}
-                if "agent_id" in answer and "key" in answer:
-                    ids = {"ID": answer["agent_id"], "KEY": answer["key"]}
-        admin = scratch.serve.admin
-        until(lambda: admin.get(f"/api/agents/{ids['ID']}")["connected"], 30, what="the agent of the README")
-        levels = {each["rule_id"]: each["current_level"] for each in admin.get("/api/healing/trust")}
-        assert levels["nginx-down"] == "execute"
+        yield tell
     finally:
-        if agent is not None:
-            agent.send_signal(signal.SIGTERM)
-            agent.wait(20)
+        child.stdin.close()
+        child.wait(20)
+
+
+DONE = "that was it"
 
 
 def test_the_requests_of_the_guide(scratch):
@@ -190,3 +220,29 @@ def answers(port):
 def test_every_command_that_is_run_here_is_in_the_guide():
     texts = {command.text for command in documented()}
     assert {text for kind in (FIRST_STEPS, CURL, SERVED, AT_REST) for text in rows_of(kind)} <= texts
+
+
+def test_the_store_of_a_cluster_starts_with_what_its_unit_makes(scratch):
+    """The two files of docs/guide/cluster.md, as they stand there, but for the port and the root."""
+    conf, unit = (
+        next(block for block in blocks(ROOT / "docs/guide/cluster.md") if block.startswith(begin))
+        for begin in ("<zeo>\n", "[Unit]\nDescription=opsapp store")
+    )
+    lib, port = scratch.place / "var/lib", free_port()
+    for name in re.findall(r"^StateDirectory=(.+)$", unit, re.M):
+        (lib / name).mkdir(parents=True)
+    conf = conf.replace("/var/lib", str(lib)).replace("6079", str(port))
+    (scratch.place / "etc/opsapp/zeo.conf").write_text(conf)
+    (words,) = re.findall(r"^ExecStart=/opt/opsapp/bin/opsapp (.+)$", unit, re.M)
+    command = [sys.executable, "-m", "opsapp.cli", *shlex.split(scratch.here(words))]
+    with (scratch.place / "store.log").open("w") as log:
+        child = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
+    try:
+        until(lambda: child.poll() is not None or list(lib.glob("*/history.fs")), 30, what="the store's files")
+        assert child.poll() is None, (scratch.place / "store.log").read_text()
+        for name in ("main", "history"):
+            with opened(f"zeo://127.0.0.1:{port}?storage={name}&wait_timeout=20") as db, db.transaction() as connection:
+                assert len(connection.root()) == 0
+    finally:
+        child.kill()
+        child.wait(10)

@@ -16,6 +16,7 @@ from opsapp.lib.problems import StoreAway
 from opsapp.runtime.postgresql import deleting
 from opsapp.runtime.postgresql import storage as storages
 from opsapp.runtime.store import Store
+from opsapp.wire.version import VERSION
 from tests.cluster.places import Disk
 from tests.support.automations import ended, run, script
 from tests.support.postgres import Postgres
@@ -367,4 +368,5 @@ def test_without_the_extra_the_sentence_says_what_to_install(tmp_path):
     without.mkdir()
     (without / "psycopg2.py").write_text("raise ModuleNotFoundError('none', name='psycopg2')\n")
     done = opsapp("init", "--store", "postgresql://h/db", "--data", tmp_path, PYTHONPATH=f"{without}:{ROOT}")
-    assert (done.returncode, "pip install 'opsapp[postgresql]'" in done.stderr) == (1, True), done
+    said = f"PostgreSQL needs `pip install './opsapp-{VERSION}-py3-none-any.whl[postgresql]'`"
+    assert (done.returncode, said in done.stderr) == (1, True), done

@@ -68,3 +68,11 @@ def test_every_command_is_run_by_a_test():
             path, function = re.match(r"([\w/]+\.py)(?:::(\w+))?", row.test).groups()
             assert (ROOT / path).exists(), row
             assert f"def {function or ''}" in (ROOT / path).read_text(), row
+
+
+def test_nothing_is_installed_by_a_name_that_is_a_strangers():
+    """What an index has under the name `opsapp` is not this program: it is installed from its file."""
+    texts = [*PAGES, *ROOT.glob("*.ini"), *(ROOT / "opsapp").rglob("*.py"), *(ROOT / "distribution").rglob("*.*")]
+    by_name = re.compile(r"pip install[^`\n]*[\s'\"]opsapp(?![\w./-])|(?<![\w./-])opsapp\[")
+    told = {str(path.relative_to(ROOT)): by_name.findall(path.read_text()) for path in texts if path.suffix != ".pyc"}
+    assert {path: places for path, places in told.items() if places} == {}

@@ -2,5 +2,5 @@
 
 RelStorage does the storing. Lives here: what it leaves to whoever uses it (addresses as everybody writes them, a
 database that is away told as such, commits of others noticed without a transaction, waits that end). Must not: know
-what is stored, or be imported where nobody asked for PostgreSQL: the library is an extra (`opsapp[postgresql]`).
+what is stored, or be imported where nobody asked for PostgreSQL: the library is an extra of the wheel (`postgresql`).
 """
