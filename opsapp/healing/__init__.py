@@ -17,6 +17,7 @@ def includeme(config):
     from opsapp.auth.interfaces import IUserDeleted
 
     from .config import HealingSettings
+    from .engine.inletcounts import figures
     from .engine.problems import give_back
     from .schemas import DeclaredRule
 
@@ -37,9 +38,12 @@ def includeme(config):
     config.add_evolve_step("healing-edges", "opsapp.healing.resources.add_edges")
     config.add_evolve_step("healing-foresight", "opsapp.healing.resources.add_foresight")
     config.add_evolve_step("healing-inlets", "opsapp.healing.resources.add_inlets")
+    config.add_evolve_step("healing-inlet-shares", "opsapp.healing.resources.part_events")
+    config.add_metrics(figures)
     config.add_chain("opsapp.healing.resources.sign_ledger")
     config.add_section("healing", HealingSettings)
     config.add_kind("rules", "opsapp.healing.engine.ascode", schema=DeclaredRule, key="id")
     config.add_applier("opsapp.healing.engine.configured.declare")
     config.include("opsapp.healing.engine")
+    config.include("opsapp.healing.views.eventbodies")
     config.scan("opsapp.healing.views")

@@ -28,6 +28,8 @@ class InletRecord(Body):
     firing = whole()
     unknown_targets = whole()
     last_event_at = whole(null=True)
+    refused = whole()
+    last_refusal = text()
 
 
 class InletMade(InletRecord):
@@ -48,9 +50,16 @@ class SentBody(Body):
     alerts = list_of(anything(), optional=True)
 
 
+class RefusedEvent(Body):
+    place = text(example="alerts.17")
+    why = text()
+
+
 class EventsTaken(Body):
     received = whole()
     firing = whole()
     resolved = whole()
     repeated = whole()
     unknown_targets = whole()
+    refused = list_of(RefusedEvent)
+    refused_count = whole()

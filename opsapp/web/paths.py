@@ -17,13 +17,14 @@ class Paths:
     """What is special about which path. A `*` in a pattern stands for one segment."""
 
     def __init__(self) -> None:
-        self._sinks: list[tuple[str, re.Pattern[str]]] = []
+        self._sinks: list[tuple[str, re.Pattern[str], int]] = []
         self._limits: list[tuple[str, re.Pattern[str], int]] = []
         self._forwardable: list[tuple[str, re.Pattern[str]]] = []
 
-    def add_sink(self, method: str, pattern: str) -> None:
-        """The body of such a request is left unread until its view has answered."""
-        self._sinks.append((method, _compiled(pattern)))
+    def add_sink(self, method: str, pattern: str, above: int = -1) -> None:
+        """The body of such a request is left unread until its view has answered, if it has more than `above` bytes or
+        does not say how many it has."""
+        self._sinks.append((method, _compiled(pattern), above))
 
     def add_body_limit(self, method: str, pattern: str, limit: int) -> None:
         """Such a request may carry a body of up to `limit` bytes."""
@@ -36,8 +37,11 @@ class Paths:
     def is_forwardable(self, method: str, path: str) -> bool:
         return any(method == known and pattern.fullmatch(path) for known, pattern in self._forwardable)
 
-    def is_sink(self, method: str, path: str) -> bool:
-        return any(method == known and pattern.fullmatch(path) for known, pattern in self._sinks)
+    def is_sink(self, method: str, path: str, length: int | None) -> bool:
+        return any(
+            method == known and (length is None or length > above) and pattern.fullmatch(path)
+            for known, pattern, above in self._sinks
+        )
 
     def body_limit(self, method: str, path: str, default: int) -> int:
         for known, pattern, limit in self._limits:
@@ -55,7 +59,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def includeme(config: Any) -> None:
     """Directives for features; the table is `registry["opsapp.paths"]`."""
     paths = config.registry.setdefault(REGISTRY_KEY, Paths())
-    config.add_directive("add_sink", lambda _config, method, pattern: paths.add_sink(method, pattern))
+    config.add_directive("add_sink", lambda _config, method, pattern, above=-1: paths.add_sink(method, pattern, above))
     config.add_directive("add_forwardable", lambda _config, method, pattern: paths.add_forwardable(method, pattern))
     config.add_directive(
         "add_body_limit", lambda _config, method, pattern, limit: paths.add_body_limit(method, pattern, limit)

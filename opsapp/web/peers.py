@@ -52,7 +52,7 @@ def _looked_up(request: Request, root: Any, caller: Identity) -> Identity | None
 
 
 def _digest(request: Request) -> str:
-    if request.registry[PATHS].is_sink(request.method, request.path_info):
+    if request.registry[PATHS].is_sink(request.method, request.path_info, request.content_length):
         return peers.STREAMED
     return hashlib.sha256(request.body).hexdigest()
 

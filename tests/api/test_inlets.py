@@ -1,7 +1,13 @@
 """Inlets over the API: their tokens, their roles, and what is answered to who sends events."""
 
+import json
+
 import pytest
 
+from opsapp.healing.engine.pipeline import IHealingEngine
+from opsapp.healing.resources import healing_of
+from opsapp.healing.resources import inlets as resources
+from opsapp.notify.resources import inbox
 from opsapp.web.redact import redact
 from tests.unit.healing.test_eventforms import ALERTMANAGER, GRAFANA, OWN
 
@@ -59,16 +65,113 @@ def test_the_same_again_is_counted_as_repeated(service, inlet):
     assert service.anonymous.post_json(inlet["url"], {**OWN, "status": "resolved"}).json["resolved"] == 1
 
 
-def test_bad_bodies_are_told_by_field(service, inlet):
-    post = service.anonymous.post_json
-    assert post(inlet["url"], {**OWN, "status": "?"}, status=422).json["fields"].keys() == {"status"}
-    assert post(inlet["url"], {"alerts": [{}]}, status=422).json["fields"].keys() == {
-        "alerts.0.status",
-        "alerts.0.name",
-    }
-    post(inlet["url"], [OWN], status=400)
-    service.anonymous.post(inlet["url"], "{", content_type="application/json", status=400)
-    service.anonymous.post(inlet["url"], "", content_type="application/json", status=400)
+def alerts(count, **labels):
+    return [
+        {"status": "firing", "labels": {"alertname": "Down", "instance": f"h{n}:9100", **labels}, "annotations": {}}
+        for n in range(count)
+    ]
+
+
+def post(service, inlet, body, status=200):
+    return service.anonymous.post(inlet["url"], body, content_type="application/json", status=status)
+
+
+def test_an_outage_is_taken_whole_however_large(service, inlet):
+    """Alertmanager with its defaults (`group_by: [alertname]`, no `max_alerts`): all of it is one group."""
+    body = json.dumps({**ALERTMANAGER, "alerts": alerts(5000, team="x" * 300)}).encode()
+    assert len(body) > 2**20
+    taken = post(service, inlet, body).json
+    assert (taken["received"], taken["firing"], taken["refused_count"], taken["refused"]) == (5000, 5000, 0, [])
+    [listed] = service.ada.get(PATH).json
+    assert listed["firing"] == 5000
+
+
+@pytest.mark.parametrize("many", [0, 400], ids=["small", "large"])
+def test_an_odd_alert_costs_none_of_the_others(service, inlet, many):
+    good = alerts(many + 3)
+    labels = {"alertname": "a", **{f"l{n}": "" for n in range(64)}}
+    odd = [{}, {**good[0], "status": "?"}, "x", {**good[0], "labels": labels}]
+    texts = [json.dumps(alert) for alert in (*good[:2], *odd, *good[2:])]
+    texts.insert(3, '{"status": "firing", "status": "firing"}')
+    taken = post(service, inlet, f'{{"alerts": [{", ".join(texts)}], "version": "4"}}').json
+    assert (taken["firing"], taken["refused_count"]) == (len(good), 5)
+    assert taken["received"] == len(good) + 5
+    assert taken["refused"] == [
+        {"place": "alerts.2", "why": "status must be firing or resolved; name is required: the label alertname"},
+        {"place": "alerts.3", "why": "This is not JSON: an object has a key twice"},
+        {"place": "alerts.4", "why": "status must be firing or resolved"},
+        {"place": "alerts.5", "why": "must be an object"},
+        {"place": "alerts.6", "why": "labels must be an object of at most 64 labels"},
+    ]
+
+
+def test_of_many_refusals_the_first_are_named(service, inlet):
+    taken = post(service, inlet, json.dumps({"alerts": [{}] * 700 + alerts(1)})).json
+    assert (taken["firing"], taken["refused_count"], len(taken["refused"])) == (1, 700, 50)
+
+
+def test_a_body_that_breaks_off_loses_only_its_end(service, inlet):
+    body = json.dumps({"alerts": alerts(3)})
+    taken = post(service, inlet, body[: body.rindex("h2")]).json
+    assert (taken["firing"], taken["refused"]) == (2, [{"place": "alerts.2", "why": "the JSON breaks off here"}])
+
+
+def test_several_events_in_the_own_form_are_a_list(service, inlet):
+    taken = post(service, inlet, json.dumps([OWN, {**OWN, "id": "43"}, {"id": "44"}])).json
+    assert (taken["firing"], [refused["place"] for refused in taken["refused"]]) == (2, ["2"])
+
+
+def test_only_what_is_no_json_is_a_bad_request(service, inlet):
+    for body in ("", "{", "nonsense", '{"alerts": [', '{"alerts": [{"status"', '{"id": 1,}', "[1"):
+        assert post(service, inlet, body, status=400).json["code"] == "malformed_json", body
+    for body in ("1", '"x"', "{}", '{"alerts": {}}', json.dumps({**OWN, "status": "?"})):
+        taken = post(service, inlet, body).json
+        assert (taken["received"], taken["refused_count"], taken["refused"][0]["place"]) == (1, 1, "body"), body
+    assert taken["refused"][0]["why"] == "status must be firing or resolved"
+    assert post(service, inlet, '{"alerts": []}').json["received"] == 0
+
+
+def test_what_was_refused_is_counted_and_told_once_an_hour(service, inlet):
+    def told():
+        rows = service.transact(inbox.take, 1000)
+        return [row.text for row in rows if row.kind == "inlet.refused"]
+
+    post(service, inlet, json.dumps({"alerts": [{}, *alerts(2)]}))
+    post(service, inlet, json.dumps({"alerts": [{}, {}]}))
+    [listed] = service.ada.get(PATH).json
+    assert listed["refused"] == 3
+    assert listed["last_refusal"].startswith("alerts.1 status must be")
+    figures = service.ada.get("/metrics").text
+    for result, count in (("taken", 2), ("refused", 3)):
+        labels = f'inlet="{inlet["id"]}",name="Alertmanager",result="{result}"'
+        assert f"opsapp_inlet_events_total{{{labels}}} {count}.0" in figures
+    [text] = told()
+    assert text.startswith("1 entry of what it sent could not be taken.")
+    look = service.app.registry.getUtility(IHealingEngine).look_after_inlets
+    service.clock.advance(3599)
+    look()
+    assert told() == []
+    service.clock.advance(1)
+    look()
+    [text] = told()
+    assert text.startswith("2 entries of what it sent")
+    service.clock.advance(3600)
+    look()
+    assert told() == []
+
+
+def test_each_inlet_has_a_share_of_its_own(service, inlet, monkeypatch):
+    monkeypatch.setattr(resources, "MOST_TOLD", 5)
+    other = service.ada.post_json(PATH, {"name": "Grafana"}, status=201).json
+    taken = post(service, inlet, json.dumps({"alerts": alerts(7)})).json
+    assert (taken["firing"], [refused["place"] for refused in taken["refused"]]) == (5, ["alerts.5", "alerts.6"])
+    assert post(service, other, json.dumps({"alerts": alerts(5)})).json["firing"] == 5
+    gone = {**alerts(1)[0], "status": "resolved"}
+    assert post(service, inlet, json.dumps({"alerts": [gone]})).json["resolved"] == 1
+    assert post(service, inlet, json.dumps({"alerts": alerts(7)[5:]})).json["firing"] == 1, "what is over makes room"
+    service.ada.delete(f"{PATH}/{other['id']}")
+    stored = service.transact(lambda root: list(healing_of(root).told.by_inlet))
+    assert stored == [inlet["id"]]
 
 
 def test_a_wrong_token_and_one_of_a_deleted_inlet_are_nobodys(service, inlet):

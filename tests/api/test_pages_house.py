@@ -271,6 +271,8 @@ def test_an_inlet_is_added_with_its_address_shown_once_and_deleted(service, brow
     page = ada.get("/healing/inlets")
     assert address not in page.text
     assert "1 event fires, it is about no host or monitor that is known" in page.text
+    service.anonymous.post_json(address, {"id": "2"})
+    assert "1 entry that came was no event; the last: body status must be" in ada.get("/healing/inlets").text
     assert "host names the host, monitor the monitor." in page.text
     page = press(page, "inlets.delete").follow()
     assert "Its address is refused from now on." in page.text

@@ -1,10 +1,12 @@
 """Events from elsewhere: what they lead to, and what counts as proof that it is over."""
 
 import pytest
+from BTrees.OOBTree import OOBTree, OOTreeSet
 
 from opsapp.healing.engine import inlets
 from opsapp.healing.logic import eventforms
-from opsapp.healing.resources import healing_of
+from opsapp.healing.resources import healing_of, part_events
+from opsapp.healing.resources.inlets import ToldEvents
 
 RULE = {
     "id": "told",
@@ -40,8 +42,8 @@ def send(here, status="firing", instance="box-1:9100", fingerprint="a1b2", **lab
     }
 
     def take(root):
-        sent = eventforms.read({"version": "4", "alerts": [alert]})
-        return inlets.take(root, inlets.inlet_of(root, here.token), sent.events, here.clock.now())
+        sent = [inlets.SentEntry("alerts.0", eventforms.of_alert(alert).event)]
+        return inlets.take(root, inlets.inlet_of(root, here.token), sent, (), here.clock.now())
 
     taken = here.node.transact(take)
     here.turn(0.5)
@@ -139,8 +141,12 @@ def test_the_same_event_again_is_one_event(alertmanager):
     here.turn(5)
     assert [send(here).repeated for _ in range(5)] == [1] * 5
     assert outcomes(here) == [("told", "box-1", "notified")]
-    told = here.node.transact(lambda root: (len(healing_of(root).told.rows), healing_of(root).told.version))
-    assert told == (1, 1), "what says nothing new is not written"
+
+    def stored(root):
+        told = healing_of(root).told
+        return [events.count() for events in told.by_inlet.values()], told.version
+
+    assert here.node.transact(stored) == ([1], 1), "what says nothing new is not written"
 
 
 def test_what_is_resolved_before_it_is_acted_on_is_left_alone(alertmanager):
@@ -172,7 +178,7 @@ def test_events_of_a_deleted_inlet_and_of_yesterday_say_nothing(alertmanager):
     send(here)
     assert here.engine.readings.events
     here.clock.advance(inlets.KEEP_S + 1)
-    here.engine.purge()
+    here.engine.look_after_inlets()
     here.turn(3)
     assert not here.engine.readings.events
     send(here, fingerprint="c3")
@@ -192,3 +198,25 @@ def test_a_rule_may_be_about_the_end_of_an_event(alertmanager):
     send(here, "resolved")
     here.turn(5)
     assert outcomes(here) == [("told", "box-1", "notified")]
+
+
+def test_events_of_a_store_in_which_all_inlets_shared_one_table(alertmanager):
+    here = alertmanager(RULE, level="observation")
+    here.engine.look = lambda: False
+    send(here)
+
+    def older(root):
+        healing = healing_of(root)
+        [(inlet_id, events)] = healing.told.by_inlet.items()
+        [(_, event)] = events.items()
+        healing.told = ToldEvents.__new__(ToldEvents)
+        healing.told.version = 7
+        healing.told.rows = OOBTree({"k": (inlet_id, tuple(event.sent)[:7], *event[1:4])})
+        healing.told.rows["gone"] = ("deleted", *healing.told.rows["k"][1:])
+        healing.told.by_time = OOTreeSet([(event.told_at, "k"), (event.told_at, "gone")])
+
+    here.node.transact(older)
+    here.node.transact(part_events)
+    here.node.transact(part_events)
+    here.restart().turn().turn(5)
+    assert outcomes(here) == [("told", "box-1", "observed")]

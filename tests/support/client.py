@@ -3,6 +3,7 @@
 import http.client
 import json
 import urllib.parse
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from opsapp.runtime.commits import HELD_UP
@@ -44,7 +45,7 @@ class Client:
         sent = {"Connection": "close", **self.headers, **(headers or {})}
         if self.token:
             sent["Authorization"] = f"Bearer {self.token}"
-        if body is not None and not isinstance(body, bytes):
+        if body is not None and not isinstance(body, bytes | Iterator):
             body = json.dumps(body).encode()
             sent["Content-Type"] = "application/json"
         link = http.client.HTTPConnection(parts.hostname, parts.port, timeout=self.timeout)

@@ -59,10 +59,12 @@ def test_paths():
     paths = Paths()
     paths.add_sink("POST", "/api/agents/*/files")
     paths.add_body_limit("POST", "/api/import", 9)
-    assert paths.is_sink("POST", "/api/agents/7/files")
-    assert paths.is_sink("POST", "//api/agents//7/files/")
-    assert not paths.is_sink("GET", "/api/agents/7/files")
-    assert not paths.is_sink("POST", "/api/agents/7/8/files")
+    assert paths.is_sink("POST", "/api/agents/7/files", 0)
+    assert paths.is_sink("POST", "//api/agents//7/files/", None)
+    assert not paths.is_sink("GET", "/api/agents/7/files", 1)
+    assert not paths.is_sink("POST", "/api/agents/7/8/files", 1)
+    paths.add_sink("POST", "/api/large", above=10)
+    assert [paths.is_sink("POST", "/api/large", length) for length in (10, 11, None)] == [False, True, True]
     assert paths.body_limit("POST", "/api/import", 1) == 9
     assert paths.body_limit("PUT", "/api/import", 1) == 1
 

@@ -41,6 +41,7 @@ def includeme(config: Any) -> None:
     config.registry.registerUtility(windows.ended, IWindowEnded, "healing")
     config.add_preparation("opsapp.healing.engine.prepare")
     config.add_preparation("opsapp.healing.engine.ledgerchecks.prepare")
+    config.add_preparation("opsapp.healing.engine.inletcounts.prepare")
     config.add_engine("opsapp.healing.engine.ledgerchecks.start", everywhere=True)
     config.add_engine("opsapp.healing.engine.start")
 
@@ -84,4 +85,5 @@ def start(node: Node) -> None:
     node.supervisor.add("healing-prediction", lambda: forecasts.step(node, foresight), every=every, lease="healing")
     anchors.start(node)
     node.supervisor.add("healing-governor", engine.govern, every=60.0, lease="healing")
+    node.supervisor.add("healing-inlets", engine.look_after_inlets, every=60.0, lease="healing")
     node.supervisor.add("healing-purge", engine.purge, every=3600.0, lease="housekeeping", cleans=True)

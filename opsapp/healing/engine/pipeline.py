@@ -217,13 +217,17 @@ class HealingEngine:
         self.refresh()
         return offline_policies.step(self.node, self.inventory, self.alerts.failing())
 
+    def look_after_inlets(self) -> bool:
+        """Forget what nobody says any more, and tell of what was refused."""
+        now = self.node.clock.now()
+        self.node.transact(inlets.tell_refused, now)
+        return self.node.transact(inlets.forget, now - inlets.KEEP_S)
+
     def purge(self) -> bool:
         before, after = self.node.clock.now() - KEEP_CASES_S, ""
         while after is not None:
             after = self.node.transact(purge_reported, before, after)
         problems.purge(self.node, before)
-        while self.node.transact(inlets.forget, self.node.clock.now() - inlets.KEEP_S):
-            pass
         return self.node.transact(purge, before)
 
 

@@ -1,7 +1,7 @@
 """What other systems send as events: Alertmanager's webhook (version 4), Grafana's, and the service's own form.
 
-Lives here: reading a body that is JSON already, and what is wrong with it by field. Must not: know whose event it is,
-or what it leads to.
+Lives here: reading one event that is JSON already, and what is wrong with it by field. Must not: know whose event it
+is, or what it leads to.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
 
 FIRING, RESOLVED = "firing", "resolved"
 OWN = ("id", "status", "target", "name", "severity", "labels", "values")
-MOST_ALERTS, MOST_LABELS, LONGEST = 1000, 64, 1000
+MOST_LABELS, LONGEST, MOST_NAMED = 64, 1000, 10
+NO_OBJECT = "must be an object"
 STRING = f"must be a string of at most {LONGEST} characters"
 
 
@@ -31,92 +33,89 @@ class SentEvent(NamedTuple):
     values: Mapping[str, float]
 
 
-class SentEvents(NamedTuple):
-    """What a body says. With `wrong`, by field, nothing of it counts."""
+class JudgedEvent(NamedTuple):
+    """What an entry of a body says; without an event, why it is none."""
 
-    events: tuple[SentEvent, ...] = ()
-    wrong: Mapping[str, str] = {}
-
-
-def read(body: JsonObject) -> SentEvents:
-    """A body with `alerts` is Alertmanager's or Grafana's; any other is one event in the service's own form."""
-    return _alerts(body["alerts"]) if "alerts" in body else _own(body)
+    event: SentEvent | None
+    why: str = ""
 
 
-def _alerts(alerts: Any) -> SentEvents:
-    if not isinstance(alerts, list) or len(alerts) > MOST_ALERTS:
-        return SentEvents(wrong={"alerts": f"must be a list of at most {MOST_ALERTS} alerts"})
-    wrong: dict[str, str] = {}
-    events = [_alert(alert, f"alerts.{place}", wrong) for place, alert in enumerate(alerts)]
-    return SentEvents((), wrong) if wrong else SentEvents(tuple(event for event in events if event is not None))
-
-
-def _alert(alert: Any, path: str, wrong: dict[str, str]) -> SentEvent | None:
+def of_alert(alert: Any) -> JudgedEvent:
+    """An alert of Alertmanager's or Grafana's webhook."""
     if not isinstance(alert, dict):
-        wrong[path] = "must be an object"
-        return None
+        return JudgedEvent(None, NO_OBJECT)
     known = {key: alert.get(key) for key in ("status", "labels", "fingerprint", "values")}
     labels = known["labels"] if isinstance(known["labels"], dict) else {}
     named = {"name": labels.get("alertname"), "severity": labels.get("severity")}
-    return _event({**known, **named, "id": known["fingerprint"]}, f"{path}.", wrong, optional=("id",))
+    wrong: dict[str, str] = {}
+    return _judged(_event({**known, **named, "id": known["fingerprint"]}, wrong, of_alert=True), wrong)
 
 
-def _own(body: JsonObject) -> SentEvents:
-    wrong = {key: "is not known here" for key in body if key not in OWN}
-    event = _event(body, "", wrong)
-    return SentEvents((), wrong) if wrong or event is None else SentEvents((event,))
+def of_own(sent: Any) -> JudgedEvent:
+    """An event in the service's own form."""
+    if not isinstance(sent, dict):
+        return JudgedEvent(None, NO_OBJECT)
+    wrong = {key[:100]: "is not known here" for key in sent if key not in OWN}
+    return _judged(_event(sent, wrong), wrong)
 
 
-def _event(sent: JsonObject, path: str, wrong: dict[str, str], optional: tuple[str, ...] = ()) -> SentEvent | None:
+def _judged(event: SentEvent | None, wrong: Mapping[str, str]) -> JudgedEvent:
+    if not wrong:
+        return JudgedEvent(event)
+    named = [f"{field} {why}" for field, why in islice(wrong.items(), MOST_NAMED)]
+    more = len(wrong) - len(named)
+    return JudgedEvent(None, "; ".join(named) + (f"; and {more} more" if more else ""))
+
+
+def _event(sent: JsonObject, wrong: dict[str, str], *, of_alert: bool = False) -> SentEvent | None:
     """The event, unless something is wrong with it. What may be missing may be null too."""
-    before = len(wrong)
     if sent.get("status") not in (FIRING, RESOLVED):
-        wrong[f"{path}status"] = f"must be {FIRING} or {RESOLVED}"
-    texts = {key: _text(sent, key, path, wrong) for key in ("id", "name", "severity", "target")}
-    if not texts["id"] and "id" not in optional and f"{path}id" not in wrong:
-        wrong[f"{path}id"] = "is required"
-    if not texts["name"] and f"{path}name" not in wrong:
-        wrong[f"{path}name"] = "is required" if not path else "is required: the label alertname"
-    labels = _labels(sent.get("labels"), f"{path}labels", wrong)
-    values = _values(sent.get("values"), f"{path}values", wrong)
-    if len(wrong) > before:
+        wrong["status"] = f"must be {FIRING} or {RESOLVED}"
+    texts = {key: _text(sent, key, wrong) for key in ("id", "name", "severity", "target")}
+    if not texts["id"] and not of_alert and "id" not in wrong:
+        wrong["id"] = "is required"
+    if not texts["name"] and "name" not in wrong:
+        wrong["name"] = "is required: the label alertname" if of_alert else "is required"
+    labels = _labels(sent.get("labels"), wrong)
+    values = _values(sent.get("values"), wrong)
+    if wrong:
         return None
     fingerprint = texts["id"] or _fingerprint(labels)
     return SentEvent(fingerprint, sent["status"], texts["name"], texts["severity"], texts["target"], labels, values)
 
 
-def _text(sent: JsonObject, key: str, path: str, wrong: dict[str, str]) -> str:
+def _text(sent: JsonObject, key: str, wrong: dict[str, str]) -> str:
     value = sent.get(key)
     if value is None:
         return ""
     if not isinstance(value, str) or len(value) > LONGEST:
-        wrong[f"{path}{key}"] = STRING
+        wrong[key] = STRING
         return ""
     return value
 
 
-def _labels(given: Any, path: str, wrong: dict[str, str]) -> dict[str, str]:
+def _labels(given: Any, wrong: dict[str, str]) -> dict[str, str]:
     if given is None:
         return {}
     if not isinstance(given, dict) or len(given) > MOST_LABELS:
-        wrong[path] = f"must be an object of at most {MOST_LABELS} labels"
+        wrong["labels"] = f"must be an object of at most {MOST_LABELS} labels"
         return {}
     for name, value in given.items():
         if not isinstance(value, str) or len(value) > LONGEST or len(name) > LONGEST:
-            wrong[f"{path}.{name[:100]}"] = STRING
+            wrong[f"labels.{name[:100]}"] = STRING
     return given
 
 
-def _values(given: Any, path: str, wrong: dict[str, str]) -> dict[str, float]:
+def _values(given: Any, wrong: dict[str, str]) -> dict[str, float]:
     """Grafana sends null for a query without a value, and no object at all for an alert without values."""
     if given is None:
         return {}
     if not isinstance(given, dict) or len(given) > MOST_LABELS:
-        wrong[path] = f"must be an object of at most {MOST_LABELS} numbers"
+        wrong["values"] = f"must be an object of at most {MOST_LABELS} numbers"
         return {}
     for name, value in given.items():
         if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
-            wrong[f"{path}.{name[:100]}"] = "must be a number"
+            wrong[f"values.{name[:100]}"] = "must be a number"
     return {
         name: float(value)
         for name, value in given.items()

@@ -202,6 +202,12 @@ def add_inlets(root: Root) -> None:
         healing.told = ToldEvents()
 
 
+def part_events(root: Root) -> None:
+    """Evolve step: each inlet has its own share of the events."""
+    healing = healing_of(root)
+    healing.told.part(healing["inlets"])
+
+
 def add_foresight(root: Root) -> None:
     """Evolve step: forecasts are kept by agent. The old ones say too little; the next look makes new ones. What people
     were told of is remembered."""

@@ -5,21 +5,22 @@ Of a token only the digest is stored. Must not: read bodies (`logic.eventforms`)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
+from BTrees.Length import Length
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
-from opsapp.healing.logic.eventforms import SentEvent
+from opsapp.healing.logic.eventforms import FIRING, SentEvent
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.folder import Facet, Folder, Record
 from opsapp.tree.root import Root
 
 from .rules import wake_rule_reader
 
-MOST_TOLD = 10_000
+MOST_TOLD = 10_000  # events of one inlet
 PAGE = 500
 
 
@@ -62,20 +63,35 @@ class Inlets(Folder):
 class ToldEvent(NamedTuple):
     """The last word of another system about one event."""
 
-    inlet_id: str
     sent: SentEvent
     hosts: tuple[str, ...]  # what the host may be called
     monitors: tuple[str, ...]
     told_at: float
 
 
-class ToldEvents(Persistent):
-    """Events by key. `version` grows with each change, so that a reader knows when to read them again."""
+class Refusals(Persistent):
+    """How much of what an inlet sent was no event. `untold`: of which people were not told yet."""
+
+    def __init__(self) -> None:
+        self.count = self.untold = 0
+        self.last = ""  # why the last one was refused
+        self.told_at: float | None = None
+
+    def add(self, count: int, why: str) -> None:
+        self.count += count
+        self.untold += count
+        self.last = why
+
+
+class EventsOfInlet(Persistent):
+    """What one inlet has sent, by key. What is over makes room for what fires."""
 
     def __init__(self) -> None:
         self.rows = OOBTree()  # key -> ToldEvent as plain values
         self.by_time = OOTreeSet()  # (told at, key)
-        self.version = 0
+        self.over = OOTreeSet()  # the same of those that are over
+        self.count = Length()
+        self.refusals = Refusals()
 
     def get(self, key: str) -> ToldEvent | None:
         row = self.rows.get(key)
@@ -84,34 +100,70 @@ class ToldEvents(Persistent):
     def items(self) -> Iterator[tuple[str, ToldEvent]]:
         return ((key, _event(row)) for key, row in self.rows.items())
 
-    def is_full(self) -> bool:
-        return len(self.rows) >= MOST_TOLD
+    def make_room(self) -> bool:
+        """Whether there is room for another event."""
+        if self.count() >= MOST_TOLD and self.over:
+            self.drop(self.over.minKey()[1])
+        return self.count() < MOST_TOLD
 
     def keep(self, key: str, event: ToldEvent) -> None:
         self.drop(key)
-        self.rows[key] = (event.inlet_id, tuple(event.sent), event.hosts, event.monitors, event.told_at)
+        self.rows[key] = (tuple(event.sent), *event[1:])
         self.by_time.add((event.told_at, key))
+        if event.sent.status != FIRING:
+            self.over.add((event.told_at, key))
+        self.count.change(1)
 
     def drop(self, key: str) -> None:
-        before = self.rows.pop(key, None)
-        if before is not None:
-            self.by_time.discard((before[-1], key))
+        row = self.rows.pop(key, None)
+        if row is None:
+            return
+        place = (_event(row).told_at, key)
+        self.by_time.discard(place)
+        self.over.discard(place)
+        self.count.change(-1)
 
-    def forget(self, before: float) -> bool:
-        """A page of those that were told last before then. Whether there may be more."""
+    def forget(self, before: float) -> int:
+        """A page of those that were told last before then. How many they were."""
         page = list(islice(self.by_time.keys(max=(before,)), PAGE))
         for _, key in page:
             self.drop(key)
-        return len(page) == PAGE
+        return len(page)
+
+
+class ToldEvents(Persistent):
+    """What inlets have sent, each with its own share. `version` grows with each change, so that a reader knows when to
+    read it again."""
+
+    def __init__(self) -> None:
+        self.by_inlet = OOBTree()  # inlet id -> EventsOfInlet
+        self.version = 0
+
+    def of(self, inlet_id: str) -> EventsOfInlet:
+        """Those of an inlet that is there."""
+        if inlet_id not in self.by_inlet:
+            self.by_inlet[inlet_id] = EventsOfInlet()
+        return self.by_inlet[inlet_id]
 
     def touch(self, root: Root) -> None:
         self.version += 1
         wake_rule_reader(root)
 
+    def part(self, inlet_ids: Container[str]) -> None:
+        """Of an older version, in which all inlets shared one table."""
+        if "rows" not in vars(self):
+            return
+        rows = self.__dict__.pop("rows")
+        del self.by_time
+        self.by_inlet = OOBTree()
+        for key, (inlet_id, sent, *rest) in rows.items():
+            if inlet_id in inlet_ids:
+                self.of(inlet_id).keep(key, ToldEvent(SentEvent(*sent), *rest))
+
 
 def _event(row: tuple[Any, ...]) -> ToldEvent:
-    inlet_id, sent, hosts, monitors, told_at = row
-    return ToldEvent(inlet_id, SentEvent(*sent), hosts, monitors, told_at)
+    sent, *rest = row
+    return ToldEvent(SentEvent(*sent), *rest)
 
 
 class EventAddresses(Facet):

@@ -8,15 +8,16 @@ from pyramid.request import Request
 
 from opsapp.healing import answers, inlet_answers
 from opsapp.healing.engine import inlets as engine
-from opsapp.healing.logic import eventforms
 from opsapp.healing.resources.inlets import EventAddress, Inlet, Inlets
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.runtime.projection import readable
 from opsapp.web import api
-from opsapp.web.bodies import RAW, read_object, refuse
+from opsapp.web.bodies import RAW, require_plain_json
 from opsapp.web.fields import Paging
 from opsapp.web.paging import page_of
+
+from . import eventbodies
 
 
 @api.get(Inlets, role="admin", query=Paging, returns=[inlet_answers.InletRecord])
@@ -52,10 +53,10 @@ def remove(context: Inlet, request: Request) -> Any:
     EventAddress, role="public", body=RAW, takes=inlet_answers.SentBody, returns=inlet_answers.EventsTaken, audit=False
 )
 def take(context: EventAddress, request: Request) -> Any:
-    """Takes the events of another system. The last word about each is stored before the answer."""
+    """Takes the events of another system. The last word about each is stored before the answer; what is no event is
+    named in it, and costs none of the others."""
     inlet = engine.inlet_of(request.root, context.__name__)
     if inlet is None:
         raise NotFound("There is no such inlet.")
-    sent = eventforms.read(read_object(request, optional=False))
-    refuse(dict(sent.wrong))
-    return engine.take(request.root, inlet, sent.events, request.node.clock.now())._asdict()
+    require_plain_json(request)
+    return eventbodies.received(request, inlet)

@@ -50,6 +50,7 @@ WORKERS = {
     "offline": "Tells hosts what they may heal alone",
     "discovery": "Looks for dependencies",
     "prediction": "Makes forecasts",
+    "inlets": "Looks after events from elsewhere",
     "governor": "Takes trust back where heals fail",
     "purge": "Removes what is older than it is kept",
 }
@@ -109,6 +110,7 @@ class InletShown(NamedTuple):
     mapping: str
     state: str
     words: str
+    refused: str
     row: JsonObject
 
 
@@ -118,16 +120,23 @@ def inlets(answers: Answers, reader: Reader) -> dict[str, object]:
 
 def _inlet(row: JsonObject) -> InletShown:
     mapping = f"{row['mapping']['host']} names the host, {row['mapping']['monitor']} the monitor."
+    state, words = _inlet_standing(row)
+    entries = "1 entry that came was" if row["refused"] == 1 else f"{row['refused']} entries that came were"
+    refused = f"{entries} no event; the last: {row['last_refusal']}." if row["refused"] else ""
+    return InletShown(row["name"], mapping, state, words, refused, row)
+
+
+def _inlet_standing(row: JsonObject) -> tuple[str, str]:
     firing, unknown = row["firing"], row["unknown_targets"]
     if row["last_event_at"] is None:
-        return InletShown(row["name"], mapping, "off", "Nothing has come in the last day", row)
+        return "off", "Nothing has come in the last day"
     if not firing:
-        return InletShown(row["name"], mapping, "ok", "No event fires", row)
+        return "ok", "No event fires"
     words = "1 event fires" if firing == 1 else f"{firing} events fire"
     if not unknown:
-        return InletShown(row["name"], mapping, "ok", words, row)
+        return "ok", words
     about = "it is" if firing == unknown == 1 else f"{unknown} of them {'is' if unknown == 1 else 'are'}"
-    return InletShown(row["name"], mapping, "warn", f"{words}, {about} about no host or monitor that is known", row)
+    return "warn", f"{words}, {about} about no host or monitor that is known"
 
 
 class ScenarioShown(NamedTuple):

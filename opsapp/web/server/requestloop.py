@@ -131,7 +131,7 @@ class RequestLoop(Connection):
         server = self.server
         if not head.has_body:
             return self._call(exchange, head, b"")
-        if server.paths.is_sink(head.method, head.path):
+        if server.paths.is_sink(head.method, head.path, None if head.chunked else head.length):
             return self._call(exchange, head, environ.UnreadBody())
         cap = server.paths.body_limit(head.method, head.path, server.limits.max_body)
         if head.length > cap:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.healing.logic.eventforms import SentEvent, read
+from opsapp.healing.logic.eventforms import SentEvent, of_alert, of_own
 
 ALERTMANAGER = {
     "version": "4",
@@ -60,7 +60,7 @@ OWN = {
 
 
 def test_alertmanager():
-    [event] = read(ALERTMANAGER).events
+    [event] = [of_alert(alert).event for alert in ALERTMANAGER["alerts"]]
     assert event == SentEvent(
         fingerprint="c5c1ddb5f1ce3f34",
         status="firing",
@@ -73,53 +73,53 @@ def test_alertmanager():
 
 
 def test_grafana():
-    resolved, firing = read(GRAFANA).events
+    resolved, firing = [of_alert(alert).event for alert in GRAFANA["alerts"]]
     assert (resolved.status, resolved.fingerprint, resolved.values) == ("resolved", "e0f1", {"A": 91.5})
     assert len(firing.fingerprint) == 16, "one without a fingerprint gets one of its labels"
-    again = read({"alerts": [{**GRAFANA["alerts"][1], "status": "resolved"}]}).events[0]
+    again = of_alert({**GRAFANA["alerts"][1], "status": "resolved"}).event
     assert again.fingerprint == firing.fingerprint
 
 
 def test_the_own_form():
-    [event] = read(OWN).events
+    event = of_own(OWN).event
     assert event == SentEvent("42", "firing", "Disk full", "warning", "box-1", {"mount": "/data"}, {"percent": 97.0})
-    [least] = read({"id": "7", "status": "resolved", "name": "x", "severity": None}).events
+    least = of_own({"id": "7", "status": "resolved", "name": "x", "severity": None}).event
     assert least == SentEvent("7", "resolved", "x", "", "", {}, {})
 
 
 @pytest.mark.parametrize(
-    ("body", "wrong"),
+    ("form", "sent", "why"),
     [
-        ({}, {"id": "is required", "status": "must be firing or resolved", "name": "is required"}),
-        ({**OWN, "hostname": "x"}, {"hostname": "is not known here"}),
-        ({**OWN, "status": "ok"}, {"status": "must be firing or resolved"}),
-        ({**OWN, "id": 42}, {"id": "must be a string of at most 1000 characters"}),
-        ({**OWN, "name": "x" * 1001}, {"name": "must be a string of at most 1000 characters"}),
-        ({**OWN, "labels": []}, {"labels": "must be an object of at most 64 labels"}),
-        ({**OWN, "labels": {"a": 1}}, {"labels.a": "must be a string of at most 1000 characters"}),
-        ({**OWN, "values": [1]}, {"values": "must be an object of at most 64 numbers"}),
-        ({**OWN, "values": {"a": "1", "b": True}}, {"values.a": "must be a number", "values.b": "must be a number"}),
-        ({"alerts": {}}, {"alerts": "must be a list of at most 1000 alerts"}),
-        ({"alerts": [{}] * 1001}, {"alerts": "must be a list of at most 1000 alerts"}),
-        ({"alerts": ["x"]}, {"alerts.0": "must be an object"}),
+        (of_own, {}, "status must be firing or resolved; id is required; name is required"),
+        (of_own, {**OWN, "hostname": "x"}, "hostname is not known here"),
+        (of_own, {**OWN, "status": "ok"}, "status must be firing or resolved"),
+        (of_own, {**OWN, "id": 42}, "id must be a string of at most 1000 characters"),
+        (of_own, {**OWN, "name": "x" * 1001}, "name must be a string of at most 1000 characters"),
+        (of_own, {**OWN, "labels": []}, "labels must be an object of at most 64 labels"),
+        (of_own, {**OWN, "labels": {"a": 1}}, "labels.a must be a string of at most 1000 characters"),
+        (of_own, {**OWN, "values": [1]}, "values must be an object of at most 64 numbers"),
+        (of_own, {**OWN, "values": {"a": "1", "b": True}}, "values.a must be a number; values.b must be a number"),
+        (of_own, [OWN], "must be an object"),
+        (of_alert, "x", "must be an object"),
+        (of_alert, {"status": "firing", "labels": None}, "name is required: the label alertname"),
         (
-            {"alerts": [GRAFANA["alerts"][0], {"status": "firing", "labels": None}]},
-            {"alerts.1.name": "is required: the label alertname"},
-        ),
-        (
-            {"alerts": [{"status": "firing", "labels": {"alertname": 7}}]},
-            {
-                "alerts.0.name": "must be a string of at most 1000 characters",
-                "alerts.0.labels.alertname": "must be a string of at most 1000 characters",
-            },
+            of_alert,
+            {"status": "firing", "labels": {"alertname": 7}},
+            "name must be a string of at most 1000 characters; "
+            "labels.alertname must be a string of at most 1000 characters",
         ),
     ],
 )
-def test_what_is_wrong_is_named_and_nothing_counts(body, wrong):
-    sent = read(body)
-    assert (sent.events, sent.wrong) == ((), wrong)
+def test_what_is_wrong_is_named(form, sent, why):
+    assert form(sent) == (None, why)
+
+
+def test_of_many_mistakes_the_first_are_named():
+    _, why = of_own({**OWN, **{f"more{number}": number for number in range(12)}})
+    assert why.startswith("more0 is not known here; more1")
+    assert why.endswith("; and 2 more")
 
 
 def test_a_number_beyond_all_bounds_is_no_value():
-    [event] = read({**OWN, "values": {"a": float("nan"), "b": float("inf"), "c": 10**400, "d": 1}}).events
+    event = of_own({**OWN, "values": {"a": float("nan"), "b": float("inf"), "c": 10**400, "d": 1}}).event
     assert event.values == {"d": 1.0}

@@ -1,0 +1,147 @@
+"""Bodies with events from elsewhere: read in portions, judged entry by entry, stored in short transactions.
+
+A small body comes whole and is stored in the transaction of its request. A larger one is read from the socket as fast
+as its events are stored, so that it takes no memory however large it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from pyramid.request import Request
+
+from opsapp.healing.engine import inlets as engine
+from opsapp.healing.engine.inlets import RefusedEvent, SentEntry, Taken
+from opsapp.healing.logic import eventforms
+from opsapp.healing.resources.inlets import Inlet
+from opsapp.lib.jsonpieces import ListedEntries, ListEntry
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Malformed
+from opsapp.runtime.node import Node
+from opsapp.web.answers import Sink
+from opsapp.web.asked import UNREAD
+from opsapp.web.jsontext import loads
+
+PATH = "/api/healing/events/*"
+LANE = "inlets"
+MOST_BYTES = 32 << 20
+MOST_OF_EVENT = 256 << 10  # bytes
+LONGER = f"is longer than {MOST_OF_EVENT} bytes"
+WHOLE = 16 << 10  # bytes of a body that comes whole
+PORTION = 64 << 10
+AT_ONCE = 250  # events in one transaction
+
+
+class Judged(NamedTuple):
+    """Entries of a body: those that are events, and the others."""
+
+    sent: list[SentEntry]
+    refused: list[RefusedEvent]
+
+
+class EventBody:
+    """The entries of one body, as they arrive."""
+
+    def __init__(self) -> None:
+        self._entries = ListedEntries("alerts", MOST_OF_EVENT)
+
+    def feed(self, data: bytes) -> Judged:
+        judged = Judged([], [])
+        for entry in self._entries.feed(data):
+            self._judge(entry, judged)
+        return judged
+
+    def end(self) -> Judged:
+        """What is known only now: that it was one event in the service's own form, or that it breaks off."""
+        judged, entries = Judged([], []), self._entries
+        if not entries.has_list:
+            if entries.is_too_long and entries.begins_as_json:
+                judged.refused.append(RefusedEvent("body", LONGER))
+            else:
+                self._sort("body", eventforms.of_own(loads(entries.whole())), judged)
+        elif not entries.is_over:
+            if not entries.count:
+                raise Malformed("This is not JSON: it breaks off.", code="malformed_json")
+            judged.refused.append(RefusedEvent(self._place(entries.count), "the JSON breaks off here"))
+        return judged
+
+    def _judge(self, entry: ListEntry, judged: Judged) -> None:
+        place = self._place(entry.place)
+        if entry.text is None:
+            judged.refused.append(RefusedEvent(place, LONGER))
+            return
+        try:
+            value = loads(entry.text)
+        except Malformed as problem:
+            judged.refused.append(RefusedEvent(place, problem.message))
+            return
+        form = eventforms.of_own if self._entries.is_list else eventforms.of_alert
+        self._sort(place, form(value), judged)
+
+    def _place(self, number: int) -> str:
+        return str(number) if self._entries.is_list else f"alerts.{number}"
+
+    @staticmethod
+    def _sort(place: str, event: eventforms.JudgedEvent, judged: Judged) -> None:
+        if event.event is None:
+            judged.refused.append(RefusedEvent(place, event.why))
+        else:
+            judged.sent.append(SentEntry(place, event.event))
+
+
+def received(request: Request, inlet: Inlet) -> Any:
+    """What came of a body: at once, or once it has been read."""
+    length = request.content_length
+    if UNREAD in request.environ or length is None or length > WHOLE:
+        return Sink(Receiving(request.node, inlet.__name__).receive, limit=MOST_BYTES)
+    body = EventBody()
+    judged, last = body.feed(request.body), body.end()
+    sent, refused = judged.sent + last.sent, judged.refused + last.refused
+    return answer(engine.take(request.root, inlet, sent, refused, request.node.clock.now()))
+
+
+def answer(taken: Taken) -> JsonObject:
+    return {**taken._asdict(), "refused": [refused._asdict() for refused in taken.refused]}
+
+
+class Receiving:
+    """A body that is stored while it arrives. The connection reads no more of it until a portion is stored."""
+
+    def __init__(self, node: Node, inlet_id: str):
+        self._node, self._inlet_id = node, inlet_id
+        self._body = EventBody()
+        self._taken = Taken()
+
+    def receive(self, body: Any) -> tuple[int, JsonObject, JsonObject]:
+        lane = self._node.lane(LANE, 1)
+        while portion := _portion(body):
+            lane.run(self._feed, portion)
+        lane.run(self._end)
+        return 200, {}, answer(self._taken)
+
+    def _feed(self, portion: bytes) -> None:
+        """In a thread."""
+        self._take(self._body.feed(portion))
+
+    def _end(self) -> None:
+        self._take(self._body.end())
+
+    def _take(self, judged: Judged) -> None:
+        sent, refused = judged
+        for at in range(0, max(len(sent), bool(refused)), AT_ONCE):
+            now = self._node.clock.now()
+            entries, others = sent[at : at + AT_ONCE], refused if at == 0 else []
+            self._taken = self._taken.plus(self._node.transact(engine.take_of, self._inlet_id, entries, others, now))
+
+
+def _portion(body: Any) -> bytes:
+    """So much of a body; nothing at its end."""
+    pieces, size = [], 0
+    while size < PORTION and (piece := body.read(PORTION - size)):
+        pieces.append(piece)
+        size += len(piece)
+    return b"".join(pieces)
+
+
+def includeme(config: Any) -> None:
+    config.add_sink("POST", PATH, above=WHOLE)

@@ -1,0 +1,65 @@
+"""Events from elsewhere over real connections: a whole outage in one body, and what is too large for any."""
+
+import json
+
+import pytest
+
+from tests.support.process import Serve
+
+pytestmark = pytest.mark.system
+
+JSON = {"Content-Type": "application/json"}
+MOST = 32 << 20
+
+
+@pytest.fixture(scope="module")
+def serve(tmp_path_factory):
+    with Serve(tmp_path_factory.mktemp("inlets")) as running:
+        yield running
+
+
+@pytest.fixture
+def inlet(serve):
+    return serve.admin.post("/api/healing/inlets", {"name": "Alertmanager"})
+
+
+def group(count, text=""):
+    """A group of Alertmanager, as a body."""
+    alerts = [
+        {
+            "status": "firing",
+            "labels": {"alertname": "Down", "instance": f"h{n}:9100"},
+            "annotations": {"summary": text},
+        }
+        for n in range(count)
+    ]
+    return json.dumps({"version": "4", "status": "firing", "alerts": alerts, "groupLabels": {}}).encode()
+
+
+def listed(serve, inlet):
+    return next(row for row in serve.admin.get("/api/healing/inlets") if row["id"] == inlet["id"])
+
+
+def test_an_outage_of_5000_alerts_in_one_body_is_taken(serve, inlet):
+    answer = serve.client().request("POST", inlet["url"], group(5000), JSON)
+    assert (answer.status, answer.json["firing"], answer.json["refused"]) == (200, 5000, [])
+    assert listed(serve, inlet)["firing"] == 5000
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_body_of_32_mib_is_taken_and_a_larger_one_refused(serve, inlet, chunked):
+    def sent(body):
+        pieces = (body[at : at + 100_000] for at in range(0, len(body), 100_000))
+        return serve.client().request("POST", inlet["url"], pieces if chunked else body, JSON)
+
+    body = group(800, "x" * 41_700)
+    whole = body + b" " * (MOST - len(body))
+    answer = sent(whole)
+    assert (answer.status, answer.json["firing"] + answer.json["repeated"]) == (200, 800)
+    if not chunked:
+        assert sent(whole + b" ").status == 413
+
+
+def test_nobody_has_to_read_a_large_body_for_a_wrong_token(serve):
+    answer = serve.client().request("POST", f"/api/healing/events/{'0' * 64}", group(5000), JSON)
+    assert answer.status == 404
