@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsapp.web.fields import Body, anything, choice, field, list_of, map_of, text, whole
+from opsapp.web.fields import Body, anything, choice, field, list_of, map_of, number, text, whole
 
 from .logic.eventforms import FIRING, RESOLVED
 
@@ -29,7 +29,38 @@ class InletRecord(Body):
     unknown_targets = whole()
     last_event_at = whole(null=True)
     refused = whole()
-    last_refusal = text()
+    last_refusal = text(0, 4000)
+
+
+class EventSubject(Body):
+    """The host or monitor that an event is about."""
+
+    kind = choice("agent", "monitor")
+    id = text()
+    name = text()
+
+
+class EventRecord(Body):
+    """The last word about an event. Times by the sender's clock, `told_at` by ours. `became`: a `reading` of a host or
+    monitor, an `incident` of its own, or `nothing`: it was over already."""
+
+    id = text()
+    fingerprint = text()
+    name = text()
+    status = choice(FIRING, RESOLVED)
+    severity = text()
+    target = text()
+    labels = map_of(text())
+    values = map_of(number())
+    summary = text(0, 4000)
+    description = text(0, 4000)
+    links = list_of(text())
+    starts_at = whole(null=True)
+    ends_at = whole(null=True)
+    told_at = whole()
+    became = choice("reading", "incident", "nothing")
+    about = field(EventSubject, null=True)
+    incident_id = text(null=True)
 
 
 class InletMade(InletRecord):
@@ -47,12 +78,17 @@ class SentBody(Body):
     severity = text(0, 1000, optional=True)
     labels = map_of(text(0, 1000), optional=True)
     values = map_of(anything(), optional=True)
+    summary = text(0, 4000, optional=True)
+    description = text(0, 4000, optional=True)
+    links = list_of(text(), optional=True)
+    starts_at = anything(optional=True)
+    ends_at = anything(optional=True)
     alerts = list_of(anything(), optional=True)
 
 
 class RefusedEvent(Body):
     place = text(example="alerts.17")
-    why = text()
+    why = text(0, 4000)
 
 
 class EventsTaken(Body):
@@ -60,6 +96,7 @@ class EventsTaken(Body):
     firing = whole()
     resolved = whole()
     repeated = whole()
+    older = whole()
     unknown_targets = whole()
     refused = list_of(RefusedEvent)
     refused_count = whole()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from opsapp.monitoring.engine import STATUSES
 from opsapp.web.fields import Body, choice, field, flag, list_of, map_of, number, text, whole
 
-TROUBLES = ("monitor", "host", "alert")
+TROUBLES = ("monitor", "host", "alert", "event")
 
 
 class FleetCount(Body):
@@ -15,7 +15,8 @@ class FleetCount(Body):
 
 
 class Trouble(Body):
-    """What is wrong: a monitor that is not well, a host that is silent, or a condition that people were told of."""
+    """What is wrong: a monitor that is not well, a host that is silent, a condition that people were told of, or an
+    event from elsewhere that is about nothing here."""
 
     kind = choice(*TROUBLES)
     id = text(null=True)
@@ -82,13 +83,14 @@ class NextBreak(Body):
 
 class WrongCounts(Body):
     """How much is wrong; `causes` are those that are down and hang on nothing else that is shown,
-    `alerts` the conditions on hosts that people were told of."""
+    `alerts` the conditions on hosts that people were told of, `events` the incidents of no monitor."""
 
     down = whole(0)
     degraded = whole(0)
     unknown = whole(0)
     causes = whole(0)
     alerts = whole(0)
+    events = whole(0)
 
 
 class Overview(Body):

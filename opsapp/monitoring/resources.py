@@ -19,6 +19,7 @@ from opsapp.lib.ids import new_id, new_token
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.monitoring.logic.state import Standing
+from opsapp.monitoring.logic.told import ToldTrouble
 from opsapp.runtime.projection import among
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.folder import Facet, Folder, Record, add_facet
@@ -139,6 +140,7 @@ class Incident(SealedFields, Record):
     sealed_fields = ("cause",)
     only_shown = True
     closed_because = ""  # it ended for this reason, and not because the monitor came back
+    _told: tuple[Any, ...] | None = None  # it is of no monitor: another system told of it
     _within: tuple[JsonObject, ...] = ()
     _updates: IOBTree | None = None  # number -> Update, from the first one on
 
@@ -150,6 +152,16 @@ class Incident(SealedFields, Record):
         self.resolved: int | None = None
         self.cause = cause
         self.acknowledged_by: str | None = None
+
+    @classmethod
+    def of_told(cls, told: ToldTrouble, now: float) -> Incident:
+        incident = cls("", told.title, [], told.cause, now)
+        incident._told = tuple(told)
+        return incident
+
+    @property
+    def told(self) -> ToldTrouble | None:
+        return None if self._told is None else ToldTrouble(*self._told)
 
     def __setstate__(self, state: JsonObject) -> None:
         """Of a version that kept its updates in the incident itself, too."""
@@ -210,8 +222,9 @@ class Incident(SealedFields, Record):
         until = int(now) if self.resolved is None else self.resolved
         return {
             "id": self.id,
-            "monitor_id": self.monitor_id,
+            "monitor_id": self.monitor_id or None,
             "monitor_name": self.monitor_name,
+            **({} if self.told is None else self.told.shown()),
             "started": self.started,
             **({} if self.resolved is None else {"resolved": self.resolved}),
             "duration_minutes": round(max(0, until - self.started) / 60, 2),
@@ -229,6 +242,7 @@ class Incidents(Folder):
     def __init__(self) -> None:
         super().__init__()
         self.open = OOTreeSet()
+        self.open_of_none = OOTreeSet()  # those of the open ones that are of no monitor
         self.by_monitor = OOBTree()  # monitor id -> tree set of incident ids
 
     def start(self, monitor: Monitor, cause: str, now: float) -> Incident:
@@ -241,8 +255,17 @@ class Incidents(Folder):
         monitor.state.incident_id = incident.id
         return incident
 
+    def start_told(self, told: ToldTrouble, now: float) -> Incident:
+        """One of no monitor: another system told of it."""
+        incident = Incident.of_told(told, now)
+        self[earliest_id(now) + secrets.token_hex(4)] = incident
+        self.open.insert(incident.id)
+        self.open_of_none.insert(incident.id)
+        return incident
+
     def end(self, incident_id: str, now: float, why: str = "") -> Incident:
         incident = self[incident_id]
+        self.open_of_none.discard(incident_id)
         incident.closed_because = why
         incident.resolved = max(int(now), incident.started)
         self.open.remove(incident_id)
@@ -337,6 +360,13 @@ def part_updates(root: Root) -> None:
     for incident in incidents_of(root).values():
         if incident.count_updates():
             incident.part_updates()
+
+
+def index_open(root: Root) -> None:
+    """Evolve step: incidents may be of no monitor."""
+    incidents = incidents_of(root)
+    if getattr(incidents, "open_of_none", None) is None:
+        incidents.open_of_none = OOTreeSet()
 
 
 def monitors_of(root: Root) -> Monitors:

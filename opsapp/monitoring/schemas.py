@@ -159,10 +159,26 @@ class IncidentNote(Body):
     public = flag()
 
 
+class IncidentSource(Body):
+    """By which inlet an incident of no monitor was told, and what the sender calls the event."""
+
+    inlet = text()
+    fingerprint = text()
+
+
 class IncidentRecord(Body):
     id = ID
-    monitor_id = ID
+    monitor_id = field(ID, null=True)
     monitor_name = text()
+    source = field(IncidentSource, optional=True)
+    by_hand = flag(optional=True)
+    opened_by = text(optional=True)
+    name = text(optional=True)
+    target = text(optional=True)
+    summary = text(0, 4000, optional=True)
+    description = text(0, 5000, optional=True)
+    severity = text(optional=True)
+    links = list_of(text(), optional=True)
     started = whole()
     resolved = whole(optional=True)
     duration_minutes = number(0)
@@ -172,6 +188,28 @@ class IncidentRecord(Body):
     root_cause = text(null=True, optional=True)
     updates = list_of(IncidentNote)
     unreadable = text(optional=True)
+
+
+class NewIncident(Body):
+    """One that a person opens: nothing measures it, so a person ends it."""
+
+    name = text(1, 200, example="The phones do not work")
+    target = text(0, 200, default="")
+    description = text(0, 5000, default="")
+    severity = choice("critical", "warning", "info", default="critical")
+
+
+class IncidentOpened(Body):
+    id = ID
+    status = choice("created")
+
+
+class IncidentEnd(Body):
+    note = text(0, 5000, default="")
+
+
+class IncidentEnded(Body):
+    status = choice("resolved")
 
 
 class Acknowledgement(Body):

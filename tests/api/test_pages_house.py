@@ -274,6 +274,10 @@ def test_an_inlet_is_added_with_its_address_shown_once_and_deleted(service, brow
     service.anonymous.post_json(address, {"id": "2"})
     assert "1 entry that came was no event; the last: body status must be" in ada.get("/healing/inlets").text
     assert "host names the host, monitor the monitor." in page.text
+    page = press(page, "inlets.change", name="Grafana 2", host="box").follow()
+    assert "box names the host, monitor the monitor." in page.text
+    sent = page.click("Grafana 2")
+    assert "Full on nowhere" in sent.click(href="/incidents/").text
     page = press(page, "inlets.delete").follow()
     assert "Its address is refused from now on." in page.text
     assert "There are no inlets" in page.text

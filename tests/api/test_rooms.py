@@ -22,7 +22,11 @@ OF_CHANNELS = {
     "/notifications/channels/{id}/clone",
     "/notifications/deliveries/{id}",
 }
-ADMINS = MENU_OF_ADMINS | OF_CHANNELS | {"/settings/service", "/settings/as-code", "/healing/rules/{source}/clone"}
+ADMINS = (
+    MENU_OF_ADMINS
+    | OF_CHANNELS
+    | {"/settings/service", "/settings/as-code", "/healing/rules/{source}/clone", "/healing/inlets/{inlet_id}"}
+)
 NOT_VIEWERS = ADMINS | {
     "/healing/replay",
     "/healing/rules/new",

@@ -211,7 +211,7 @@ def test_events_of_a_store_in_which_all_inlets_shared_one_table(alertmanager):
         [(_, event)] = events.items()
         healing.told = ToldEvents.__new__(ToldEvents)
         healing.told.version = 7
-        healing.told.rows = OOBTree({"k": (inlet_id, tuple(event.sent)[:7], *event[1:4])})
+        healing.told.rows = OOBTree({"k": (inlet_id, tuple(event.sent)[:7], (), (), event.told_at)})
         healing.told.rows["gone"] = ("deleted", *healing.told.rows["k"][1:])
         healing.told.by_time = OOTreeSet([(event.told_at, "k"), (event.told_at, "gone")])
 

@@ -42,6 +42,9 @@ def fill(ward: Any) -> None:
         "id"
     ]
     ada.post(f"/api/notifications/channels/{channel}/test", status=502)
+    inlet = ada.post_json("/api/healing/inlets", {"name": "Alertmanager"}).json["url"]
+    event = {"id": "1", "status": "firing", "name": "DiskFull", "target": "elsewhere", "summary": "It is full"}
+    service.anonymous.post_json(inlet, event)
     ada.post_json("/api/secrets", {"name": "token", "value": "hidden"})
     for client in (vera, otto, ada):
         client.post_json("/api/keys", {"name": "script", "role": "viewer"})
@@ -99,5 +102,6 @@ def ids_of(service: Any) -> dict[str, dict[str, str]]:
         "/notifications/deliveries": newest("notifications/deliveries", "id"),
         "/healing/cases": {"case_id": service.read(lambda root: next(iter(healing_of(root).book.cases)))},
         "/healing/problems": newest("healing/problems", "id"),
+        "/healing/inlets": {"inlet_id": newest("healing/inlets", "id")["id"]},
         "/healing/rules": {"rule_id": "again", "source": "again"},
     }

@@ -38,6 +38,7 @@ def fill(serve, name="Checkout"):
     maintenance = admin.post("/api/maintenance", window)["id"]
     channel = {"name": "on call", "url": "json://127.0.0.1:9/x"}
     channels = admin.post("/api/notifications/channels", channel)["id"]
+    inlet = admin.post("/api/healing/inlets", {"name": "Alertmanager"})["id"]
     asks = {"name": "needs a word", "type": "script", "params": {"script": "true"}, "requires_approval": True}
     approval = admin.post(f"/api/automations/{admin.post('/api/automations', asks)['id']}/run")["request_id"]
     incidents = until(lambda: admin.get("/api/monitoring/incidents"), 20, what="an incident")
@@ -50,6 +51,7 @@ def fill(serve, name="Checkout"):
         "/incidents/{id}": incidents[0]["id"],
         "/maintenance/{id}": maintenance,
         "/notifications/channels/{id}": channels,
+        "/healing/inlets/{inlet_id}": inlet,
         "/healing/rules/{id}": admin.get("/api/healing/rules?limit=1")[0]["id"],
     }
 

@@ -28,7 +28,7 @@ SOON_S = 600.0  # an outage that ends so soon after a run was ended by it, as fa
 
 def section(root: Root, incident: JsonObject, now: float) -> dict[str, list[Any]]:
     """An `IWarRoomSection`."""
-    monitor = monitors_of(root).get(incident["monitor_id"])
+    monitor = monitors_of(root).get(incident["monitor_id"] or "")
     if monitor is None:
         return {}
     host = agents.host_of(root, monitor.settings["agent_id"]) if monitor.settings["agent_id"] else None

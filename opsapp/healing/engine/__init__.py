@@ -14,7 +14,7 @@ from opsapp.monitoring.interfaces import IRootCauses, IWarRoomSection
 from opsapp.notify.interfaces import ICauses
 from opsapp.runtime.looks import QueueLook
 
-from . import anchors, discovery, forecasts, root_causes, server_actions, warroom, windows
+from . import anchors, discovery, forecasts, inlets, root_causes, server_actions, warroom, windows
 from .approval_kind import HealApproval
 from .chaos import faults
 from .chaos.faults import revert_due
@@ -85,5 +85,5 @@ def start(node: Node) -> None:
     node.supervisor.add("healing-prediction", lambda: forecasts.step(node, foresight), every=every, lease="healing")
     anchors.start(node)
     node.supervisor.add("healing-governor", engine.govern, every=60.0, lease="healing")
-    node.supervisor.add("healing-inlets", engine.look_after_inlets, every=60.0, lease="healing")
+    node.supervisor.add("healing-inlets", engine.look_after_inlets, every=60.0, wake=(inlets.QUEUE,), lease="healing")
     node.supervisor.add("healing-purge", engine.purge, every=3600.0, lease="housekeeping", cleans=True)

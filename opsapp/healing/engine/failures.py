@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from BTrees.OOBTree import difference
+
 from opsapp.healing.logic.graph import Graph
 from opsapp.healing.resources import healing_of
 from opsapp.monitoring.resources import Incident, incidents_of
@@ -43,8 +45,9 @@ def down(root: Root) -> list[tuple[str, str]]:
     so each incident is read once per process."""
     incidents, db = incidents_of(root), root._p_jar.db()
     known = getattr(db, "opsapp_open_incidents", {})
-    fresh = [incident_id for incident_id in incidents.open if incident_id not in known]
-    names = {incident_id: known[incident_id] for incident_id in incidents.open if incident_id in known}
+    of_monitors = difference(incidents.open, incidents.open_of_none)
+    fresh = [incident_id for incident_id in of_monitors if incident_id not in known]
+    names = {incident_id: known[incident_id] for incident_id in of_monitors if incident_id in known}
     names |= {incident_id: _about(incident) for incident_id, incident in among(incidents, "incident", fresh)}
     db.opsapp_open_incidents = names
     return list(names.values())

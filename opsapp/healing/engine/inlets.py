@@ -1,31 +1,40 @@
-"""Events from elsewhere: whose token it is, what is kept of what was sent, and which host or monitor it is about."""
+"""Events from elsewhere: whose token it is, what is kept of what was sent, and what of it becomes an incident.
+
+An event about a host or monitor is a reading of that (`toldevents`). One that is about nothing here is an incident of
+its own, until its sender says that it is over.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from opsapp.healing.logic.eventforms import FIRING, SentEvent
+from opsapp.healing.logic.eventforms import FIRING, SentEvent, is_older
 from opsapp.healing.resources import healing_of
-from opsapp.healing.resources.inlets import MOST_TOLD, PAGE, EventsOfInlet, Inlet, Refusals, ToldEvent
+from opsapp.healing.resources.inlets import MOST_TOLD, PAGE, EventsOfInlet, Inlet, Refusals, ToldEvent, key_of
 from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.problems import NotFound
+from opsapp.monitoring.engine import ToldTrouble, close_told, open_told
 from opsapp.notify.engine import tell
 from opsapp.runtime.projection import readable
+from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
 from . import inletcounts
 from .fleet_access import fleet_access
 from .inventory import Inventory
-from .readings import ToldReadings
+from .toldevents import subject_of, target_of
 
+QUEUE = "inlets"
 KEEP_S = 86400.0  # without another word; Alertmanager repeats what goes on after some hours
 REPEAT_S = 60.0  # the same again within it is not written
 TELL_REFUSED_S = 3600.0
+MAPPING = {"host": "instance", "monitor": "monitor"}  # the labels, where an inlet names none
 MOST_NAMED = 50  # refused entries in one answer
 FULL = f"is one too many: {MOST_TOLD} other events of this inlet fire"
-MAPPING = {"host": "instance", "monitor": "monitor"}  # the labels, where an inlet names none
+SILENT = "Nobody has said for 24 hours that it goes on."
+DELETED = "The inlet that told of it was deleted."
 
 
 class MadeInlet(NamedTuple):
@@ -48,12 +57,13 @@ class SentEntry(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What came of the entries of a body, or of some of them."""
+    """What came of the entries of a body, or of some of them. `older`: a later word was here before it."""
 
     received: int = 0
     firing: int = 0
     resolved: int = 0
     repeated: int = 0
+    older: int = 0
     unknown_targets: int = 0
     refused: tuple[RefusedEvent, ...] = ()  # the first of them
     refused_count: int = 0
@@ -64,20 +74,11 @@ class Taken(NamedTuple):
             self.firing + more.firing,
             self.resolved + more.resolved,
             self.repeated + more.repeated,
+            self.older + more.older,
             self.unknown_targets + more.unknown_targets,
             (self.refused + more.refused)[:MOST_NAMED],
             self.refused_count + more.refused_count,
         )
-
-
-class InletStanding(NamedTuple):
-    """What an inlet's events say by now."""
-
-    firing: int = 0
-    unknown_targets: int = 0  # of those that fire: they are about no host or monitor that is known
-    last_event_at: int | None = None
-    refused: int = 0  # of all that it ever sent
-    last_refusal: str = ""
 
 
 def create(root: Root, name: str, mapping: dict[str, str], by: str, now: float) -> MadeInlet:
@@ -87,13 +88,20 @@ def create(root: Root, name: str, mapping: dict[str, str], by: str, now: float) 
     return MadeInlet(inlet, token)
 
 
+def change(root: Root, inlet: Inlet, name: str | None, mapping: dict[str, str] | None) -> None:
+    """Its token stays. What it has sent is about what the new mapping says."""
+    inlet.change(name or inlet.name, {**inlet.mapping, **(mapping or {})})
+    healing_of(root).told.touch(root)
+
+
 def remove(root: Root, inlet: Inlet) -> None:
     """What it has sent says nothing any more."""
     healing = healing_of(root)
     healing["inlets"].by_digest.pop(inlet.token_digest, None)
-    healing.told.by_inlet.pop(inlet.__name__, None)
+    healing.told.leave(inlet.__name__)
     del healing["inlets"][inlet.__name__]
     healing.told.touch(root)
+    wake_after_commit(root, QUEUE)
 
 
 def inlet_of(root: Root, token: str) -> Inlet | None:
@@ -112,33 +120,64 @@ def take_of(
 
 def take(root: Root, inlet: Inlet, entries: Sequence[SentEntry], refused: Sequence[RefusedEvent], now: float) -> Taken:
     """Keep the last word about each event. The same word again is written once a minute at most."""
-    told, inventory = healing_of(root).told, fleet_access(root).inventory(root)
-    events = told.of(inlet.__name__)
-    is_news = False
-    refusals = list(refused)
-    counts = Counter(received=len(entries) + len(refused))
-    for place, sent in entries:
-        event, key = _event(inlet, sent, now), digest(sent.fingerprint)[:16]
-        before = events.get(key)
-        if before is None and sent.status == FIRING and not events.make_room():
-            refusals.append(RefusedEvent(place, FULL))
-            continue
-        counts["unknown_targets"] += subject_of(event, inventory) is None
-        is_repeated = before is not None and before._replace(told_at=now) == event
-        counts["repeated" if is_repeated else sent.status] += 1
-        if before is not None and is_repeated and now - before.told_at < REPEAT_S:
-            continue
-        if before is None and sent.status != FIRING:
-            continue  # it is over, and nobody knew that it had begun
-        events.keep(key, event)
-        is_news = True
-    if is_news:
+    inventory = fleet_access(root).inventory(root)  # first: it shows nothing new to a transaction that has written
+    told = healing_of(root).told
+    taking = Taking(root, inlet, told.of(inlet.__name__), inventory, now)
+    refusals = [*refused, *(full for entry in entries if (full := taking.take(entry)) is not None)]
+    if taking.is_news:
         told.touch(root)
     if refusals:
-        events.refusals.add(len(refusals), f"{refusals[-1].place} {refusals[-1].why}")
-        _tell_refused(root, inlet, events.refusals, now)
-    inletcounts.count_after_commit(root, inlet, len(entries) + len(refused) - len(refusals), len(refusals))
-    return Taken(**counts, refused=tuple(refusals[:MOST_NAMED]), refused_count=len(refusals))
+        taking.events.refusals.add(len(refusals), f"{refusals[-1].place} {refusals[-1].why}")
+        _tell_refused(root, inlet, taking.events.refusals, now)
+    received = len(entries) + len(refused)
+    inletcounts.count_after_commit(root, inlet, received - len(refusals), len(refusals))
+    return Taken(**taking.counts, received=received, refused=tuple(refusals[:MOST_NAMED]), refused_count=len(refusals))
+
+
+class Taking:
+    """Events of one inlet that are taken in one transaction."""
+
+    def __init__(self, root: Root, inlet: Inlet, events: EventsOfInlet, inventory: Inventory, now: float):
+        self._root, self._inlet, self._inventory, self._now = root, inlet, inventory, now
+        self.events = events
+        self.counts: Counter[str] = Counter()
+        self.is_news = False
+
+    def take(self, entry: SentEntry) -> RefusedEvent | None:
+        """A refusal where there is no room for another event that fires."""
+        sent, now = entry.event, self._now
+        key = key_of(sent)
+        before = self.events.get(key)
+        if before is not None and is_older(sent, before.sent, now - before.told_at):
+            self.counts["older"] += 1
+            return None
+        if before is None and not self.events.make_room():
+            return RefusedEvent(entry.place, FULL) if sent.status == FIRING else None
+        is_lost = subject_of(sent, self._inlet.mapping, self._inventory) is None
+        is_repeated = before is not None and before.sent == sent
+        self.counts["unknown_targets"] += is_lost
+        self.counts["repeated" if is_repeated else sent.status] += 1
+        if before is None or not is_repeated or now - before.told_at >= REPEAT_S:
+            self._keep(key, sent, before, is_lost=is_lost)
+        return None
+
+    def _keep(self, key: str, sent: SentEvent, before: ToldEvent | None, *, is_lost: bool) -> None:
+        fires, fired = sent.status == FIRING, before is not None and before.sent.status == FIRING
+        incident_id = before.incident_id if before is not None else None
+        if fires and not fired:
+            incident_id = None  # of an outage that is over
+        if fires and is_lost and incident_id is None:
+            incident_id = open_told(self._root, self._trouble(sent), self._now)
+        elif not fires and fired and incident_id is not None:
+            close_told(self._root, incident_id, self._now)
+        begun = fires or (before is not None and before.begun)
+        self.events.keep(key, ToldEvent(sent, self._now, incident_id, begun))
+        self.is_news = True
+
+    def _trouble(self, sent: SentEvent) -> ToldTrouble:
+        target = target_of(sent, self._inlet.mapping)
+        told = sent.summary, sent.description, sent.severity, sent.links
+        return ToldTrouble(self._inlet.__name__, sent.fingerprint, sent.name, target, *told)
 
 
 def _tell_refused(root: Root, inlet: Inlet, refusals: Refusals, now: float) -> None:
@@ -167,64 +206,26 @@ def tell_refused(root: Root, now: float) -> None:
             _tell_refused(root, inlet, healing.told.by_inlet[inlet_id].refusals, now)
 
 
-def _event(inlet: Inlet, sent: SentEvent, now: float) -> ToldEvent:
-    host, monitor = (sent.labels.get(inlet.mapping[kind], "") for kind in ("host", "monitor"))
-    hosts = (host, host.rpartition(":")[0], sent.target)  # Prometheus says `box-1:9100`
-    return ToldEvent(sent, _names(hosts), _names((monitor, sent.target)), now)
-
-
-def _names(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for name in names if name))
-
-
-def subject_of(event: ToldEvent, inventory: Inventory) -> str | None:
-    """The monitor or the host that an event is about, as the live view calls it; None: it is about none that is known,
-    or nobody can tell which."""
-    for name in event.monitors:
-        if name in inventory.monitors:
-            return inventory.monitors[name]
-    for name in event.hosts:
-        member = inventory.named(name)
-        if member is not None and member.is_agent and not member.ambiguous:
-            return member.subject
-    return None
-
-
-def readings_of(root: Root, inventory: Inventory) -> dict[str, dict[str, ToldReadings]]:
-    """What the events of all inlets say, by the host or monitor that they are about."""
-    readings = dict[str, dict[str, ToldReadings]]()
-    for inlet_id, events in healing_of(root).told.by_inlet.items():
-        for key, event in events.items():
-            subject = subject_of(event, inventory)
-            if subject is not None:
-                told = ToldReadings(_values(event.sent), event.told_at)
-                readings.setdefault(subject, {})[digest(f"{inlet_id} {key}")[:16]] = told
-    return readings
-
-
-def standings(root: Root) -> dict[str, InletStanding]:
-    """How the inlets that have sent something stand, by id."""
-    inventory = fleet_access(root).inventory(root)
-    return {inlet_id: _standing(events, inventory) for inlet_id, events in healing_of(root).told.by_inlet.items()}
-
-
-def _standing(events: EventsOfInlet, inventory: Inventory) -> InletStanding:
-    firing = [event for _, event in events.items() if event.sent.status == FIRING]
-    lost = sum(subject_of(event, inventory) is None for event in firing)
-    last = int(events.by_time.maxKey()[0]) if events.by_time else None
-    return InletStanding(len(firing), lost, last, events.refusals.count, events.refusals.last)
-
-
-def _values(sent: SentEvent) -> dict[str, str | float]:
-    labels = {f"labels.{name}": value for name, value in sent.labels.items()}
-    values = {f"values.{name}": value for name, value in sent.values.items()}
-    return {"name": sent.name, "status": sent.status, "severity": sent.severity, **labels, **values}
-
-
-def forget(root: Root, before: float) -> bool:
-    """A page of what nobody has said again. Whether there may be more."""
+def forget(root: Root, now: float) -> bool:
+    """A page of what nobody has said again, and of what inlets that are deleted have sent. Whether there may be more.
+    Whether it is over is not known, but nobody can say so any more: an incident is closed with the reason."""
     told = healing_of(root).told
-    dropped = [events.forget(before) for events in told.by_inlet.values()]
-    if any(dropped):
+    dropped = 0
+    for events in told.by_inlet.values():
+        dropped = max(dropped, _forget(root, events, now - KEEP_S, now, SILENT))
+    for inlet_id, events in list(told.left.items()):
+        dropped = max(dropped, _forget(root, events, now + 1, now, DELETED))
+        if not events.count():
+            del told.left[inlet_id]
+    if dropped:
         told.touch(root)
-    return PAGE in dropped
+    return dropped == PAGE
+
+
+def _forget(root: Root, events: EventsOfInlet, before: float, now: float, why: str) -> int:
+    page = events.oldest(before)
+    for key, event in page:
+        events.drop(key)
+        if event.incident_id is not None:
+            close_told(root, event.incident_id, now, why)
+    return len(page)

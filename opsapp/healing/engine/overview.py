@@ -24,14 +24,16 @@ from opsapp.monitoring.engine import (
     register_of,
     standing_of_all,
 )
+from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.node import Node, node_of
-from opsapp.runtime.projection import readable
+from opsapp.runtime.projection import among, readable
 from opsapp.tree.root import Root
 
 from .root_causes import causes_of
 
 MOST_TROUBLES, MOST_CASES, MOST_DAYS = 60, 12, 16
 NEWEST_ENTRIES = 40
+CAUSE = 2000
 FORESEEN = ("agent_id", "metric", "mount", "now", "threshold", "hits_at", "low", "high", "coverage")
 STAGES = {"correlating": 0, "planning": 1, "awaiting_approval": 1, "executing": 2, "settling": 2, "verifying": 3}
 WORST = ("down", "degraded", "unknown")
@@ -45,7 +47,7 @@ def overview(root: Root, now: float) -> JsonObject:
     cases = [case.record for case in healing.book.all_open()]
     cases.sort(key=lambda case: (not case.acts, case.opened_at))
     shown = [_under_way(root, healing, case) for case in cases[:MOST_CASES]]
-    agents = len(list(agents_of(root)))
+    agents, events = len(list(agents_of(root))), len(incidents_of(root).open_of_none)
     named = {name for entry in _newest(healing) for name in names_of(entry["target"])}
     named |= {name for row in (*troubles, *shown) for name in names_of(str(row.get("target") or row.get("name")))}
     named |= {trouble["root_cause"] for trouble in troubles if trouble["root_cause"]}
@@ -54,8 +56,8 @@ def overview(root: Root, now: float) -> JsonObject:
         "monitors": {**monitors.counts, "total": sum(monitors.counts.values())},
         "agents": {"total": agents, "reporting": hosts.online, "waiting": agents - hosts.heard},
         "troubles": _with_days(node, root, troubles[:MOST_TROUBLES], monitors.troubled, now),
-        "wrong": _counted(troubles),
-        "troubles_total": len(troubles),
+        "wrong": _counted(troubles) | {"events": events},
+        "troubles_total": len(troubles) + max(0, events - MOST_TROUBLES),
         "cases": shown,
         "cases_total": len(cases),
         "certificates": [certificate._asdict() for certificate in ending_certificates(node, root)],
@@ -67,11 +69,13 @@ def overview(root: Root, now: float) -> JsonObject:
 
 def _counted(troubles: list[JsonObject]) -> JsonObject:
     known = {trouble["name"] for trouble in troubles}
-    statuses = [trouble["status"] for trouble in troubles if trouble["kind"] != "alert"]
-    down = [trouble for trouble in troubles if trouble["kind"] != "alert" and trouble["status"] == "down"]
+    alerts = sum(trouble["kind"] == "alert" for trouble in troubles)
+    measured = [trouble for trouble in troubles if trouble["kind"] in ("monitor", "host")]
+    statuses = [trouble["status"] for trouble in measured]
+    down = [trouble for trouble in measured if trouble["status"] == "down"]
     causes = {trouble["root_cause"] if trouble["root_cause"] in known else trouble["name"] for trouble in down}
     counts = {status: statuses.count(status) for status in WORST}
-    return {**counts, "causes": len(causes), "alerts": len(troubles) - len(statuses)}
+    return {**counts, "causes": len(causes), "alerts": alerts}
 
 
 def _next_break(root: Root, healing: Healing) -> JsonObject | None:
@@ -95,8 +99,9 @@ def _troubles(
     troubles += [_of_monitor(monitor) for monitor in monitors.troubled]
     troubles += _told(healing, {trouble["name"] for trouble in troubles})
     causes = causes_of(root, {trouble["name"] for trouble in troubles}, now)
+    troubles += _of_nothing_here(root)
     for trouble in troubles:
-        trouble["root_cause"] = causes.get(trouble["name"])
+        trouble["root_cause"] = causes.get(trouble["name"]) if trouble["kind"] != "event" else None
         trouble["case_id"] = healing.book.open_on.get(trouble["name"]) or healing.book.last_on.get(trouble["name"])
     known = {trouble["name"] for trouble in troubles}
     troubles.sort(key=lambda trouble: (trouble["root_cause"] in known, _rank(trouble), trouble["since"] or now))
@@ -126,6 +131,27 @@ def _of_host(host: SilentHost) -> JsonObject:
         "rule_id": None,
         "last_day": [],
     }
+
+
+def _of_nothing_here(root: Root) -> list[JsonObject]:
+    """Open incidents of which another system told; the newest of them, where they are many."""
+    incidents = incidents_of(root)
+    ids = list(incidents.open_of_none)[-MOST_TROUBLES:]
+    return [
+        {
+            "kind": "event",
+            "id": None,
+            "name": incident.monitor_name,
+            "status": "down",
+            "since": incident.started,
+            "cause": incident.cause[:CAUSE],
+            "incident_id": incident.id,
+            "acknowledged_by": incident.acknowledged_by,
+            "rule_id": None,
+            "last_day": [],
+        }
+        for _, incident in among(incidents, "incident", ids)
+    ]
 
 
 def _told(healing: Healing, known: Iterable[str]) -> list[JsonObject]:

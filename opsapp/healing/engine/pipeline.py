@@ -34,6 +34,7 @@ from .context import PipelineContext, StepResult
 from .fleet_access import IFleetAccess, fleet_access
 from .inventory import Inventory
 from .readings import LiveReadings
+from .toldevents import readings_of
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -134,7 +135,7 @@ class HealingEngine:
             self.alerts.restored.update(seen["pasts"])
         told = (seen["told_version"], self.inventory)
         if self.told is None or self.told[0] != told[0] or self.told[1] is not told[1]:
-            self.alerts.dirty.update(self.readings.told(self.node.transact(inlets.readings_of, self.inventory)))
+            self.alerts.dirty.update(self.readings.told(self.node.transact(readings_of, self.inventory)))
             self.told = told
         if seen["version"] != self.version:
             self.alerts.use(watched_rules(seen["rules"]))
@@ -221,7 +222,9 @@ class HealingEngine:
         """Forget what nobody says any more, and tell of what was refused."""
         now = self.node.clock.now()
         self.node.transact(inlets.tell_refused, now)
-        return self.node.transact(inlets.forget, now - inlets.KEEP_S)
+        while self.node.transact(inlets.forget, now):
+            self.node.hub.breathe()
+        return False
 
     def purge(self) -> bool:
         before, after = self.node.clock.now() - KEEP_CASES_S, ""

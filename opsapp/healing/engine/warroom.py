@@ -58,6 +58,8 @@ def _held_down(healing: Any, names: list[str], incident: JsonObject, now: float)
 
 def _names(root: Root, incident: JsonObject) -> list[str]:
     """What the ledger may call the incident's monitor and the host that it runs on."""
+    if incident["monitor_id"] is None:
+        return []
     monitor = monitors_of(root).get(incident["monitor_id"])
     agent_id = monitor.settings["agent_id"] if monitor is not None else None
     hosts = [

@@ -8,15 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
 from itertools import islice
 from typing import Any, NamedTuple
 
+from opsapp.lib.addresses import public_text
 from opsapp.lib.jsontypes import JsonObject
 
 FIRING, RESOLVED = "firing", "resolved"
-OWN = ("id", "status", "target", "name", "severity", "labels", "values")
-MOST_LABELS, LONGEST, MOST_NAMED = 64, 1000, 10
+OWN = ("id", "status", "target", "name", "severity", "labels", "values",
+       "summary", "description", "links", "starts_at", "ends_at")  # fmt: skip
+LINKS = ("generatorURL", "dashboardURL", "panelURL")
+MOST_LABELS, LONGEST, MOST_NAMED, MOST_LINKS, LONGEST_TOLD = 64, 1000, 10, 10, 4000
+LATE_S = 300.0  # a word that was overtaken arrives so soon
+LINK = re.compile("https?://")
+MOST_SECONDS = 1e11
 NO_OBJECT = "must be an object"
 STRING = f"must be a string of at most {LONGEST} characters"
 
@@ -31,6 +39,11 @@ class SentEvent(NamedTuple):
     target: str
     labels: Mapping[str, str]
     values: Mapping[str, float]
+    summary: str = ""
+    description: str = ""
+    links: tuple[str, ...] = ()
+    starts_at: float | None = None  # by the sender's clock
+    ends_at: float | None = None
 
 
 class JudgedEvent(NamedTuple):
@@ -48,7 +61,63 @@ def of_alert(alert: Any) -> JudgedEvent:
     labels = known["labels"] if isinstance(known["labels"], dict) else {}
     named = {"name": labels.get("alertname"), "severity": labels.get("severity")}
     wrong: dict[str, str] = {}
-    return _judged(_event({**known, **named, "id": known["fingerprint"]}, wrong, of_alert=True), wrong)
+    event = _event({**known, **named, "id": known["fingerprint"]}, wrong, of_alert=True)
+    return _judged(None if event is None else event._replace(**_told_by_alert(alert)), wrong)
+
+
+def _told_by_alert(alert: JsonObject) -> JsonObject:
+    """What is for people, and the times. None of it is a reason to refuse an alert: what cannot be read is left out."""
+    given = alert.get("annotations")
+    annotations = given if isinstance(given, dict) else {}
+    links = [alert.get(name) for name in LINKS] + [annotations.get("runbook_url")]
+    return {
+        "summary": _words(annotations.get("summary")),
+        "description": _words(annotations.get("description") or annotations.get("message")),
+        "links": _links(links),
+        "starts_at": moment(alert.get("startsAt")),
+        "ends_at": moment(alert.get("endsAt")),
+    }
+
+
+def _words(text: Any) -> str:
+    """For people: cut where it is too long, and without what an address hides."""
+    return public_text(text[:LONGEST_TOLD]) if isinstance(text, str) else ""
+
+
+def _links(given: Iterable[Any]) -> tuple[str, ...]:
+    links = [public_text(link) for link in given if isinstance(link, str) and LINK.match(link) and len(link) <= LONGEST]
+    return tuple(dict.fromkeys(links))[:MOST_LINKS]
+
+
+def moment(given: Any) -> float | None:
+    """A time as RFC 3339 or in seconds since 1970. The year 1 means that there is none, as Alertmanager says it."""
+    if isinstance(given, bool):
+        return None
+    if isinstance(given, (int, float)):
+        return float(given) if 0 < given < MOST_SECONDS else None
+    if not isinstance(given, str) or len(given) > LONGEST:
+        return None
+    try:
+        at = datetime.fromisoformat(given)
+    except ValueError:
+        return None
+    if at.year < 1970:
+        return None
+    return (at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp()
+
+
+def is_older(sent: SentEvent, known: SentEvent, told_s: float) -> bool:
+    """Whether a word was overtaken on its way by the one that is known, which came `told_s` seconds ago. A sender that
+    says later on that something fires is believed, whatever its times: what is over by mistake would be lost."""
+    if sent.status == FIRING:
+        if sent.starts_at is None or told_s >= LATE_S:
+            return False
+        if known.status == FIRING:
+            return known.starts_at is not None and sent.starts_at < known.starts_at
+        is_in_it = known.ends_at is not None and sent.starts_at < known.ends_at
+        return is_in_it or (known.starts_at is not None and sent.starts_at <= known.starts_at)
+    ended = known.starts_at if known.status == FIRING else known.ends_at
+    return sent.ends_at is not None and ended is not None and sent.ends_at < ended
 
 
 def of_own(sent: Any) -> JudgedEvent:
@@ -56,7 +125,28 @@ def of_own(sent: Any) -> JudgedEvent:
     if not isinstance(sent, dict):
         return JudgedEvent(None, NO_OBJECT)
     wrong = {key[:100]: "is not known here" for key in sent if key not in OWN}
-    return _judged(_event(sent, wrong), wrong)
+    event = _event(sent, wrong)
+    told = _told_by_own(sent, wrong)
+    return _judged(None if event is None or wrong else event._replace(**told), wrong)
+
+
+def _told_by_own(sent: JsonObject, wrong: dict[str, str]) -> JsonObject:
+    for key in ("summary", "description"):
+        if not isinstance(sent.get(key, ""), str | None):
+            wrong[key] = "must be a string"
+    for key in ("starts_at", "ends_at"):
+        if sent.get(key) is not None and moment(sent[key]) is None:
+            wrong[key] = "must be a time"
+    links = sent.get("links") or []
+    if not isinstance(links, list) or len(_links(links)) < len(links):
+        wrong["links"] = f"must be a list of at most {MOST_LINKS} different addresses (http or https)"
+    return {
+        "summary": _words(sent.get("summary")),
+        "description": _words(sent.get("description")),
+        "links": () if "links" in wrong else _links(links),
+        "starts_at": moment(sent.get("starts_at")),
+        "ends_at": moment(sent.get("ends_at")),
+    }
 
 
 def _judged(event: SentEvent | None, wrong: Mapping[str, str]) -> JudgedEvent:

@@ -14,6 +14,7 @@ from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
 from opsapp.healing.logic.eventforms import FIRING, SentEvent
+from opsapp.lib.ids import digest
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.folder import Facet, Folder, Record
 from opsapp.tree.root import Root
@@ -21,7 +22,7 @@ from opsapp.tree.root import Root
 from .rules import wake_rule_reader
 
 MOST_TOLD = 10_000  # events of one inlet
-PAGE = 500
+PAGE = 250
 
 
 class Inlet(Record):
@@ -35,6 +36,10 @@ class Inlet(Record):
         self.token_digest = token_digest
         self.created_by = by
         self.created_at = int(now)
+
+    def change(self, name: str, mapping: dict[str, str]) -> None:
+        """Its token stays."""
+        self.name, self.mapping = name, mapping
 
     def describe(self) -> JsonObject:
         return {
@@ -64,9 +69,9 @@ class ToldEvent(NamedTuple):
     """The last word of another system about one event."""
 
     sent: SentEvent
-    hosts: tuple[str, ...]  # what the host may be called
-    monitors: tuple[str, ...]
     told_at: float
+    incident_id: str | None = None  # the last one that was opened for it, as it is about nothing here
+    begun: bool = True  # False: it was over when it was told for the first time
 
 
 class Refusals(Persistent):
@@ -123,12 +128,14 @@ class EventsOfInlet(Persistent):
         self.over.discard(place)
         self.count.change(-1)
 
-    def forget(self, before: float) -> int:
-        """A page of those that were told last before then. How many they were."""
-        page = list(islice(self.by_time.keys(max=(before,)), PAGE))
-        for _, key in page:
-            self.drop(key)
-        return len(page)
+    def oldest(self, before: float) -> list[tuple[str, ToldEvent]]:
+        """A page of those that were told last before then."""
+        return [(key, _event(self.rows[key])) for _, key in islice(self.by_time.keys(max=(before,)), PAGE)]
+
+    def newest(self, limit: int | None, offset: int) -> Iterator[ToldEvent]:
+        """What was told last comes first."""
+        places = list(self.by_time)[::-1]
+        return (_event(self.rows[key]) for _, key in places[offset : None if limit is None else offset + limit])
 
 
 class ToldEvents(Persistent):
@@ -137,6 +144,7 @@ class ToldEvents(Persistent):
 
     def __init__(self) -> None:
         self.by_inlet = OOBTree()  # inlet id -> EventsOfInlet
+        self.left = OOBTree()  # the same of inlets that are deleted, until their incidents are closed
         self.version = 0
 
     def of(self, inlet_id: str) -> EventsOfInlet:
@@ -144,6 +152,12 @@ class ToldEvents(Persistent):
         if inlet_id not in self.by_inlet:
             self.by_inlet[inlet_id] = EventsOfInlet()
         return self.by_inlet[inlet_id]
+
+    def leave(self, inlet_id: str) -> None:
+        """The inlet is no more."""
+        events = self.by_inlet.pop(inlet_id, None)
+        if events is not None:
+            self.left[inlet_id] = events
 
     def touch(self, root: Root) -> None:
         self.version += 1
@@ -155,10 +169,15 @@ class ToldEvents(Persistent):
             return
         rows = self.__dict__.pop("rows")
         del self.by_time
-        self.by_inlet = OOBTree()
-        for key, (inlet_id, sent, *rest) in rows.items():
+        self.by_inlet, self.left = OOBTree(), OOBTree()
+        for inlet_id, sent, _, _, told_at in rows.values():
             if inlet_id in inlet_ids:
-                self.of(inlet_id).keep(key, ToldEvent(SentEvent(*sent), *rest))
+                event = SentEvent(*sent)
+                self.of(inlet_id).keep(key_of(event), ToldEvent(event, told_at))
+
+
+def key_of(event: SentEvent) -> str:
+    return digest(event.fingerprint)[:16]
 
 
 def _event(row: tuple[Any, ...]) -> ToldEvent:

@@ -8,6 +8,7 @@ from pyramid.request import Request
 
 from opsapp.healing import answers, inlet_answers
 from opsapp.healing.engine import inlets as engine
+from opsapp.healing.engine import toldevents
 from opsapp.healing.resources.inlets import EventAddress, Inlet, Inlets
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
@@ -23,13 +24,13 @@ from . import eventbodies
 @api.get(Inlets, role="admin", query=Paging, returns=[inlet_answers.InletRecord])
 def inlets(context: Inlets, request: Request) -> Any:
     """By what other systems send events, and how many of these go on; without their tokens."""
-    standings = engine.standings(request.root)
+    standings = toldevents.standings(request.root)
     shown = [described(inlet, standings.get(inlet_id)) for inlet_id, inlet in readable(context, "inlet")]
     return page_of(request, shown)
 
 
-def described(inlet: Inlet, standing: engine.InletStanding | None) -> JsonObject:
-    return {**inlet.describe(), **(standing or engine.InletStanding())._asdict()}
+def described(inlet: Inlet, standing: toldevents.InletStanding | None) -> JsonObject:
+    return {**inlet.describe(), **(standing or toldevents.InletStanding())._asdict()}
 
 
 @api.create(Inlets, role="admin", body=inlet_answers.NewInlet, returns=inlet_answers.InletMade)
@@ -39,6 +40,26 @@ def create(context: Inlets, request: Request) -> Any:
     made = engine.create(request.root, body["name"], body["mapping"] or {}, request.caller.name, now)
     request.audit("healing.inlet.create", made.inlet.__name__, after=made.inlet.describe())
     return {**described(made.inlet, None), "token": made.token, "url": f"/api/healing/events/{made.token}"}
+
+
+@api.update(
+    Inlet, role="admin", body=inlet_answers.NewInlet, read_only=inlet_answers.InletRecord, returns=answers.Status
+)
+def change(context: Inlet, request: Request) -> Any:
+    """Another name or mapping. The token stays; what the inlet has sent is about what the new mapping says."""
+    before, body = context.describe(), request.valid_body
+    engine.change(request.root, context, body.get("name"), body.get("mapping"))
+    request.audit("healing.inlet.update", context.__name__, before=before, after=context.describe())
+    return {"status": "updated"}
+
+
+@api.get(Inlet, "events", role="admin", query=Paging, returns=[inlet_answers.EventRecord])
+def events(context: Inlet, request: Request) -> Any:
+    """What it has sent, the newest word first, and what became of it."""
+    query = request.valid_query
+    listed = toldevents.listed(request.root, context, query["limit"], query["offset"])
+    request.response.headers["X-Total-Count"] = str(listed.total)
+    return listed.rows
 
 
 @api.delete(Inlet, role="admin", returns=answers.Status)

@@ -3,6 +3,7 @@
 from opsapp.monitoring.logic.settings import METHODS, MonitoringSettings
 from opsapp.monitoring.logic.state import STATUSES
 from opsapp.monitoring.logic.statuspage import is_known
+from opsapp.monitoring.logic.told import ToldTrouble
 from opsapp.monitoring.logic.uptime import shown as shown_uptime
 from opsapp.monitoring.probes.http import call as call_web
 from opsapp.monitoring.probes.prober import Prober
@@ -16,6 +17,7 @@ from .listing import status_counts, statuses_now
 from .register import Entry
 from .statuspage import TAG as PUBLIC_TAG
 from .statuspage import published, published_incident, published_incidents, status_document
+from .toldtroubles import close_told, open_told
 from .trouble import MonitorsStanding, TroubledMonitor, ending_certificates, last_day, standing_of_all
 from .watch import register_of
 
@@ -29,14 +31,17 @@ __all__ = [
     "MonitorsStanding",
     "Prober",
     "Reply",
+    "ToldTrouble",
     "TroubledMonitor",
     "call_web",
+    "close_told",
     "ending_certificates",
     "incident_rows",
     "is_known",
     "last_day",
     "latest_status",
     "list_monitors",
+    "open_told",
     "published",
     "published_incident",
     "published_incidents",

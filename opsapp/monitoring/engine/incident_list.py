@@ -36,9 +36,14 @@ def incident_rows(incidents: Incidents, ids: Iterable[str], now: float) -> list[
 def with_causes(root: Root, rows: list[JsonObject], now: float) -> list[JsonObject]:
     """With what each open one comes from, by the graph: the failed target above it, or null."""
     causes_of = node_of(root).registry.queryUtility(IRootCauses)
-    names = {row["monitor_name"] for row in rows if row["status"] == "open"}
+    names = {row["monitor_name"] for row in rows if _may_have_cause(row)}
     causes = causes_of(root, names, now) if causes_of is not None and names else {}
-    return [{**row, "root_cause": causes.get(row["monitor_name"]) if row["status"] == "open" else None} for row in rows]
+    return [{**row, "root_cause": causes.get(row["monitor_name"]) if _may_have_cause(row) else None} for row in rows]
+
+
+def _may_have_cause(row: JsonObject) -> bool:
+    """What is of no monitor has no place in the graph, whatever it is called."""
+    return row["status"] == "open" and row["monitor_id"] is not None
 
 
 def taken_since(root: Root, monitor_id: str, since: float) -> float | None:

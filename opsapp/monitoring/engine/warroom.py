@@ -40,14 +40,16 @@ def context(node: Node, root: Root, incident: Incident, *, secrets: bool) -> Jso
 
 def timeline(record: JsonObject, closed_because: str) -> list[JsonObject]:
     """What the incident itself knows: when it went down and came back, and what people said meanwhile."""
-    name = record["monitor_name"]
-    events = [{"time": record["started"], "kind": "down", "text": f"{name} is down: {record['cause']}"}]
+    name, told = record["monitor_name"], record["monitor_id"] is None
+    begins = f"{name} {'was told' if told else 'is down'}: {record['cause']}"
+    events = [{"time": record["started"], "kind": "down", "text": begins}]
     events += [
         {"time": update["time"], "kind": update["stage"], "text": update["message"], "user": update["user"]}
         for update in record["updates"]
     ]
     if "resolved" in record:
-        kind, text = ("closed", closed_because) if closed_because else ("up", f"{name} is up again")
+        over = f"{name} {'is over' if told else 'is up again'}"
+        kind, text = ("closed", closed_because) if closed_because else ("up", over)
         events.append({"time": record["resolved"], "kind": kind, "text": text})
     return events
 

@@ -6,7 +6,7 @@ from pyramid.request import Request
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring import schemas
-from opsapp.monitoring.engine import changes, warroom
+from opsapp.monitoring.engine import changes, toldtroubles, warroom
 from opsapp.monitoring.engine.incident_list import incident_rows, with_causes
 from opsapp.monitoring.logic import postmortem
 from opsapp.monitoring.resources import Incident, Incidents
@@ -22,6 +22,24 @@ def list_incidents(context: Incidents, request: Request) -> list[JsonObject]:
     ids, count = context.page(query["status"], query["monitor_id"], query["limit"], query["offset"], query["owner"])
     request.response.headers["X-Total-Count"] = str(count)
     return request.shown(with_causes(request.root, incident_rows(context, ids, now), now))
+
+
+@api.create(Incidents, body=schemas.NewIncident, returns=schemas.IncidentOpened, audit="incident.open")
+def open_incident(context: Incidents, request: Request) -> JsonObject:
+    """One that nothing here measures. It is told, and ends by hand."""
+    body, now = request.valid_body, request.node.clock.now()
+    incident_id = toldtroubles.open_by_hand(request.root, body, request.caller.name, now)
+    request.audit("incident.open", incident_id, after=body)
+    return {"id": incident_id, "status": "created"}
+
+
+@api.act(Incident, "resolve", body=schemas.IncidentEnd, returns=schemas.IncidentEnded, audit="incident.end")
+def resolve(context: Incident, request: Request) -> JsonObject:
+    """The end of one that was opened by hand."""
+    note, now = request.valid_body["note"], request.node.clock.now()
+    toldtroubles.close_by_hand(request.root, context, request.caller.name, note, now)
+    request.audit("incident.end", context.id, after={"note": note})
+    return {"status": "resolved"}
 
 
 @api.get(Incident, returns=schemas.IncidentRecord)

@@ -7,6 +7,11 @@ from opsapp.ui.shapes import healing as shapes
 from .shape import Act, Column, Field, Page, Part
 
 HEALTH = "/api/healing/health"
+INLET_FIELDS = (
+    Field("name", "Name", required=True, hint="What sends the events, like Alertmanager"),
+    Field("host", "Label that names the host", key="mapping.host", preset="instance"),
+    Field("monitor", "Label that names the monitor", key="mapping.monitor", preset="monitor"),
+)
 
 HEALING = (
     Page(
@@ -148,6 +153,13 @@ HEALING = (
                 name="inlets",
                 acts=(
                     Act(
+                        "change",
+                        "Change",
+                        "PUT /api/healing/inlets/{id}",
+                        INLET_FIELDS,
+                        done="Changed. Its address is what it was.",
+                    ),
+                    Act(
                         "delete",
                         "Delete",
                         "DELETE /api/healing/inlets/{id}",
@@ -164,11 +176,7 @@ HEALING = (
                 "create",
                 "Add an inlet",
                 "POST /api/healing/inlets",
-                (
-                    Field("name", "Name", required=True, hint="What sends the events, like Alertmanager"),
-                    Field("host", "Label that names the host", key="mapping.host", preset="instance"),
-                    Field("monitor", "Label that names the monitor", key="mapping.monitor", preset="monitor"),
-                ),
+                INLET_FIELDS,
                 shows=True,
                 result="inlet_made.jinja2",
             ),
@@ -176,5 +184,28 @@ HEALING = (
         menu="Inlets",
         template="inlets.jinja2",
         shape=shapes.inlets,
+    ),
+    Page(
+        "/healing/inlets/{inlet_id}",
+        "What it sent",
+        (
+            Part(
+                "Events, the newest word first",
+                "/api/healing/inlets/{inlet_id}/events",
+                (
+                    Column("Name", "name"),
+                    Column("About", "target"),
+                    Column("State", "status"),
+                    Column("Last word", "told_at", "time"),
+                    Column("Became", "became"),
+                    Column("Incident", "incident_id", link="/incidents/{incident_id}"),
+                    Column("Summary", "summary"),
+                ),
+                name="events",
+                paged=True,
+                empty="It has sent nothing in the last day.",
+            ),
+        ),
+        lead="What is about a host or monitor is a reading of it; what is about nothing here is an incident.",
     ),
 )

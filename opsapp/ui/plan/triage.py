@@ -101,6 +101,20 @@ INCIDENTS = (
                 ),
             ),
         ),
+        forms=(
+            Act(
+                "create",
+                "Open an incident",
+                f"POST {INCIDENTS_API}",
+                (
+                    Field("name", "What is wrong", required=True, hint="Nothing here measures it"),
+                    Field("target", "Where"),
+                    Field("description", "What is known", "area"),
+                    Field("severity", "How bad", "choice", ("critical", "warning", "info"), required=True),
+                ),
+                done="The incident is open, and people are told.",
+            ),
+        ),
         menu="Incidents",
         template="incidents.jinja2",
         shape=incidents.listing,
@@ -116,6 +130,14 @@ INCIDENTS = (
                 acts=(
                     TAKE._replace(api=f"POST {INCIDENTS_API}/{{id}}/acknowledge"),
                     HAND_OVER._replace(when=(("status", ("open",)),)),
+                    Act(
+                        "resolve",
+                        "It is over",
+                        f"POST {INCIDENTS_API}/{{id}}/resolve",
+                        (Field("note", "Note", "area"),),
+                        done="The incident is over.",
+                        when=(("status", ("open",)), ("by_hand", (True,))),
+                    ),
                     Act(
                         "update",
                         "Publish",

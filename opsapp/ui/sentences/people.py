@@ -78,6 +78,8 @@ WHOLE = {
     "healing.chaos.run": "ran the chaos scenario",
     "incident.update": "wrote an update to an incident",
     "incident.acknowledge": "took an incident",
+    "incident.open": "opened an incident",
+    "incident.end": "ended an incident",
     "approval.approve": "approved a request",
     "approval.reject": "rejected a request",
     "agent.file.write": "wrote a file on the host",
@@ -123,7 +125,8 @@ def _of_monitor(incident: JsonObject) -> Word:
 
 def went_down(incident: JsonObject) -> Sentence:
     cause = f": {incident['cause']}" if incident["cause"] else ""
-    return said(incident["started"], "bad", _of_monitor(incident), " went down", sentence_of(cause) or ".")
+    what = " was told" if incident["monitor_id"] is None else " went down"
+    return said(incident["started"], "bad", _of_monitor(incident), what, sentence_of(cause) or ".")
 
 
 def came_back(incident: JsonObject) -> Sentence | None:
@@ -131,7 +134,8 @@ def came_back(incident: JsonObject) -> Sentence | None:
     if incident.get("resolved") is None:
         return None
     took = span(incident["resolved"] - incident["started"])
-    return said(incident["resolved"], "ok", _of_monitor(incident), f" is up again after {took}.")
+    what = "over" if incident["monitor_id"] is None else "up again"
+    return said(incident["resolved"], "ok", _of_monitor(incident), f" is {what} after {took}.")
 
 
 def update(incident: JsonObject, note: JsonObject) -> Sentence:

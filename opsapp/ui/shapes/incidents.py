@@ -156,10 +156,22 @@ def top(answers: Answers, reader: Reader) -> dict[str, object]:
     known = answers["room"]
     incident = known["incident"]
     return {
-        "title": f"{incident['monitor_name']} {'is down' if incident['status'] == 'open' else 'was down'}",
+        "title": _title(incident),
         "room": _top(known, answers["overview"], _names(answers), reader),
         "post_mortem": f"{_place(incident)}/post-mortem.md",
     }
+
+
+def _is_told(incident: JsonObject) -> bool:
+    """It is of no monitor: another system told of it, or a person."""
+    return incident["monitor_id"] is None
+
+
+def _title(incident: JsonObject) -> str:
+    name, is_open = incident["monitor_name"], incident["status"] == "open"
+    if _is_told(incident):
+        return name if is_open else f"{name} is over"
+    return f"{name} {'is down' if is_open else 'was down'}"
 
 
 def timeline(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -185,7 +197,8 @@ def _place(incident: JsonObject) -> str:
 
 def _names(answers: Answers) -> NameBook:
     incident, overview = answers["room"]["incident"], answers["overview"]
-    monitor_ids = {**overview["monitor_ids"], incident["monitor_name"]: incident["monitor_id"]}
+    own = {incident["monitor_name"]: incident["monitor_id"]} if incident["monitor_id"] else {}
+    monitor_ids = {**overview["monitor_ids"], **own}
     return NameBook(monitor_ids, overview["agent_ids"])
 
 
@@ -204,7 +217,7 @@ def _top(known: JsonObject, overview: JsonObject, names: NameBook, reader: Reade
     return WarRoomTop(
         incident,
         name,
-        f"/monitors/{quote(incident['monitor_id'], safe='')}",
+        f"/monitors/{quote(incident['monitor_id'], safe='')}" if incident["monitor_id"] else "",
         is_open,
         "down" if is_open else "up",
         span(until - incident["started"]),
@@ -218,12 +231,18 @@ def _top(known: JsonObject, overview: JsonObject, names: NameBook, reader: Reade
 def _root(incident: JsonObject) -> str:
     if incident.get("root_cause"):
         return f"It comes from {incident['root_cause']}"
+    if incident.get("by_hand") and incident["status"] == "open":
+        return f"{incident['opened_by']} opened it. Nothing here measures it, so somebody has to end it"
+    if _is_told(incident) and incident["status"] == "open":
+        return "Another system told of it. It is about no host or monitor here"
     if incident["status"] == "open":
         return f"{incident['monitor_name']} is the root cause, as far as is known"
     return "It is over"
 
 
 def _facts(incident: JsonObject, overview: JsonObject, names: NameBook) -> list[Sentence]:
+    if _is_told(incident):
+        return _told_facts(incident)
     name, root = incident["monitor_name"], incident.get("root_cause")
     facts = [said(incident["started"], "bad", sentence_of(incident["cause"]) or "The check failed without a reason.")]
     if root:
@@ -240,6 +259,19 @@ def _facts(incident: JsonObject, overview: JsonObject, names: NameBook) -> list[
         facts.append(said(None, "hid", Word(links, strong=True), f" {needs} own healing waits until this one is up."))
     if incident.get("resolved") is not None:
         facts.append(said(incident["resolved"], "ok", "It is up again."))
+    return facts
+
+
+def _told_facts(incident: JsonObject) -> list[Sentence]:
+    """What the other system said of it."""
+    facts = [said(incident["started"], "bad", sentence_of(incident["cause"]))]
+    if incident["description"] not in ("", incident["cause"]):
+        facts.append(said(None, "icon:bell", sentence_of(incident["description"])))
+    if incident["severity"]:
+        facts.append(said(None, "icon:bell", f"Its severity is {incident['severity']}."))
+    facts += [said(None, "icon:out", Word(link, link)) for link in incident["links"]]
+    if incident.get("resolved") is not None:
+        facts.append(said(incident["resolved"], "ok", "It is over."))
     return facts
 
 

@@ -20,7 +20,7 @@ from . import foresight, happened, monitorlist, problems
 from .asking import Question, question
 
 STAGES = ("Correlate", "Plan", "Execute", "Verify", "Record", "Trust")
-WORD = {"down": "Down", "degraded": "Degraded", "unknown": "Unknown", "alert": "Holds"}
+WORD = {"down": "Down", "degraded": "Degraded", "unknown": "Unknown", "alert": "Holds", "event": "Open"}
 MOST_UNDER, MOST_PROBLEMS = 8, 3
 ALIKE = 3  # so many that are alike are one line
 
@@ -128,7 +128,7 @@ def _asked(answers: Answers, reader: Reader) -> list[Question]:
 
 
 def is_new(overview: JsonObject) -> bool:
-    return bool(overview["monitors"]["total"] + overview["agents"]["total"] == 0)
+    return bool(overview["monitors"]["total"] + overview["agents"]["total"] + overview["wrong"]["events"] == 0)
 
 
 def is_well(overview: JsonObject) -> bool:
@@ -152,6 +152,7 @@ def _state(overview: JsonObject) -> str:
         parts.append(f"{wrong['down']} down" + (f" by {causes}" if 0 < wrong["causes"] < wrong["down"] else ""))
     parts += [f"{wrong['degraded']} degraded"] if wrong["degraded"] else []
     parts += [count(wrong["alerts"], "alert")] if wrong["alerts"] else []
+    parts += [count(wrong["events"], "event from elsewhere", "events from elsewhere")] if wrong["events"] else []
     parts += [f"{wrong['unknown']} unknown"] if wrong["unknown"] else []
     if parts:
         return sentence_of(", ".join(parts))
@@ -251,7 +252,7 @@ def _line(top: JsonObject, below: list[JsonObject], cases: dict[str, JsonObject]
         chip,
         kind,
         _cause(top),
-        WORD["alert" if top["kind"] == "alert" else top["status"]],
+        WORD[top["kind"] if top["kind"] in ("alert", "event") else top["status"]],
         top["since"],
         top["acknowledged_by"],
         bool(top["incident_id"]),

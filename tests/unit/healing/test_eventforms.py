@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.healing.logic.eventforms import SentEvent, of_alert, of_own
+from opsapp.healing.logic.eventforms import SentEvent, is_older, moment, of_alert, of_own
 
 ALERTMANAGER = {
     "version": "4",
@@ -69,6 +69,9 @@ def test_alertmanager():
         target="",
         labels=ALERTMANAGER["alerts"][0]["labels"],
         values={},
+        summary="nginx is down",
+        links=("http://prometheus:9090/graph",),
+        starts_at=1795168800.0,
     )
 
 
@@ -123,3 +126,61 @@ def test_of_many_mistakes_the_first_are_named():
 def test_a_number_beyond_all_bounds_is_no_value():
     event = of_own({**OWN, "values": {"a": float("nan"), "b": float("inf"), "c": 10**400, "d": 1}}).event
     assert event.values == {"d": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("given", "at"),
+    [
+        ("2026-11-20T10:00:00.123456789Z", 1795168800.123456),
+        ("2026-11-20T12:00:00+02:00", 1795168800.0),
+        ("2026-11-20T10:00:00", 1795168800.0),
+        (1795168800, 1795168800.0),
+        ("0001-01-01T00:00:00Z", None),
+        ("yesterday", None),
+        (True, None),
+        (-1, None),
+        (float("nan"), None),
+        (10**400, None),
+        ([], None),
+    ],
+)
+def test_moments(given, at):
+    assert moment(given) == at
+
+
+FIRES = SentEvent("a", "firing", "x", "", "", {}, {}, starts_at=100.0)
+OVER = FIRES._replace(status="resolved", ends_at=200.0)
+
+
+@pytest.mark.parametrize(
+    ("sent", "known", "told_s", "older"),
+    [
+        (FIRES, OVER, 10, True),
+        (FIRES, OVER, 300, False),
+        (FIRES._replace(starts_at=199.0), OVER, 10, True),
+        (FIRES._replace(starts_at=200.0), OVER, 10, False),
+        (FIRES._replace(starts_at=None), OVER, 10, False),
+        (FIRES, OVER._replace(ends_at=None), 10, True),
+        (FIRES, OVER._replace(starts_at=None, ends_at=None), 10, False),
+        (FIRES, FIRES._replace(starts_at=101.0), 10, True),
+        (FIRES, FIRES, 10, False),
+        (OVER, FIRES, 10, False),
+        (OVER, FIRES._replace(starts_at=300.0), 9999, True),
+        (OVER._replace(ends_at=None), FIRES._replace(starts_at=300.0), 10, False),
+        (OVER, OVER._replace(ends_at=201.0), 10, True),
+        (OVER, OVER._replace(ends_at=None), 10, False),
+    ],
+)
+def test_which_of_two_words_is_older(sent, known, told_s, older):
+    assert is_older(sent, known, told_s) is older
+
+
+def test_what_is_for_people_is_no_reason_to_refuse_an_alert():
+    alert = {
+        **GRAFANA["alerts"][0],
+        "annotations": {"summary": 7, "description": "x" * 9000},
+        "startsAt": [],
+        "panelURL": 1,
+    }
+    event = of_alert(alert).event
+    assert (event.summary, len(event.description), event.links, event.starts_at) == ("", 4000, (), None)

@@ -1,0 +1,144 @@
+"""What events from elsewhere say: which host or monitor each is about, and how it and its inlet stand.
+
+Read-only. Must not: take events (`inlets`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from opsapp.healing.logic.eventforms import FIRING, SentEvent
+from opsapp.healing.resources import healing_of
+from opsapp.healing.resources.inlets import EventsOfInlet, Inlet, ToldEvent, key_of
+from opsapp.lib.ids import digest
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.projection import readable
+from opsapp.tree.root import Root
+
+from .fleet_access import fleet_access
+from .inventory import Inventory
+from .readings import ToldReadings
+
+
+class InletStanding(NamedTuple):
+    """What an inlet's events say by now."""
+
+    firing: int = 0
+    unknown_targets: int = 0  # of those that fire: they are about no host or monitor that is known
+    last_event_at: int | None = None
+    refused: int = 0  # of all that it ever sent
+    last_refusal: str = ""
+
+
+def names_in(sent: SentEvent, mapping: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the host of an event may be called, and what its monitor may."""
+    host, monitor = (sent.labels.get(mapping[kind], "") for kind in ("host", "monitor"))
+    hosts = (host, host.rpartition(":")[0], sent.target)  # Prometheus says `box-1:9100`
+    return _names(hosts), _names((monitor, sent.target))
+
+
+def _names(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def target_of(sent: SentEvent, mapping: Mapping[str, str]) -> str:
+    """What the sender calls what an event is about."""
+    hosts, monitors = names_in(sent, mapping)
+    return next(iter((*monitors[:1], *hosts[::-1])), "")
+
+
+def subject_of(sent: SentEvent, mapping: Mapping[str, str], inventory: Inventory) -> str | None:
+    """The monitor or the host that an event is about, as the live view calls it; None: it is about none that is known,
+    or nobody can tell which."""
+    hosts, monitors = names_in(sent, mapping)
+    for name in monitors:
+        if name in inventory.monitors:
+            return inventory.monitors[name]
+    for name in hosts:
+        member = inventory.named(name)
+        if member is not None and member.is_agent and not member.ambiguous:
+            return member.subject
+    return None
+
+
+def _of_inlets(root: Root) -> Iterator[tuple[Inlet, EventsOfInlet]]:
+    healing = healing_of(root)
+    by_inlet = healing.told.by_inlet
+    return ((inlet, by_inlet[name]) for name, inlet in readable(healing["inlets"], "inlet") if name in by_inlet)
+
+
+def readings_of(root: Root, inventory: Inventory) -> dict[str, dict[str, ToldReadings]]:
+    """What the events of all inlets say, by the host or monitor that they are about."""
+    readings = dict[str, dict[str, ToldReadings]]()
+    for inlet, events in _of_inlets(root):
+        for key, event in events.items():
+            subject = subject_of(event.sent, inlet.mapping, inventory) if event.begun else None
+            if subject is not None:
+                told = ToldReadings(_values(event.sent), event.told_at)
+                readings.setdefault(subject, {})[digest(f"{inlet.__name__} {key}")[:16]] = told
+    return readings
+
+
+def _values(sent: SentEvent) -> dict[str, str | float]:
+    labels = {f"labels.{name}": value for name, value in sent.labels.items()}
+    values = {f"values.{name}": value for name, value in sent.values.items()}
+    return {"name": sent.name, "status": sent.status, "severity": sent.severity, **labels, **values}
+
+
+def standings(root: Root) -> dict[str, InletStanding]:
+    """How the inlets that have sent something stand, by id."""
+    inventory = fleet_access(root).inventory(root)
+    return {inlet.__name__: _standing(inlet, events, inventory) for inlet, events in _of_inlets(root)}
+
+
+def _standing(inlet: Inlet, events: EventsOfInlet, inventory: Inventory) -> InletStanding:
+    firing = [event.sent for _, event in events.items() if event.sent.status == FIRING]
+    lost = sum(subject_of(sent, inlet.mapping, inventory) is None for sent in firing)
+    last = int(events.by_time.maxKey()[0]) if events.by_time else None
+    return InletStanding(len(firing), lost, last, events.refusals.count, events.refusals.last)
+
+
+class ListedEvents(NamedTuple):
+    rows: list[JsonObject]
+    total: int
+
+
+def listed(root: Root, inlet: Inlet, limit: int | None, offset: int) -> ListedEvents:
+    """A page of what an inlet has sent, the newest word first, and what became of it."""
+    events = healing_of(root).told.by_inlet.get(inlet.__name__)
+    if events is None:
+        return ListedEvents([], 0)
+    inventory = fleet_access(root).inventory(root)
+    return ListedEvents(
+        [_described(event, inlet, inventory) for event in events.newest(limit, offset)], int(events.count())
+    )
+
+
+def _described(event: ToldEvent, inlet: Inlet, inventory: Inventory) -> JsonObject:
+    sent, subject = event.sent, subject_of(event.sent, inlet.mapping, inventory)
+    member = None if subject is None else inventory.by_subject.get(subject)
+    kind, _, about_id = (subject or "").partition(":")
+    return {
+        "id": key_of(sent),
+        "fingerprint": sent.fingerprint,
+        "name": sent.name,
+        "status": sent.status,
+        "severity": sent.severity,
+        "target": target_of(sent, inlet.mapping),
+        "labels": dict(sent.labels),
+        "values": dict(sent.values),
+        "summary": sent.summary,
+        "description": sent.description,
+        "links": list(sent.links),
+        "starts_at": _second(sent.starts_at),
+        "ends_at": _second(sent.ends_at),
+        "told_at": int(event.told_at),
+        "became": "reading" if member is not None else "incident" if event.incident_id else "nothing",
+        "about": None if member is None else {"kind": kind, "id": about_id, "name": member.name},
+        "incident_id": event.incident_id,
+    }
+
+
+def _second(at: float | None) -> int | None:
+    return None if at is None else int(at)

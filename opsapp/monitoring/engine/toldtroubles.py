@@ -1,0 +1,83 @@
+"""Incidents of no monitor: another system tells of something that is no host or monitor here, or a person does.
+Whoever told of it says when it is over.
+
+Transaction functions. Must not: know what the other system sent, or decide what it is about.
+"""
+
+from __future__ import annotations
+
+from opsapp.lib.durations import roughly
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Conflict
+from opsapp.monitoring.logic.told import ToldTrouble
+from opsapp.monitoring.resources import Incident, incidents_of
+from opsapp.notify.engine import tell
+from opsapp.runtime.projection import is_sound
+from opsapp.tree.root import Root
+
+from .changes import add_update, tell_incident
+
+MILD = {
+    "info": "info",
+    "information": "info",
+    "informational": "info",
+    "notice": "info",
+    "none": "info",
+    "low": "info",
+    "warning": "warning",
+    "warn": "warning",
+    "minor": "warning",
+    "medium": "warning",
+    "average": "warning",
+}  # any other severity, and none at all, is critical
+
+
+def open_told(root: Root, told: ToldTrouble, now: float) -> str:
+    """The id of the incident."""
+    incident = incidents_of(root).start_told(told, now)
+    tell_incident(root, incident, "opened", now)
+    text = told.description if told.summary in told.description else f"{told.summary}\n{told.description}".strip()
+    _say(root, incident, "incident.opened", told.title, "\n".join((text, *told.links)).strip(), now)
+    return incident.id
+
+
+def open_by_hand(root: Root, fields: JsonObject, user: str, now: float) -> str:
+    said = fields["name"], fields["target"], "", fields["description"], fields["severity"]
+    return open_told(root, ToldTrouble("", "", *said, (), user), now)
+
+
+def close_by_hand(root: Root, incident: Incident, user: str, note: str, now: float) -> None:
+    if incident.told is None or not incident.told.opened_by:
+        raise Conflict("It was not opened by hand: what opened it ends it.", code="not_by_hand")
+    if incident.resolved is not None:
+        raise Conflict("This incident is over.", code="resolved")
+    if note:
+        add_update(root, incident, user, "resolved", note, now, public=False)
+    close_told(root, incident.id, now)
+
+
+def close_told(root: Root, incident_id: str, now: float, why: str = "") -> None:
+    """`why`: it ends for another reason than that the sender said so."""
+    incidents = incidents_of(root)
+    if incident_id not in incidents.open:
+        return
+    if not is_sound(incidents, "incident", incident_id, incidents.get(incident_id)):
+        incidents.open.remove(incident_id)  # nobody can say any more when it began
+        incidents.open_of_none.discard(incident_id)
+        return
+    incident = incidents.end(incident_id, now, why)
+    tell_incident(root, incident, "resolved", now)
+    if why:
+        _say(root, incident, "incident.closed", f"The incident of {incident.monitor_name} is closed", why, now)
+    else:
+        text = f"It lasted {roughly(now - incident.started)}: {incident.cause}".rstrip(": ")
+        _say(root, incident, "incident.resolved", f"{incident.monitor_name} is over", text, now)
+
+
+def _say(root: Root, incident: Incident, kind: str, title: str, text: str, now: float) -> None:
+    """What one inlet says of one name within a while is one message: a storm is no thousand of them."""
+    told = incident.told
+    assert told is not None
+    severity = MILD.get(told.severity.lower(), "critical")
+    key = f"inlet:{told.inlet}:{told.name}" if told.inlet else f"incident:{incident.id}"
+    tell(root, now, key=key, kind=kind, severity=severity, title=title, text=text)
