@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsapp.web.fields import Body, anything, choice, field, list_of, map_of, number, text, whole
+from opsapp.web.fields import Body, Paging, anything, choice, field, list_of, map_of, number, text, whole
 
 from .logic.eventforms import FIRING, RESOLVED
 
@@ -30,6 +30,10 @@ class InletRecord(Body):
     last_event_at = whole(null=True)
     refused = whole()
     last_refusal = text(0, 4000)
+
+
+class EventList(Paging):
+    limit = whole(1, 1000, default=100)
 
 
 class EventSubject(Body):

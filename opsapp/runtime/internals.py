@@ -5,6 +5,7 @@ tests/unit/test_internals.py tries each with the library itself, so a version th
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Collection
 from threading import Thread
 from typing import Any
@@ -132,6 +133,12 @@ def delivery_tracker() -> Any:
 def take_order_of(node: Any, other: Any) -> None:
     """colander: let the node stand among the fields of its schema where the other one was declared."""
     node._order = other._order
+
+
+def peek_now(sock: Any) -> bytes:
+    """gevent: a byte of what has arrived at this socket, which stays there; from any thread. BlockingIOError if nothing
+    has."""
+    return sock._sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
 
 
 def receive_now(sock: Any, size: int) -> bytes:

@@ -1,6 +1,6 @@
-"""Small tables over paths that the server reads before anything is routed: sinks, and bodies that may be larger.
+"""Small tables over paths that the server reads before anything is routed: sinks, large bodies, lanes of their own.
 
-Filled by views' `includeme` (`config.add_sink`, `config.add_body_limit`,
+Filled by views' `includeme` (`config.add_sink`, `config.add_body_limit`, `config.add_own_lane`,
 `config.add_forwardable`); the hub asks per request.
 """
 
@@ -20,6 +20,7 @@ class Paths:
         self._sinks: list[tuple[str, re.Pattern[str], int]] = []
         self._limits: list[tuple[str, re.Pattern[str], int]] = []
         self._forwardable: list[tuple[str, re.Pattern[str]]] = []
+        self._lanes: list[tuple[str, re.Pattern[str], str]] = []
 
     def add_sink(self, method: str, pattern: str, above: int = -1) -> None:
         """The body of such a request is left unread until its view has answered, if it has more than `above` bytes or
@@ -29,6 +30,16 @@ class Paths:
     def add_body_limit(self, method: str, pattern: str, limit: int) -> None:
         """Such a request may carry a body of up to `limit` bytes."""
         self._limits.append((method, _compiled(pattern), limit))
+
+    def add_own_lane(self, method: str, pattern: str, name: str) -> None:
+        """Such requests may come as a storm: they wait in a lane of this name, and nobody else waits behind them."""
+        self._lanes.append((method, _compiled(pattern), name))
+
+    def lane(self, method: str, path: str) -> str | None:
+        for known, pattern, name in self._lanes:
+            if method == known and pattern.fullmatch(path):
+                return name
+        return None
 
     def add_forwardable(self, method: str, pattern: str) -> None:
         """Such a request may come from another node of the cluster."""
@@ -60,6 +71,9 @@ def includeme(config: Any) -> None:
     """Directives for features; the table is `registry["opsapp.paths"]`."""
     paths = config.registry.setdefault(REGISTRY_KEY, Paths())
     config.add_directive("add_sink", lambda _config, method, pattern, above=-1: paths.add_sink(method, pattern, above))
+    config.add_directive(
+        "add_own_lane", lambda _config, method, pattern, name: paths.add_own_lane(method, pattern, name)
+    )
     config.add_directive("add_forwardable", lambda _config, method, pattern: paths.add_forwardable(method, pattern))
     config.add_directive(
         "add_body_limit", lambda _config, method, pattern, limit: paths.add_body_limit(method, pattern, limit)

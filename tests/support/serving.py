@@ -283,6 +283,7 @@ def views(node):
     return {
         "api/plain": plain, "api/body": body, "api/big-body": body, "api/counts": counts, "api/held": held,
         "api/deferred": deferred, "api/failing": failing, "api/crash": crash, "api/split": split, "api/feed": feed,
+        "api/stormy": held, "api/beside": counts,
         "api/publish": publish, "api/sink": upload, "api/sink-refused": refused, "api/sink-read": reading,
         "api/session": session, "api/big": big, "api/give-up": give_up, "api/broken": broken,
         "api/ticks": stream(lambda request: Ticks(last=int(request.params.get("last", 1 << 40)),
@@ -315,6 +316,8 @@ def application(node):
     for path in ("/api/sink", "/api/sink-refused", "/api/sink-read"):
         config.add_sink("POST", path)
     config.add_body_limit("POST", "/api/big-body", 4 << 20)
+    config.add_own_lane("GET", "/api/stormy", "storm")
+    config.add_own_lane("GET", "/api/beside", "beside")
     config.add_tween("tests.support.serving.tween_factory")
     config.add_view(too_large, context=problems.TooLarge, renderer="json")
     for path, view in views(node).items():

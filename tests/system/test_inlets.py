@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from tests.support.process import Serve
+from tests.support.process import PASSWORD, Serve
+from tests.support.raw import Raw
 
 pytestmark = pytest.mark.system
 
@@ -63,3 +64,26 @@ def test_a_body_of_32_mib_is_taken_and_a_larger_one_refused(serve, inlet, chunke
 def test_nobody_has_to_read_a_large_body_for_a_wrong_token(serve):
     answer = serve.client().request("POST", f"/api/healing/events/{'0' * 64}", group(5000), JSON)
     assert answer.status == 404
+
+
+STORM = 1100  # more than may wait for a thread elsewhere
+
+
+def test_who_signs_in_does_not_wait_behind_a_storm_and_none_of_it_is_lost(serve, inlet):
+    """How long it takes is told by `make bench ARGS=storm`."""
+    posts = [Raw(serve.port) for _ in range(STORM)]
+    try:
+        for number, raw in enumerate(posts):
+            event = {"id": str(number), "status": "firing", "name": "Down", "target": f"h{number}"}
+            body = json.dumps(event).encode()
+            head = f"POST {inlet['url']} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            raw.send(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        login = serve.client().request("POST", "/api/login", {"username": "admin", "password": PASSWORD})
+        unanswered = [raw for raw in posts if not raw.is_answered()]
+        assert login.status == 200
+        assert unanswered, "it was answered before the storm was done"
+        assert {raw.answer().status for raw in posts} == {200}
+    finally:
+        for raw in posts:
+            raw.close()
+    assert listed(serve, inlet)["firing"] == STORM

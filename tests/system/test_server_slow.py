@@ -184,3 +184,52 @@ def test_too_many_waiting_requests_are_told_so():
         finally:
             for raw in raws:
                 raw.close()
+
+
+def test_a_storm_by_a_path_with_a_lane_of_its_own_lets_everybody_else_be_answered():
+    with Serving(max_waiting=4) as serving:
+        raws = [Raw(serving.port) for _ in range(12)]
+        try:
+            for raw in raws:
+                raw.send(b"GET /api/stormy?gate=storm HTTP/1.1\r\nHost: x\r\n\r\n")
+            with Raw(serving.port) as other:
+                until(lambda: other.get("/api/counts").json["held"] == 1, what="the storm being there")
+                assert other.get("/api/plain").status == 200
+            assert not any(raw.is_answered() for raw in raws)
+            serving.let_go("storm")
+            assert {raw.answer().status for raw in raws} == {200}, "all of them are taken"
+        finally:
+            for raw in raws:
+                raw.close()
+
+
+def test_a_storm_leaves_connections_to_others():
+    with Serving(max_connections=16) as serving:
+        raws = [Raw(serving.port) for _ in range(12)]
+        try:
+            for raw in raws:
+                raw.send(b"GET /api/stormy?gate=storm HTTP/1.1\r\nHost: x\r\n\r\n")
+            until(lambda: sum(raw.is_answered() for raw in raws) == 4, what="four refusals")
+            assert {raw.answer().status for raw in raws if raw.is_answered()} == {503}
+            with Raw(serving.port) as other:
+                assert other.get("/api/plain").status == 200
+            serving.let_go("storm")
+            until(lambda: sum(raw.is_answered() for raw in raws) == 8, what="eight answers")
+        finally:
+            for raw in raws:
+                raw.close()
+
+
+@pytest.mark.parametrize("path", ["/api/held", "/api/stormy"])
+def test_a_request_whose_client_has_gone_is_dropped_before_its_work_begins(path):
+    with Serving(threads=1, missed_after=0) as serving, Raw(serving.port) as first, Raw(serving.port) as last:
+        first.send(f"GET {path}?gate=first HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        until(lambda: last.get("/api/beside").json["held"] == 1, what="the only thread being held")
+        for _ in range(5):
+            with Raw(serving.port) as gone:
+                gone.send(f"GET {path}?gate=gone HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        last.send(f"GET {path}?gate=gone HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        serving.let_go("first")
+        serving.let_go("gone")
+        assert [first.answer().status, last.answer().status] == [200, 200]
+        assert last.get("/api/beside").json["held"] == 2

@@ -146,7 +146,13 @@ def test_gevent_has_a_plain_socket_inside():
     ours, theirs = gevent.socket.socketpair()
     with pytest.raises(BlockingIOError):
         internals.receive_now(ours, 10)
+    with pytest.raises(BlockingIOError):
+        internals.peek_now(ours)
     theirs.sendall(b"abc")
+    assert internals.peek_now(ours) == b"a"
     assert internals.receive_now(ours, 10) == b"abc"
-    ours.close()
     theirs.close()
+    assert internals.peek_now(ours) == b""
+    ours.close()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        internals.peek_now(ours)

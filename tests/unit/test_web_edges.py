@@ -63,6 +63,8 @@ def test_paths():
     assert paths.is_sink("POST", "//api/agents//7/files/", None)
     assert not paths.is_sink("GET", "/api/agents/7/files", 1)
     assert not paths.is_sink("POST", "/api/agents/7/8/files", 1)
+    paths.add_own_lane("POST", "/api/events/*", "storm")
+    assert [paths.lane(*asked) for asked in (("POST", "/api/events/7"), ("GET", "/api/events/7"))] == ["storm", None]
     paths.add_sink("POST", "/api/large", above=10)
     assert [paths.is_sink("POST", "/api/large", length) for length in (10, 11, None)] == [False, True, True]
     assert paths.body_limit("POST", "/api/import", 1) == 9

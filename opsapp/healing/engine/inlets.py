@@ -172,7 +172,7 @@ class Taking:
             close_told(self._root, incident_id, self._now)
         begun = fires or (before is not None and before.begun)
         self.events.keep(key, ToldEvent(sent, self._now, incident_id, begun))
-        self.is_news = True
+        self.is_news = self.is_news or not is_lost  # what is about nothing here is no reading of anything
 
     def _trouble(self, sent: SentEvent) -> ToldTrouble:
         target = target_of(sent, self._inlet.mapping)

@@ -145,3 +145,4 @@ def _portion(body: Any) -> bytes:
 
 def includeme(config: Any) -> None:
     config.add_sink("POST", PATH, above=WHOLE)
+    config.add_own_lane("POST", PATH, LANE)

@@ -53,7 +53,7 @@ def change(context: Inlet, request: Request) -> Any:
     return {"status": "updated"}
 
 
-@api.get(Inlet, "events", role="admin", query=Paging, returns=[inlet_answers.EventRecord])
+@api.get(Inlet, "events", role="admin", query=inlet_answers.EventList, returns=[inlet_answers.EventRecord])
 def events(context: Inlet, request: Request) -> Any:
     """What it has sent, the newest word first, and what became of it."""
     query = request.valid_query

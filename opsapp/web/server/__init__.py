@@ -77,6 +77,7 @@ def serve(
         paths=registry.get(REGISTRY_KEY),
         web=lambda: _config(node)[WebSettings],
         drains=not _is_alone(node),
+        own_lane=lambda name: engine.lane(name, 1),
     )
     leaving = _Leaving()
     if node is not None:
@@ -125,6 +126,10 @@ class _NoNode:
 
     def start_hub(self) -> None:
         self._hub.enter()
+
+    def lane(self, name: str, size: int) -> Lane:
+        self._lanes.append(Lane(self._hub, name, size))
+        return self._lanes[-1]
 
     def lead_lane(self, name: str, size: int) -> Lane:
         self._lanes.append(LeadLane(self._hub, name, size))

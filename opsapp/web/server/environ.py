@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterable
 from io import BytesIO
 from typing import Any, NoReturn
@@ -13,6 +14,7 @@ from opsapp.web.answers import HUB, Answer, Handover
 from opsapp.web.asked import REQUEST_ID, UNREAD, USERNAME, BodyWanted
 
 from .head import RequestHead
+from .peer import Peer
 from .shared import Shared
 
 _UNLISTED = frozenset({"content-type", "content-length", "transfer-encoding", "host"})
@@ -105,6 +107,27 @@ class Answered:
         self.body = body
         self.answer = answer
         self.username = username
+
+
+class Task:
+    """A call of the application that waits for a thread."""
+
+    __slots__ = ("app", "begun_at", "call", "environ")
+
+    def __init__(self, call: Callable[..., Any], app: Callable[..., Iterable[bytes]], environ: dict[str, Any]):
+        self.call, self.app, self.environ = call, app, environ
+        self.begun_at = time.monotonic()
+
+
+LEFT = object()
+
+
+def unless_left(peer: Peer, missed_after: float, task: Task) -> Any:
+    """In a native thread: do it, or LEFT: it has waited for so long that its client may have gone, and it has. A client
+    that closes its side only counts as gone too, as it does for other servers."""
+    if time.monotonic() - task.begun_at >= missed_after and peer.has_left():
+        return LEFT
+    return task.call(task.app, task.environ)
 
 
 def ask_first(app: Callable[..., Iterable[bytes]], environ: dict[str, Any]) -> Answered | None:

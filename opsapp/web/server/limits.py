@@ -28,6 +28,7 @@ class Limits:
     streams_per_user: int = 20  # streams, sessions and uploads that one caller has open
     agents_share: float = 0.5  # the part of all connections that people's streams leave to agents
     max_waiting: int = 1_000  # requests that wait for a thread
+    missed_after: float = 0.02  # a request that has waited so long is dropped if its client has gone
     threads: int = 2
     drain: float = 2.0  # how long a node among others waits for what a proxy has sent already, when it stops
     stop_after: float = 4.0  # how long running requests may go on when the server stops

@@ -44,10 +44,11 @@ class Server(Shared, StreamServer):
         paths: Paths | None = None,
         web: Callable[[], WebSettings] = WebSettings,
         drains: bool = False,
+        own_lane: Callable[[str], Any] | None = None,
     ):
         StreamServer.__init__(self, listener, self.serve_connection)
         base = base_environ(plain_address(listener.getsockname()))
-        Shared.__init__(self, app, lane, base, limits, paths, web)
+        Shared.__init__(self, app, lane, base, limits, paths, web, own_lane)
         self.drains = drains  # there are other nodes, which a proxy can ask instead
         self.connections: set[RequestLoop] = set()
         self._water = HighWater(self._give_memory_back)

@@ -14,7 +14,7 @@ import gevent
 from gevent import get_hub
 from gevent import socket as gsocket
 
-from opsapp.runtime.internals import receive_now
+from opsapp.runtime.internals import peek_now, receive_now
 from opsapp.web.answers import PeerLost, PeerSlow
 
 RECV = 32 * 1024
@@ -107,6 +107,16 @@ class Peer:
             self.unwatch()
             if gone is not None:
                 gone()
+
+    def has_left(self) -> bool:
+        """Whether the client has closed and sent nothing that is still to be read. From any thread, while nobody reads
+        from it."""
+        try:
+            return not peek_now(self.sock)
+        except (BlockingIOError, InterruptedError):
+            return False
+        except OSError:
+            return True
 
     def unwatch(self) -> None:
         if self._watcher is not None:

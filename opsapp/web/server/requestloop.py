@@ -137,7 +137,7 @@ class RequestLoop(Connection):
         if head.length > cap:
             raise Refusal(413, "too_large", f"The body is larger than {cap} bytes.")
         judged_from = server.limits.judged_from
-        with server.uploads.taking(body.pace, exchange.remote) as upload:
+        with server.share_of(head.method, head.path).uploads.taking(body.pace, exchange.remote) as upload:
             collected = bodies.Collected(body, cap, upload)
             if head.chunked:
                 self._read(head, collected, judged_from)
@@ -176,19 +176,19 @@ class RequestLoop(Connection):
         server = self.server
         server.waiting.pop(self, None)
         whole = isinstance(body, bytes)
-        if server.asking >= server.limits.max_waiting:
-            raise Refusal(503, "overloaded", "Too many requests wait.", keep=whole, headers={"Retry-After": "1"})
-        asked = environ.make(server, self.remote, self.local, exchange.request_id, head, body)
-        server.asking += 1
-        try:
-            answered = server.lane.run_for(server.known.whose(head, exchange.remote), call, server.app, asked)
-            if answered is not None and answered.username is not None:
-                server.known.learn(head)
-            return answered
-        except (Interrupted, gevent.GreenletExit):
-            raise
-        except BaseException as problem:
-            log.error("application failed request_id=%s", exchange.request_id, exc_info=problem)
-            raise Refusal(500, "internal", "The server failed to answer.", keep=whole) from None
-        finally:
-            server.asking -= 1
+        share = server.share_of(head.method, head.path)
+        with share.waiting(keep=whole):
+            asked = environ.make(server, self.remote, self.local, exchange.request_id, head, body)
+            whose, task = server.known.whose(head, exchange.remote), environ.Task(call, server.app, asked)
+            try:
+                answered = share.lane.run_for(whose, environ.unless_left, self.peer, server.limits.missed_after, task)
+            except (Interrupted, gevent.GreenletExit):
+                raise
+            except BaseException as problem:
+                log.error("application failed request_id=%s", exchange.request_id, exc_info=problem)
+                raise Refusal(500, "internal", "The server failed to answer.", keep=whole) from None
+        if answered is environ.LEFT:
+            raise PeerLost
+        if answered is not None and answered.username is not None:
+            server.known.learn(head)
+        return answered

@@ -13,7 +13,7 @@ from .accesslog import AccessLog
 from .knowncallers import KnownCallers
 from .lasting import Lasting
 from .limits import Limits
-from .uploads import Uploads
+from .shares import Share, Shares
 
 
 class Interruptible(Protocol):
@@ -30,6 +30,7 @@ class Shared:
         limits: Limits | None,
         paths: Paths | None,
         web: Callable[[], WebSettings],
+        own_lane: Callable[[str], Any] | None = None,
     ):
         self.app = app
         self.lane = lane
@@ -39,12 +40,14 @@ class Shared:
         self.web = web  # the configuration's section of that name, as it is now
         self.waiting: dict[Interruptible, None] = {}  # those of whom we wait for bytes, the longest first
         self.lasting = Lasting(lambda: self.limits)
-        self.asking = 0
+        self.shares = Shares(lane, own_lane or (lambda _name: lane), lambda: self.limits)
         self.known = KnownCallers()
-        self.uploads = Uploads(lambda: self.limits)
         self.draining = False  # a node among others that stops: each connection may bring one more request
         self.stopping = False
         self.access = AccessLog()
+
+    def share_of(self, method: str, path: str) -> Share:
+        return self.shares.named(self.paths.lane(method, path))
 
     def base_url(self) -> str | None:
         return self.web().base_url
