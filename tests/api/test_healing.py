@@ -162,7 +162,7 @@ def test_trust_moves_by_hand_and_says_so(service):
     ada.post_json("/api/healing/trust/nobody/promote", {"level": "approve"}, status=404)
     [row] = [row for row in service.vera.get("/api/healing/trust").json if row["rule_id"] == "default-service"]
     assert (row["promotion_count"], row["demotion_count"]) == (2, 1)
-    assert row["needs"] == ["10 more triggers within 7 days"]
+    assert row["needs"] == ["10 more outages within 7 days"]
 
 
 def test_nothing_is_promoted_above_its_ceiling(service):

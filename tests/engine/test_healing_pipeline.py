@@ -192,7 +192,7 @@ def test_three_failures_in_a_row_trip_the_breaker(ward):
     here = ward().at("execute")
     for _ in range(3):
         here.report(**FAILED).turn().turn(5).heal(**FAILED)
-        here.report(**ACTIVE).turn(1).turn(60)
+        here.report(**ACTIVE).turn(1).turn(120)
     assert here.trust().current_level == "notify"
     assert [event["cause"] for event in here.events("trust")][-1] == "circuit_breaker"
     suggestions = here.node.transact(lambda root: healing_of(root)["suggestions"].active())
@@ -432,7 +432,7 @@ def test_ten_triggers_at_notify_and_forty_verified_heals_lead_to_execute(ward):
     limits = {"max_heals_per_hour": {"fleet": 999, "site": 999, "rule": 999}, "max_unhealthy_percent": 99}
     here = ward(brake=limits)
     for _ in range(10):
-        here.report(**FAILED).turn().turn(5).report(**ACTIVE).turn(1).turn(60)
+        here.report(**FAILED).turn().turn(5).report(**ACTIVE).turn(1).turn(120)
     assert here.trust().current_level == "approve"
     runs = 0
     while here.trust().current_level == "approve":

@@ -91,3 +91,51 @@ def test_what_fails_at_once_is_healed_up_to_the_limit_and_no_further(ward, scope
     assert {entry["reason"] for entry in told} == {
         f"brake: {most} heals within an hour, the limit for one {scope} is {most}"
     }
+
+
+def storm(here, count):
+    for n in range(count):
+        here.report(f"agent:a{n}", down=1)
+    turn(here)
+    turn(here, 5)
+
+
+def is_over(here, count):
+    for n in range(count):
+        here.report(f"agent:a{n}", down=0)
+    turn(here, 1)
+    turn(here, 600)
+
+
+def test_a_storm_is_one_trigger_on_the_way_to_approve(ward):
+    """24 hosts that fail together were more than the ten triggers that lead from `notify` to `approve`."""
+    count = 24
+    here = ward(DOWN, places=[place(f"h{n}", f"a{n}") for n in range(count)], brake={"max_unhealthy_percent": 100})
+    for number in range(1, 10):
+        storm(here, count)
+        assert len(here.trust("down").triggers) == number
+        assert here.trust("down").current_level == "notify"
+        is_over(here, count)
+    storm(here, count)
+    assert here.trust("down").current_level == "approve", "ten outages"
+
+
+def test_what_hangs_on_one_failed_target_is_one_trigger_however_late_it_fails(ward):
+    count = 12
+    here = ward(
+        DOWN,
+        {**DOWN, "id": "root-down", "condition": "lost == 1"},
+        places=[place("root", "r"), *(place(f"h{n}", f"a{n}") for n in range(count))],
+        dependencies=[{"target": "root"}, *({"target": f"h{n}", "depends_on": ["root"]} for n in range(count))],
+        brake={**WIDE, "max_unhealthy_percent": 100},
+    ).at("approve", "root-down")  # nobody decides, so its case stays open
+    here.report("agent:r", lost=1)
+    turn(here)
+    turn(here, 5)
+    for n in range(count):
+        here.report("agent:r", lost=1)
+        here.report(f"agent:a{n}", down=1)
+        turn(here)
+        turn(here, 200)
+    assert len(here.trust("down").triggers) == 1
+    assert here.trust("down").current_level == "notify"

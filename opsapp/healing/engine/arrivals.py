@@ -39,7 +39,7 @@ def receive(context: PipelineContext, message: JsonObject) -> None:
     known = context.book.cases[received.case_id].record.events if received.kind == "absorb" else ()
     # Once a case; and a guess is no evidence that the rule sees well.
     if event.about.source not in PREDICTIVE_SOURCES and event.rule_id not in known:
-        evidence.count_trigger(context, event.rule_id)
+        evidence.count_trigger(context, event.rule_id, event.at, received.root)
     if received.kind == "open":
         held = f"event of rule {event.rule_id}: held until {received.due - context.now:.1f} s from now"
         case = context.book.open(opened(event).saying(held), received.due)

@@ -9,16 +9,29 @@ from opsapp.healing.stages import trials
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.attempt import Tried, comes_to
 from opsapp.healing.stages.ledger import LedgerRecord
+from opsapp.monitoring.resources import monitors_of
+from opsapp.runtime.projection import child_of
 
 from . import edges, notifications, problems, suggestions
 from .context import PipelineContext
 
 
-def count_trigger(context: PipelineContext, rule_id: str) -> None:
+def count_trigger(context: PipelineContext, rule_id: str, at: float, root_cause: str | None) -> None:
+    """`at`: when its condition was found true."""
     state = context.healing["trust"].get(rule_id)
     if state is not None:
         promotion = context.world.settings.promotion
-        _evaluate(context, state, governor.triggered(state.trust, context.now, promotion))
+        root = "" if root_cause is None else _outage_of(context, root_cause)
+        _evaluate(context, state, governor.triggered(state.trust, at, promotion, root))
+
+
+def _outage_of(context: PipelineContext, root_cause: str) -> str:
+    """What a failure of a root cause is told from its next one by: its case or its incident. Empty where it has
+    neither: then what began at another time is another outage."""
+    monitor_id = context.inventory.monitors.get(root_cause, "").partition(":")[2]
+    monitor = child_of(monitors_of(context.root), "monitor", monitor_id)
+    incident_id = None if monitor is None else monitor.state.incident_id
+    return context.book.open_on.get(root_cause) or incident_id or ""
 
 
 def count_case(

@@ -12,14 +12,17 @@ from opsapp.healing.logic.lift import Arm
 from opsapp.lib.jsontypes import JsonObject
 
 KEPT_TRIGGERS = 1000
+KEPT_ROOTS = 50
 KEPT_ALONE = 100
+SAME_OUTAGE_S = 120.0  # what begins so soon after the beginning of an outage belongs to it
 BREAKER, CUSUM, NO_LIFT = "circuit_breaker", "cusum", "no_lift"  # causes of a demotion
 
 
 class Trust(NamedTuple):
     """A rule's trust and the evidence gathered at its level since it entered it (`since`). `executions`, `verified` and
-    `failed` count cases, not steps. Triggers are kept for the window of promotion whatever the level; only those since
-    then lead on from `notify`. `treated` and `control` are about what the rule does, whatever the level."""
+    `failed` count cases, not steps. Triggers are when outages began, however many hosts each had. They are kept for the
+    window of promotion whatever the level; only those since then lead on from `notify`. `treated` and `control` are
+    about what the rule does, whatever the level."""
 
     rule_id: str
     current_level: str
@@ -40,6 +43,7 @@ class Trust(NamedTuple):
     alone: tuple[str, ...] = ()  # results that agents report of healing alone, which wait for one of the service's own
     treated: Arm = Arm()
     control: Arm = Arm()
+    roots: tuple[str, ...] = ()  # the outages of root causes that were counted last
 
 
 class LevelChange(NamedTuple):
@@ -76,7 +80,7 @@ def redefine(trust: Trust, definition: str, ceiling: str, now: float) -> Trust:
     """After an edit: the ceiling holds at once, and other deeds have to be trusted anew."""
     allowed = ceiling if definition == trust.definition else lowest(ceiling, "notify")
     if definition != trust.definition:
-        trust = _enter(trust, trust.current_level, now)._replace(triggers=(), treated=Arm(), control=Arm())
+        trust = _enter(trust, trust.current_level, now)._replace(triggers=(), roots=(), treated=Arm(), control=Arm())
     trust = trust._replace(definition=definition, ceiling=ceiling)
     return demote(trust, allowed, now) if rank(trust.current_level) > rank(allowed) else trust
 
@@ -89,8 +93,17 @@ def _enter(trust: Trust, level: str, now: float) -> Trust:
 # -- evidence ----------------------------------------------------------------------------------------------------------
 
 
-def triggered(trust: Trust, now: float, promotion: PromotionSettings) -> Trust:
-    return trust._replace(triggers=(*_recent(trust.triggers, now, promotion), now)[-KEPT_TRIGGERS:])
+def triggered(trust: Trust, at: float, promotion: PromotionSettings, root: str = "") -> Trust:
+    """What began `at` counts, unless it is a part of an outage that was counted: of one that began at about the same
+    time, or of one with the same root cause. `root` names the outage of that; empty where there is none."""
+    if root and root in trust.roots:
+        return trust
+    if root:
+        trust = trust._replace(roots=(*trust.roots, root)[-KEPT_ROOTS:])
+    recent = _recent(trust.triggers, at, promotion)
+    if not any(abs(at - began) <= SAME_OUTAGE_S for began in recent):
+        recent = tuple(sorted((*recent, at)))
+    return trust._replace(triggers=recent[-KEPT_TRIGGERS:])
 
 
 def recorded(trust: Trust, result: str, now: float, settings: HealingSettings) -> tuple[Trust, LevelChange | None]:
@@ -172,7 +185,7 @@ def needs(trust: Trust, now: float, settings: HealingSettings) -> list[str]:
     promotion = settings.promotion
     if trust.current_level == "notify":
         missing = promotion.triggers - triggers_at_level(trust, now, promotion)
-        return [f"{missing} more trigger{'s' * (missing > 1)} within {in_days(promotion)}"] if missing > 0 else []
+        return [f"{missing} more outage{'s' * (missing > 1)} within {in_days(promotion)}"] if missing > 0 else []
     return _needs_for_execute(trust, promotion) + _needs_of_lift(trust, settings)
 
 
@@ -236,9 +249,12 @@ def evidence(trust: Trust, now: float, settings: HealingSettings) -> JsonObject:
 
 
 def _recent(triggers: tuple[float, ...], now: float, promotion: PromotionSettings) -> tuple[float, ...]:
-    if not triggers or now - triggers[0] <= promotion.window_s:
-        return triggers
-    return tuple(time for time in triggers if now - time <= promotion.window_s)
+    """When the outages within the window began. Older versions kept each host of them."""
+    began: list[float] = []
+    for at in triggers:
+        if now - at <= promotion.window_s and (not began or at - began[-1] > SAME_OUTAGE_S):
+            began.append(at)
+    return tuple(began)
 
 
 # -- the level that counts now -----------------------------------------------------------------------------------------

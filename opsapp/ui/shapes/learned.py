@@ -205,7 +205,7 @@ def _meters(row: JsonObject) -> tuple[Meter, ...]:
     """The evidence of this level, as far as the API gives figures."""
     evidence = row["evidence"]
     decided = evidence["verified"] + evidence["failed"]
-    meters = [Meter("Fired in 7 days", str(evidence["triggers_7d"]), -1)]
+    meters = [Meter("Outages in 7 days", str(evidence["triggers_7d"]), -1)]
     if row["current_level"] in ("approve", "execute") and decided:
         share = round(100 * evidence["verified"] / decided)
         meters.append(Meter("Healed", f"{evidence['verified']} of {decided}", share))

@@ -114,7 +114,7 @@ class Task:
 
     __slots__ = ("app", "begun_at", "call", "environ")
 
-    def __init__(self, call: Callable[..., Any], app: Callable[..., Iterable[bytes]], environ: dict[str, Any]):
+    def __init__(self, call: Callable[..., Any], app: Callable[..., Iterable[bytes]], environ: object):
         self.call, self.app, self.environ = call, app, environ
         self.begun_at = time.monotonic()
 

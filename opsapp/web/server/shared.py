@@ -13,7 +13,7 @@ from .accesslog import AccessLog
 from .knowncallers import KnownCallers
 from .lasting import Lasting
 from .limits import Limits
-from .shares import Share, Shares
+from .shares import ServerShares, Share
 
 
 class Interruptible(Protocol):
@@ -40,7 +40,7 @@ class Shared:
         self.web = web  # the configuration's section of that name, as it is now
         self.waiting: dict[Interruptible, None] = {}  # those of whom we wait for bytes, the longest first
         self.lasting = Lasting(lambda: self.limits)
-        self.shares = Shares(lane, own_lane or (lambda _name: lane), lambda: self.limits)
+        self.shares = ServerShares(lane, own_lane or (lambda _name: lane), lambda: self.limits)
         self.known = KnownCallers()
         self.draining = False  # a node among others that stops: each connection may bring one more request
         self.stopping = False

@@ -35,7 +35,7 @@ class Share:
             self._asking -= 1
 
 
-class Shares:
+class ServerShares:
     """The common one, and those that paths have of their own, by name."""
 
     def __init__(self, common: Any, own_lane: Callable[[str], Any], limits: Callable[[], Limits]):

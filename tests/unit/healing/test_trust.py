@@ -16,7 +16,13 @@ from .world import NOW, trust
 
 NO_LIFT = HoldoutSettings(share=0)  # what is asked of lift has tests of its own
 PROMOTION, LIMITS = PromotionSettings(), HealingSettings(holdout=NO_LIFT)
+APART = 200.0  # seconds: two outages, and not one
 BREAKER_ALONE = HealingSettings(cusum=CusumSettings(threshold=1000), holdout=NO_LIFT)
+
+
+def outages(count, first):
+    """When so many outages began."""
+    return tuple(first + number * APART for number in range(count))
 
 
 def after(start, *outcomes, step=60.0, limits=LIMITS):
@@ -58,9 +64,9 @@ def test_promotion_and_demotion_begin_new_evidence():
 
 def test_triggers_from_before_a_level_was_entered_do_not_lead_on_from_it():
     """Else a rule that the breaker has put back would be promoted again by the very triggers that it failed at."""
-    old = trust("execute", triggers=tuple(NOW - at for at in range(20)))
+    old = trust("execute", triggers=outages(20, NOW - 19 * APART))
     down = governor.demote(old, "notify", NOW + 1)
-    assert governor.needs(down, NOW + 2, LIMITS) == ["10 more triggers within 7 days"]
+    assert governor.needs(down, NOW + 2, LIMITS) == ["10 more outages within 7 days"]
     assert governor.evidence(down, NOW + 2, LIMITS)["triggers_7d"] == 20
     assert governor.redefine(old, "other", "execute", NOW + 1).triggers == ()  # evidence belongs to the definition
 
@@ -89,19 +95,19 @@ def test_an_edit_that_changes_what_a_rule_does_costs_its_trust(level, definition
 
 
 def test_ten_triggers_within_seven_days_lead_from_notify_to_approve():
-    state = trust("notify")
-    for at in range(9):
-        state = governor.triggered(state, NOW + at, PROMOTION)
-    state, change = governor.evaluate(state, NOW + 9, LIMITS)
-    assert (state.current_level, change, state.last_evaluated) == ("notify", None, NOW + 9)
-    assert governor.needs(state, NOW + 9, LIMITS) == ["1 more trigger within 7 days"]
-    state, change = governor.evaluate(governor.triggered(state, NOW + 9, PROMOTION), NOW + 10, LIMITS)
+    state, last = trust("notify"), NOW + 9 * APART
+    for at in outages(9, NOW):
+        state = governor.triggered(state, at, PROMOTION)
+    state, change = governor.evaluate(state, last, LIMITS)
+    assert (state.current_level, change, state.last_evaluated) == ("notify", None, last)
+    assert governor.needs(state, last, LIMITS) == ["1 more outage within 7 days"]
+    state, change = governor.evaluate(governor.triggered(state, last, PROMOTION), last + 1, LIMITS)
     assert (state.current_level, state.promotion_count) == ("approve", 1)
     assert change == governor.LevelChange("nginx-down", "notify", "approve", "evidence")
 
 
 def test_triggers_older_than_seven_days_do_not_count():
-    state = trust("notify", triggers=tuple(NOW + at for at in range(10)))
+    state = trust("notify", triggers=outages(10, NOW))
     assert governor.evaluate(state, NOW + 7 * 86400, LIMITS)[1] is not None
     assert governor.evaluate(state, NOW + 7 * 86400 + 1, LIMITS)[1] is None
     assert governor.triggered(state, NOW + 8 * 86400, PROMOTION).triggers == (NOW + 8 * 86400,)
@@ -109,20 +115,43 @@ def test_triggers_older_than_seven_days_do_not_count():
 
 def test_kept_triggers_are_bounded():
     state = trust("notify")
-    for at in range(governor.KEPT_TRIGGERS + 5):
-        state = governor.triggered(state, NOW + at / 1000, PROMOTION)
+    for at in outages(governor.KEPT_TRIGGERS + 5, NOW):
+        state = governor.triggered(state, at, PROMOTION)
     assert len(state.triggers) == governor.KEPT_TRIGGERS
+    for number in range(governor.KEPT_ROOTS + 5):
+        state = governor.triggered(state, at, PROMOTION, root=str(number))
+    assert len(state.roots) == governor.KEPT_ROOTS
+
+
+def test_what_begins_together_is_one_outage_on_however_many_hosts():
+    state = trust("notify")
+    for at in (0, 1, 119, 120, -5, 121, 200, 300):
+        state = governor.triggered(state, NOW + at, PROMOTION)
+    assert state.triggers == (NOW, NOW + 121, NOW + 300)
+
+
+def test_what_has_one_root_cause_is_one_outage_whenever_it_begins():
+    state = trust("notify")
+    for at, root in ((0, "case-1"), (500, "case-1"), (900, "case-2"), (1300, ""), (1700, "")):
+        state = governor.triggered(state, NOW + at, PROMOTION, root=root)
+    assert state.triggers == (NOW, NOW + 900, NOW + 1300, NOW + 1700)
+
+
+def test_of_an_older_store_the_hosts_of_an_outage_count_once():
+    state = trust("notify", triggers=tuple(NOW + at for at in range(24)))
+    assert governor.evaluate(state, NOW + 30, LIMITS)[1] is None
+    assert governor.evidence(state, NOW + 30, LIMITS)["triggers_7d"] == 1
 
 
 def test_a_ceiling_stops_automatic_promotion():
-    state = trust("notify", "notify", triggers=(NOW,) * 20)
+    state = trust("notify", "notify", triggers=outages(10, NOW - 9 * APART))
     assert governor.evaluate(state, NOW, LIMITS) == (state._replace(last_evaluated=NOW), None)
     assert governor.needs(state, NOW, LIMITS) == ["a ceiling above notify"]
 
 
 @pytest.mark.parametrize("level", ["observation", "dry-run"])
 def test_the_low_levels_are_left_by_hand_only(level):
-    state = trust(level, triggers=(NOW,) * 20)
+    state = trust(level, triggers=outages(10, NOW - 9 * APART))
     assert governor.needs(state, NOW, LIMITS) == ["promotion by an admin"]
     assert governor.evaluate(state, NOW, LIMITS)[1] is None
 
