@@ -11,6 +11,7 @@ from tests.support.outages import Failing, Holding, Switch, event_stream
 from tests.support.process import Serve, Zeo
 from tests.support.targets import NameServer, blackhole, refused_port, website
 from tests.support.waiting import until
+from tests.system.test_attack_locks import Browser
 
 pytestmark = pytest.mark.system
 
@@ -259,3 +260,11 @@ def test_ten_clients_register_monitors_at_once(serve):
         thread.join()
     assert failures == []
     assert serve.admin.request("GET", f"{MONITORS}?limit=1").headers["x-total-count"] == "400"
+
+
+def test_a_page_that_asks_for_the_status_document_beside_others_is_answered(serve):
+    """It asks in its thread, and not on the hub as the public page does."""
+    browser = Browser(serve)
+    assert browser.sign_in("admin") == 303
+    assert browser.ask("GET", "/first-steps").status == 200
+    assert browser.ask("GET", "/status").status == 200

@@ -67,7 +67,7 @@ class StatusNow:
 
 
 class LatestStatus:
-    """One per node. Called on the hub, or where there is none."""
+    """One per node. On the hub all who ask share one making; a page that shows it besides makes it in its thread."""
 
     def __init__(self, node: Node):
         self._node = node
@@ -77,7 +77,10 @@ class LatestStatus:
     def now(self) -> StatusNow:
         """No older than the last commit, unless it is dear to make; no older than `KEPT_S` in any case."""
         made = self._made
-        return made if made is not None and self._serves(made) else self._make_anew()
+        if made is not None and self._serves(made):
+            return made
+        hub = self._node.hub
+        return self._make() if hub.running and not hub.is_here() else self._make_anew()
 
     def text(self, key: Hashable, render: Render) -> KeptText:
         """What `render(document)` comes to; `key` stands for everything else that goes into it."""

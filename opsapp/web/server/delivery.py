@@ -47,6 +47,7 @@ def deliver(connection: Connection, exchange: Exchange, head: RequestHead, body:
             with connection.server.lasting.holding(connection, answer.caller):
                 answer = _upgrade(connection, exchange, head, answer)
         elif isinstance(answer, answers.Deferred):
+            answer.has_left = connection.peer.has_left
             answer = answer.outcome()
         else:
             raise TypeError(f"nobody here can carry out {answer!r}")
