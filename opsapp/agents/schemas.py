@@ -236,6 +236,7 @@ class Logs(Query):
     unit = text(1, 255, pattern=r"[A-Za-z0-9_@.:\\][A-Za-z0-9_@.:\\-]*", example="nginx.service", default=None)
     path = field(PATH, default=None)
     lines = whole(0, 10000, default=100)
+    last_event_id = text(0, 1000, default=None)
 
 
 class FileWanted(Query):

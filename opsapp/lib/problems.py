@@ -90,6 +90,12 @@ class Gone(Problem):
     code = "gone"
 
 
+class PreconditionFailed(Problem):
+    """The request names a condition under which alone it may be done, and that does not hold or cannot be checked."""
+
+    code = "precondition_failed"
+
+
 class TooLarge(Problem):
     code = "too_large"
 

@@ -53,7 +53,11 @@ class Asked:
     @property
     def is_api(self) -> bool:
         """Whether a program asks: then errors are JSON."""
-        return self.path == "/api" or self.path.startswith("/api/")
+        return is_api(self.path)
+
+
+def is_api(path: str) -> bool:
+    return path == "/api" or path.startswith("/api/")
 
 
 def request_id(environ: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@ from .strict import Flag, ListOf, Nullable, Number, Whole, fields_of, takes_null
 RAW = "raw"
 UNSAFE = ("POST", "PUT", "PATCH", "DELETE")
 BODY_CAP = 1024 * 1024
+ALWAYS_KNOWN = frozenset({"token"})  # of a query: how a stream's reader says who it is
 
 
 def read_only_names(records: Any) -> frozenset[str]:
@@ -83,9 +84,13 @@ def judge(
         return getattr(problem, "sound", {}), fields_of(problem)
 
 
-def parse_query(schema: Query, values: Any) -> dict[str, Any]:
-    """A query string as the schema wants it. Keys that it does not know are left alone (`token`, cache busters)."""
-    given = {child.name: _typed(child, values.getall(child.name)) for child in schema.children if child.name in values}
+def parse_query(schema: Query, values: Any, *, strangers: bool = False) -> dict[str, Any]:
+    """A query string as the schema wants it. A name that it does not know is a mistake, since a misspelt filter would
+    give the whole list; with `strangers` it is left alone."""
+    known = {child.name: child for child in schema.children}
+    names = dict.fromkeys(values)  # each once: to look one up reads all, and a query may have thousands
+    given = {name: _typed(node, values.getall(name)) for name, node in known.items() if name in names}
+    given |= {} if strangers else {name: None for name in names if name not in known and name not in ALWAYS_KNOWN}
     try:
         return schema.deserialize(given)
     except colander.Invalid as problem:

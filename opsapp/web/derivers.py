@@ -21,7 +21,9 @@ from pyramid.response import Response
 from pyramid.viewderivers import INGRESS
 
 from opsapp.lib.addresses import restored
+from opsapp.lib.problems import PreconditionFailed
 
+from .asked import is_api
 from .bodies import RAW, UNSAFE, judge, parse_query, read_object, read_only_names, refuse
 from .fields import Body
 from .jsontext import dumps
@@ -80,6 +82,23 @@ def body_deriver(view: View, info: Any) -> View:
 body_deriver.options = ("body", "takes", "partial", "read_only", "stored", "also")  # type: ignore[attr-defined]
 
 
+def condition_deriver(view: View, info: Any) -> View:
+    """A change on the condition that nobody else has changed the thing meanwhile: no ETag here is one of a thing alone
+    (it has the state of a monitor too), so the condition is never checked, and what is not checked is not done."""
+    if info.exception_only:
+        return view
+
+    def wrapped(context: Any, request: Request) -> Any:
+        asked = request.environ
+        condition = asked.get("HTTP_IF_MATCH", "*").strip()
+        if condition != "*" and asked["REQUEST_METHOD"] in UNSAFE and is_api(asked["PATH_INFO"]):
+            message = "If-Match is not supported. Nothing was changed. Leave it out, or send If-Match: *."
+            raise PreconditionFailed(message, code="if_match_not_supported")
+        return view(context, request)
+
+    return wrapped
+
+
 def query_deriver(view: View, info: Any) -> View:
     wanted = info.options.get("query")
     if not wanted:
@@ -87,7 +106,7 @@ def query_deriver(view: View, info: Any) -> View:
     schema = wanted()
 
     def wrapped(context: Any, request: Request) -> Any:
-        request.valid_query = parse_query(schema, request.GET)
+        request.valid_query = parse_query(schema, request.GET, strangers=not is_api(request.environ["PATH_INFO"]))
         return view(context, request)
 
     return wrapped
@@ -135,6 +154,7 @@ returns_deriver.options = ("returns", "creates")  # type: ignore[attr-defined]
 
 def includeme(config: Configurator) -> None:
     config.add_view_deriver(subpath_deriver, "subpath", under=INGRESS, over="secured_view")
+    config.add_view_deriver(condition_deriver, "condition", under="secured_view", over="decorated_view")
     config.add_view_deriver(body_deriver, "body", under="decorated_view", over="rendered_view")
     config.add_view_deriver(query_deriver, "query", under="decorated_view", over="body")
     config.add_view_deriver(json_deriver, "json", under="rendered_view", over="mapped_view")

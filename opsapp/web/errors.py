@@ -38,6 +38,7 @@ STATUS: dict[type[problems.Problem], int] = {
     problems.WrongMethod: 405,
     problems.Conflict: 409,
     problems.Gone: 410,
+    problems.PreconditionFailed: 412,
     problems.TooLarge: 413,
     problems.UnsupportedType: 415,
     problems.BeyondTheEnd: 416,

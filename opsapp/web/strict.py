@@ -78,7 +78,7 @@ class Text(Strict):
         self.pattern = colander.Regex(pattern) if pattern else None
         self.openapi = {"type": "string", "minLength": low, "maxLength": high}
         if pattern:
-            self.openapi["pattern"] = pattern
+            self.openapi["pattern"] = f"^(?:{pattern})$"  # JSON Schema searches; the server matches the whole
 
     def problem(self, cstruct: Any) -> str | None:
         if not isinstance(cstruct, str):

@@ -31,6 +31,7 @@ class PublicStatus(Body):
 
 class StreamQuery(Query):
     pulse = whole(1, 60, default=None)
+    last_event_id = text(0, 1000, default=None)
 
 
 class StoreSizes(Body):

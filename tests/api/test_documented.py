@@ -122,3 +122,20 @@ def test_bounds_are_said_of_what_is_sent_and_not_of_what_is_answered(service):
     described = dict(operations(service))
     assert '"maxLength"' in json.dumps(described["POST /api/automations"]["requestBody"])
     assert '"maxLength"' not in json.dumps([operation["responses"] for operation in described.values()])
+
+
+def patterns(shape):
+    if isinstance(shape, dict):
+        if isinstance(shape.get("pattern"), str):
+            yield shape["pattern"]
+        for inner in shape.values():
+            yield from patterns(inner)
+    elif isinstance(shape, list):
+        for inner in shape:
+            yield from patterns(inner)
+
+
+def test_a_pattern_is_of_the_whole_text_as_the_server_matches_it(service):
+    known = set(patterns(openapi.document(service.app.registry)))
+    assert len(known) > 10
+    assert {pattern for pattern in known if not (pattern.startswith("^(?:") and pattern.endswith(")$"))} == set()
