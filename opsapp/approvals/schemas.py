@@ -33,6 +33,7 @@ class Vote(Body):
 class TrackRecord(Body):
     """How often what is asked for has been done before, and how often it helped."""
 
+    component = "TrackRecord"
     total = whole(0)
     helped = whole(0)
 

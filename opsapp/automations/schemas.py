@@ -181,6 +181,10 @@ class AutomationSettings(Body):
     inputs = list_of(Input, 50, default=(), check=_inputs_problem)
 
 
+class TemplateChange(AutomationSettings):
+    """What an automation has otherwise than the template that it is made from."""
+
+
 class AutomationEntry(AutomationSettings):
     """An automation in a document (`opsapp apply`): its params' defaults are filled in too."""
 

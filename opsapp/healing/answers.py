@@ -44,6 +44,7 @@ class LedgerHarm(Body):
 
 
 class LedgerRecord(Body):
+    component = "LedgerEntry"
     id = whole()
     case_id = text(null=True)
     has_case = flag()

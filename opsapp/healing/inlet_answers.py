@@ -75,6 +75,7 @@ class InletMade(InletRecord):
 class SentBody(Body):
     """One event in the service's own form, or a webhook of Alertmanager (version 4) or Grafana with `alerts`."""
 
+    component = "SentEvents"
     id = text(1, 1000, optional=True)
     status = choice(FIRING, RESOLVED, optional=True)
     target = text(0, 1000, optional=True)

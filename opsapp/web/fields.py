@@ -67,6 +67,7 @@ class Body(colander.Schema, metaclass=_Fields):
     """Base of every schema for a JSON object."""
 
     schema_type = strict.StrictMapping
+    component: str | None = None  # its name in the API document (`web.shapes`), where that is not the class's
     across: Callable[[dict[str, Any]], dict[str, str]] | None = None
     """What no single field shows, by path, for a static method: told in one answer with what single fields show. It
     gets those values that are sound by themselves, so any may be missing."""

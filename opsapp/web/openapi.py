@@ -9,19 +9,18 @@ import inspect
 import re
 from typing import Any, cast
 
-import colander
-
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.acl import Permission
 from opsapp.wire.version import VERSION
 
 from .api import PERMISSIONS
 from .bodies import RAW, read_only_names
-from .strict import Anything, ListOf, MapOf, Nullable, StrictMapping
+from .fields import node_of
+from .shapes import PLACE, Components
 
 ROLES = {permission: role for role, permission in PERMISSIONS.items()}
 DOCUMENT = "opsapp.openapi"  # where the registry keeps it
-ERROR = {"$ref": "#/components/schemas/Error"}
+ERROR = {"$ref": PLACE + "Error"}
 
 
 class Endpoint:
@@ -45,6 +44,11 @@ class Endpoint:
     @property
     def role(self) -> str:
         return ROLES.get(self.permission, str(self.permission))
+
+    @property
+    def returns(self) -> Any:
+        """The schema of its answer, a content type, or None."""
+        return self.options.get("returns")
 
 
 def place_of(context: type) -> str:
@@ -76,16 +80,19 @@ def document(registry: Any) -> JsonObject:
 
 
 def _document(registry: Any) -> JsonObject:
-    paths: JsonObject = {}
-    for endpoint in endpoints(registry):
-        if endpoint.path.startswith(("/api", "/metrics")):
-            paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
+    told = [endpoint for endpoint in endpoints(registry) if endpoint.path.startswith(("/api", "/metrics"))]
+    components, paths = Components(), cast(JsonObject, {})
+    for endpoint in told:  # before any body: see Components
+        if endpoint.returns is not None and not isinstance(endpoint.returns, str):
+            components.answer(endpoint.returns)
+    for endpoint in told:
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, components)
     return {
         "openapi": "3.1.0",
         "info": {"title": "opsapp", "version": VERSION, "description": "Self-hosted infrastructure operations."},
         "paths": paths,
         "components": {
-            "schemas": {"Error": _error_schema()},
+            "schemas": components.schemas | {"Error": _error_schema()},
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer"},
                 "query": {"type": "apiKey", "in": "query", "name": "token"},
@@ -95,7 +102,7 @@ def _document(registry: Any) -> JsonObject:
     }
 
 
-def _operation(endpoint: Endpoint) -> JsonObject:
+def _operation(endpoint: Endpoint, components: Components) -> JsonObject:
     description = inspect.getdoc(endpoint.function) or endpoint.function.__name__.replace("_", " ")
     text = " ".join(description.partition("\n\n")[0].split())
     operation: JsonObject = {
@@ -103,89 +110,38 @@ def _operation(endpoint: Endpoint) -> JsonObject:
         "summary": text,
         "tags": [[*endpoint.path.split("/"), "", ""][2] or "service"],
         "x-role": endpoint.role,
-        "parameters": _path_parameters(endpoint.path) + _query_parameters(endpoint.options.get("query")),
-        "responses": _responses(endpoint),
+        "parameters": _path_parameters(endpoint.path) + _query_parameters(endpoint.options.get("query"), components),
+        "responses": _responses(endpoint, components),
         "security": _security(endpoint.role),
     }
     body = endpoint.options.get("takes") or endpoint.options.get("body")
     if body and body != RAW:
-        operation["requestBody"] = _request_body(endpoint, body)
+        operation["requestBody"] = _request_body(endpoint, body, components)
     return operation
 
 
-def _request_body(endpoint: Endpoint, body: Any) -> JsonObject:
+def _request_body(endpoint: Endpoint, body: Any, components: Components) -> JsonObject:
     if isinstance(body, str):
         return {"required": True, "content": {body: {}}}
-    shape = shape_of(body)
     if endpoint.options.get("partial"):
-        shape.pop("required", None)
-        for name in sorted(read_only_names(endpoint.options.get("read_only") or ())):
-            shape["properties"].setdefault(name, {"readOnly": True})
-    return {"required": bool(shape.get("required")), "content": {"application/json": {"schema": shape}}}
+        shape = components.change(body, read_only_names(endpoint.options.get("read_only") or ()))
+        return {"required": False, "content": {"application/json": {"schema": shape}}}
+    needed = isinstance(body, list) or any(child.required for child in node_of(body).children)
+    return {"required": needed, "content": {"application/json": {"schema": components.body(body)}}}
 
 
-def _responses(endpoint: Endpoint) -> JsonObject:
-    returns = endpoint.options.get("returns")
+def _responses(endpoint: Endpoint, components: Components) -> JsonObject:
     status = "201" if endpoint.options.get("creates") else "200"
     well: JsonObject = {"description": "Done."}
-    if isinstance(returns, str):
-        well["content"] = {returns: {}}
-    elif returns is not None:
-        well["content"] = {"application/json": {"schema": _unbounded(shape_of(returns))}}
+    if isinstance(endpoint.returns, str):
+        well["content"] = {endpoint.returns: {}}
+    elif endpoint.returns is not None:
+        well["content"] = {"application/json": {"schema": components.answer(endpoint.returns)}}
     wrong = {"description": "It did not work; `code` says why.", "content": {"application/json": {"schema": ERROR}}}
     answers = {status: well, "default": wrong}
-    if endpoint.method == "GET" and not isinstance(returns, str):
+    if endpoint.method == "GET" and not isinstance(endpoint.returns, str):
         answers["304"] = {"description": "As it was (If-None-Match)."}
     return answers
-
-
-def shape_of(returns: Any) -> JsonObject:
-    """A schema class, or a list with one for an array of it."""
-    if isinstance(returns, list):
-        return {"type": "array", "items": shape_of(returns[0])}
-    return json_schema(returns() if isinstance(returns, type) else returns)
-
-
-def _unbounded(schema: Any) -> Any:
-    """How long a text or a list may be is said of what a client sends. An answer is as long as what is stored."""
-    if isinstance(schema, list):
-        return [_unbounded(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {name: _unbounded(part) for name, part in schema.items() if name not in ("maxLength", "maxItems")}
-
-
-def json_schema(node: colander.SchemaNode) -> JsonObject:
-    """A colander node of our types as JSON Schema."""
-    shape = _type_schema(node.typ, node)
-    if node.description:
-        shape["description"] = node.description
-    return shape
-
-
-def _type_schema(kind: Any, node: colander.SchemaNode | None) -> JsonObject:
-    if isinstance(kind, Nullable):
-        return {"anyOf": [_type_schema(kind.inner, node), {"type": "null"}]}
-    if isinstance(kind, ListOf):
-        shape = {"type": "array", "items": json_schema(kind.item), "minItems": kind.low, "maxItems": kind.high}
-        return shape | ({"uniqueItems": True} if kind.unique else {})
-    if isinstance(kind, MapOf):
-        return {"type": "object", "additionalProperties": json_schema(kind.item), "maxProperties": kind.high}
-    if isinstance(kind, StrictMapping) and node is not None:
-        return _object_schema(node)
-    if isinstance(kind, Anything):
-        return {}
-    return dict(kind.openapi)
-
-
-def _object_schema(node: colander.SchemaNode) -> JsonObject:
-    shape: JsonObject = {
-        "type": "object",
-        "properties": {child.name: json_schema(child) for child in node.children},
-        "additionalProperties": False,
-    }
-    required = [child.name for child in node.children if child.required]
-    return shape | ({"required": required} if required else {})
 
 
 def _path_parameters(path: str) -> list[JsonObject]:
@@ -195,11 +151,11 @@ def _path_parameters(path: str) -> list[JsonObject]:
     ]
 
 
-def _query_parameters(query: Any) -> list[JsonObject]:
+def _query_parameters(query: Any, components: Components) -> list[JsonObject]:
     if not query:
         return []
     return [
-        {"name": child.name, "in": "query", "required": bool(child.required), "schema": json_schema(child)}
+        {"name": child.name, "in": "query", "required": bool(child.required), "schema": components.field(child)}
         for child in query().children
     ]
 

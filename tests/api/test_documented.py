@@ -1,8 +1,12 @@
 """Every answer of the API has a type in the OpenAPI document. (`DocumentedApp` holds real answers against it.)"""
 
 import json
+import re
 
-from opsapp.web import openapi
+import pytest
+
+from opsapp.web import openapi, shapes
+from opsapp.web.fields import Body, field, flag, list_of, text
 from tests.support.documented import misfits
 
 # Answers that are any JSON value, since something else decides what they are.
@@ -63,6 +67,21 @@ BODILESS = {
 }
 
 
+def resolved(service, shape):
+    """A schema with what it refers to in its place."""
+    known = openapi.document(service.app.registry)["components"]["schemas"]
+
+    def resolve(part):
+        if isinstance(part, list):
+            return [resolve(inner) for inner in part]
+        if not isinstance(part, dict):
+            return part
+        named = resolve(known[part["$ref"].rpartition("/")[2]]) if isinstance(part.get("$ref"), str) else {}
+        return named | {name: resolve(inner) for name, inner in part.items() if name != "$ref"}
+
+    return resolve(shape)
+
+
 def untyped(shape, path):
     if not shape.keys() - {"description"}:
         yield path
@@ -88,7 +107,7 @@ def test_no_field_of_an_answer_is_without_a_type(service):
         for name, operation in operations(service)
         for status, response in operation["responses"].items()
         if status.startswith("2") and "application/json" in response.get("content", {})
-        for path in untyped(response["content"]["application/json"]["schema"], name + " ")
+        for path in untyped(resolved(service, response["content"]["application/json"]["schema"]), name + " ")
     }
     assert found == FREE
 
@@ -102,10 +121,10 @@ def test_every_body_is_described(service):
 
 
 def test_a_raw_body_has_a_schema_too(service):
-    imported = bodies(service)["POST /api/automations/import"]["application/json"]["schema"]
+    imported = resolved(service, bodies(service)["POST /api/automations/import"]["application/json"]["schema"])
     assert imported["type"] == "array"
     assert "name" in imported["items"]["properties"]
-    report = bodies(service)["POST /api/agents/{agent_id}/report"]["application/json"]["schema"]
+    report = resolved(service, bodies(service)["POST /api/agents/{agent_id}/report"]["application/json"]["schema"])
     assert report["properties"].keys() >= {"hostname", "cpu_percent", "disks"}
     assert report["required"] == ["hostname", "os"]
     assert "multipart/form-data" in bodies(service)["POST /api/agents/{agent_id}/files"]
@@ -120,8 +139,84 @@ def test_the_check_of_real_answers_sees_what_does_not_fit(service):
 
 def test_bounds_are_said_of_what_is_sent_and_not_of_what_is_answered(service):
     described = dict(operations(service))
-    assert '"maxLength"' in json.dumps(described["POST /api/automations"]["requestBody"])
-    assert '"maxLength"' not in json.dumps([operation["responses"] for operation in described.values()])
+    answers = [
+        content["schema"]
+        for operation in described.values()
+        for status, response in operation["responses"].items()
+        if status.startswith("2") and (content := response.get("content", {}).get("application/json"))
+    ]
+    assert len(answers) > 100
+    assert '"maxLength"' in json.dumps(resolved(service, described["POST /api/automations"]["requestBody"]))
+    assert '"maxLength"' not in json.dumps(resolved(service, answers))
+
+
+def test_every_record_and_every_body_has_a_name(service):
+    document = openapi.document(service.app.registry)
+    known = document["components"]["schemas"]
+    assert {"Monitor", "Incident", "LedgerEntry", "Rule", "NewMonitor", "MonitorChange", "RuleTargets"} <= set(known)
+    assert {name for name in known if not re.fullmatch(r"[A-Z][A-Za-z]+", name)} == set()
+    objects = {
+        name
+        for name, operation in operations(service)
+        for content in shown_schemas(operation)
+        if "properties" in json.dumps(content)
+    }
+    assert objects == set(), "an object is a component, and referred to"
+    refs = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(document)))
+    assert refs == set(known), "each is there, and each is used"
+
+
+def shown_schemas(operation):
+    for part in (operation.get("requestBody", {}), *operation["responses"].values()):
+        yield from (content["schema"] for content in part.get("content", {}).values() if "schema" in content)
+
+
+def test_a_change_is_not_the_whole_and_has_a_name_of_its_own(service):
+    known = openapi.document(service.app.registry)["components"]["schemas"]
+    put = dict(operations(service))["PUT /api/monitoring/endpoints/{monitor_id}"]["requestBody"]
+    assert put["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/MonitorChange"}
+    assert "required" not in known["MonitorChange"]
+    assert known["MonitorChange"]["properties"]["status"] == {"readOnly": True}
+
+
+def test_what_is_answered_and_sent_has_the_bounds_of_each(service):
+    known = openapi.document(service.app.registry)["components"]["schemas"]
+    assert "maxItems" in json.dumps(known["RuleTargetsBody"])
+    assert "maxItems" not in json.dumps(known["RuleTargets"])
+
+
+def test_every_operation_has_an_id_of_its_own(service):
+    ids = [operation["operationId"] for _, operation in operations(service)]
+    assert sorted(ids) == sorted(set(ids))
+
+
+class ThingRecord(Body):
+    name = text(1, 20)
+
+
+class Box(Body):
+    lid = field(ThingRecord, default=None)
+    contents = list_of(ThingRecord, 3)
+    open = flag()
+
+
+def test_two_classes_of_one_name_are_an_error():
+    other = type("Thing", (Body,), {"size": text()})
+    known = shapes.Components()
+    known.answer(Box)
+    known.answer(Box)
+    with pytest.raises(LookupError, match="Thing"):
+        known.answer(other)
+
+
+def test_a_class_inside_another_is_a_component_too():
+    known = shapes.Components()
+    assert known.answer([Box]) == {"type": "array", "items": {"$ref": "#/components/schemas/Box"}}
+    assert known.schemas["Box"]["properties"]["lid"] == {"$ref": "#/components/schemas/Thing"}
+    assert known.body(Box) == {"$ref": "#/components/schemas/BoxBody"}
+    assert known.schemas["ThingBody"]["properties"]["name"] == {"type": "string", "minLength": 1, "maxLength": 20}
+    assert known.change(Box, frozenset({"id"})) == {"$ref": "#/components/schemas/BoxChange"}
+    assert known.schemas["BoxChange"]["properties"]["id"] == {"readOnly": True}
 
 
 def patterns(shape):

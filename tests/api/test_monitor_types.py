@@ -51,8 +51,7 @@ PROGRAM = """
     assert "greeting" in fields["type"].choices and fields["greeting"].label == "Greeting"
     assert kind_of(monitortypes.TYPES["greeting"]).first == ("name", "url", "greeting")
     assert kind_of(monitortypes.TYPES["greeting"]).address == "greeting://host:port"
-    body = document(service.app.registry)["paths"][BASE]["post"]["requestBody"]
-    properties = body["content"]["application/json"]["schema"]["properties"]
+    properties = document(service.app.registry)["components"]["schemas"]["NewMonitor"]["properties"]
     assert "greeting" in properties["type"]["enum"]
     assert properties["greeting"]["anyOf"][0]["maxLength"] == 20
 

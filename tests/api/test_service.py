@@ -48,6 +48,7 @@ def test_docs_are_a_page_with_security_headers(service):
     assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
     assert "unsafe-inline" not in page.headers["Content-Security-Policy"]
     assert "/api/login" in page.text
+    assert '<details id="Monitor">' in page.text
 
 
 def test_metrics_need_a_viewer_or_the_scrape_token(service):

@@ -25,12 +25,17 @@ class Operation(NamedTuple):
 def operations(document: Any) -> list[Operation]:
     """Those with a JSON answer, fixed paths before those with a name in them."""
     return [
-        Operation(f"{method.upper()} {path}", pattern(path), Draft202012Validator(content["schema"]))
+        Operation(f"{method.upper()} {path}", pattern(path), validator(document, content["schema"]))
         for path, methods in sorted(document["paths"].items(), key=lambda row: row[0].count("{"))
         for method, operation in methods.items()
         for status, response in operation["responses"].items()
         if status.startswith("2") and (content := response.get("content", {}).get("application/json", {}))
     ]
+
+
+def validator(document: Any, schema: Any) -> Draft202012Validator:
+    """For a schema of the document, which may refer to its components."""
+    return Draft202012Validator({**schema, "components": document["components"]})
 
 
 @cache

@@ -66,7 +66,7 @@ def _shown(request: Request, template: JsonObject) -> JsonObject:
     Template,
     "apply",
     body=RAW,
-    takes=schemas.AutomationSettings,
+    takes=schemas.TemplateChange,
     partial=True,
     returns=schemas.AutomationCreated,
     audit="automation.apply_template",

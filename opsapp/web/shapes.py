@@ -1,0 +1,120 @@
+"""The schemas of the API document: each schema class is a component with a name, and everything else refers to it.
+
+A class that is called MonitorRecord is the component Monitor; `component` in a class is another name for it. What a PUT
+takes of it is MonitorChange. Where a class is answered and sent, what is sent has bounds and so a name of its own.
+Must not: know views, or requests.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal, NamedTuple
+
+import colander
+
+from opsapp.lib.jsontypes import JsonObject
+
+from .strict import Anything, ListOf, MapOf, Nullable, StrictMapping
+
+PLACE = "#/components/schemas/"
+Use = Literal["answer", "body", "change"]
+_ANSWERED = re.compile(r"(?<=.)(Record|Shown)$")
+_CHANGED = re.compile(r"^(New|Given|Changed)(?=.)|(?<=.)(Settings|Body|Change)$")
+
+
+class Named(NamedTuple):
+    """What a name stands for."""
+
+    schema: type
+    use: Use
+    shape: JsonObject
+
+
+class Components:
+    """The schemas that have a name. Answers are told first: a body is the same component where it has their shape."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Named] = {}
+
+    @property
+    def schemas(self) -> dict[str, JsonObject]:
+        return {name: named.shape for name, named in sorted(self._known.items())}
+
+    def answer(self, returns: Any) -> JsonObject:
+        """A schema class, or a list with one for an array of it."""
+        return self._shape_of(returns, "answer")
+
+    def body(self, wanted: Any) -> JsonObject:
+        return self._shape_of(wanted, "body")
+
+    def change(self, wanted: type, read_only: frozenset[str]) -> JsonObject:
+        """A body of which everything may be left out; it may also have names that are ignored."""
+        node = wanted()
+        shape = self._object(node, "body")
+        shape.pop("required", None)
+        for name in sorted(read_only - shape["properties"].keys()):
+            shape["properties"][name] = {"readOnly": True}
+        return self._keep(_CHANGED.sub("", base_of(wanted)) + "Change", Named(wanted, "change", shape))
+
+    def field(self, node: colander.SchemaNode, use: Use = "body") -> JsonObject:
+        """A field's schema, with its description."""
+        shape = self._kind(node.typ, node, use)
+        return shape | {"description": node.description} if node.description else shape
+
+    def _shape_of(self, wanted: Any, use: Use) -> JsonObject:
+        if isinstance(wanted, list):
+            return {"type": "array", "items": self._shape_of(wanted[0], use)}
+        return self.field(wanted() if isinstance(wanted, type) else wanted, use)
+
+    def _kind(self, kind: Any, node: colander.SchemaNode, use: Use) -> JsonObject:
+        if isinstance(kind, Nullable):
+            return {"anyOf": [self._kind(kind.inner, node, use), {"type": "null"}]}
+        if isinstance(kind, ListOf):
+            shape = {"type": "array", "items": self.field(kind.item, use), "minItems": kind.low, "maxItems": kind.high}
+            return _as_used(shape | ({"uniqueItems": True} if kind.unique else {}), use)
+        if isinstance(kind, MapOf):
+            return {"type": "object", "additionalProperties": self.field(kind.item, use), "maxProperties": kind.high}
+        if isinstance(kind, StrictMapping):
+            return self._named(node, use)
+        return {} if isinstance(kind, Anything) else _as_used(dict(kind.openapi), use)
+
+    def _named(self, node: colander.SchemaNode, use: Use) -> JsonObject:
+        schema, shape = type(node), self._object(node, use)
+        name = base_of(schema)
+        answered = self._known.get(name)
+        if use == "body" and answered is not None and answered[:2] == (schema, "answer"):
+            if answered.shape == shape:
+                return {"$ref": PLACE + name}
+            name += "Body"
+        return self._keep(name, Named(schema, use, shape))
+
+    def _object(self, node: colander.SchemaNode, use: Use) -> JsonObject:
+        shape: JsonObject = {
+            "type": "object",
+            "properties": {child.name: self.field(child, use) for child in node.children},
+            "additionalProperties": False,
+        }
+        required = [child.name for child in node.children if child.required]
+        return shape | ({"required": required} if required else {})
+
+    def _keep(self, name: str, named: Named) -> JsonObject:
+        known = self._known.setdefault(name, named)
+        if known != named:
+            classes = " and ".join(f"{kept.schema.__module__}.{kept.schema.__qualname__}" for kept in (known, named))
+            raise LookupError(f"two schemas of the API are called {name}: {classes}; give one a `component`")
+        return {"$ref": PLACE + name}
+
+
+def base_of(schema: type) -> str:
+    """What the component of a class is called."""
+    own: str | None = getattr(schema, "component", None)
+    return own or _ANSWERED.sub("", schema.__name__)
+
+
+def _as_used(schema: Any, use: Use) -> Any:
+    """How long a text or a list may be is said of what a client sends. An answer is as long as what is stored."""
+    if isinstance(schema, list):
+        return [_as_used(part, use) for part in schema]
+    if use == "body" or not isinstance(schema, dict):
+        return schema
+    return {name: _as_used(part, use) for name, part in schema.items() if name not in ("maxLength", "maxItems")}
