@@ -89,7 +89,7 @@ def delete(context: Channel, request: Request) -> Any:
     return {"status": "deleted"}
 
 
-@api.act(Channel, "test", role="admin", returns=schemas.Tested, audit="channel.test")
+@api.act(Channel, "test", role="admin", returns=schemas.Tested, errors=(502,), audit="channel.test")
 def test(context: Channel, request: Request) -> Any:
     """Sends a message now, whatever the channel's hours, and answers with what became of it."""
     letter = begin_test(request.root, context, request.caller.name, request.node.clock.now())

@@ -98,7 +98,14 @@ def drop_logo(context: PageLogo, request: Request) -> JsonObject:
     return {"status": "deleted"}
 
 
-@api.create(Subscriptions, role="public", body=schemas.NewSubscription, returns=schemas.SubscriptionAsked, audit=False)
+@api.create(
+    Subscriptions,
+    role="public",
+    body=schemas.NewSubscription,
+    returns=schemas.SubscriptionAsked,
+    errors=(429,),
+    audit=False,
+)
 def subscribe(context: Subscriptions, request: Request) -> Deferred:
     """Asks to be told of incidents and maintenance. The answer is the same whether the address is known or not."""
     node, ip, body = request.node, request.client_ip, request.valid_body

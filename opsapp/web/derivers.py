@@ -135,7 +135,8 @@ def json_deriver(view: View, info: Any) -> View:
 
 
 def returns_deriver(view: View, info: Any) -> View:
-    """`returns` is for the OpenAPI document; `creates` makes the status 201."""
+    """`creates` makes the status 201. The other options are for the OpenAPI document: `errors` are statuses that do not
+    follow from what the view is, `redirects` is the one with which it leads elsewhere."""
     if not info.options.get("creates"):
         return view
 
@@ -149,7 +150,7 @@ def returns_deriver(view: View, info: Any) -> View:
     return wrapped
 
 
-returns_deriver.options = ("returns", "creates")  # type: ignore[attr-defined]
+returns_deriver.options = ("returns", "creates", "errors", "redirects")  # type: ignore[attr-defined]
 
 
 def includeme(config: Configurator) -> None:

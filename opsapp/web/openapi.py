@@ -13,14 +13,15 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.acl import Permission
 from opsapp.wire.version import VERSION
 
+from . import refusals
 from .api import PERMISSIONS
 from .bodies import RAW, read_only_names
 from .fields import node_of
-from .shapes import PLACE, Components
+from .shapes import Components
 
 ROLES = {permission: role for role, permission in PERMISSIONS.items()}
+JSON = "application/json"
 DOCUMENT = "opsapp.openapi"  # where the registry keeps it
-ERROR = {"$ref": PLACE + "Error"}
 
 
 class Endpoint:
@@ -49,6 +50,12 @@ class Endpoint:
     def returns(self) -> Any:
         """The schema of its answer, a content type, or None."""
         return self.options.get("returns")
+
+    @property
+    def is_tagged(self) -> bool:
+        """Whether its answer has an ETag: see `tweens.tag`."""
+        as_text = isinstance(self.returns, str) and self.returns != JSON
+        return self.method == "GET" and self.returns is not None and not as_text
 
 
 def place_of(context: type) -> str:
@@ -91,7 +98,8 @@ def _document(registry: Any) -> JsonObject:
         "openapi": "3.1.0",
         "info": {"title": "opsapp", "version": VERSION, "description": "Self-hosted infrastructure operations."},
         "paths": paths,
-        "components": {
+        "components": refusals.components()
+        | {
             "schemas": components.schemas | {"Error": _error_schema()},
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer"},
@@ -110,7 +118,7 @@ def _operation(endpoint: Endpoint, components: Components) -> JsonObject:
         "summary": text,
         "tags": [[*endpoint.path.split("/"), "", ""][2] or "service"],
         "x-role": endpoint.role,
-        "parameters": _path_parameters(endpoint.path) + _query_parameters(endpoint.options.get("query"), components),
+        "parameters": _parameters(endpoint, components),
         "responses": _responses(endpoint, components),
         "security": _security(endpoint.role),
     }
@@ -125,23 +133,36 @@ def _request_body(endpoint: Endpoint, body: Any, components: Components) -> Json
         return {"required": True, "content": {body: {}}}
     if endpoint.options.get("partial"):
         shape = components.change(body, read_only_names(endpoint.options.get("read_only") or ()))
-        return {"required": False, "content": {"application/json": {"schema": shape}}}
+        return {"required": False, "content": {JSON: {"schema": shape}}}
     needed = isinstance(body, list) or any(child.required for child in node_of(body).children)
-    return {"required": needed, "content": {"application/json": {"schema": components.body(body)}}}
+    return {"required": needed, "content": {JSON: {"schema": components.body(body)}}}
 
 
 def _responses(endpoint: Endpoint, components: Components) -> JsonObject:
     status = "201" if endpoint.options.get("creates") else "200"
     well: JsonObject = {"description": "Done."}
+    names = ["ETag"] if endpoint.is_tagged else []
+    names += ["X-Total-Count"] if isinstance(endpoint.returns, list) else []
+    if names:
+        well["headers"] = refusals.headers(*names)
     if isinstance(endpoint.returns, str):
-        well["content"] = {endpoint.returns: {}}
+        well["content"] = {endpoint.returns: {"schema": {"type": "object"}} if endpoint.returns == JSON else {}}
     elif endpoint.returns is not None:
-        well["content"] = {"application/json": {"schema": components.answer(endpoint.returns)}}
-    wrong = {"description": "It did not work; `code` says why.", "content": {"application/json": {"schema": ERROR}}}
-    answers = {status: well, "default": wrong}
-    if endpoint.method == "GET" and not isinstance(endpoint.returns, str):
-        answers["304"] = {"description": "As it was (If-None-Match)."}
-    return answers
+        well["content"] = {JSON: {"schema": components.answer(endpoint.returns)}}
+    answers = {status: well}
+    if endpoint.is_tagged:
+        answers["304"] = {"description": "As it was (If-None-Match).", "headers": refusals.headers("ETag")}
+    if redirects := endpoint.options.get("redirects"):
+        answers[str(redirects)] = {"description": "It goes on elsewhere.", "headers": refusals.headers("Location")}
+    return answers | refusals.errors_of(endpoint.method, endpoint.path, endpoint.role, endpoint.options)
+
+
+def _parameters(endpoint: Endpoint, components: Components) -> list[JsonObject]:
+    return [
+        *_path_parameters(endpoint.path),
+        *_query_parameters(endpoint.options.get("query"), components),
+        *refusals.header_parameters(endpoint.method, endpoint.options, tagged=endpoint.is_tagged),
+    ]
 
 
 def _path_parameters(path: str) -> list[JsonObject]:

@@ -59,7 +59,7 @@ def public_status(context: StatusFacet, request: Request) -> dict[str, Any]:
     return {"status": "ok", "version": VERSION, "uptime_s": int(node.clock.now() - node.started_at)}
 
 
-@api.get(Api, "openapi.json", role="public")
+@api.get(Api, "openapi.json", role="public", returns="application/json")
 def openapi_document(context: Api, request: Request) -> Response:
     """This document."""
     registry = request.registry
@@ -132,7 +132,7 @@ def apply(context: Api, request: Request) -> dict[str, Any]:
     return {"changes": shown, "unchanged": unchanged, "dry_run": asked["dry_run"]}
 
 
-@api.get(Api, "export", role="admin")
+@api.get(Api, "export", role="admin", returns="application/json")
 def export(context: Api, request: Request) -> dict[str, Any]:
     """Everything that can be written as code, without ids and secrets: a document for POST /api/apply."""
     return declared.export(request.root, request.node, request.registry.opsapp_kinds)

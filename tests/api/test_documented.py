@@ -234,3 +234,44 @@ def test_a_pattern_is_of_the_whole_text_as_the_server_matches_it(service):
     known = set(patterns(openapi.document(service.app.registry)))
     assert len(known) > 10
     assert {pattern for pattern in known if not (pattern.startswith("^(?:") and pattern.endswith(")$"))} == set()
+
+
+@pytest.fixture
+def told(service):
+    """Each operation's parameters, and the names of the shared answers by status."""
+    document = openapi.document(service.app.registry)
+
+    def of(name):
+        operation = dict(operations(service))[name]
+        parameters = [
+            document["components"]["parameters"][shared["$ref"].rpartition("/")[2]] if "$ref" in shared else shared
+            for shared in operation["parameters"]
+        ]
+        return {(row["in"], row["name"]) for row in parameters}, operation["responses"]
+
+    return of
+
+
+def test_headers_are_told_where_they_are_taken_and_given(told):
+    parameters, responses = told("GET /api/agents")
+    assert ("header", "If-None-Match") in parameters
+    assert set(responses["200"]["headers"]) == {"ETag", "X-Total-Count"}
+    parameters, _ = told("POST /api/agents/{agent_id}/commands")
+    assert ("header", "Idempotency-Key") in parameters
+    parameters, responses = told("POST /api/agents")
+    assert ("header", "Idempotency-Key") not in parameters
+    assert set(told("GET /api/auth/oidc/authorize")[1]["302"]["headers"]) == {"Location"}
+
+
+def test_every_operation_tells_its_errors_by_reference(service):
+    shared = openapi.document(service.app.registry)["components"]["responses"]
+    for name, operation in operations(service):
+        errors = {status: told for status, told in operation["responses"].items() if status[0] in "45d"}
+        assert {"400", "500", "503", "default"} <= set(errors), name
+        assert all(told["$ref"].rpartition("/")[2] in shared for told in errors.values()), name
+        assert "401" in errors or operation["x-role"] == "public", name
+        assert "404" in errors or "{" not in name, name
+        assert {"409", "412", "413", "415", "422"} <= set(errors) or name.startswith("GET "), name
+    assert "Retry-After" in shared["TooMany"]["headers"]
+    assert "Retry-After" in shared["Unavailable"]["headers"]
+    assert "no_snapshot" in shared["Conflict"]["content"]["application/json"]["examples"]

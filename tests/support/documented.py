@@ -16,21 +16,48 @@ from opsapp.web import openapi
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs/openapi.json"
 
 
+# Of those that an operation tells; every answer has others.
+TOLD_HEADERS = {"ETag", "X-Total-Count", "Retry-After", "WWW-Authenticate"}
+
+
 class Operation(NamedTuple):
+    """`answer` is for a JSON answer, where there is one; `codes` are those that an error has, by its status."""
+
     name: str
     path: re.Pattern[str]
-    answer: Draft202012Validator
+    answer: Draft202012Validator | None
+    headers: dict[str, set[str]]
+    codes: dict[str, set[str]]
 
 
 def operations(document: Any) -> list[Operation]:
-    """Those with a JSON answer, fixed paths before those with a name in them."""
+    """Fixed paths before those with a name in them."""
     return [
-        Operation(f"{method.upper()} {path}", pattern(path), validator(document, content["schema"]))
+        operation_of(document, f"{method.upper()} {path}", path, operation["responses"])
         for path, methods in sorted(document["paths"].items(), key=lambda row: row[0].count("{"))
         for method, operation in methods.items()
-        for status, response in operation["responses"].items()
-        if status.startswith("2") and (content := response.get("content", {}).get("application/json", {}))
     ]
+
+
+def operation_of(document: Any, name: str, path: str, responses: Any) -> Operation:
+    shared = {"#/components/responses/" + key: told for key, told in document["components"]["responses"].items()}
+    told = {status: shared.get(response.get("$ref"), response) for status, response in responses.items()}
+    schemas = [
+        content["schema"]
+        for status, response in told.items()
+        if status.startswith("2") and "schema" in (content := response.get("content", {}).get("application/json", {}))
+    ]
+    return Operation(
+        name,
+        pattern(path),
+        validator(document, schemas[0]) if schemas else None,
+        {status: set(response.get("headers", ())) for status, response in told.items()},
+        {
+            status: set(response["content"]["application/json"]["examples"])
+            for status, response in told.items()
+            if status[0] in "45d"
+        },
+    )
 
 
 def validator(document: Any, schema: Any) -> Draft202012Validator:
@@ -58,12 +85,43 @@ def misfits(registry: Any, method: str, path: str, value: Any) -> list[str]:
     )
 
 
+def found_in(known: list[Operation], method: str, path: str) -> Operation | None:
+    return next(
+        (
+            operation
+            for operation in known
+            if operation.name.startswith(f"{method} ") and operation.path.fullmatch(path)
+        ),
+        None,
+    )
+
+
 def _misfits(known: list[Operation], method: str, path: str, value: Any) -> list[str]:
-    for operation in known:
-        if operation.name.startswith(f"{method} ") and operation.path.fullmatch(path):
-            wrong = operation.answer.iter_errors(value)
-            return [f"{operation.name} answered {error.json_path}: {error.message[:300]}" for error in wrong]
-    return []
+    operation = found_in(known, method, path)
+    if operation is None or operation.answer is None:
+        return []
+    wrong = operation.answer.iter_errors(value)
+    return [f"{operation.name} answered {error.json_path}: {error.message[:300]}" for error in wrong]
+
+
+def untold(method: str, path: str, response: Any) -> str:
+    """What the document does not say of an answer's status, code and headers; "" where it says all."""
+    operation = found_in(kept(), method, path)
+    if operation is None:
+        return ""
+    status = str(response.status_int)
+    if status not in operation.headers and response.json.get("code") in operation.codes["default"]:
+        return ""
+    if status not in operation.headers:
+        return f"{operation.name} does not tell of {status}: {response.text[:200]}"
+    if status in operation.codes and response.json["code"] not in operation.codes[status]:
+        return f"{operation.name} does not tell of {status} with the code {response.json['code']}"
+    if response.content_type != "application/json" or status == "304":
+        return ""
+    given = TOLD_HEADERS & set(response.headers)
+    if given == TOLD_HEADERS & operation.headers[status]:
+        return ""
+    return f"{operation.name} tells of {sorted(operation.headers[status])} with {status}, and gives {sorted(given)}"
 
 
 class DocumentedApp(TestApp):
@@ -72,4 +130,6 @@ class DocumentedApp(TestApp):
         if response.status_int in (200, 201) and response.content_type == "application/json" and req.method != "HEAD":
             wrong = misfits(self.app.registry, req.method, req.path_info, response.json)
             assert not wrong, "\n".join(wrong)
+        if req.method != "HEAD":
+            assert not (wrong := untold(req.method, req.path_info, response)), wrong
         return response

@@ -26,7 +26,9 @@ PLAIN = (
 )
 
 
-@api.act(Agents, "deploy", role="admin", body=schemas.Deploy, returns=schemas.Deployed, audit="agent.deploy")
+@api.act(
+    Agents, "deploy", role="admin", body=schemas.Deploy, returns=schemas.Deployed, errors=(502,), audit="agent.deploy"
+)
 def deploy(context: Agents, request: Request) -> Any:
     """Installs the agent on a host over SSH; answers once its service is started."""
     node, body = request.node, request.valid_body

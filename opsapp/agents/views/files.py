@@ -145,7 +145,7 @@ def digest_headers(sha256: str) -> dict[str, str]:
     return {"Repr-Digest": f"sha-256=:{encoded}:", "X-Content-SHA256": sha256}
 
 
-@api.get(Agent, "files", query=schemas.FileWanted, returns="application/octet-stream")
+@api.get(Agent, "files", query=schemas.FileWanted, returns="application/octet-stream", errors=(413, 416, 429, 502))
 def read_file(context: Agent, request: Request) -> Any:
     """A file from the agent. Viewers read under its `viewer_paths`, operators what its own rules permit."""
     require_connected(request.node, context)
@@ -213,7 +213,15 @@ def refusal(closed: JsonObject) -> Problem:
     return Invalid({"dest": closed.get("message") or "cannot be used"}) if isinstance(problem, Invalid) else problem
 
 
-@api.act(Agent, "files", body=RAW, takes="multipart/form-data", returns=schemas.FileStored, audit="agent.file.write")
+@api.act(
+    Agent,
+    "files",
+    body=RAW,
+    takes="multipart/form-data",
+    returns=schemas.FileStored,
+    errors=(429, 502),
+    audit="agent.file.write",
+)
 def write_file(context: Agent, request: Request) -> Any:
     """A file to the agent (multipart: `file`, `dest`, and `sha256` if it shall be checked), put in place once it is
     whole and its hash is right."""

@@ -20,7 +20,7 @@ class Login(Facet):
 add_facet(Api, "login", Login)
 
 
-@api.act(Login, role="public", body=schemas.Login, returns=schemas.SignedIn, audit=False)
+@api.act(Login, role="public", body=schemas.Login, returns=schemas.SignedIn, errors=(401, 429), audit=False)
 def login(context: Login, request: Request) -> Deferred:
     """Sign in with a password."""
     node, body, client = request.node, request.valid_body, client_of(request)
@@ -28,7 +28,9 @@ def login(context: Login, request: Request) -> Deferred:
     return unless_left(lambda has_left: (200, {}, engine.sign_in(node, *given, has_left)))
 
 
-@api.act(Login, "totp", role="public", body=schemas.SecondStep, returns=schemas.LoggedIn, audit=False)
+@api.act(
+    Login, "totp", role="public", body=schemas.SecondStep, returns=schemas.LoggedIn, errors=(401, 429), audit=False
+)
 def login_totp(context: Login, request: Request) -> Deferred:
     """The second step, with a code of the authenticator or a recovery code."""
     node, body, client = request.node, request.valid_body, client_of(request)

@@ -87,7 +87,14 @@ def _settings_of(request: Request, user: resources.User) -> JsonObject:
 
 
 @api.replace(
-    Me, "password", role="viewer", own_session=True, body=schemas.OwnPassword, returns=schemas.StatusOk, audit=False
+    Me,
+    "password",
+    role="viewer",
+    own_session=True,
+    body=schemas.OwnPassword,
+    returns=schemas.StatusOk,
+    errors=(429,),
+    audit=False,
 )
 def change_password(context: Me, request: Request) -> Deferred:
     """A new password; the other sessions end, and with `end_keys` the caller's API keys too."""
@@ -96,7 +103,14 @@ def change_password(context: Me, request: Request) -> Deferred:
 
 
 @api.act(
-    Me, "confirm", role="viewer", own_session=True, body=schemas.Confirmation, returns=schemas.Confirmed, audit=False
+    Me,
+    "confirm",
+    role="viewer",
+    own_session=True,
+    body=schemas.Confirmation,
+    returns=schemas.Confirmed,
+    errors=(429,),
+    audit=False,
 )
 def confirm(context: Me, request: Request) -> Deferred:
     """Prove with the password, or with a code of the second factor, that it is really you. For 15 minutes the session
@@ -142,6 +156,7 @@ def begin_totp(context: MyTotp, request: Request) -> Deferred:
     confirmed=True,
     body=schemas.Code,
     returns=schemas.RecoveryCodes,
+    errors=(429,),
     audit="totp.enable",
 )
 def confirm_totp(context: MyTotp, request: Request) -> Deferred:
@@ -151,7 +166,15 @@ def confirm_totp(context: MyTotp, request: Request) -> Deferred:
     return Deferred(lambda: (200, {}, secondfactor.confirm(node, username, code, actor)))
 
 
-@api.delete(MyTotp, role="viewer", confirmed=True, body=schemas.Proof, returns=schemas.StatusOk, audit="totp.disable")
+@api.delete(
+    MyTotp,
+    role="viewer",
+    confirmed=True,
+    body=schemas.Proof,
+    returns=schemas.StatusOk,
+    errors=(429,),
+    audit="totp.disable",
+)
 def disable_totp(context: MyTotp, request: Request) -> Deferred:
     """Turn the second factor off; the password proves who asks."""
     node, username, actor, password = request.node, request.caller.name, request.actor, request.valid_body["password"]

@@ -36,7 +36,7 @@ def flow_cookie(state: str) -> str:
     return "opsapp_oidc_" + "".join(char for char in state[:8] if char in "0123456789abcdef")
 
 
-@api.get(Oidc, "authorize", role="public")
+@api.get(Oidc, "authorize", role="public", redirects=302, errors=(404, 502))
 def authorize(context: Oidc, request: Request) -> Deferred:
     """To the identity provider."""
     node, secure = request.node, request.scheme == "https"
@@ -50,7 +50,7 @@ def authorize(context: Oidc, request: Request) -> Deferred:
     return Deferred(fn)
 
 
-@api.get(Oidc, "callback", role="public", returns=schemas.LoggedIn)
+@api.get(Oidc, "callback", role="public", returns=schemas.LoggedIn, redirects=303, errors=(403, 404, 502))
 def callback(context: Oidc, request: Request) -> Deferred:
     """Back from the identity provider: a session, as a cookie for a browser, as JSON for a program."""
     node, client, secure = request.node, client_of(request), request.scheme == "https"

@@ -31,6 +31,7 @@ def whose(context: WebhookAddress, request: Request) -> Automation:
     takes=schemas.RUN_INPUTS,
     idempotent=whose,
     returns=schemas.RunStarted,
+    errors=(429,),
     audit=False,
 )
 def call_webhook(context: WebhookAddress, request: Request) -> Any:

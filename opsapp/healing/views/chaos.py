@@ -23,7 +23,7 @@ def scenarios(context: Chaos, request: Request) -> Any:
     return page_of(request, chaos.listed())
 
 
-@api.act(Chaos, "run", role="admin", body=schemas.ChaosRun, returns=answers.ChaosResult, audit=False)
+@api.act(Chaos, "run", role="admin", body=schemas.ChaosRun, returns=answers.ChaosResult, errors=(404,), audit=False)
 def run(context: Chaos, request: Request) -> Any:
     """A scenario: rehearsed, or done to hosts tagged `chaos`."""
     node, body = request.node, request.valid_body

@@ -53,7 +53,7 @@ def connect(context: Dependencies, request: Request) -> Any:
     return {"status": "updated"}
 
 
-@api.delete(Dependencies, "edges", role="admin", body=schemas.OneDependency, returns=answers.Status)
+@api.delete(Dependencies, "edges", role="admin", body=schemas.OneDependency, returns=answers.Status, errors=(404,))
 def disconnect(context: Dependencies, request: Request) -> Any:
     """One dependency less."""
     body = request.valid_body

@@ -12,13 +12,13 @@ from opsapp.healing.resources import Healing
 from opsapp.web import api
 
 
-@api.get(Healing, "lift", query=schemas.OfRule, returns=answers.LiftAnswer)
+@api.get(Healing, "lift", query=schemas.OfRule, returns=answers.LiftAnswer, errors=(404,))
 def lift(context: Healing, request: Request) -> Any:
     """How many more cases of a rule recover with the heal than by themselves."""
     return worth.lift(request.root, request.valid_query["rule_id"])
 
 
-@api.get(Healing, "wait", query=schemas.OfRule, returns=answers.WaitAnswer)
+@api.get(Healing, "wait", query=schemas.OfRule, returns=answers.WaitAnswer, errors=(404,))
 def wait(context: Healing, request: Request) -> Any:
     """How long to wait before acting costs the least expected downtime, and what it saves."""
     return worth.wait(request.root, request.valid_query["rule_id"], request.node.clock.now())

@@ -1,0 +1,89 @@
+"""What the API document says of errors and of headers: shared components, and which of them an operation has.
+
+Must not: decide a status; `web.errors` does, and `web.codes` says what its codes mean.
+"""
+
+from __future__ import annotations
+
+from opsapp.lib.jsontypes import JsonObject
+
+from .bodies import UNSAFE
+from .codes import MEANINGS
+from .errors import STATUS
+from .sse import CONTENT_TYPE
+
+NAMES = {status: cls.__name__ for cls, status in STATUS.items()} | {500: "InternalError"}
+BEFORE = "Refused"  # what is said before it is known which operation is meant
+WITH_HEADERS = {401: "WWW-Authenticate", 416: "Content-Range", 429: "Retry-After", 503: "Retry-After"}
+HEADERS = {
+    "Content-Range": ("How long the file is.", {"type": "string"}),
+    "ETag": ("For If-None-Match. It changes whenever the answer does.", {"type": "string"}),
+    "Location": ("Where it leads.", {"type": "string"}),
+    "Retry-After": ("Seconds until it is worth asking again.", {"type": "integer", "minimum": 1}),
+    "WWW-Authenticate": ("The kind of credential that is wanted.", {"const": "Bearer"}),
+    "X-Total-Count": ("How many there are without limit and offset.", {"type": "integer", "minimum": 0}),
+}
+PARAMETERS = {
+    "Idempotency-Key": "Repeated with the same key and body within 24 hours, the request gives the first answer again.",
+    "If-None-Match": "The ETag of an earlier answer: if it is as it was, the answer is 304.",
+}
+
+
+def components() -> JsonObject:
+    """Answers, headers and parameters that operations refer to."""
+    responses = {NAMES[status]: _response(status) for status in NAMES if status in MEANINGS and status != 405}
+    others = {status: codes for status, codes in MEANINGS.items() if NAMES.get(status) not in responses}
+    told = _content({code: text for codes in others.values() for code, text in codes.items()})
+    text = f"Another error ({', '.join(map(str, others))}): `code` says which."
+    return {
+        "responses": responses | {BEFORE: {"description": text, "content": told}},
+        "headers": {name: {"description": text, "schema": schema} for name, (text, schema) in HEADERS.items()},
+        "parameters": {name: _parameter(name, text) for name, text in PARAMETERS.items()},
+    }
+
+
+def _parameter(name: str, text: str) -> JsonObject:
+    bounds = {"type": "string", "minLength": 1, "maxLength": 200} if name == "Idempotency-Key" else {"type": "string"}
+    return {"name": name, "in": "header", "required": False, "description": text, "schema": bounds}
+
+
+def _response(status: int) -> JsonObject:
+    codes = MEANINGS[status]
+    response: JsonObject = {"description": f"One of {len(codes)} codes.", "content": _content(codes)}
+    if len(codes) == 1:
+        response["description"] = next(iter(codes.values()))
+    if status in WITH_HEADERS:
+        response["headers"] = headers(WITH_HEADERS[status])
+    return response
+
+
+def _content(codes: dict[str, str]) -> JsonObject:
+    """One example for each code, with what it means."""
+    examples = {code: {"summary": text, "value": {"error": text, "code": code}} for code, text in codes.items()}
+    return {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}, "examples": examples}}
+
+
+def headers(*names: str) -> JsonObject:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+def header_parameters(method: str, options: JsonObject, *, tagged: bool) -> list[JsonObject]:
+    """What a request may say in its head."""
+    names = ["Idempotency-Key"] if options.get("idempotent") else []
+    names += ["If-None-Match"] if method == "GET" and tagged else []
+    return [{"$ref": f"#/components/parameters/{name}"} for name in names]
+
+
+def errors_of(method: str, path: str, role: str, options: JsonObject) -> JsonObject:
+    """The errors that an operation can have, by status. A view says in `errors` which it has beside those that follow
+    from what it is."""
+    statuses = {400, 500, 503, *options.get("errors", ())}
+    query = {child.name for child in options["query"]().children} if options.get("query") else set()
+    statuses |= {401, 403} if role != "public" else set()
+    statuses |= {404} if "{" in path else set()
+    statuses |= {409, 412, 413, 415, 422} if method in UNSAFE else set()
+    statuses |= {422} if query else set()
+    statuses |= {410} if "as_of" in query else set()
+    statuses |= {429} if options.get("returns") == CONTENT_TYPE else set()
+    told = {str(status): {"$ref": f"#/components/responses/{NAMES[status]}"} for status in sorted(statuses)}
+    return told | {"default": {"$ref": f"#/components/responses/{BEFORE}"}}
