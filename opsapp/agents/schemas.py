@@ -154,6 +154,7 @@ class ReportAnswer(Body):
 
 
 class NewCommand(Body):
+    sample = {"type": "shell", "params": {"command": "uptime"}}
     type = text(1, 64)
     params = map_of(anything(), 100, default=None)
 
@@ -251,6 +252,7 @@ class FileStored(Body):
 
 
 class Deploy(Body):
+    sample = {"host": "web-1.example.org", "ssh_user": "deploy", "ssh_key": "/etc/opsapp/deploy-key"}
     host = text(1, 253, pattern=r"[A-Za-z0-9:][A-Za-z0-9._:-]*", example="a host name or address")
     ssh_user = text(1, 64, pattern=r"[A-Za-z_][A-Za-z0-9_.-]*", example="a user name")
     ssh_port = whole(1, 65535, default=22)

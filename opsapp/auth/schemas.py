@@ -103,6 +103,7 @@ class OwnSettings(Body):
 
 
 class NewFilter(Body):
+    sample = {"name": "Down", "path": "/monitors", "query": "status=down"}
     name = name_text(60)
     path = text(1, 200, pattern=r"/[a-z][a-z/-]*", must="be the address of a list, like /monitors")
     query = text(1, 1000, pattern=r"[!-~]+", must="be what follows the ? of the list's address")
@@ -134,6 +135,7 @@ def _one_proof(sound: JsonObject) -> dict[str, str]:
 class Confirmation(Body):
     """Proof by somebody signed in that it is really them."""
 
+    sample = {"password": "correct horse battery"}
     across = staticmethod(_one_proof)
 
     password = text(1, 1024, default=None)

@@ -162,6 +162,7 @@ def _wrong_params(sound: dict[str, Any]) -> dict[str, str]:
 
 
 class AutomationSettings(Body):
+    sample = {"name": "Clean up", "type": "script", "params": {"script": "echo done"}}
     across = staticmethod(_wrong_params)
     name = name_text()
     type = choice(*TYPES)

@@ -122,6 +122,7 @@ class RuleHoldout(Body):
 
 
 class RuleBody(Body):
+    sample = {"condition": "cpu_percent > 90"}
     condition = text(1, MAX_LENGTH, check=_readable)
     severity = choice(*SEVERITIES, default="warning")
     action = field(RuleAction, default=None)
@@ -140,6 +141,7 @@ class RuleBody(Body):
 
 
 class NewRule(RuleBody):
+    sample = {**RuleBody.sample, "action": {"type": "restart_service", "params": {"service": "nginx"}}}
     across = staticmethod(incomplete)
     id = text(1, 64, pattern="[a-z0-9_-]{1,64}", example="nginx-down", default=None)
 
@@ -264,6 +266,7 @@ class DryRun(Body):
 
 
 class ConditionNow(Body):
+    sample = {"condition": "cpu_percent > 90"}
     condition = text(1, MAX_LENGTH, check=_readable)
     targets = field(RuleTargets, default=None)
 

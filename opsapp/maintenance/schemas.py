@@ -39,6 +39,7 @@ def _wrong_end(sound: JsonObject) -> dict[str, str]:
 
 
 class NewWindow(Body):
+    sample = {"name": "Upgrade", "start": "2026-01-31T22:00:00", "end": "2026-01-31T23:00:00"}
     across = staticmethod(_wrong_end)
     name = name_text()
     start = text(1, 40, check=_wall_problem)
@@ -101,6 +102,7 @@ class PreviewOfWindow(Body):
 
 
 class NewHealingWindow(Body):
+    sample = {"target": "web-1", "duration": "1h30m"}
     target = text(1, 1000)
     duration = text(1, 40, check=_span_problem)
     reason = text(0, 1000, default="")

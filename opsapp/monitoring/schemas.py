@@ -60,6 +60,7 @@ OwnSettings: Any = type(
 class MonitorSettings(OwnSettings):
     """A monitor as it is written."""
 
+    sample = {"name": "Shop", "type": "http", "url": "https://shop.example.org/"}
     name = name_text()
     url = text(0, 2000, optional=True)
     type = choice(*TYPES)

@@ -100,6 +100,7 @@ class NewLogo(Body):
 
 
 class NewSubscription(Body):
+    sample = {"kind": "mail", "address": "you@example.org"}
     across = staticmethod(_subscription_across)
     kind = choice(*KINDS)
     address = text(3, 500)

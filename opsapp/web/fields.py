@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import colander
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.visible import DECEIVING
 from opsapp.runtime.internals import take_order_of
 
@@ -68,6 +69,7 @@ class Body(colander.Schema, metaclass=_Fields):
 
     schema_type = strict.StrictMapping
     component: str | None = None  # its name in the API document (`web.shapes`), where that is not the class's
+    sample: JsonObject = {}  # of its fields, for the API document (`web.examples`): what cannot be made
     across: Callable[[dict[str, Any]], dict[str, str]] | None = None
     """What no single field shows, by path, for a static method: told in one answer with what single fields show. It
     gets those values that are sound by themselves, so any may be missing."""

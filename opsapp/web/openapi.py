@@ -16,6 +16,7 @@ from opsapp.wire.version import VERSION
 from . import refusals
 from .api import PERMISSIONS
 from .bodies import RAW, read_only_names
+from .examples import answer_example, body_example
 from .fields import node_of
 from .shapes import Components
 
@@ -133,9 +134,10 @@ def _request_body(endpoint: Endpoint, body: Any, components: Components) -> Json
         return {"required": True, "content": {body: {}}}
     if endpoint.options.get("partial"):
         shape = components.change(body, read_only_names(endpoint.options.get("read_only") or ()))
-        return {"required": False, "content": {JSON: {"schema": shape}}}
+        return {"required": False, "content": {JSON: {"schema": shape, "example": body_example(body)}}}
     needed = isinstance(body, list) or any(child.required for child in node_of(body).children)
-    return {"required": needed, "content": {JSON: {"schema": components.body(body)}}}
+    told = {"schema": components.body(body), "example": body_example(body)}
+    return {"required": needed, "content": {JSON: told}}
 
 
 def _responses(endpoint: Endpoint, components: Components) -> JsonObject:
@@ -146,12 +148,14 @@ def _responses(endpoint: Endpoint, components: Components) -> JsonObject:
     if names:
         well["headers"] = refusals.headers(*names)
     if isinstance(endpoint.returns, str):
-        well["content"] = {endpoint.returns: {"schema": {"type": "object"}} if endpoint.returns == JSON else {}}
+        free = {"schema": {"type": "object"}, "example": {}} if endpoint.returns == JSON else {}
+        well["content"] = {endpoint.returns: free}
     elif endpoint.returns is not None:
-        well["content"] = {JSON: {"schema": components.answer(endpoint.returns)}}
+        told = {"schema": components.answer(endpoint.returns), "example": answer_example(endpoint.returns)}
+        well["content"] = {JSON: told}
     answers = {status: well}
     if endpoint.is_tagged:
-        answers["304"] = {"description": "As it was (If-None-Match).", "headers": refusals.headers("ETag")}
+        answers["304"] = refusals.response(refusals.SAME)
     if redirects := endpoint.options.get("redirects"):
         answers[str(redirects)] = {"description": "It goes on elsewhere.", "headers": refusals.headers("Location")}
     return answers | refusals.errors_of(endpoint.method, endpoint.path, endpoint.role, endpoint.options)

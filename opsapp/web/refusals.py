@@ -13,6 +13,7 @@ from .errors import STATUS
 from .sse import CONTENT_TYPE
 
 NAMES = {status: cls.__name__ for cls, status in STATUS.items()} | {500: "InternalError"}
+SAME = "NotModified"
 BEFORE = "Refused"  # what is said before it is known which operation is meant
 WITH_HEADERS = {401: "WWW-Authenticate", 416: "Content-Range", 429: "Retry-After", 503: "Retry-After"}
 HEADERS = {
@@ -36,7 +37,11 @@ def components() -> JsonObject:
     told = _content({code: text for codes in others.values() for code, text in codes.items()})
     text = f"Another error ({', '.join(map(str, others))}): `code` says which."
     return {
-        "responses": responses | {BEFORE: {"description": text, "content": told}},
+        "responses": responses
+        | {
+            SAME: {"description": "As it was (If-None-Match).", "headers": headers("ETag")},
+            BEFORE: {"description": text, "content": told},
+        },
         "headers": {name: {"description": text, "schema": schema} for name, (text, schema) in HEADERS.items()},
         "parameters": {name: _parameter(name, text) for name, text in PARAMETERS.items()},
     }
@@ -49,12 +54,9 @@ def _parameter(name: str, text: str) -> JsonObject:
 
 def _response(status: int) -> JsonObject:
     codes = MEANINGS[status]
-    response: JsonObject = {"description": f"One of {len(codes)} codes.", "content": _content(codes)}
-    if len(codes) == 1:
-        response["description"] = next(iter(codes.values()))
-    if status in WITH_HEADERS:
-        response["headers"] = headers(WITH_HEADERS[status])
-    return response
+    description = next(iter(codes.values())) if len(codes) == 1 else f"One of {len(codes)} codes."
+    given = {"headers": headers(WITH_HEADERS[status])} if status in WITH_HEADERS else {}
+    return {"description": description, "content": _content(codes), **given}
 
 
 def _content(codes: dict[str, str]) -> JsonObject:
@@ -85,5 +87,8 @@ def errors_of(method: str, path: str, role: str, options: JsonObject) -> JsonObj
     statuses |= {422} if query else set()
     statuses |= {410} if "as_of" in query else set()
     statuses |= {429} if options.get("returns") == CONTENT_TYPE else set()
-    told = {str(status): {"$ref": f"#/components/responses/{NAMES[status]}"} for status in sorted(statuses)}
-    return told | {"default": {"$ref": f"#/components/responses/{BEFORE}"}}
+    return {str(status): response(NAMES[status]) for status in sorted(statuses)} | {"default": response(BEFORE)}
+
+
+def response(name: str) -> JsonObject:
+    return {"$ref": f"#/components/responses/{name}"}

@@ -73,7 +73,7 @@ class Text(Strict):
         example: str | None = None,
         must: str | None = None,
     ):
-        self.low, self.high = low, high
+        self.low, self.high, self.example = low, high, example
         self.form = f"must {must}" if must else f"must look like {example}" if example else "has the wrong form"
         self.pattern = colander.Regex(pattern) if pattern else None
         self.openapi = {"type": "string", "minLength": low, "maxLength": high}

@@ -6,8 +6,10 @@ import re
 import pytest
 
 from opsapp.web import openapi, shapes
-from opsapp.web.fields import Body, field, flag, list_of, text
-from tests.support.documented import misfits
+from opsapp.web.bodies import RAW, judge
+from opsapp.web.examples import answer_example
+from opsapp.web.fields import Body, field, flag, list_of, node_of, text
+from tests.support.documented import misfits, validator
 
 # Answers that are any JSON value, since something else decides what they are.
 FREE = {
@@ -275,3 +277,39 @@ def test_every_operation_tells_its_errors_by_reference(service):
     assert "Retry-After" in shared["TooMany"]["headers"]
     assert "Retry-After" in shared["Unavailable"]["headers"]
     assert "no_snapshot" in shared["Conflict"]["content"]["application/json"]["examples"]
+
+
+def shown_contents(operation):
+    """What is sent, and what is answered when it went well, as JSON."""
+    told = [response for status, response in operation["responses"].items() if status.startswith("2")]
+    for part in (operation.get("requestBody", {}), *told):
+        yield from (content for kind, content in part.get("content", {}).items() if kind == "application/json")
+
+
+def test_every_body_and_every_answer_has_an_example_that_fits(service):
+    document, count = openapi.document(service.app.registry), 0
+    for name, operation in operations(service):
+        for content in shown_contents(operation):
+            wrong = validator(document, content["schema"]).iter_errors(content["example"])
+            assert [f"{error.json_path}: {error.message}" for error in wrong] == [], name
+            count += 1
+    assert count > 150
+
+
+def test_the_server_takes_the_example_of_a_body(service):
+    described = dict(operations(service))
+    for endpoint in openapi.endpoints(service.app.registry):
+        body = endpoint.options.get("takes") or endpoint.options.get("body")
+        name = f"{endpoint.method} {endpoint.path}"
+        if name in described and body not in (None, RAW) and not isinstance(body, str):
+            example = described[name]["requestBody"]["content"]["application/json"]["example"]
+            schema, values = (body[0], example[0]) if isinstance(body, list) else (body, example)
+            partial = bool(endpoint.options.get("partial"))
+            assert judge(node_of(schema), values, partial=partial)[1] == {}, f"{name}: give its class a `sample`"
+
+
+def test_a_text_for_which_nothing_can_be_made_is_told_of():
+    plate = type("Plate", (Body,), {"number": text(1, 20, pattern="[A-Z]{3}-[0-9]{4}")})
+    with pytest.raises(LookupError, match="number"):
+        answer_example(plate)
+    assert answer_example(type("Plate", (plate,), {"sample": {"number": "ABC-1234"}})) == {"number": "ABC-1234"}

@@ -1,0 +1,88 @@
+"""An example for each answer and body of the API document, made from its schema: a class says in `sample` what cannot
+be made, as where one field depends on another.
+
+Must not: know views, or requests.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import colander
+
+from opsapp.lib.jsontypes import JsonObject
+
+from .fields import node_of
+from .strict import Anything, Choice, Flag, ListOf, MapOf, Nullable, StrictMapping, Text
+
+SOME_TIME = 1_767_225_600  # the first second of 2026
+_TIMES = ("_at", "since", "until", "from", "to", "at", "time", "start", "end", "as_of", "ts")
+
+
+def answer_example(returns: Any) -> Any:
+    """Of a schema class, or of a list with one: all that an answer has."""
+    return [answer_example(returns[0])] if isinstance(returns, list) else example_of(node_of(returns), whole=True)
+
+
+def body_example(wanted: Any) -> Any:
+    """What has to be sent, and what the class's sample adds."""
+    return [body_example(wanted[0])] if isinstance(wanted, list) else example_of(node_of(wanted), whole=False)
+
+
+def example_of(node: colander.SchemaNode, *, whole: bool) -> Any:
+    """A value that the schema takes; `whole` has what may be left out too."""
+    kind = node.typ
+    while isinstance(kind, Nullable):
+        kind = kind.inner
+    if isinstance(kind, StrictMapping):
+        sample = getattr(node, "sample", {})
+        wanted = [child for child in node.children if whole or child.required or child.name in sample]
+        return {
+            child.name: sample[child.name] if child.name in sample else example_of(child, whole=whole)
+            for child in wanted
+        }
+    if isinstance(kind, ListOf):
+        return [example_of(kind.item, whole=whole)] * max(1, kind.low)
+    if isinstance(kind, MapOf):
+        return {_text(kind.key, "name"): example_of(kind.item, whole=whole)}
+    return _single(kind, node.name)
+
+
+def _single(kind: Any, name: str) -> Any:
+    if isinstance(kind, Text):
+        return _text(kind, name)
+    if isinstance(kind, Choice):
+        return kind.choices[0]
+    if isinstance(kind, Flag):
+        return True
+    if isinstance(kind, Anything):
+        return "value"
+    shape = kind.openapi.get("oneOf", [kind.openapi])[0]
+    return _number(shape, name) if shape["type"] in ("integer", "number") else name or "text"
+
+
+def _number(shape: JsonObject, name: str) -> int | float:
+    low, high = shape.get("minimum"), shape.get("maximum")
+    wished = SOME_TIME if name.endswith(_TIMES) and (high is None or high >= SOME_TIME) else 1
+    number: int | float = min(wished if low is None else max(low, wished), wished if high is None else high)
+    return number
+
+
+def _text(kind: Text, name: str) -> str:
+    """What an error message shows of the form, the name of the field, or anything that fits."""
+    shown = kind.example or name
+    words = [
+        shown,
+        shown.rpartition(" like ")[2],
+        shown.rpartition(" ")[2],
+        name,
+        name.replace("_", "-"),
+        "text",
+        "a",
+        "0" * kind.low,
+    ]
+    fitting = (word for word in (word[: kind.high].ljust(kind.low, "0") for word in words) if not kind.problem(word))
+    word = next(fitting, None)
+    if word is None:
+        raise LookupError(f"no example for the text {name!r}: give its class a `sample`")
+    return word
