@@ -1,7 +1,8 @@
 """Which paths may be read and written: the agent's own rules, which have the last word.
 
 A path is judged by what it really is: every symlink is resolved, the opened file's own name is judged again, so that a
-link swapped in between gains nothing. Must not: read or write contents.
+link swapped in between gains nothing. Viewers read what everybody on the host may read: the agent may read more.
+Must not: read or write contents.
 """
 
 from __future__ import annotations
@@ -43,13 +44,22 @@ class PathRules:
         real = self.check(path, role)
         handle = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
+            mode = os.fstat(handle).st_mode
+            if not stat.S_ISREG(mode):
                 raise NotAllowed("only regular files can be read")
-            self.check(os.readlink(f"/proc/self/fd/{handle}"), role)
+            opened = self.check(os.readlink(f"/proc/self/fd/{handle}"), role)
+            if role == "viewer" and not (mode & stat.S_IROTH and self._is_open_to_all(os.path.dirname(opened))):
+                raise NotAllowed("viewers read what everybody on the host may read")
         except BaseException:
             os.close(handle)
             raise
         return os.fdopen(handle, "rb", buffering=0)
+
+    def _is_open_to_all(self, directory: str) -> bool:
+        """Whether everybody may pass through it and those above it, up to one that viewers are given by name."""
+        if directory in self._viewer or not _within(directory, self._viewer):
+            return True
+        return bool(os.stat(directory).st_mode & stat.S_IXOTH) and self._is_open_to_all(os.path.dirname(directory))
 
     def _denied(self, path: str) -> bool:
         return any(_matches(path, rule) for rule in self._deny)

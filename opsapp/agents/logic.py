@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase, translate
@@ -22,6 +23,7 @@ BACK_WITHIN_S = 60.0  # an agent whose server was away tries again within this t
 FAILED_STATES = ("failed", "dead", "unhealthy")  # of a service or a container
 KEPT = ("cpu_percent", "mem_percent", "disk_percent", "swap_percent", "load1", "load5", "load15")
 KEPT_METRICS = ("rx_bytes_s", "tx_bytes_s")  # what all links but the loopback carry
+LOGS = "/var/log"
 PRIVATE_LOGS = ("opsapp*", "ssh*", "sudo", "auth", "!*.service")
 UNIT_TYPES = ("service", "socket", "device", "mount", "automount", "swap", "target", "path", "timer", "slice", "scope")
 MOST_DISKS = 32
@@ -285,6 +287,19 @@ def is_private_log(unit: str | None, patterns: Sequence[str]) -> bool:
     is_whole = unit.rpartition(".")[2] in UNIT_TYPES
     whole = unit if is_whole else f"{unit}.service"
     return any(_fits(whole, pattern) for pattern in patterns)
+
+
+def is_private_file(path: str, patterns: Sequence[str]) -> bool:
+    """Whether a file holds what is for admins alone in the journal: the journal itself, and a log that has the name of
+    such a unit (`/var/log/auth.log.1`, `/var/log/sudo-io/...`). Of other files no name says what is in them."""
+    real = posixpath.normpath(f"/{path.lstrip('/')}")
+    if not real.startswith(f"{LOGS}/"):
+        return False
+    parts = real.removeprefix(f"{LOGS}/").split("/")
+    if parts[0] == "journal":
+        return bool(patterns)
+    named = [pattern for pattern in patterns if not pattern.startswith("!")]
+    return any(_fits(f"{part.partition('.')[0]}.service", pattern) for part in parts for pattern in named)
 
 
 def _fits(whole: str, pattern: str) -> bool:

@@ -42,7 +42,7 @@ class Polling:
         return self.service.otto.post_json(f"{self.path}/commands", body).json["command_id"]
 
     def command(self, command_id):
-        return self.service.vera.get(f"{self.path}/commands/{command_id}").json
+        return self.service.otto.get(f"{self.path}/commands/{command_id}").json
 
 
 @pytest.fixture
@@ -207,7 +207,7 @@ def test_a_command_is_handed_out_once_to_a_plain_poller_and_ends_with_its_result
     assert (record["status"], record["exit_code"], record["output"]) == ("done", 0, "hi\n")
     assert record["requested_by"] == "otto"
     assert record["finished_at"] >= record["delivered_at"] >= record["created_at"]
-    assert service.vera.get(f"{box.path}/commands").json == [record]
+    assert service.otto.get(f"{box.path}/commands").json == [record]
 
 
 def test_our_own_poller_is_offered_a_command_until_it_says_that_it_has_it(box):

@@ -71,3 +71,40 @@ def test_what_a_command_has_read_is_for_those_who_may_ask_for_it(service, host):
         seen[unit] = [client.get(path).json["output"] for client in (service.vera, service.otto, service.ada)]
     assert seen == {"nginx": ["***", "a line", "a line"], "ssh": ["***", "***", "a line"]}
     assert "a line" not in service.vera.get(f"{host.path}/commands").text
+
+
+PRIVATE_FILES = ("/var/log/auth.log", "/var/log/auth.log.1", "/var/log/journal/a/system.journal",
+                 "/var/log/nginx/../sudo.log", "//var/log/opsapp/agent.log")  # fmt: skip
+OPEN_FILES = ("/var/log/nginx/access.log", "/etc/ssh/sshd_config", "/var/log/author.log")
+
+
+@pytest.mark.parametrize("path", [*PRIVATE_FILES, *OPEN_FILES])
+def test_a_log_in_a_file_is_as_private_as_in_the_journal(service, host, path):
+    is_private = path in PRIVATE_FILES
+    for client, is_admin in ((service.vera, False), (service.otto, False), (service.ada, True)):
+        code = "private_logs" if is_private and not is_admin else "agent_offline"
+        for way in (f"files?path={path}", f"stream/logs?source=file&path={path}"):
+            assert client.get(f"{host.path}/{way}", expect_errors=True).json["code"] == code
+    body = {"type": "logs", "params": {"source": "file", "path": path}}
+    answer = service.otto.post_json(f"{host.path}/commands", body, expect_errors=True)
+    assert answer.status_int == (403 if is_private else 200)
+
+
+def test_viewers_see_of_a_command_who_asked_when_and_how_it_stands(service, host):
+    body = {"type": "shell", "params": {"command": "grep sesame /etc/app", "env": {"PLACE": "cellar"}}}
+    command_id = service.otto.post_json(f"{host.path}/commands", body).json["command_id"]
+    result = {"status": "failed", "exit_code": 3, "output": "sesame", "reason": "no cellar", "data": {"a": "sesame"}}
+    now = service.clock.now()
+    service.transact(lambda root: agents_of(root)[host.id].commands.finish(command_id, now, result))
+    path = f"{host.path}/commands/{command_id}"
+    whole, seen = service.otto.get(path).json, service.vera.get(path).json
+    assert (whole["output"], whole["params"]["command"]) == ("sesame", "grep sesame /etc/app")
+    told = ("command_id", "type", "status", "exit_code", "requested_by", "created_at", "finished_at")
+    assert {name: seen[name] for name in told} == {name: whole[name] for name in told}
+    assert (seen["output"], seen["reason"], seen["data"], seen["params"]["command"]) == ("***", "***", None, "***")
+    pages = [f"/agents/{host.id}", f"/agents/{host.id}/commands/{command_id}"]
+    for place in (path, f"{host.path}/commands", *pages):
+        text = service.vera.get(place).text
+        assert "sesame" not in text
+        assert "cellar" not in text
+    assert "a shell command" in service.vera.get(pages[1]).text

@@ -129,3 +129,26 @@ def test_a_server_abroad_without_tls_is_refused_unless_it_is_allowed(key, tmp_pa
             with pytest.raises(ConfigError, match=wrong):
                 load([*argv, "--config", str(file)], {})
     assert load(["--server", "http://localhost:6080", *argv[2:]], {}).allow_plain_http is False
+
+
+def test_viewers_read_what_everybody_on_the_host_may_read(key, tmp_path):
+    log = tmp_path / "log"
+    (log / "private").mkdir(parents=True)
+    modes = {"open.log": 0o644, "own.log": 0o640, "private/open.log": 0o644}
+    for name, mode in modes.items():
+        (log / name).write_text("a line\n")
+        (log / name).chmod(mode)
+    (log / "private").chmod(0o750)
+    (log / "link.log").symlink_to(log / "own.log")
+    file = tmp_path / "agent.json"
+    file.write_text(json.dumps({"viewer_paths": [str(log)]}))
+    rules = PathRules(load(flags(key, tmp_path, "--config", str(file)), {}))
+    read = {}
+    for name in (*modes, "link.log"):
+        try:
+            rules.open_for_reading(str(log / name), "viewer").close()
+            read[name] = True
+        except NotAllowed:
+            read[name] = False
+        rules.open_for_reading(str(log / name), "operator").close()
+    assert read == {"open.log": True, "own.log": False, "private/open.log": False, "link.log": False}

@@ -28,6 +28,7 @@ from opsapp.web.uploads import boundary_of, receive_form
 from opsapp.wire.frames import CHUNK
 
 from . import held_elsewhere
+from .journals import require_reader
 
 PATIENCE_S = 60.0
 FORM_ROOM = 64 * 1024  # of a multipart body, beside the file
@@ -147,7 +148,9 @@ def digest_headers(sha256: str) -> dict[str, str]:
 
 @api.get(Agent, "files", query=schemas.FileWanted, returns="application/octet-stream", errors=(413, 416, 429, 502))
 def read_file(context: Agent, request: Request) -> Any:
-    """A file from the agent. Viewers read under its `viewer_paths`, operators what its own rules permit."""
+    """A file from the agent. Viewers read what is world-readable under its `viewer_paths`, operators what its own rules
+    permit; logs that `agents.private_logs` names are for admins."""
+    require_reader(request, {"source": "file", "path": request.valid_query["path"]})
     require_connected(request.node, context)
     other_node = held_elsewhere(request, context)
     if other_node:

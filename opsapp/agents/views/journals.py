@@ -1,29 +1,39 @@
-"""Who may read the journal of a host: operators, and admins alone what `agents.private_logs` names."""
+"""Who may read what a host logs, and what its commands were asked and have written.
+
+The journal is for operators, and what `agents.private_logs` names for admins alone, in files below /var/log too. Other
+files are judged by the agent. Of a command viewers see its status, who asked for it and when.
+"""
 
 from __future__ import annotations
 
 from pyramid.request import Request
 
 from opsapp.agents.config import AgentSettings
-from opsapp.agents.logic import is_private_log
+from opsapp.agents.logic import is_private_file, is_private_log
 from opsapp.agents.resources import Command
 from opsapp.lib.addresses import HIDDEN
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Forbidden
 from opsapp.tree.acl import Permission
 
+TOLD = ("output", "reason")  # what a host says of a command
+
 
 def may_read(request: Request, params: JsonObject) -> bool:
-    """`params` are those of a stream or command `logs`. Paths of files are judged by the agent."""
-    if params.get("source", "journald") != "journald":
-        return True
-    private = is_private_log(params.get("unit"), request.node.config[AgentSettings].private_logs)
-    return bool(request.has_permission(Permission.administer if private else Permission.operate))
+    """`params` are those of a stream or command `logs`, or of a file."""
+    patterns = request.node.config[AgentSettings].private_logs
+    if params.get("source", "journald") == "file":
+        is_private = is_private_file(params.get("path") or "", patterns)
+        return not is_private or bool(request.has_permission(Permission.administer))
+    is_private = is_private_log(params.get("unit"), patterns)
+    return bool(request.has_permission(Permission.administer if is_private else Permission.operate))
 
 
 def require_reader(request: Request, params: JsonObject) -> None:
     if may_read(request, params):
         return
+    if params.get("source") == "file":
+        raise Forbidden("Only admins may read this log (agents.private_logs).", code="private_logs")
     if not request.has_permission(Permission.operate):
         raise Forbidden("Viewers may not read the journal of a host.", code="private_logs")
     what = f"the journal of {params['unit']}" if params.get("unit") else "the whole journal of a host"
@@ -31,9 +41,11 @@ def require_reader(request: Request, params: JsonObject) -> None:
 
 
 def shown(request: Request, command: Command) -> JsonObject:
-    """A command's record. What a command `logs` has read is for those who may ask for it: viewers may for none."""
+    """A command's record. What a command `logs` has read is for those who may ask for it."""
     record = command.plain()
-    is_log = record["type"] == "logs"
-    if is_log and record["output"] and not (request.may_edit and may_read(request, record["params"])):
+    if not request.may_edit:
+        params = dict.fromkeys(record["params"], HIDDEN)
+        return record | {"params": params, "data": None} | {name: record[name] and HIDDEN for name in TOLD}
+    if record["type"] == "logs" and record["output"] and not may_read(request, record["params"]):
         record |= {"output": HIDDEN, "data": None}
-    return request.shown(record)
+    return record

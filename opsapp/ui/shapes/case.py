@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import quote
 
+from opsapp.lib.addresses import HIDDEN
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.questions import Question
 from opsapp.ui.reader import Answers, Reader
@@ -198,7 +199,7 @@ def _output(case: JsonObject, command: JsonObject | None) -> SaidByHost | None:
     entry = next(
         (candidate for candidate in reversed(case["entries"]) if candidate["action_type"] not in ("", "rollback")), None
     )
-    if acted is None or entry is None or command is None:
+    if acted is None or entry is None or command is None or command["output"] == HIDDEN:
         return None
     if command["finished_at"] is None:
         end = "waits for the host" if command["started_at"] is None else "is running"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from opsapp.lib.addresses import HIDDEN
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.words import rough_span
@@ -23,6 +24,7 @@ STATES = {  # status -> (kind, what it means)
     "lost": ("bad", "Nobody knows how it ended."),
     "cancelled": ("off", "It was stopped."),
 }
+UNTOLD = {"shell": "a shell command", "service": "control of a service", "logs": "a look at logs", "heal": "a heal"}
 STREAM = "/api/agents/{}/commands/{}/stream"
 
 
@@ -69,7 +71,7 @@ def shown_of(record: JsonObject, agent_id: str, now: float) -> CommandShown:
         host=agent_id,
         kind=kind,
         word=record["status"].capitalize(),
-        words=record["reason"] or words,
+        words=words if record["reason"] == HIDDEN else record["reason"] or words,
         by=record["requested_by"],
         at=record["created_at"],
         took=rough_span((ended or now) - began),
@@ -80,7 +82,9 @@ def shown_of(record: JsonObject, agent_id: str, now: float) -> CommandShown:
         href=f"/agents/{agent_id}/commands/{record['command_id']}",
         stream=STREAM.format(agent_id, record["command_id"]),
         facts=tuple(
-            (name, str(value)) for name, value in sorted(record["params"].items()) if value not in (None, {}, "")
+            (name, str(value))
+            for name, value in sorted(record["params"].items())
+            if value not in (None, {}, "", HIDDEN)
         ),
     )
 
@@ -88,6 +92,8 @@ def shown_of(record: JsonObject, agent_id: str, now: float) -> CommandShown:
 def spoken(record: JsonObject) -> str:
     """A command as one line: what a shell reads, or what is done to what."""
     params, kind = record["params"], record["type"]
+    if HIDDEN in params.values():
+        return UNTOLD.get(kind, str(kind).replace("_", " "))
     if kind == "shell":
         first, _, more = str(params.get("command", "")).strip().partition("\n")
         return first + (" …" if more else "")
