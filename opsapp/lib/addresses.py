@@ -1,8 +1,8 @@
 """What of an address, and of what is sent to it, may be shown to viewers, in an export and in the audit record.
 
 Of an address that is its scheme, host, port and path. Its user name, password, query and fragment are HIDDEN, wherever
-in a text it stands; so are the values of `headers` and of a `body`, the arguments of a `command` that is a list, the
-password of a connection string (`host=db password=x`) and the variables of `env` whose names say that they are secret.
+in a text it stands; so are the values of `headers`, of a `body` and of `env` (no name tells for sure that a variable is
+no secret), the arguments of a `command` that is a list, and the password of a connection string (`host=db password=x`).
 `{{secret:name}}` may be seen: it is only a name.
 
 `restored` is the way back: HIDDEN that comes back from a reader keeps the value that is stored. `split` and `joined`
@@ -20,13 +20,12 @@ from typing import Any, NamedTuple
 from .problems import Invalid
 
 HIDDEN = "***"
-WHOLE = ("headers", "body")  # fields of which every value is hidden
+WHOLE = ("headers", "body", "env")  # fields of which every value is hidden
 JSON_TEXTS = ("action_params",)  # of the ledger: an object, written as text
 COMMAND = "command"  # the program may be seen
-_LOOKED_INTO = {*WHOLE, COMMAND, "env"}  # fields that may hide what is no address
+_LOOKED_INTO = {*WHOLE, COMMAND}  # fields that may hide what is no address
 _HIDING_NOTHING = {int, float, bool, type(None)}
 
-_SECRET_NAME = re.compile(r"(?i)authorization|cookie|token|secret|passw|api[-_]?key|credential")
 _ONE_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://\S*")
 # In a text: an address, or the password of a connection string. `$` begins the name of a variable.
 _SPOT = re.compile(
@@ -99,8 +98,6 @@ def _public_field(name: str, value: Any) -> Any:
         return [public(value[0]), *map(_hidden, value[1:])] if value else []
     if name in JSON_TEXTS and isinstance(value, str):
         return json.dumps(public(json.loads(value)), sort_keys=True)
-    if name == "env" and isinstance(value, Mapping):
-        return {key: _hidden(part) if _SECRET_NAME.search(key) else public(part) for key, part in value.items()}
     return public(value)
 
 

@@ -22,7 +22,7 @@ KEYWORDS = f"host=db.test user=app password={SECRET}"
 MONITOR = {"name": "shop", "type": "http", "url": URL, "headers": HEADERS}
 HOOK = {"name": "hook", "type": "webhook", "requires_approval": True,
         "params": {"url": URL, "headers": HEADERS, "body": BODY, "method": "POST"}}  # fmt: skip
-ENV = {"DSN": DSN, "LINE": KEYWORDS, "API_TOKEN": SECRET}
+ENV = {"DSN": DSN, "LINE": KEYWORDS, "API_TOKEN": SECRET, "PGPASS": SECRET, "GREETING": f"{SECRET} or not"}
 JOB = {"name": "job", "type": "script", "params": {"script": f"pg_dump '{DSN}'", "env": ENV}}
 ACTION = {"type": "webhook", "params": {"url": URL, "body": BODY, "method": "POST"}}
 STEP = {"action": "webhook", "params": ACTION["params"]}
@@ -100,8 +100,7 @@ def test_what_a_viewer_sees_of_each(full):
     assert params == hidden
     params = get(f"/api/automations/{full.job}").json["params"]
     assert params["script"] == "pg_dump 'postgres://***@db.test/main?***'"
-    assert params["env"] == {"DSN": "postgres://***@db.test/main?***", "LINE": "host=db.test user=app password=***",
-                             "API_TOKEN": "***"}  # fmt: skip
+    assert params["env"] == dict.fromkeys(ENV, "***")
     rule = get("/api/healing/rules/call").json
     assert [rule["action"]["params"]["url"], rule["escalation_chain"][0]["params"]["body"]] == [SEEN, {"text": "***"}]
     [entry] = get("/api/healing/ledger").json
@@ -127,6 +126,9 @@ def test_exports_and_the_audit_hold_none_of_it_for_anybody(full):
     for thing, path in (("automation_id", "/api/automations/{}"), ("monitor_id", "/api/monitoring/endpoints/{}")):
         full.ada.put_json(path.format(full.ids[thing]), {"enabled": False})
     full.ada.put_json("/api/healing/rules/call", {"enabled": False})
+    full.ada.put_json(f"/api/automations/{full.job}", {"params": JOB["params"] | {"env": ENV | {"MORE": SECRET}}})
+    full.ada.delete(f"/api/automations/{full.job}")
+    full.job = full.ada.post_json("/api/automations", JOB, status=201).json["id"]
     for path in ("/api/export", "/api/automations/export"):
         text = full.ada.get(path).text
         assert SEEN in text
@@ -142,6 +144,11 @@ def test_exports_and_the_audit_hold_none_of_it_for_anybody(full):
 def test_what_was_shown_and_comes_back_keeps_what_is_stored(full):
     whole = full.ada.get("/api/export").json
     assert full.ada.post_json("/api/apply", {"document": whole}).json["changes"] == []
+    job = next(made for made in whole["automations"] if made["name"] == "job")
+    assert job["params"]["env"] == dict.fromkeys(ENV, "***")
+    elsewhere = {"automations": [job | {"name": "another job", "params": job["params"] | {"script": "true"}}]}
+    refusal = full.ada.post_json("/api/apply", {"document": elsewhere, "dry_run": True}, status=422).json
+    assert "params.env.DSN" in str(refusal["fields"])
     for thing, path in (("monitor_id", "/api/monitoring/endpoints/{}"), ("automation_id", "/api/automations/{}"),
                         ("rule_id", "/api/healing/rules/{}")):  # fmt: skip
         path = path.format(full.ids[thing])
