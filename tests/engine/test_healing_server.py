@@ -13,6 +13,7 @@ from opsapp.healing.engine.server_actions import ServerActionRunner, begin, fini
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.server_actions import ServerAction
 from opsapp.monitoring.logic.settings import MonitoringSettings
+from tests.api.test_agents import Polling
 from tests.support.targets import Website, website
 
 FAILED, ACTIVE = {"service__nginx__state": "failed"}, {"service__nginx__state": "active"}
@@ -260,6 +261,19 @@ def test_an_automation_that_was_edited_after_the_request_is_not_run(ward):
     [request] = here.service.vera.get("/api/approvals").json
     assert set(request["plan"]["automation"]) == {automation}
     here.service.ada.put_json(f"/api/automations/{automation}", {"params": {"url": "http://127.0.0.1:8/"}})
+    here.service.ada.post_json(f"/api/approvals/{request['request_id']}/approve", {}, status=409)
+    assert runs(here) == []
+
+
+def test_an_automation_whose_hosts_are_others_after_the_request_is_not_run(ward):
+    here, automation = prepared(ward, type="agent_command", params={"command": "true", "tag": "web"})
+    host = Polling(here.service, "mended", tags=["web"])
+    host.report()
+    here.service.vera.get("/api/agents")  # no hub reads the list of hosts here
+    here.at("approve").report(**FAILED).turn().turn(5)
+    [request] = here.service.vera.get("/api/approvals").json
+    assert request["plan"]["hosts"] == [{"automation_id": automation, "agent_id": host.id, "host": "mended"}]
+    here.service.ada.put_json(host.path, {"label": "mended", "tags": ["db"]})
     here.service.ada.post_json(f"/api/approvals/{request['request_id']}/approve", {}, status=409)
     assert runs(here) == []
 

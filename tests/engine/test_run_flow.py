@@ -7,12 +7,14 @@ from opsapp.automations.config import RunsRetention
 from opsapp.automations.engine import carrier, housekeeping, request_run, run_state
 from opsapp.automations.engine.approval_requests import accepted
 from opsapp.automations.engine.carrier import recover, take_up
+from opsapp.automations.engine.flow import moment_come
 from opsapp.automations.engine.programs import AttemptEnd
 from opsapp.automations.logic.runs import STATUSES
 from opsapp.automations.resources import Run, RunBoard, board_of, index_runs, runs_of
 from opsapp.automations.resources.runs import OutputChunk
 from opsapp.notify.resources import inbox
 from opsapp.runtime import nodes
+from tests.api.test_agents import Polling
 from tests.support.stores import Stores
 
 OWNER = "box:test"
@@ -58,6 +60,10 @@ class Desk:
             return not (board.queue or board.admitted or board.claimed or board.remote)
 
         return self.service.read(empty)
+
+    def step(self):
+        """What has come due."""
+        self.service.transact(moment_come, self.service.clock.now())
 
     def walk(self):
         """Every run by what is stored of it: id -> (automation, status), the newest first."""
@@ -280,6 +286,69 @@ def test_an_automation_edited_after_the_request_never_runs_under_it(desk):
     desk.service.otto.put_json(f"/api/automations/{whole}", {"timeout": 7})
     decide(desk, two["request_id"], status=409)
     assert desk.service.vera.get(f"/api/approvals/{two['request_id']}").json["status"] == "withdrawn"
+
+
+def tagged(desk, *labels):
+    """Hosts that were heard, by their labels."""
+    hosts = {label: Polling(desk.service, label, tags=["web"]) for label in labels}
+    for label, host in hosts.items():
+        host.report(hostname=f"{label}.test")
+    return {label: host.id for label, host in hosts.items()}
+
+
+def retag(desk, agent_id, *tags, **more):
+    path = f"/api/agents/{agent_id}"
+    desk.service.ada.put_json(path, {**desk.service.ada.get(path).json, "tags": list(tags), **more})
+
+
+def asked_of(desk, hosts):
+    """The hosts that were asked to run something."""
+    get = desk.service.otto.get
+    return {label for label, agent_id in hosts.items() if get(f"/api/agents/{agent_id}/commands").json}
+
+
+@pytest.mark.parametrize("is_part", [False, True])
+def test_an_approved_run_runs_on_the_hosts_that_were_shown(desk, is_part):
+    hosts = tagged(desk, "one", "two", "three")
+    retag(desk, hosts["three"], "db")
+    params = {"command": "true", "tag": "web"}
+    if is_part:
+        inner = desk.make("composite", {"automations": [desk.make("agent_command", params)]}, name="inner")
+        automation = desk.make("composite", {"automations": [inner]}, requires_approval=True)
+    else:
+        automation = desk.make("agent_command", params, requires_approval=True)
+    run = desk.run(automation)
+    [request] = pending(desk)
+    assert {(row["host"], row["agent_id"]) for row in request["plan"]["hosts"]} == {
+        (label, hosts[label]) for label in ("one", "two")
+    }
+    page = desk.service.vera.get(f"/approvals/{request['request_id']}").text
+    assert all(f"/agents/{hosts[label]}" in page for label in ("one", "two"))
+    retag(desk, hosts["one"], "gone", label="renamed")
+    retag(desk, hosts["three"], "web")
+    decide(desk, run["request_id"])
+    desk.step()
+    assert asked_of(desk, hosts) == {"one", "two"}
+
+
+def test_an_approved_run_does_not_go_on_without_one_of_its_hosts(desk):
+    hosts = tagged(desk, "one", "two")
+    run = desk.run(desk.make("agent_command", {"command": "true", "tag": "web"}, requires_approval=True))
+    desk.service.ada.delete(f"/api/agents/{hosts.pop('two')}")
+    decide(desk, run["request_id"])
+    desk.step()
+    assert (desk.status(run), asked_of(desk, hosts)) == ("failed", set())
+    assert "two was approved and is there no more" in desk.record(run)["reason"]
+
+
+def test_a_part_of_a_part_edited_after_the_approval_is_not_run(desk):
+    first, second = desk.make(name="first"), desk.make(name="second")
+    inner = desk.make("composite", {"automations": [first, second]}, name="inner")
+    run = desk.run(desk.make("composite", {"automations": [inner]}, requires_approval=True))
+    decide(desk, run["request_id"])
+    desk.service.otto.put_json(f"/api/automations/{second}", {"params": {"script": "echo other"}})
+    assert (desk.end(), desk.end()) == (1, 0)
+    assert desk.status(run) == "failed"
 
 
 def test_a_part_edited_after_the_approval_is_not_run(desk):

@@ -18,7 +18,7 @@ from opsapp.runtime.projection import WAKE as PROJECTIONS
 from opsapp.tree.root import Root
 
 from . import answers, approval_requests, decisions, flow, housekeeping, notices, scheduling, warroom
-from .approval_requests import accepted, written_by
+from .approval_requests import accepted, shown_of, written_by
 from .carrier import Carrier, anything
 from .figures import CARRIER, SCHEDULER
 from .live_output import KEY as LISTENERS
@@ -35,6 +35,7 @@ __all__ = [
     "request_run",
     "run_state",
     "said_last",
+    "shown_of",
     "webhook_sender_of",
     "written_by",
 ]

@@ -8,8 +8,6 @@ from __future__ import annotations
 import json
 
 from opsapp.agents import engine as agents
-from opsapp.agents.engine import HostFacts
-from opsapp.agents.resources import agents_of
 from opsapp.automations.logic import settings
 from opsapp.automations.logic.filling import Missing, Values
 from opsapp.automations.resources import Run, board_of, forbidden, reveal
@@ -24,6 +22,7 @@ from opsapp.runtime.wakes import after_commit
 from opsapp.tree.damage import load
 from opsapp.tree.root import Root
 
+from . import targets
 from .live_output import listeners_of
 from .notices import write
 
@@ -71,18 +70,18 @@ def begin(root: Root, run: Run, now: float) -> str | None:
     try:
         filled, secrets = values(root, run, run.definition.params)
         kind, params = command(run, filled)
-        targets = targets_of(root, run.definition.params)
+        hosts = targets.of_run(root, run)
     except (Missing, NotFound, Conflict) as problem:
         return getattr(problem, "message", str(problem))
     sent = []
-    for host in targets:
+    for target in hosts:
         try:
             command_id = agents.send_command(
-                root, host.agent_id, kind, params, requested_by=f"run:{run.id}", hide=secrets
+                root, target.agent_id, kind, params, requested_by=f"run:{run.id}", hide=secrets
             )
         except Invalid as wrong:
             return json.dumps(wrong.fields)
-        sent.append((host.agent_id, host.label or host.hostname, command_id, ""))
+        sent.append((target.agent_id, target.host, command_id, ""))
     run.commands = tuple(sent)
     if len(sent) == 1:
         after_commit(root, listeners_of(root).begin, run.id, sent[0][2], secrets)
@@ -102,24 +101,6 @@ def command(run: Run, filled: Values) -> tuple[str, JsonObject]:
         "env": env,
         "timeout": min(params.get("timeout") or timeout, timeout),
     }
-
-
-def targets_of(root: Root, params: JsonObject) -> list[HostFacts]:
-    """The agents that are meant, or a problem that says why there is none."""
-    present = agents_of(root)
-    known = [host for host in agents.hosts(root) if host.agent_id in present]  # one may have been deleted just now
-    if params.get("agent_id"):
-        hosts = [host for host in known if host.agent_id == params["agent_id"]]
-    elif params.get("tag"):
-        hosts = [host for host in known if params["tag"] in host.tags]
-    else:
-        hosts = [host for host in known if params["hostname"] in (host.hostname, host.label)]
-        if len(hosts) > 1:
-            raise Conflict(f"Several agents are called {params['hostname']}: use the id.", code="ambiguous_host")
-    if not hosts:
-        wanted = next(params[name] for name in ("agent_id", "tag", "hostname") if params.get(name))
-        raise NotFound(f"There is no agent {wanted}.")
-    return sorted(hosts, key=lambda host: (host.label, host.agent_id))
 
 
 def cancel(root: Root, run: Run) -> None:

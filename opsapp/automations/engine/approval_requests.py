@@ -12,7 +12,14 @@ from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import among
 from opsapp.tree.root import Root
 
+from . import targets
+
 KIND = "run"
+
+
+def freeze(root: Root, run: Run, automation: Automation) -> None:
+    """What people will agree to: what the automation is made of, and the hosts on which all of it would run."""
+    run.uses, run.hosts = uses(root, automation), targets.hosts_of(root, automation.id)
 
 
 def request(root: Root, run: Run, now: float) -> str:
@@ -36,12 +43,13 @@ def request(root: Root, run: Run, now: float) -> str:
 
 
 def plan(run: Run) -> JsonObject:
-    """What is approved is exactly this: the definition, those that it is made of, and the inputs."""
+    """What is approved is exactly this: the definition, those that it is made of, the hosts, and the inputs."""
     shown = public(run.settings)
     return {
         "automation_id": run.automation_id,
         "definition": run.definition.digest,
         "uses": run.uses,
+        "hosts": targets.plain(run.hosts or {}),
         "inputs": run.inputs,
         **{name: shown[name] for name in ("name", "type", "params", "timeout", "retries")},
     }
@@ -54,6 +62,12 @@ def uses(root: Root, automation: Automation) -> dict[str, str]:
         for automation_id, made in digests(root, automation.id).items()
         if automation_id != automation.id
     }
+
+
+def shown_of(root: Root, automation_id: str) -> JsonObject:
+    """What an approval of something else that runs it stands on: what it does, and on which hosts."""
+    hosts = targets.plain(targets.hosts_of(root, automation_id))
+    return {"automation": digests(root, automation_id), "hosts": hosts}
 
 
 def written_by(root: Root, automation_id: str, name: str) -> str | None:

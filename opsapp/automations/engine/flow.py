@@ -71,13 +71,15 @@ def ask(
         run.inputs = values
     if parent is not None:
         run.parent, run.step = parent.id, step
-    if not definition.settings["requires_approval"]:
+        run.uses, run.hosts = parent.uses, parent.hosts
+    if definition.settings["requires_approval"]:
+        approval_requests.freeze(root, run, automation)  # before anything is written: the list of hosts is up to date
+    else:
         require_turn(root, state, definition.settings["concurrency"])  # a refusal leaves nothing behind
     runs_of(root).add(run, now, state.history.last)
     if definition.settings["requires_approval"]:
         run.status = "pending_approval"
         state.history.add(run.id)  # one that begins at once enters the history with that
-        run.uses = approval_requests.uses(root, automation)
         run.request_id = approval_requests.request(root, run, now)
         tell_people(root, run)
     else:

@@ -121,6 +121,7 @@ class Run(SealedFields, Record):
     cancelled_by: str | None = None
     request_id: str | None = None  # of the approval that it waited for
     uses: dict[str, str] = {}  # what was approved: automation id -> digest of its definition
+    hosts: dict[str, tuple[tuple[str, str], ...]] | None = None  # too: automation id -> (agent id, its name then)
     parent: str | None = None
     step: str | None = None
     parts: tuple[tuple[str, str, str], ...] = ()  # of a parent: (step, run id, status)

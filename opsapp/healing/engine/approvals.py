@@ -5,7 +5,7 @@ from __future__ import annotations
 from opsapp.approvals import resources as approvals
 from opsapp.approvals.config import ApprovalSettings
 from opsapp.approvals.resources import Approval
-from opsapp.automations.resources import digests
+from opsapp.automations.engine import shown_of
 from opsapp.healing.stages.approval import EXPIRED, Hashed, Request, gone_or_plan, plan_shown
 from opsapp.healing.stages.case import CaseRecord
 from opsapp.healing.stages.moves import AskApproval
@@ -71,4 +71,4 @@ def ground_gone(record: CaseRecord, approval: Approval, world: World, root: Root
 
 
 def _shown(record: CaseRecord, plan: Plan, world: World, root: Root) -> JsonObject:
-    return plan_shown(record, plan, world, lambda automation_id: digests(root, automation_id))
+    return plan_shown(record, plan, world, lambda automation_id: shown_of(root, automation_id))

@@ -5,7 +5,7 @@ The approval is bound to a hash of the plan. At the click, and again before the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
 from opsapp.healing.logic.levels import behaviour
@@ -91,12 +91,12 @@ def _unwanted(case: AwaitingCase, request: Request, world: World) -> str | None:
     return None if behaviour(level, request.risk) in ("request_approval", "execute") else f"level {level} by now"
 
 
-def plan_shown(case: CaseRecord, plan: Plan, world: World, digests: Callable[[str], Mapping[str, str]]) -> JsonObject:
+def plan_shown(case: CaseRecord, plan: Plan, world: World, automation_of: Callable[[str], JsonObject]) -> JsonObject:
     """What is approved, and bound by its hash: the action, where, why, and under which definition of the rule. Of an
-    automation also what it does now, and what it is made of."""
+    automation also what it does now, what it is made of, and the hosts on which it would run."""
     choice, host = plan.choice, plan.host
     param = RUNS.get(choice.action.name) if choice else None
-    automation = {"automation": digests(choice.params[param])} if choice and param else {}
+    automation = automation_of(choice.params[param]) if choice and param else {}
     return {
         **automation,
         "action": choice.action.name if choice else None,

@@ -76,14 +76,20 @@ def _of_heal(plan: JsonObject) -> list[Fact]:
     if host:
         place = f"/agents/{quote(plan['host'], safe='')}" if plan.get("host") not in (None, "server") else ""
         facts.append(Fact("Runs on", Word(host, place)))
-    return facts + _given(plan.get("params"))
+    return facts + _hosts(plan) + _given(plan.get("params"))
 
 
 def _of_run(record: JsonObject, plan: JsonObject) -> list[Fact]:
     place = f"/automations/{quote(record.get('automation_id') or '', safe='')}"
     facts = [Fact("Automation", Word(plan.get("name") or record["subject"], place), plan.get("type", ""))]
     params = {name: value for name, value in (plan.get("params") or {}).items() if name not in ("script", "command")}
-    return facts + _given(params) + _given(plan.get("inputs"))
+    return facts + _hosts(plan) + _given(params) + _given(plan.get("inputs"))
+
+
+def _hosts(plan: JsonObject) -> list[Fact]:
+    """The hosts on which its automations would run: those that an approval is for."""
+    names = {target["agent_id"]: target["host"] for target in plan.get("hosts") or ()}
+    return [Fact("On host", Word(name, f"/agents/{quote(agent_id, safe='')}")) for agent_id, name in names.items()]
 
 
 def _given(params: JsonObject | None) -> list[Fact]:

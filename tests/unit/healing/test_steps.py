@@ -499,7 +499,7 @@ def test_what_was_asked_under_another_definition_is_not_asked_for_any_longer():
 def test_an_automation_is_agreed_to_with_what_it_is_made_of():
     around = world(rule(action={"type": "automation", "params": {"automation_id": "x"}}))
     then = step(case(), around)
-    shown = approval.plan_shown(case(), then.plan, around, lambda name: {name: "digest"})
+    shown = approval.plan_shown(case(), then.plan, around, lambda name: {"automation": {name: "digest"}})
     assert (shown["automation"], shown["action"], shown["host"]) == ({"x": "digest"}, "automation", SERVER)
     nothing = approval.plan_shown(case(), then.plan._replace(choice=None, host=None), around, lambda _: {})
     assert (nothing["action"], nothing["params"], nothing["rollback"]) == (None, {}, "nothing is done")
