@@ -3,6 +3,7 @@
 import pytest
 from webtest import TestApp
 
+from opsapp.automations.engine.flow import moment_come
 from opsapp.runtime import measuring
 
 REPORT = {
@@ -189,6 +190,25 @@ def test_two_agents_of_one_hostname_are_both_flagged(service, box):
     twin.report(hostname="box-2")
     assert not box.seen()["hostname_conflict"]
     assert not twin.seen()["hostname_conflict"]
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("taken", ["label", "id"])
+def test_an_agent_that_takes_anothers_name_gets_nothing_by_it(service, taken):
+    victim, thief = Polling(service, label="db-main"), Polling(service, label="other")
+    victim.report(hostname="ip-10-0-0-7")
+    name = {"label": "db-main", "id": victim.id}[taken]
+    thief.report(hostname=name)
+    assert (victim.seen()["hostname_conflict"], thief.seen()["hostname_conflict"]) == (False, True)
+    body = {"name": "x", "type": "agent_command", "params": {"command": "id", "hostname": name}}
+    automation = service.otto.post_json("/api/automations", body).json["id"]
+    run_id = service.otto.post(f"/api/automations/{automation}/run").json["run_id"]
+    service.transact(moment_come, service.clock.now())
+    record = service.vera.get(f"/api/automations/runs/{run_id}").json
+    assert (record["status"], service.otto.get(f"{thief.path}/commands").json) == ("failed", [])
+    assert f"Several agents are called {name}" in record["reason"]
+    told = service.vera.get(f"/api/healing/capabilities/{name}", expect_errors=True)
+    assert told.json.get("code") == "ambiguous_host" if taken == "label" else told.json["hostname"] == "ip-10-0-0-7"
 
 
 def test_a_command_is_handed_out_once_to_a_plain_poller_and_ends_with_its_result(service, box):

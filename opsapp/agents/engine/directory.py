@@ -74,6 +74,7 @@ class Directory(Projection[AgentFacts]):
         super().__init__(clock)
         self._facts: dict[str, AgentFacts] = {}
         self._hosts: dict[str, set[str]] = {}
+        self._labels: dict[str, set[str]] = {}  # of those that were heard
         self.on_change: Callable[[str, AgentFacts | None], None] = lambda agent_id, facts: None
 
     def all(self, root: Root) -> list[AgentFacts]:
@@ -91,8 +92,10 @@ class Directory(Projection[AgentFacts]):
         return list(self._facts.values())
 
     def shares_name(self, facts: AgentFacts) -> bool:
-        """Whether another agent reports the same hostname."""
-        return bool(facts.hostname) and len(self._hosts.get(facts.hostname, ())) > 1
+        """Whether another agent goes by its hostname: reports it too, or has it as its label or its id."""
+        name = facts.hostname
+        others = {name} & self._facts.keys() | self._hosts.get(name, set()) | self._labels.get(name, set())
+        return bool(name and others - {facts.id})
 
     def concerns(self, event: Event) -> str | None:
         return event.data["agent_id"] if event.kind == CHANGED else None
@@ -122,14 +125,23 @@ class Directory(Projection[AgentFacts]):
             if facts is not None:
                 self._facts[agent_id] = facts
                 self._hosts.setdefault(facts.hostname, set()).add(agent_id)
+                if facts.status != "pending":
+                    self._labels.setdefault(facts.label, set()).add(agent_id)
             self.on_change(agent_id, facts)
 
     def _forget(self, agent_id: str) -> None:
         known = self._facts.pop(agent_id, None)
         if known is not None:
-            self._hosts[known.hostname].discard(agent_id)
-            if not self._hosts[known.hostname]:
-                del self._hosts[known.hostname]
+            _drop(self._hosts, known.hostname, agent_id)
+            _drop(self._labels, known.label, agent_id)
+
+
+def _drop(ids: dict[str, set[str]], name: str, agent_id: str) -> None:
+    left = ids.get(name, set()) - {agent_id}
+    if left:
+        ids[name] = left
+    else:
+        ids.pop(name, None)
 
 
 def directory_of(node: Node) -> Directory:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from opsapp.agents import logic
-from opsapp.agents.resources import Agent, AgentState, agents_of, conflicting, whole
+from opsapp.agents.resources import Agent, AgentState, agents_of, whole
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.damage import NAMELESS
@@ -227,11 +227,12 @@ def row(facts: AgentFacts, status: AgentStatus, shares_name: bool) -> JsonObject
 def detail(root: Root, agent: Agent) -> JsonObject:
     """Everything of one agent."""
     node = node_of(root)
-    facts = facts_of(agent)
+    facts, directory = facts_of(agent), directory_of(node)
+    directory.catch_up(root)
     metrics, at = metrics_of(node, agent.id)
     connected, skew = is_connected(node, agent.state, agent.id), memory_of(node).skew(agent.id)
     return {
-        **row(facts, AgentStatuses(node).of(facts), conflicting(root, agent)),
+        **row(facts, AgentStatuses(node).of(facts), directory.shares_name(facts)),
         "created_at": int(agent.created_at),
         "metrics": metrics,
         "metrics_at": whole(at),

@@ -35,7 +35,6 @@ __all__ = [
     "agents_of",
     "agents_on",
     "at_work",
-    "conflicting",
     "find_agent",
     "find_by_key",
     "keep_index",
@@ -94,12 +93,13 @@ def agent_named(root: Root, name: str) -> Agent:
 
 
 def agents_called(root: Root, name: str) -> list[str]:
-    """The ids of the agents that go by this name. An id is nobody else's name, and a hostname comes before labels."""
+    """The ids of the agents that go by this name. An id is nobody else's name. Whoever reports the
+    label of another as its hostname does not get it."""
     agents = agents_of(root)
     if name in agents:
         return [name]
-    agent_ids = list(root.system[HOSTNAMES].get(name, ()))
-    return agent_ids or [agent_id for agent_id, agent in readable(agents, "agent") if agent.label == name]
+    labelled = [agent_id for agent_id, agent in readable(agents, "agent") if agent.label == name]
+    return list(dict.fromkeys([*root.system[HOSTNAMES].get(name, ()), *labelled]))
 
 
 def add_agent(root: Root, label: str, tags: list[str], now: float) -> tuple[str, str]:
@@ -161,11 +161,6 @@ def rename_host(root: Root, agent: Agent, hostname: str) -> None:
             names.pop(agent.hostname, None)
     if hostname:
         names[hostname] = (*names.get(hostname, ()), agent.id)
-
-
-def conflicting(root: Root, agent: Agent) -> bool:
-    """Whether another agent reports the same hostname."""
-    return len(root.system[HOSTNAMES].get(agent.hostname, ())) > 1
 
 
 def keep_index(root: Root, agent: Agent) -> None:

@@ -71,7 +71,7 @@ def meant(root: Root, params: Mapping[str, object]) -> list[HostFacts]:
         hosts = [host for host in known if params["tag"] in host.tags]
     else:
         hosts = [host for host in known if params["hostname"] in (host.hostname, host.label)]
-        if len(hosts) > 1:
+        if len(hosts) > 1 or any(host.ambiguous and host.hostname == params["hostname"] for host in hosts):
             raise Conflict(f"Several agents are called {params['hostname']}: use the id.", code="ambiguous_host")
     if not hosts:
         wanted = next(params[name] for name in ("agent_id", "tag", "hostname") if params.get(name))

@@ -74,6 +74,21 @@ class Inventory(list[Member]):
         """The agent or monitor that a target is, or is on."""
         return self._by_name.get(target.partition("/")[0])
 
+    def agent_named(self, name: str) -> Member | None:
+        """The one agent that goes by this name. What two go by is nobody's name; an id never is."""
+        own, called = self.by_subject.get(f"agent:{name}"), self._agents_by_name.get(name, [])
+        if own is not None:
+            return own
+        return called[0] if len(called) == 1 and not called[0].ambiguous else None
+
+    @cached_property
+    def _agents_by_name(self) -> dict[str, list[Member]]:
+        agents: dict[str, list[Member]] = {}
+        for member in self:
+            for name in member.names if member.is_agent else ():
+                agents.setdefault(name, []).append(member)
+        return agents
+
     def in_graph(self, target: str) -> str:
         """What a target is called in the graph, which may be named by an id."""
         member, (_, slash, part) = self.named(target), target.partition("/")

@@ -56,8 +56,8 @@ def subject_of(sent: SentEvent, mapping: Mapping[str, str], inventory: Inventory
         if name in inventory.monitors:
             return inventory.monitors[name]
     for name in hosts:
-        member = inventory.named(name)
-        if member is not None and member.is_agent and not member.ambiguous:
+        member = inventory.agent_named(name)
+        if member is not None:
             return member.subject
     return None
 
