@@ -9,7 +9,7 @@ from typing import Annotated
 from urllib.parse import urlsplit
 
 from opsapp.lib.settings import CheckedBy, Length, Most
-from opsapp.wire.addresses import METADATA_NETWORKS, AddressPolicy, plain_address
+from opsapp.wire.addresses import METADATA_NETWORKS, AddressPolicy, carried, plain_address
 
 __all__ = [
     "METADATA_NETWORKS",
@@ -34,6 +34,13 @@ def network_problem(text: str) -> str | None:
     return None
 
 
+# Not for the world, though Python 3.11 calls them global: NAT64 and segments of a site, site-local, examples, relays.
+NOT_PUBLIC = tuple(
+    ipaddress.ip_network(network)
+    for network in ("64:ff9b:1::/48", "5f00::/16", "fec0::/10", "3fff::/20", "192.88.99.0/24")
+)
+
+
 class PublicPolicy(AddressPolicy):
     """For addresses that strangers name: public ones, and those networks inside that are allowed by name."""
 
@@ -45,8 +52,13 @@ class PublicPolicy(AddressPolicy):
         if not super()._judge(text):
             return False
         address = plain_address(text)
-        within = any(address in network for network in self._inside)
-        return within or (address.is_global and not address.is_multicast)
+        if any(address in network for network in self._inside):
+            return True
+        return all(_is_public(place) for place in (address, *carried(address)))
+
+
+def _is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    return address.is_global and not address.is_multicast and not any(address in network for network in NOT_PUBLIC)
 
 
 Network = Annotated[str, Length(1, 64), CheckedBy(network_problem)]

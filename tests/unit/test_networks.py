@@ -4,6 +4,7 @@ import pytest
 
 from opsapp.lib.networks import (
     AddressPolicy,
+    PublicPolicy,
     client_address,
     counted_address,
     is_protected,
@@ -51,6 +52,68 @@ def test_the_unspecified_address_is_this_machine(address):
     assert not AddressPolicy(allow=["10.0.0.0/8"]).allows(address)
     assert not AddressPolicy(deny=["0.0.0.0/32", "::/128"]).allows(address)
     assert AddressPolicy().allows(address)
+
+
+HIDING_10_0_0_1 = (
+    "::ffff:10.0.0.1",
+    "::ffff:a00:1%eth0",
+    "::10.0.0.1",
+    "::ffff:0:10.0.0.1",
+    "64:ff9b::10.0.0.1",
+    "64:ff9b:1::10.0.0.1",
+    "64:ff9b:1:a00:0:100::",
+    "64:ff9b:1:2:a:0:100::",
+    "2002:a00:1::1",
+    "2001:0:a00:1:8000:63bf:aaaa:aaaa",
+    "2001:0:4136:e378:8000:63bf:f5ff:fffe",
+    "2606:4700::5efe:a00:1",
+    "2606:4700::200:5efe:a00:1",
+)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("address", HIDING_10_0_0_1)
+def test_no_spelling_leads_into_a_denied_network(address):
+    assert not AddressPolicy(deny=["10.0.0.0/8"]).allows(address)
+    assert not PublicPolicy((), ()).allows(address)
+    assert AddressPolicy(deny=["10.1.0.0/16"]).allows(address)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "address",
+    [
+        "0",
+        "127.1",
+        "0x7f.0.0.1",
+        "2130706433",
+        "0177.0.0.1",
+        "127.0.0.1.",
+        "127.0.0.1\u3002",
+        "１２７.0.0.1",
+        "①.0.0.1",
+    ],
+)
+def test_what_others_may_read_as_an_address_is_none(address):
+    """A name is judged by the addresses that it leads to."""
+    assert not AddressPolicy((), ()).allows(address)
+
+
+@pytest.mark.parametrize(
+    "address", ["fec0::1", "64:ff9b:1::808:808", "5f00::1", "3fff::1", "192.88.99.1", "ff0e::1", "::1"]
+)
+def test_what_is_not_for_the_world_is_not_public(address):
+    assert not PublicPolicy((), ()).allows(address)
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "64:ff9b::808:808", "2002:808:808::1"])
+def test_what_is_public_is_reached(address):
+    assert PublicPolicy((), ()).allows(address)
+
+
+def test_a_denied_ipv6_network_is_denied_whatever_is_hidden_in_it():
+    assert not AddressPolicy(deny=["2002::/16"]).allows("2002:808:808::1")
+    assert not AddressPolicy(deny=["64:ff9b::/96"]).allows("64:ff9b::808:808")
 
 
 def test_what_is_no_address_is_refused():
