@@ -35,6 +35,7 @@ from .processes import ProcessGroup, Ran, RunOptions, end_orphans, run
 
 log = logging.getLogger("executor")
 AT_ONCE = 2000  # threads; the service bounds what it asks for
+PR_SET_DUMPABLE = 4
 LOOK_S = 30.0  # between looks for what killed processes left
 LOCK_S = 20.0  # how long a former executor may take to end
 HURRY_S = 1.0  # between TERM and KILL once the service is gone
@@ -263,9 +264,22 @@ class Embedded:
             leftovers.clear_leftovers()
 
 
+def close_to_programs() -> None:
+    """Programs run as the same user: each could read this process's memory, which holds what others were given, its
+    environment and its descriptors. What is executed is as open as any program again."""
+    try:
+        import ctypes  # a minimal Python of a system has none
+    except ImportError:
+        log.warning("programs may read the memory of the executor: this Python has no ctypes")
+        return
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0):
+        log.warning("programs may read the memory of the executor: %s", os.strerror(ctypes.get_errno()))
+
+
 def main(argv: Optional[List[str]] = None) -> int:
     """`embedded FD`: the connected socket; the working directory is where the journal lives."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
+    close_to_programs()
     handle = os.dup(int((sys.argv[1:] if argv is None else argv)[0]))  # a copy that programs do not inherit
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)  # where systemd has put the socket

@@ -159,6 +159,7 @@ def test_a_script_of_an_operator_reads_no_secret_where_the_executor_has_a_user_o
         otto = operator(serve)
         text = (
             f"id -un; cat {serve.data}/secret.key; tr '\\0' '\\n' < /proc/{serve.child.pid}/environ; env; "
+            "for name in mem maps environ fd/0; do cat /proc/$PPID/$name >/dev/null && echo may-look at $name; done; "
             f"ls -l /proc/$PPID/fd; ls {serve.data}; kill -0 {serve.child.pid} && echo may-signal"
         )
         made = otto.post("/api/automations", {"name": "x", "type": "script", "params": {"script": text}})["id"]
@@ -169,6 +170,7 @@ def test_a_script_of_an_operator_reads_no_secret_where_the_executor_has_a_user_o
         assert key not in found
         assert "OPSAPP_ADMIN_PASSWORD" not in found
         assert "may-signal" not in found
+        assert "may-look" not in found  # at the executor, which has the same user
         assert os.stat(serve.data / "secret.key").st_mode & 0o777 == 0o600
         state = next((serve.data / "executor").iterdir())
         assert (state.stat().st_uid, state.stat().st_mode & 0o777) == (pwd.getpwnam("nobody").pw_uid, 0o700)
