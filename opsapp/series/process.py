@@ -40,6 +40,10 @@ class Series:
         self.live.move(by)
         self.journal.move(by)
 
+    def late(self, settled: int) -> dict[int, int]:
+        """Series with rows that came too late for who has read until the `settled` of the time before; see `Recent`."""
+        return self.recent.late(settled)
+
     def tell(self) -> None:
         """On the hub: what others observed, and the latest of series that were bound since, into the live view."""
         self.live.replay(self.recent.news())

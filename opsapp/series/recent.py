@@ -85,6 +85,8 @@ class Recent:
         self._lock = threading.Lock()
         self._generations: list[Generation] = [Generation()]
         self._read: dict[str, int] = {}  # log -> last batch read
+        self._settled = 0  # ms: what is older and comes now has come late
+        self._late: dict[int, int] = {}  # series -> ms: its oldest row that came late
         self._carry: tuple = (None, {})
         self._sums: dict[tuple, dict[int, Rollup]] = {}
         self._sealed: dict[tuple[int, int], tuple] = {}
@@ -95,12 +97,14 @@ class Recent:
             marks = {}
             for key, entry in open_history(mapping).logs.items():
                 marks[key] = entry.mark.folded
-                batches = list(entry.batches(max(marks[key], self._read.get(key, 0))))
+                # From where this process stands: a batch may be folded within the second, and its rows are news too.
+                batches = list(entry.batches(self._read.get(key, marks[key])))
                 by = self._off([at for _, _, at in batches])
                 for number, data, _ in batches:
                     observations = read(codec.decode_batch, data)
                     self._current().take(key, number, observations)
                     self._read[key] = number
+                    self._note_late(observations)
                     if key != self._own:
                         self._news.extend([(told[0], told[1] - by, *told[2:]) for told in observations])
             self._drop(marks)
@@ -121,6 +125,13 @@ class Recent:
         while self._news:
             news.append(self._news.popleft())
         return news
+
+    def late(self, settled: int) -> dict[int, int]:
+        """{series: time of its oldest row} of what came since this was asked last and was older than was said then.
+        From now on what is older than `settled` (ms) is late. Of a process that never asks nothing is kept."""
+        with self._lock:
+            late, self._late, self._settled = self._late, {}, settled
+        return late
 
     def last(self, number: int) -> Row | None:
         """The newest row that has a value."""
@@ -166,6 +177,11 @@ class Recent:
     def numbers(self) -> set[int]:
         with self._lock:
             return set().union(*(generation.numbers() for generation in self._generations))
+
+    def _note_late(self, observations: list) -> None:
+        for number, time, *_ in observations:
+            if time < self._settled:
+                self._late[number] = min(time, self._late.get(number, time))
 
     def _current(self) -> Generation:
         if self._generations[-1].batches >= GENERATION:

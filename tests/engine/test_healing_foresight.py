@@ -15,17 +15,17 @@ def news(number, *points):
 
 def test_a_metric_that_is_not_seen_any_more_is_forgotten():
     foresight = Foresight()
-    foresight.begin()
+    foresight.begin({})
     first = foresight.follow(news(1))
     assert foresight.follow(news(1)) is first
     foresight.read_until[1] = 5
     assert foresight.room() == RESTORED - 1
     foresight.end()
-    foresight.begin()
+    foresight.begin({})
     assert foresight.room() == RESTORED
     assert foresight.follow(news(1)) is first
     foresight.end()
-    foresight.begin()
+    foresight.begin({})
     foresight.end()
     assert foresight.read_until == {}
     assert foresight.follow(news(1)) is not first

@@ -30,7 +30,7 @@ def look(here, *news, foresight=None):
     now, section = here.clock.now(), here.node.config[HealingSettings].prediction
     foresight = foresight or Foresight()
     _, rules = here.node.transact(subjects)
-    foresight.begin()
+    foresight.begin({})
     seen = examine(foresight, news, limits_of(rules), section, now)
     here.node.transact(keep, seen, now)
     rows = [row for one in seen.values() for row in one.rows]

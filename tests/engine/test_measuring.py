@@ -34,6 +34,23 @@ def test_a_second_of_observations_is_committed_and_followed(service):
     assert look(node, 1) == 1
 
 
+def test_what_is_older_than_was_settled_has_come_late(service):
+    """A batch that was folded before this process looked is no exception."""
+    node, now = service.node, measuring.now_ms(service.node)
+    lead(node)
+    node.series.journal.add(1, now, 1.0, UP, 90)
+    measuring.flush(node)
+    measuring.follow(node)
+    assert node.series.late(now) == {}
+    for number, time in ((1, now - 5), (2, now), (1, now - 9), (1, now - 7)):
+        node.series.journal.add(number, time, 1.0, UP, 90)
+    measuring.flush(node)
+    assert not measuring.fold(node)
+    measuring.follow(node)
+    assert node.series.late(now) == {1: now - 9}
+    assert node.series.late(now) == {}
+
+
 def test_folding_and_merging_need_the_lease(service):
     node, clock = service.node, service.clock
     node.series.journal.add(1, measuring.now_ms(node), 12.5, UP, 90)

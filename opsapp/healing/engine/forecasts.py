@@ -24,7 +24,7 @@ from opsapp.wire.readings import split
 
 from .alerts import WatchedRule, watched_rules
 from .fleet_access import fleet_access
-from .foresight import Foresight, MetricNews, Point, RuleThreshold, is_about, limits_of, read, threshold_of
+from .foresight import Foresight, MetricNews, Point, RuleThreshold, is_about, limits_of, read, settled, threshold_of
 from .inventory import Member
 
 if TYPE_CHECKING:
@@ -83,12 +83,14 @@ def step(node: Node, foresight: Foresight) -> bool:
     section, now = node.config[HealingSettings].prediction, node.clock.now()
     inventory, rules = node.transact(subjects)
     limits = limits_of(rules)
-    foresight.begin()
+    node.transact(node.series.catch_up)  # what is there already is judged by what the last look has read
+    foresight.begin(node.series.late(settled(int(now * 1000))))
     coming: list[JsonObject] = []
     for first in range(0, len(inventory), AGENTS):
         part = inventory[first : first + AGENTS]
         room = foresight.room()
-        measured = node.transact(read, part, limits, section, dict(foresight.read_until), room, now)
+        known, late = dict(foresight.read_until), dict(foresight.late)
+        measured = node.transact(read, part, limits, section, known, late, room, now)
         results = node.lane(LANE, 1).run(examine, foresight, measured, limits, section, now)
         node.transact(keep, results, now)
         coming += [row for examined in results.values() for row in examined.rows if is_coming(row)]
@@ -138,15 +140,15 @@ def examine(
 
 def _fed(foresight: Foresight, news: MetricNews, section: PredictionSettings, now: float) -> UnusualPoint | None:
     """Take what is new into memory; the newest anomaly among it that is still to be told."""
-    followed, odd = foresight.follow(news), None
+    followed, odd = foresight.take(news), None
     for point in news.hours:
-        followed.outlook.past.take(*point)
+        followed.outlook.past.correct(*point)
     for point in news.points:
         verdict = followed.outlook.take(*point)
         if verdict.strange and point.at >= now - section.every_s - LATE_S:
             odd = UnusualPoint(point, verdict)
     followed.last = news.last or followed.last
-    foresight.read_until[news.number] = int(now * 1000) // 300_000 * 300_000
+    foresight.read_until[news.number] = settled(int(now * 1000))
     return odd
 
 

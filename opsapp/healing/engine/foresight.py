@@ -2,6 +2,8 @@
 
 A look reads what is new since the last one. What is not in memory (after a restart, or on a node that has just taken
 over) comes back from the series: 28 days by the hour, the newest three by five minutes; so many metrics a look at most.
+A metric whose history came late (agents keep reports while the service is away) comes back in the same way; until it is
+its turn, its hours are corrected.
 Must not: judge; `logic` does.
 """
 
@@ -26,6 +28,7 @@ ABOVE, BELOW = (">", ">="), ("<", "<=")
 LONG_MS, NEAR_MS = 28 * 24 * HOUR, 3 * 24 * HOUR
 LAST_MS = 12 * HOUR  # so far back the last reading is looked for
 RESTORED = 400  # metrics a look
+SETTLED_MS = 30_000  # so long after five minutes are over their readings are in the store
 LEAST_PERCENT = 0.5  # percentages that differ by less do not
 
 
@@ -47,7 +50,8 @@ class Point(NamedTuple):
 
 
 class MetricNews(NamedTuple):
-    """What is new of a metric of an agent. `hours` of one that is not known yet; `last`: the newest reading."""
+    """What is new of a metric of an agent. `hours`: of one that is not known yet, or whose history came late. `last`:
+    the newest reading. `whole`: this is all of it, and what was known before is to be forgotten."""
 
     member: Member
     metric: str
@@ -55,6 +59,7 @@ class MetricNews(NamedTuple):
     hours: tuple[Point, ...]
     points: tuple[Point, ...]
     last: Point | None
+    whole: bool = False
 
 
 class Followed:
@@ -71,6 +76,7 @@ class Foresight:
     def __init__(self) -> None:
         self._followed: dict[int, Followed] = {}
         self.read_until: dict[int, int] = {}  # series -> ms
+        self.late: dict[int, int] = {}  # series -> ms: since then history has come that was not read
         self._seen: set[int] = set()
         self._restored = 0
 
@@ -78,8 +84,22 @@ class Foresight:
         """How many more metrics may come back from the series in this look."""
         return RESTORED - self._restored
 
-    def begin(self) -> None:
+    def begin(self, late: Mapping[int, int]) -> None:
+        """`late`: which series have rows that came too late for the last look, and since when."""
         self._seen, self._restored = set(), 0
+        for number, since in late.items():
+            self.late[number] = min(since, self.late.get(number, since))
+
+    def metric(self, number: int) -> MetricOutlook | None:
+        followed = self._followed.get(number)
+        return None if followed is None else followed.outlook
+
+    def take(self, news: MetricNews) -> Followed:
+        """The metric that is to be fed with this; a new one where this is all of it."""
+        if news.whole:
+            self._followed.pop(news.number, None)
+            self.late.pop(news.number, None)
+        return self.follow(news)
 
     def follow(self, news: MetricNews) -> Followed:
         """The metric, in memory from now on."""
@@ -95,6 +115,7 @@ class Foresight:
         """Metrics that are gone, or watched no more, are forgotten."""
         self._followed = {number: followed for number, followed in self._followed.items() if number in self._seen}
         self.read_until = {number: until for number, until in self.read_until.items() if number in self._seen}
+        self.late = {number: since for number, since in self.late.items() if number in self._seen}
 
 
 def limits_of(rules: Iterable[WatchedRule]) -> list[RuleThreshold]:
@@ -138,6 +159,7 @@ def read(
     limits: Sequence[RuleThreshold],
     section: PredictionSettings,
     until: Mapping[int, int],
+    late: Mapping[int, int],
     room: int,
     now: float,
 ) -> list[MetricNews]:
@@ -145,14 +167,14 @@ def read(
     reading, now_ms, news = node_of(root).series.reading(root), int(now * 1000), []
     for member, metric, number in _metrics(root, members, limits, section):
         since = until.get(number)
-        if since is None or since < now_ms - NEAR_MS:
-            if room <= 0:
-                continue
+        is_known = since is not None and since >= now_ms - NEAR_MS
+        if room > 0 and (not is_known or number in late):
             room -= 1
             news.append(_restored(reading, member, metric, number, now_ms))
-        else:
+        elif since is not None and is_known:
+            hours = _corrected(reading, number, late.get(number, since), since, now_ms)
             rows = reading.rows(number, since, now_ms + 1)
-            news.append(MetricNews(member, metric, number, (), _slots(rows, now_ms), _last(rows)))
+            news.append(MetricNews(member, metric, number, hours, _slots(rows, now_ms), _last(rows)))
     return news
 
 
@@ -166,11 +188,24 @@ def _metrics(
                 yield member, metric, number
 
 
+def settled(now_ms: int) -> int:
+    """The end of the newest five minutes that are over, and whose readings are in the store."""
+    over = now_ms - SETTLED_MS
+    return over - over % FINE
+
+
 def _restored(reading: Any, member: Member, metric: str, number: int, now_ms: int) -> MetricNews:
     near = now_ms - now_ms % HOUR - NEAR_MS
     hours = _points(reading.buckets(number, now_ms - LONG_MS, near, HOUR), HOUR)
-    points = _points(reading.buckets(number, near, now_ms - now_ms % FINE, FINE), FINE)
-    return MetricNews(member, metric, number, hours, points, _last(reading.rows(number, now_ms - LAST_MS, now_ms + 1)))
+    points = _points(reading.buckets(number, near, settled(now_ms), FINE), FINE)
+    last = _last(reading.rows(number, now_ms - LAST_MS, now_ms + 1))
+    return MetricNews(member, metric, number, hours, points, last, True)
+
+
+def _corrected(reading: Any, number: int, late: int, since: int, now_ms: int) -> tuple[Point, ...]:
+    """The hours that history came to late, up to where the last look ended."""
+    begin = max(late - late % HOUR, now_ms - now_ms % HOUR - LONG_MS)
+    return _points(reading.buckets(number, begin, since, HOUR), HOUR) if late < since else ()
 
 
 def _points(buckets: Iterable[Any], width: int) -> tuple[Point, ...]:
@@ -182,10 +217,10 @@ def _points(buckets: Iterable[Any], width: int) -> tuple[Point, ...]:
 
 
 def _slots(rows: Iterable[Any], now_ms: int) -> tuple[Point, ...]:
-    """Rows by five minutes; the slot that is under way waits for the next look."""
+    """Rows by five minutes; the slot that is not settled waits for the next look."""
     slots: dict[int, list[float]] = {}
     for row in rows:
-        if row.value is not None and row.time < now_ms - now_ms % FINE:
+        if row.value is not None and row.time < settled(now_ms):
             slots.setdefault(row.time // FINE, []).append(row.value)
     return tuple(
         Point((slot + 0.5) * FINE / 1000, sum(values) / len(values), len(values)) for slot, values in slots.items()

@@ -40,6 +40,21 @@ class MetricPast:
         self.count += readings
         self.means[place] = (before + mean * readings) / self.count
 
+    def correct(self, at: float, mean: float, readings: int) -> None:
+        """All that is known of the hour around `at`, in place of what was known before: history may come late."""
+        hour = int(at // HOUR)
+        if hour > self.hour:
+            self._open(hour)
+        elif hour <= self.hour - HOURS:
+            return
+        elif hour < self.first:
+            for skipped in range(hour, self.first):
+                self.means[skipped % HOURS] = NAN
+            self.first = hour
+        self.means[hour % HOURS] = mean
+        if hour == self.hour:
+            self.count = readings
+
     def mean(self, hour: int) -> float:
         """NaN of an hour that is not known."""
         return self.means[hour % HOURS] if self.hour - HOURS < hour <= self.hour else NAN

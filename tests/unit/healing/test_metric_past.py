@@ -54,3 +54,14 @@ def test_the_usual_is_the_median_of_the_same_hours():
     assert isnan(past.usual(4 * 24 + 6, 24, 7))
     with pytest.raises(AttributeError):
         past.more = 1
+
+
+def test_an_hour_can_be_corrected_before_the_first_within_and_at_the_end():
+    past = fed((10, 1.0), (13, 4.0))
+    for hour, value in ((8, 8.0), (11, 2.0), (13, 6.0), (15, 9.0)):
+        past.correct((hour + 0.5) * HOUR, value, 3)
+    assert [None if isnan(value) else value for value in past.hours()] == [8.0, None, 1.0, 2.0, None, 6.0, None]
+    past.take(15.6 * HOUR, 5.0)
+    assert past.mean(15) == 8.0  # three readings of 9, one of 5
+    past.correct((15 - HOURS) * HOUR, 1.0, 1)
+    assert past.first == 8

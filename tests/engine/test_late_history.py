@@ -1,0 +1,100 @@
+"""What agents spooled while the service was away is in what forecasts read with the next look, in the order of time."""
+
+from math import isnan
+
+import pytest
+
+from opsapp.agents.resources import agents_of
+from opsapp.healing.engine import forecasts, foresight
+from opsapp.healing.engine.foresight import Foresight
+from opsapp.runtime import measuring
+
+HOUR = 3600
+
+
+class Reporter:
+    """An agent that reports each quarter of an hour, and keeps what the service could not take."""
+
+    def __init__(self, service):
+        made = service.ada.post_json("/api/agents", {"label": "web", "tags": []}).json
+        self.service, self.id, self.spool = service, made["agent_id"], []
+        self.headers = {"X-Agent-Key": made["key"]}
+
+    def send(self, value, **more):
+        said = {"hostname": "box-1", "os": "linux", "cpu_percent": value, **more}
+        self.service.anonymous.post_json(f"/api/agents/{self.id}/report", said, headers=self.headers)
+        measuring.flush(self.service.node)
+
+    def live(self, hours, value):
+        for _ in range(4 * hours):
+            self.send(value)
+            self.service.clock.advance(900)
+
+    def away(self, hours, value):
+        for _ in range(4 * hours):
+            self.spool.append((value, self.service.clock.now()))
+            self.service.clock.advance(900)
+
+    def deliver(self):
+        for value, at in self.spool:
+            self.send(value, reason="spooled", time=at)
+
+
+@pytest.fixture
+def reporter(service):
+    service.node.leases.want("healing")
+    service.node.leases.step()
+    made = Reporter(service)
+    made.live(40, 20.0)
+    return made
+
+
+def look(reporter, known):
+    service = reporter.service
+    service.node.leases.step()
+    forecasts.step(service.node, known)
+    number = service.node.transact(lambda root: agents_of(root)[reporter.id].series["cpu_percent"])
+    return known.metric(number)
+
+
+def hours_of(outlook):
+    return [None if isnan(value) else round(value, 3) for value in outlook.past.hours()]
+
+
+def test_spooled_history_is_read_with_the_next_look(reporter):
+    known = Foresight()
+    look(reporter, known)
+    reporter.away(6, 50.0)
+    reporter.live(2, 20.0)
+    assert hours_of(look(reporter, known)).count(None) == 6
+    reporter.deliver()
+    outlook = look(reporter, known)
+    assert hours_of(outlook).count(50.0) == 6
+    assert None not in hours_of(outlook)
+    restarted = look(reporter, Foresight())
+    assert hours_of(outlook) == hours_of(restarted)
+    assert outlook.detector.level == restarted.detector.level
+
+
+def test_where_too_many_come_back_at_once_the_hours_are_there_and_the_points_follow(reporter, monkeypatch):
+    known = Foresight()
+    look(reporter, known)
+    reporter.away(6, 50.0)
+    reporter.live(2, 20.0)
+    look(reporter, known)
+    reporter.deliver()
+    monkeypatch.setattr(foresight, "RESTORED", 0)
+    outlook = look(reporter, known)
+    assert hours_of(outlook).count(50.0) == 6
+    assert None not in hours_of(outlook)
+    monkeypatch.undo()
+    assert look(reporter, known).detector.level == look(reporter, Foresight()).detector.level != outlook.detector.level
+
+
+def test_what_another_look_has_taken_is_not_late(reporter):
+    node, known = reporter.service.node, Foresight()
+    outlook = look(reporter, known)
+    reporter.live(1, 20.0)
+    assert look(reporter, known) is outlook
+    measuring.follow(node)
+    assert node.series.late(0) == {}
