@@ -76,20 +76,20 @@ def steps(dice):
 KINDS = (flat, daily, weekly, nightly, sawtooth, steps)
 
 
-def healthy(make, seed, days):
+def healthy(make, seed, days, step=QUARTER):
     dice = random.Random(f"{make.__name__} {seed}")
     value = make(dice)
     begin = BEGIN + dice.randrange(7) * DAY + dice.randrange(PER_DAY) * QUARTER
-    return [(begin + at * QUARTER, max(0.0, value(begin + at * QUARTER))) for at in range(int(days * PER_DAY))]
+    return [(begin + at * step, max(0.0, value(begin + at * step))) for at in range(int(days * DAY / step))]
 
 
-def running_away(make, seed, slope, days):
+def running_away(make, seed, slope, days, step=QUARTER):
     """A healthy host whose metric begins to rise so many percent an hour; with it, when it began and when it met 90."""
     dice = random.Random(f"{make.__name__} {slope} {seed} away")
     value = make(dice)
     begin = BEGIN + dice.randrange(7) * DAY + dice.randrange(PER_DAY) * QUARTER
     began, points = begin + days * DAY, []
     while not points or points[-1][1] < 90:
-        at = begin + len(points) * QUARTER
+        at = begin + len(points) * step
         points.append((at, max(0.0, value(at)) + slope * max(0.0, at - began) / HOUR))
     return points, began, points[-1][0]

@@ -1,7 +1,7 @@
 """Where a metric is heading: what is expected of each hour to come, how sure that is, when a threshold is met. Pure.
 
 The ways to continue a series are in candidates.py, which of them to believe is in backtest.py, and what no past can
-teach is in runaway.py. Here they come together.
+teach is in runaway.py and surge.py. Here they come together.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from .backtest import AHEAD, Card, band_of, mixed
 from .candidates import DAY_H, Origin, since_step
 from .metricpast import HOUR
 from .runaway import Runaway, is_below_turn, runaway, usual
+from .surge import Minutes, surge
 
 TRUSTED_COVERAGE = 0.8
 HOURS_AHEAD = range(1, AHEAD[-1] + 1)
@@ -62,9 +63,13 @@ class Forecast(NamedTuple):
         return self.sudden or (not self.usual_high and not self.turned and (self.coverage or 0.0) >= TRUSTED_COVERAGE)
 
 
-def forecast(past: Sequence[float], card: Card, threshold: float, now: float, end: float) -> Forecast:
-    """`past` by the hour without gaps, up to `end`; `now` is the last reading."""
+def forecast(
+    past: Sequence[float], card: Card, threshold: float, now: float, end: float, minutes: Minutes | None = None
+) -> Forecast:
+    """`past` by the hour without gaps, up to `end`; `now` is the last reading; `minutes`: the newest points."""
     rising = runaway(past, card.steepest)
+    if rising is None and minutes is not None and now < threshold:
+        rising = surge(minutes, past, card.steepest, threshold, end)
     if rising is not None and past[-1] < threshold:
         fan = _straight(past, card, rising, end)
     else:

@@ -9,6 +9,7 @@ from .backtest import Card, card
 from .candidates import filled
 from .forecast import Forecast, forecast
 from .metricpast import HOUR, MetricPast
+from .surge import Minutes
 
 CARD_EVERY_H = 12
 CARD_OLDEST_H = 72  # while a sudden rise lasts, it teaches nothing
@@ -17,10 +18,10 @@ CARD_OLDEST_H = 72  # while a sudden rise lasts, it teaches nothing
 class MetricOutlook:
     """A few kilobytes, however long it is fed. `salt` spreads the back-tests of many metrics over the hours."""
 
-    __slots__ = ("card", "detector", "due", "oldest", "past", "salt", "sudden", "threshold")
+    __slots__ = ("card", "detector", "due", "minutes", "oldest", "past", "salt", "sudden", "threshold")
 
     def __init__(self, least: float = 0.0, salt: int = 0) -> None:
-        self.past, self.detector = MetricPast(), Detector(least)
+        self.past, self.detector, self.minutes = MetricPast(), Detector(least), Minutes()
         self.card: Card | None = None
         self.due = self.oldest = -1
         self.salt = salt % CARD_EVERY_H
@@ -31,6 +32,7 @@ class MetricOutlook:
         """What was measured around `at`, in the order of time."""
         verdict = self.detector.watch(self.past, at, mean)
         self.past.take(at, mean, readings)
+        self.minutes.take(at, mean)
         return verdict
 
     def look(self, threshold: float, now: float) -> Forecast | None:
@@ -42,7 +44,7 @@ class MetricOutlook:
         self._test(hours, threshold)
         if self.card is None:
             return None
-        ahead = forecast(filled(hours), self.card, threshold, now, self.past.hour * HOUR)
+        ahead = forecast(filled(hours), self.card, threshold, now, self.past.hour * HOUR, self.minutes)
         self.sudden = ahead.sudden
         return ahead
 

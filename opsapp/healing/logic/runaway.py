@@ -18,6 +18,7 @@ from .candidates import DAY_H, WEEK_H
 WINDOWS = (3, 4, 6, 8, 12, 18, 24)
 T95 = 2.2  # errors for 95 of 100
 RECENT_H = 48  # so new a rise is not compared with: it may be this one
+NEWEST_H = 3  # what rises within hours is compared with what was before
 LEAST_H = 60  # before that a first work day looks like one
 STEEPER = 1.2
 OFTEN, RARER = 0.97, 2.0  # rises that are twice as large as all but three in a hundred
@@ -47,11 +48,12 @@ class Runaway(NamedTuple):
 
 
 class Steepest(NamedTuple):
-    """`rises`: how much it rose at most within each window, in what is left without the period; `noise`: how far apart
-    its hours are, as a standard deviation."""
+    """`rises`: how much it rose at most within each window, in what is left without the period; `two_hours`: the same
+    within two hours, steps too; `noise`: how far apart its hours are, as a standard deviation."""
 
     period: int
     rises: tuple[float, ...]
+    two_hours: float
     noise: float
 
 
@@ -95,6 +97,8 @@ class Rises:
         most = OUTLIER * usual_step + 1e-9
         without_steps = list(accumulate((step if abs(step) <= most else 0.0 for step in steps), initial=0.0))
         calm = without_steps[: -min(RECENT_H, len(left) // 3)]
+        in_two = (later - earlier for earlier, later in zip(left, left[2:], strict=False))
+        self.two_hours = list(accumulate(in_two, max))
         self.found = []
         for window, share in zip(WINDOWS, STEP_SHARE, strict=True):
             rises = [later - earlier for earlier, later in zip(left, left[window:], strict=False)]
@@ -111,7 +115,7 @@ class Rises:
         if hours < LEAST_H + self.period:
             return None
         rises = (known[max(0, hours - RECENT_H - window)] for window, known in zip(WINDOWS, self.found, strict=True))
-        return Steepest(self.period, tuple(rises), self.noise)
+        return Steepest(self.period, tuple(rises), self.two_hours[hours - 2 - NEWEST_H], self.noise)
 
 
 def runaway(past: Sequence[float], before: Steepest | None) -> Runaway | None:
@@ -157,7 +161,7 @@ def _rising(past: Sequence[float], left: Sequence[float], before: Steepest) -> R
         newest = left[-1 - window :]
         if _is_step(newest, share * rise, two * rise):
             continue
-        line = _line(newest, before.noise)
+        line = line_through(newest, before.noise)
         if line.fit >= linear and line.slope > certain * line.error and _is_own(past, window, rise):
             certain = line.slope / max(line.error, 1e-12)
             far = max(MEMORY * T95 * line.error, ROUGH * line.slope)
@@ -182,14 +186,14 @@ def _is_own(past: Sequence[float], window: int, rise: float) -> bool:
     return len(past) > WEEK_H + window or past[-1] - past[-1 - window] >= OWN * rise
 
 
-class _Line(NamedTuple):
+class FittedLine(NamedTuple):
     slope: float
     end: float
     error: float  # the slope's standard error; what is usual between hours counts, however straight these few are
     fit: float  # the part of the variance that it explains
 
 
-def _line(values: Sequence[float], noise: float) -> _Line:
+def line_through(values: Sequence[float], noise: float) -> FittedLine:
     count = len(values)
     middle, centre = (count - 1) / 2, fmean(values)
     squares = count * (count * count - 1) / 12
@@ -198,4 +202,4 @@ def _line(values: Sequence[float], noise: float) -> _Line:
     left = max(0.0, whole - slope * slope * squares)
     spread = math.sqrt(left / (count - 2))
     fit = 1 - left / whole if whole else 0.0
-    return _Line(slope, centre + slope * middle, max(spread, noise) / math.sqrt(squares), fit)
+    return FittedLine(slope, centre + slope * middle, max(spread, noise) / math.sqrt(squares), fit)
