@@ -27,6 +27,7 @@ FEWEST_MISSES, FEWEST_TRIED = 6, 8  # to say how often an interval held
 HALF_LIFE = 8.0  # origins
 SURE, LIKELY = 0.95, 0.5
 GROWING = 0.12  # what gets wider the farther ahead is wider still than so few origins show
+NARROWEST, WIDEST = 0.95, 1.4  # times what its misses say, if it would have held more or fewer
 WORSE = 4.0  # a way whose squared error is so many times the best one's has no say
 
 
@@ -68,7 +69,9 @@ def card(hours: Sequence[float], threshold: float | None = None) -> Card | None:
     sure = _widths(misses, SURE, floor)
     rises = Rises(past)
     alarms = None if threshold is None else _alarms(past, cuts, told, weights, rises, threshold)
-    likely, covered = _widths(misses, LIKELY, floor / 4), _coverage(misses, floor)
+    tried = _tried(misses, floor)
+    sure = tuple(width * _wider(tried) for width in sure)
+    likely, covered = _widths(misses, LIKELY, floor / 4), _coverage(tried)
     return Card(weights, sure, likely, covered, alarms, rises.before(len(past)))
 
 
@@ -142,16 +145,30 @@ def _misses(
 
 
 def _widths(misses: list[list[Miss]], share: float, floor: float) -> tuple[float, ...]:
-    """For each of AHEAD: pooled with its neighbours, never narrower than nearer ones; where nothing was tried yet, as
-    much wider as a random walk's."""
+    """For each of AHEAD: pooled with its neighbours; where nothing was tried yet, as much wider as a random walk's. In
+    the mean never narrower than nearer ones: if it were the widest of them, all that follow would be as wide as chance
+    made one, and hold 99 of 100."""
     widths: list[float] = []
     for place, ahead in enumerate(AHEAD):
         pooled = [miss for near in misses[max(0, place - 1) : place + 2] for miss in near]
         width = quantile(pooled, share)
         if width is None:
             width = widths[-1] * (ahead / AHEAD[place - 1]) ** 0.5 if widths else 0.0
-        widths.append(max(width, floor, widths[-1] if widths else 0.0))
-    return tuple(width * (1 + GROWING * min(3.0, width / widths[0] - 1)) for width in widths)
+        widths.append(max(width, floor))
+    rising = _rising(widths)
+    return tuple(width * (1 + GROWING * min(3.0, width / rising[0] - 1)) for width in rising)
+
+
+def _rising(values: Sequence[float]) -> list[float]:
+    """The nearest values that never fall: where they would, the mean of those around."""
+    levels: list[tuple[float, int]] = []
+    for value in values:
+        mean, count = value, 1
+        while levels and levels[-1][0] > mean:
+            before, many = levels.pop()
+            mean, count = (before * many + mean * count) / (many + count), many + count
+        levels.append((mean, count))
+    return [mean for mean, count in levels for _ in range(count)]
 
 
 def quantile(misses: list[Miss], share: float) -> float | None:
@@ -164,19 +181,29 @@ def quantile(misses: list[Miss], share: float) -> float | None:
     return ordered[min(bisect_left(reached, left), len(ordered) - 1)][0]
 
 
-def _coverage(misses: list[list[Miss]], floor: float) -> float | None:
-    """How many of the newer truths lay within an interval that was made of older origins alone."""
-    held = tried = 0
+def _tried(misses: list[list[Miss]], floor: float) -> list[Miss]:
+    """How far off each newer truth was, in widths of the interval that was made of older origins alone."""
+    tried = []
     for place in range(len(AHEAD)):
         near = [miss for part in misses[max(0, place - 1) : place + 2] for miss in part]
         for age, off in misses[place]:
             known = [miss for miss in near if miss.age > age]
             if len(known) < FEWEST_MISSES:
                 continue
-            width = quantile(known, SURE)
-            tried += 1
-            held += off <= max(width or 0.0, floor)
-    return held / tried if tried >= FEWEST_TRIED else None
+            tried.append(Miss(age, off / max(quantile(known, SURE) or 0.0, floor)))
+    return tried
+
+
+def _coverage(tried: list[Miss]) -> float | None:
+    """How many of them lay within."""
+    return sum(miss.off <= 1.0 for miss in tried) / len(tried) if len(tried) >= FEWEST_TRIED else None
+
+
+def _wider(tried: list[Miss]) -> float:
+    """By how much an interval of older origins should have been wider, of late, to hold what it says: a metric that
+    has become restless is more so than its older misses."""
+    wanted = quantile(tried, SURE)
+    return 1.0 if wanted is None else min(WIDEST, max(NARROWEST, wanted))
 
 
 def _alarms(

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from opsapp.healing.logic import backtest
-from opsapp.healing.logic.backtest import AHEAD, card, mixed, origins, quantile
+from opsapp.healing.logic.backtest import AHEAD, band_of, card, mixed, origins, quantile
 from opsapp.healing.logic.candidates import Origin, filled, level_step, since_step
 from opsapp.healing.logic.forecast import forecast, seen_at
 from opsapp.healing.logic.outlook import MetricOutlook
@@ -102,26 +102,41 @@ def test_what_is_usual_every_day_is_no_news():
     assert not look([*made("flat", 400), 95.0]).within(DAY, 401 * HOUR)
 
 
-def test_intervals_hold_what_they_say():
-    """95 of 100, told and true, over 48 hours ahead at many places of several series."""
-    held = tried = inner = 0
-    told = []
-    for seed, kind in enumerate(["linear", "daily", "weekly", "gapped", "changing"] * 5):
-        values = made(kind, 620, seed)
-        for cut in (300, 411, 572):
+def outcomes(kind, seeds):
+    """At many places of some series: whether each truth of three days ahead lay within, and within the inner half; and
+    what the back-tests told."""
+    held, inner, told = [], [], []
+    for seed in range(seeds):
+        values = made(kind, 660, seed)
+        for cut in range(310, 588, 31):
             known = card(values[:cut])
             origin = Origin(since_step(filled(values[:cut])))
             told.append(known.coverage)
-            for place, ahead in enumerate(AHEAD[:12]):
+            for place, ahead in enumerate(AHEAD):
                 truth = values[cut + ahead - 1]
                 if not math.isnan(truth):
-                    off = abs(truth - mixed(known.weights[min(2, place // 5)], origin.ahead(ahead)))
-                    tried += 1
-                    held += off <= known.sure[place]
-                    inner += off <= known.likely[place]
-    assert 0.90 <= held / tried <= 0.98
-    assert 0.4 <= inner / tried <= 0.75
-    assert 0.90 <= sum(told) / len(told) <= 0.98
+                    off = abs(truth - mixed(known.weights[band_of(ahead)], origin.ahead(ahead)))
+                    held.append(off <= known.sure[place])
+                    inner.append(off <= known.likely[place])
+    return [sum(part) / len(part) for part in (held, inner, told)]
+
+
+@pytest.mark.parametrize("kind", ["linear", "daily", "weekly", "gapped", "changing"])
+def test_intervals_hold_what_they_say(kind):
+    """95 of 100, told and true; the weekly ones held 98.6, and half of them 62."""
+    held, inner, told = outcomes(kind, 4)
+    assert 0.90 <= held <= 0.98
+    assert 0.40 <= inner <= 0.60
+    assert 0.90 <= told <= 0.98
+
+
+@pytest.mark.nightly("hundreds of back-tests")
+@pytest.mark.parametrize("kind", ["flat", "linear", "daily", "weekly", "nightly", "sawtooth", "gapped", "changing"])
+def test_intervals_hold_what_they_say_in_many_series(kind):
+    held, inner, told = outcomes(kind, 12)
+    assert 0.90 <= held <= 0.98
+    assert 0.40 <= inner <= 0.60
+    assert 0.90 <= told <= 0.98
 
 
 @pytest.mark.parametrize("kind", ["flat", "daily", "weekly", "nightly", "sawtooth", "steps"])
