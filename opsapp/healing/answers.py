@@ -219,6 +219,13 @@ class WorkerState(Body):
     last_error = text(null=True)
 
 
+class AnomalyBudget(Body):
+    """How many false ones people may be told of in a week, and how rare one has to be for that: one in 10^bound."""
+
+    false_a_week = number()
+    bound = number(null=True)
+
+
 class Health(Body):
     status = choice("Active", "Paused", "Degraded")
     reasons = list_of(text())
@@ -226,6 +233,7 @@ class Health(Body):
     queue_depth = whole()
     active_heals = whole()
     last_event_at = whole(null=True)
+    anomalies = field(AnomalyBudget)
 
 
 class ScenarioRecord(Body):

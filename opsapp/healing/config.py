@@ -156,6 +156,7 @@ class PredictionSettings(NamedMetrics):
     every_s: Annotated[float, Between(1, DAY)] = 900
     warn_h: Annotated[float, Between(0, 8760)] = 24
     suggest_h: Annotated[float, Between(0, 8760)] = 72
+    false_anomalies_a_week: Annotated[float, Between(0, 10_000)] = 2
     thresholds: UsualThresholds = UsualThresholds()
 
 

@@ -117,6 +117,7 @@ def test_it_costs_nothing_but_itself(estate, sound, tmp_path, thing):
     (ids,) = [ids for name, ids in objects(estate / "main.fs").items() if name.endswith(f".{thing}")]
     for oid in {ids[0], ids[-1]}:
         shutil.copy(estate / "main.fs", tmp_path / "main.fs")
+        (tmp_path / "main.fs.index").unlink(missing_ok=True)  # of the file that was there before
         overwrite(tmp_path / "main.fs", oid, 0.5)
         service = Service(tmp_path)
         try:

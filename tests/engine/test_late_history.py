@@ -1,12 +1,17 @@
 """What agents spooled while the service was away is in what forecasts read with the next look, in the order of time."""
 
+import copy
+import random
 from math import isnan
 
 import pytest
 
 from opsapp.agents.resources import agents_of
+from opsapp.healing.config import HealingSettings, PredictionSettings
 from opsapp.healing.engine import forecasts, foresight
 from opsapp.healing.engine.foresight import Foresight
+from opsapp.healing.logic.anomalies import STRANGE
+from opsapp.healing.resources import healing_of
 from opsapp.runtime import measuring
 
 HOUR = 3600
@@ -89,6 +94,44 @@ def test_where_too_many_come_back_at_once_the_hours_are_there_and_the_points_fol
     assert None not in hours_of(outlook)
     monkeypatch.undo()
     assert look(reporter, known).detector.level == look(reporter, Foresight()).detector.level != outlook.detector.level
+
+
+def test_after_a_restart_it_says_the_same(reporter):
+    """Three weeks with a job each night, looked at twice a day; then a look of one that has just started."""
+    service, known, dice = reporter.service, Foresight(), random.Random(1)
+    number = service.node.transact(lambda root: agents_of(root)[reporter.id].series["cpu_percent"])
+    for _ in range(42):
+        service.clock.advance(43_200)
+        begin = int(service.clock.now() // 300) * 300 - 43_200
+        for at in range(begin, begin + 43_200, 300):
+            value = 20 + 30 * (at % 86_400 < 7200) + dice.gauss(0, 1) + dice.paretovariate(3)
+            service.node.series.journal.add(number, at * 1000, value)
+        measuring.flush(service.node)
+        before = look(reporter, known).detector
+    after = look(reporter, Foresight()).detector
+    today = int(service.clock.now() // 86_400)
+    days = [detector.rarest_by_day(today - 7, today) for detector in (before, after)]
+    assert days[0] == pytest.approx(days[1], abs=0.5)
+    past = known.metric(number).past
+    for value in (15.0, 23.0, 30.0, 45.0, 70.0):
+        scores = [copy.deepcopy(detector).watch(past, service.clock.now(), value).score for detector in (before, after)]
+        assert scores[0] == pytest.approx(scores[1], abs=0.02)
+
+
+def test_the_bound_of_anomalies_is_kept_and_shown(reporter):
+    service, known = reporter.service, Foresight()
+    service.configure(HealingSettings, prediction=PredictionSettings(false_anomalies_a_week=5))
+    look(reporter, known)
+    service.tokens.clear()
+    assert service.vera.get("/api/healing/health").json["anomalies"] == {"false_a_week": 5, "bound": STRANGE}
+    service.node.transact(lambda root: setattr(healing_of(root).foresight, "bound", 7.5))
+    restarted = Foresight()
+    restarted.retune = lambda *_: None  # as while metrics are still to come back
+    look(reporter, restarted)
+    assert restarted.bound == 7.5
+    assert service.vera.get("/api/healing/health").json["anomalies"]["bound"] == 7.5
+    page = service.browser("vera").get("/healing").text
+    assert "as rare as one in 32,000,000, so that 5 false ones a week" in page
 
 
 def test_what_another_look_has_taken_is_not_late(reporter):

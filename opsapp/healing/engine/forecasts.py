@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from opsapp.healing.config import HealingSettings, PredictionSettings
 from opsapp.healing.logic import rules as logic
-from opsapp.healing.logic.anomalies import Judgement
+from opsapp.healing.logic.anomalies import STRANGE, Judgement
 from opsapp.healing.logic.forecast import FanPoint, Forecast, seen_at
 from opsapp.healing.resources import healing_of
 from opsapp.lib.jsontypes import JsonObject
@@ -82,6 +82,8 @@ def step(node: Node, foresight: Foresight) -> bool:
     """Examine every agent, some at a time, and store the results."""
     section, now = node.config[HealingSettings].prediction, node.clock.now()
     inventory, rules = node.transact(subjects)
+    if foresight.bound is None:
+        foresight.bound = node.transact(bound_before)
     limits = limits_of(rules)
     node.transact(node.series.catch_up)  # what is there already is judged by what the last look has read
     foresight.begin(node.series.late(settled(int(now * 1000))))
@@ -94,14 +96,19 @@ def step(node: Node, foresight: Foresight) -> bool:
         results = node.lane(LANE, 1).run(examine, foresight, measured, limits, section, now)
         node.transact(keep, results, now)
         coming += [row for examined in results.values() for row in examined.rows if is_coming(row)]
-    node.transact(close, [str(member.agent_id) for member in inventory], coming, now)
     foresight.end()
+    foresight.retune(section.false_anomalies_a_week, now)
+    node.transact(close, [str(member.agent_id) for member in inventory], coming, now, foresight.bound)
     return False
 
 
 def is_coming(row: JsonObject) -> bool:
     """It is heading to its threshold; what is beyond it already breaks no more."""
     return row["hits_at"] is not None and row["now"] < row["threshold"]
+
+
+def bound_before(root: Root) -> float | None:
+    return healing_of(root).foresight.bound
 
 
 def subjects(root: Root) -> tuple[list[Member], list[WatchedRule]]:
@@ -144,7 +151,7 @@ def _fed(foresight: Foresight, news: MetricNews, section: PredictionSettings, no
     for point in news.hours:
         followed.outlook.past.correct(*point)
     for point in news.points:
-        verdict = followed.outlook.take(*point)
+        verdict = followed.outlook.take(*point, STRANGE if foresight.bound is None else foresight.bound)
         if verdict.strange and point.at >= now - section.every_s - LATE_S:
             odd = UnusualPoint(point, verdict)
     followed.last = news.last or followed.last
@@ -281,9 +288,11 @@ def keep(root: Root, seen: dict[str, AgentOutlook], now: float) -> None:
         healing.foresight.told = told
 
 
-def close(root: Root, agents: list[str], coming: list[JsonObject], now: float) -> None:
+def close(root: Root, agents: list[str], coming: list[JsonObject], now: float, bound: float | None = None) -> None:
     """The end of a look."""
     leases.check(root, "healing")
     foresight = healing_of(root).foresight
     foresight.close(agents, coming)
+    if bound != foresight.bound:
+        foresight.bound = bound
     foresight.told = {key: at for key, at in foresight.told.items() if now - at < AGAIN_S}

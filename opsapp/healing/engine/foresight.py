@@ -1,7 +1,8 @@
 """What is kept of each metric between two looks, in memory and of bounded size, and how it is fed from the series.
 
 A look reads what is new since the last one. What is not in memory (after a restart, or on a node that has just taken
-over) comes back from the series: 28 days by the hour, the newest three by five minutes; so many metrics a look at most.
+over) comes back from the series: 28 days by the hour, and 14 by five minutes after them, so that it says the same as
+before; so many metrics a look at most.
 A metric whose history came late (agents keep reports while the service is away) comes back in the same way; until it is
 its turn, its hours are corrected.
 Must not: judge; `logic` does.
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 
 from opsapp.agents.resources import agents_of
 from opsapp.healing.config import PredictionSettings
+from opsapp.healing.logic.budget import bound_of
 from opsapp.healing.logic.outlook import MetricOutlook
 from opsapp.runtime.node import node_of
 from opsapp.series import FINE, HOUR
@@ -25,9 +27,10 @@ from .alerts import WatchedRule
 from .inventory import Member
 
 ABOVE, BELOW = (">", ">="), ("<", "<=")
-LONG_MS, NEAR_MS = 28 * 24 * HOUR, 3 * 24 * HOUR
+LONG_MS, NEAR_MS = 42 * 24 * HOUR, 14 * 24 * HOUR  # by the hour, and of these the newest by five minutes
+ROWS_MS = 3 * 24 * HOUR  # what was not read for so long comes back as a whole
 LAST_MS = 12 * HOUR  # so far back the last reading is looked for
-RESTORED = 400  # metrics a look
+RESTORED = 150  # metrics a look
 SETTLED_MS = 30_000  # so long after five minutes are over their readings are in the store
 LEAST_PERCENT = 0.5  # percentages that differ by less do not
 
@@ -77,6 +80,7 @@ class Foresight:
         self._followed: dict[int, Followed] = {}
         self.read_until: dict[int, int] = {}  # series -> ms
         self.late: dict[int, int] = {}  # series -> ms: since then history has come that was not read
+        self.bound: float | None = None  # how rare an anomaly has to be; None: not known since the start
         self._seen: set[int] = set()
         self._restored = 0
 
@@ -110,6 +114,11 @@ class Foresight:
             followed = self._followed[news.number] = Followed(MetricOutlook(least, news.number))
             self._restored += 1
         return followed
+
+    def retune(self, a_week: float, now: float) -> None:
+        """Let the bound of anomalies follow what the fleet's metrics did, unless some are still to come back."""
+        if self.room() > 0:
+            self.bound = bound_of((followed.outlook.detector for followed in self._followed.values()), a_week, now)
 
     def end(self) -> None:
         """Metrics that are gone, or watched no more, are forgotten."""
@@ -167,7 +176,7 @@ def read(
     reading, now_ms, news = node_of(root).series.reading(root), int(now * 1000), []
     for member, metric, number in _metrics(root, members, limits, section):
         since = until.get(number)
-        is_known = since is not None and since >= now_ms - NEAR_MS
+        is_known = since is not None and since >= now_ms - ROWS_MS
         if room > 0 and (not is_known or number in late):
             room -= 1
             news.append(_restored(reading, member, metric, number, now_ms))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opsapp.agents.engine import executor_trouble
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import brake
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.resources import Healing, healing_of
@@ -36,6 +37,10 @@ def health_of(root: Root) -> JsonObject:
         "queue_depth": len(states) + len(healing.book.messages),
         "active_heals": sum(1 for state in states if state in ACTIVE),
         "last_event_at": healing.book.last_event_at,
+        "anomalies": {
+            "false_a_week": node.config[HealingSettings].prediction.false_anomalies_a_week,
+            "bound": healing.foresight.bound,
+        },
     }
 
 

@@ -7,14 +7,15 @@ jumps all day needs a larger jump than one that never does.
 from __future__ import annotations
 
 import math
+from array import array
 from math import isnan
 from statistics import median
 from typing import NamedTuple
 
 from .metricpast import DAY_H, HOUR, NAN, WEEK_H, MetricPast
-from .tails import MOST, RarityTail
+from .tails import BLOCK_S, MOST, NEVER, RarityTail
 
-STRANGE = 6.0  # one in 10^6
+STRANGE = 6.0  # one in 10^6; where the fleet has shown another bound (budget.py), that one counts
 QUIET_S = 86400.0  # one anomaly is told once
 KNOWN_S = 2 * QUIET_S  # before that nothing is told
 NEAR = 3  # the newest points that a jump is measured from
@@ -24,7 +25,7 @@ LEARN = 1 / 576  # how fast the errors of the expectations are forgotten
 JUDGED = 12  # points
 COMMON = 1.5  # what is no rarer is no evidence
 DAYS, WEEKS = 7, 4
-NEVER = -(10**9)
+PEAK_DAYS = 8
 
 
 class Judgement(NamedTuple):
@@ -89,6 +90,8 @@ class Detector:
         "level",
         "near",
         "peak",
+        "peak_day",
+        "peaks",
         "profiles",
         "quiet_until",
         "season",
@@ -105,25 +108,41 @@ class Detector:
         self.lasts = self.evidence = 0.0
         self.quiet_until, self.begun = -math.inf, math.inf
         self.peak = (0.0, -math.inf)
+        self.peaks, self.peak_day = array("f", [NAN]) * PEAK_DAYS, NEVER  # the rarest of each day
         self.season, self.lasting, self.jump, self.together = (TwoSidedRarity() for _ in range(4))
 
-    def watch(self, past: MetricPast, at: float, value: float) -> Judgement:
-        """Judge a point before the past takes it."""
-        expected = self._expected(past, at)
+    def watch(self, past: MetricPast, at: float, value: float, bound: float = STRANGE) -> Judgement:
+        """Judge a point before the past takes it. People are told of what is as rare as `bound`."""
+        block, expected = int(at // BLOCK_S), self._expected(past, at)
         best = self.experts.best(expected)
         self.experts.judge(value, expected)
-        score, above = self._rarest(value, best) if best is not None else (0.0, True)
+        score, above = self._rarest(value, best, block) if best is not None else (0.0, True)
         self.evidence = max(0.0, self.evidence + score - COMMON)
-        score = max(score, self.together.take(self.evidence, 1.0))
+        score = max(score, self.together.take(self.evidence, 1.0, block))
         self.near = (*self.near[1 - NEAR :], value)
         self.level = value if isnan(self.level) else self.level + LEVEL * (value - self.level)
         self.begun = min(self.begun, at)
-        strange = score >= STRANGE and at >= max(self.quiet_until, self.begun + KNOWN_S)
+        known = at >= self.begun + KNOWN_S
+        if known:
+            self._note(int(at // QUIET_S), score)
+        strange = score >= bound and known and at >= self.quiet_until
         if strange:
             self.quiet_until = at + QUIET_S
         return Judgement(self._fresh(score, at) / MOST, best.value if best else NAN, strange, above)
 
-    def _rarest(self, value: float, best: Expected) -> tuple[float, bool]:
+    def rarest_by_day(self, since: int, until: int) -> list[float]:
+        """Of the days that are known, by their numbers since the epoch, `until` left out."""
+        days = range(max(since, self.peak_day - PEAK_DAYS + 1), min(until, self.peak_day + 1))
+        return [score for day in days if not isnan(score := self.peaks[day % PEAK_DAYS])]
+
+    def _note(self, day: int, score: float) -> None:
+        for new in range(max(self.peak_day + 1, day - PEAK_DAYS + 1), day + 1):
+            self.peaks[new % PEAK_DAYS] = NAN
+        self.peak_day = max(self.peak_day, day)
+        known = self.peaks[day % PEAK_DAYS]
+        self.peaks[day % PEAK_DAYS] = score if isnan(known) else max(known, score)
+
+    def _rarest(self, value: float, best: Expected, block: int) -> tuple[float, bool]:
         """How rare it is in the rarest respect, and to which side."""
         self.lasts += LASTS * (value - best.value - self.lasts)
         ways = [(self.season, best.beyond(value)), (self.lasting, self.lasts)]
@@ -131,7 +150,7 @@ class Detector:
             here = median(self.near)
             around = Expected(here, min(here, best.low), max(here, best.high))
             ways.append((self.jump, around.beyond(value)))
-        return max((sides.take(deviation, self.least), deviation >= 0) for sides, deviation in ways)
+        return max((sides.take(deviation, self.least, block), deviation >= 0) for sides, deviation in ways)
 
     def _fresh(self, score: float, at: float) -> float:
         """Half of it where something as rare was there a short time ago: that is the same once more."""
@@ -162,11 +181,11 @@ class TwoSidedRarity:
     def __init__(self) -> None:
         self.up, self.down = RarityTail(), RarityTail()
 
-    def take(self, deviation: float, least: float) -> float:
+    def take(self, deviation: float, least: float, block: int) -> float:
         """How rare it was until now."""
         rarity = (self.up if deviation >= 0 else self.down).rarity(abs(deviation), least)
-        self.up.take(max(0.0, deviation))
-        self.down.take(max(0.0, -deviation))
+        self.up.take(max(0.0, deviation), block)
+        self.down.take(max(0.0, -deviation), block)
         return rarity
 
 

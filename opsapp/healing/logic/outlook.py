@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isnan
 
-from .anomalies import Detector, Judgement
+from .anomalies import STRANGE, Detector, Judgement
 from .backtest import Card, card
 from .candidates import filled
 from .forecast import Forecast, forecast
@@ -28,9 +28,9 @@ class MetricOutlook:
         self.sudden = False
         self.threshold: float | None = None
 
-    def take(self, at: float, mean: float, readings: int = 1) -> Judgement:
-        """What was measured around `at`, in the order of time."""
-        verdict = self.detector.watch(self.past, at, mean)
+    def take(self, at: float, mean: float, readings: int = 1, bound: float = STRANGE) -> Judgement:
+        """What was measured around `at`, in the order of time. `bound`: how rare it is when people are told."""
+        verdict = self.detector.watch(self.past, at, mean, bound)
         self.past.take(at, mean, readings)
         self.minutes.take(at, mean)
         return verdict

@@ -17,6 +17,8 @@ SOONEST = 50
 class ForesightBook(Persistent):
     """The forecasts of an agent are one packed value, since all of them are new with every look."""
 
+    bound: float | None = None  # how rare an anomaly has to be, as the last whole look found it
+
     def __init__(self) -> None:
         self.packed = OOBTree()  # agent id -> bytes
         self.soonest: tuple[JsonObject, ...] = ()  # those that come true first, without their fans

@@ -12,7 +12,7 @@ from opsapp.healing.resources import CapabilitiesOf
 from opsapp.web import api
 
 
-@api.get(CapabilitiesOf, returns=answers.CapabilityRecord)
+@api.get(CapabilitiesOf, returns=answers.CapabilityRecord, errors=(409,))
 def capabilities(context: CapabilitiesOf, request: Request) -> Any:
     """The tools that a host has, and which of them work."""
     return capabilities_of(request.root, context.__name__)

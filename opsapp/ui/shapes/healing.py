@@ -72,10 +72,19 @@ def standing(answers: Answers, reader: Reader) -> dict[str, object]:
         "health": health,
         "reasons": health["reasons"],
         "work": _work(health),
+        "rarity": _rarity(health["anomalies"]),
         "workers": tuple(_worker(worker) for worker in health["components"]),
         "windows": tuple(_window(row) for row in answers["windows"] or ()),
         "places": tuple(row for row in PLACES if row[0] not in NEEDS or reader.may(NEEDS[row[0]])),
     }
+
+
+def _rarity(anomalies: JsonObject) -> str | None:
+    if anomalies["bound"] is None:
+        return None
+    often = float(f"{10 ** anomalies['bound']:.2g}")
+    budget = f"so that {anomalies['false_a_week']:g} false ones a week are told in all"
+    return f"Five minutes are an anomaly if they are as rare as one in {often:,.0f}, {budget}."
 
 
 def _work(health: JsonObject) -> str:

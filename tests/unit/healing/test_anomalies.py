@@ -8,7 +8,8 @@ import pytest
 
 from opsapp.healing.logic.anomalies import STRANGE, Detector
 from opsapp.healing.logic.metricpast import MetricPast
-from opsapp.healing.logic.tails import FEWEST, KEPT, LONG, MOST, RarityTail
+from opsapp.healing.logic.outlook import MetricOutlook
+from opsapp.healing.logic.tails import BLOCKS, FEWEST, KEPT, MOST, RarityTail
 from tests.support import madeup, yardsticks
 
 FINE, HOUR, DAY = 300.0, 3600.0, 86400.0
@@ -73,10 +74,10 @@ def test_a_tail_never_grows_and_says_nothing_of_little():
     for at in range(FEWEST - 1):
         tail.take(at % 7)
     assert tail.rarity(1e6) == 0.0
-    for at in range(3 * LONG):
-        tail.take(at % 7)
-        assert len(tail.largest) <= KEPT
-    assert tail.seen < LONG
+    for at in range(9000):
+        tail.take(at % 7, at // 1000)
+        assert max(map(len, (tail.largest, *tail.blocks))) <= KEPT
+    assert (tail.seen, len(tail.blocks), len(tail.counts)) == (3000, BLOCKS, BLOCKS)
 
 
 def test_what_never_moved_may_move_a_little():
@@ -104,6 +105,37 @@ def test_the_hour_of_the_day_is_known():
     missing = [(at, 20.0 if at > 9 * DAY else value) for at, value in points]
     [told] = [at for at in strange(missing) if at > 3 * DAY]
     assert 9 * DAY + 2 * HOUR <= told < 9 * DAY + 6 * HOUR
+
+
+@pytest.mark.parametrize("first", [0, 12])
+def test_a_daily_job_makes_nobody_blind_for_longer_than_two_weeks(first):
+    """The first nights of a job were the largest deviations that were known, for six weeks."""
+    points = calm(first + 14, lambda at: 70.0 if first <= at // DAY and 2 <= at % DAY / HOUR < 4 else 20.0)
+    odd = (first + 13) * DAY + 14 * HOUR
+    told = strange([(at, value + 22 if odd <= at < odd + HOUR else value) for at, value in points])
+    assert odd in told
+    assert [at for at in told if at > (first + 7) * DAY and at != odd] == []
+
+
+def test_who_is_fed_with_the_last_two_weeks_says_the_same():
+    """After a restart, or on another node: the past by the hour, then 14 days of points."""
+    dice = random.Random(4)
+    nights = calm(34, lambda at: 50.0 if 2 <= at % DAY / HOUR < 4 else 20.0)
+    points = [(at, value + dice.paretovariate(3)) for at, value in nights]
+    whole, back = (MetricOutlook(0.5) for _ in range(2))
+    restart = 32 * DAY
+    for at, value in points:
+        if at < restart - 14 * DAY:
+            back.past.take(at, value)
+    for at, value in points:
+        verdicts = [whole.take(at, value)]
+        if at >= restart - 14 * DAY:
+            verdicts.append(back.take(at, value))
+        if at >= restart:
+            assert verdicts[0].strange == verdicts[1].strange
+            assert verdicts[0].score == pytest.approx(verdicts[1].score, abs=0.01)
+    days = [outlook.detector.rarest_by_day(25, 32) for outlook in (whole, back)]
+    assert days[0] == pytest.approx(days[1], abs=0.5)
 
 
 def test_the_hour_of_the_week_is_known():
