@@ -436,7 +436,7 @@ def test_a_new_rule_and_a_new_host_count_at_once(ward):
 def test_a_rule_that_watches_and_would_fire_often_is_suggested_for_promotion_and_not_again_once_it_was_put_back(ward):
     here = ward().at("observation")
     for _ in range(10):
-        here.report(**FAILED).turn(1).report(service__nginx__state="active").turn(130)  # an outage of its own
+        here.report(**FAILED).turn(1).report(service__nginx__state="active").turn(400)  # an outage of its own
     api = here.service.ada
 
     def suggested():

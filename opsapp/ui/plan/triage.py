@@ -132,7 +132,7 @@ INCIDENTS = (
                     HAND_OVER._replace(when=(("status", ("open",)),)),
                     Act(
                         "resolve",
-                        "It is over",
+                        "Say that it is over",
                         f"POST {INCIDENTS_API}/{{id}}/resolve",
                         (Field("note", "Note", "area"),),
                         done="The incident is over.",
