@@ -40,6 +40,7 @@ class OpenStream:
         self._credit = WINDOW
         self._change = threading.Condition()
         self.left = threading.Event()
+        self.fault: Optional[StreamStopped] = None  # what the reader did wrong
 
     def say(self, kind: str, **fields: Any) -> None:
         self._ws.send(messages.encode(kind, stream=self.number, **fields))
@@ -166,9 +167,9 @@ class OpenStreams:
     def _run(self, stream: OpenStream) -> None:
         try:
             stream.run()
-            self._close(stream, StreamStopped("end"))
+            self._close(stream, stream.fault or StreamStopped("end"))
         except StreamStopped as ended:
-            self._close(stream, ended)
+            self._close(stream, stream.fault or ended)
         except TransportError as error:
             self._close(stream, StreamStopped("gone", str(error)))
         except Exception as error:  # one stream must not take the others along
@@ -179,8 +180,8 @@ class OpenStreams:
         try:
             act()
         except StreamStopped as ended:
+            stream.fault = ended  # first: its thread, once it has left, says why
             stream.leave()
-            self._close(stream, ended)
 
     def _close(self, stream: OpenStream, ended: StreamStopped) -> None:
         with self._lock:

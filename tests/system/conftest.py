@@ -1,5 +1,7 @@
 """What many tests of processes start: a server of connections, the server of an agent, and clients of them."""
 
+import os
+
 import pytest
 
 from tests.support.agent_process import AgentProcess
@@ -39,3 +41,11 @@ def agent(tmp_path, server):
     with AgentProcess(tmp_path, server) as made:
         made.online()
         yield made
+
+
+@pytest.fixture(autouse=True)
+def umask():
+    """A command that a test runs in this process sets it, and what later tests write is not for everybody then."""
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
