@@ -1,6 +1,5 @@
 """The public status document is made once for all visitors, and only when something has changed."""
 
-import gevent
 import pytest
 
 from opsapp.monitoring.engine import lateststatus
@@ -75,14 +74,6 @@ def test_one_that_is_dear_rests_whatever_is_committed(service, shop, made):
     service.clock.advance(REST * now.cost)
     assert latest.now() is not now
     assert len(made) == 2
-
-
-def test_visitors_at_once_share_one_making(service, shop, made):
-    latest = latest_status(service.node)
-    seen = [gevent.spawn(latest.now) for _ in range(5)]
-    gevent.joinall(seen, raise_error=True)
-    assert len({id(visitor.value) for visitor in seen}) == 1
-    assert len(made) == 1
 
 
 def test_what_is_kept_has_a_bound(service, shop, monkeypatch):

@@ -26,8 +26,9 @@ EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "6"))
 
 
 def breaks_nothing(ctx, response, case):
-    """No answer of the kind 5xx, but for a refusal in words: no engine runs here that would try a monitor."""
-    if response.status_code != 503 or response.json()["code"] != "unavailable":
+    """No answer of the kind 5xx, but for the refusal to try a monitor: no engine runs here that would do it."""
+    tries = case.path.endswith("/endpoints/check")
+    if not tries or response.status_code != 503 or response.json()["code"] != "unavailable":
         return not_a_server_error(ctx, response, case)
     return None
 
