@@ -9,7 +9,6 @@ def includeme(config):
     from .config import ApprovalSettings
 
     config.add_evolve_step("approvals-1", "opsapp.approvals.resources.set_up")
-    config.add_evolve_step("approvals-2-index", "opsapp.approvals.resources.index_all")
     config.add_section("approvals", ApprovalSettings)
     config.add_engine("opsapp.approvals.engine.start")
     config.scan("opsapp.approvals.views")

@@ -29,19 +29,6 @@ def set_up(root: Root) -> None:
     root["api"]["approvals"] = Approvals()
 
 
-def index_all(root: Root) -> None:
-    """Evolve step: requests of older stores are in no index but that of what waits."""
-    folder = root["api"]["approvals"]
-    if "ordered" in folder.__dict__:
-        return
-    folder.decided, folder.ordered = OOTreeSet(), OOTreeSet()
-    for name, approval in folder.items():
-        for status in (ANY, approval.status):
-            folder.ordered.add((status, approval.requested_at, name))
-        if approval.decided_at is not None:
-            folder.decided.add((approval.decided_at, name))
-
-
 class Approvals(Folder):
     """/api/approvals. `pending` is the agenda of what waits: (expires_at, id). `decided` finds old ones for the purge:
     (decided_at, id). `ordered` has the ids for each status, and for `*` all: (status, requested_at, id)."""

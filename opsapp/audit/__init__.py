@@ -16,8 +16,6 @@ def includeme(config: Configurator) -> None:
     config.registry[TALLY] = Tally()
     config.add_section("retention.audit", AuditRetention)
     config.add_evolve_step("audit-1", "opsapp.audit.resources.set_up")
-    config.add_evolve_step("audit-2-logs", "opsapp.audit.resources.fold_entries")
-    config.add_evolve_step("audit-3-writers", "opsapp.audit.resources.add_writers")
     config.add_chain("opsapp.audit.resources.begin_chains")
     config.add_preparation("opsapp.audit.engine.prepare")
     config.add_engine("opsapp.audit.engine.start")

@@ -20,9 +20,6 @@ def includeme(config):
     from .schemas import AutomationEntry
 
     config.add_evolve_step("automations-1", "opsapp.automations.resources.set_up")
-    config.add_evolve_step("automations-2-standing", "opsapp.automations.resources.gather_standings")
-    config.add_evolve_step("automations-3-ended", "opsapp.automations.resources.index_runs")
-    config.add_evolve_step("automations-4-secrets", "opsapp.automations.resources.allow_secrets_in_use")
     config.add_section("automations", AutomationSettings)
     config.add_section("retention.runs", RunsRetention)
     config.add_sealed(reseal)

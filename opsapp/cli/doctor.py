@@ -25,7 +25,7 @@ from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.findings import FAIL, OK, WARN, Finding, IFinder
 from opsapp.runtime.settings import Settings, store_settings
 from opsapp.tree import evolve
-from opsapp.tree.evolve import EvolveStep, ForeignStep
+from opsapp.tree.evolve import EvolveStep, StepsApart
 from opsapp.tree.root import KEY
 from opsapp.web import configfile
 from opsapp.wire.version import VERSION
@@ -124,9 +124,9 @@ def _store(settings: Settings) -> Iterator[Finding]:
         return
     with _opened(settings) as (registry, top):
         steps = registry.opsapp_evolve_steps
-        missing, foreign, begun = evolve.pending(top, steps), evolve.foreign(top, steps), upgrading.under_way(top)
+        missing, apart, begun = evolve.pending(top, steps), evolve.apart(top, steps), upgrading.under_way(top)
         sealed_with = top[KEY].system.get(sealing.CHECK) if KEY in top else None
-    yield _version(foreign, missing, begun, files)
+    yield _version(apart, missing, begun, files)
     if sealed_with is not None and not keys.knows(sealed_with):
         yield Finding(FAIL, "store", "its secrets are sealed with a master key that is not here: put that file back")
 
@@ -144,10 +144,10 @@ def _ahead(path: Path) -> Iterator[Finding]:
 
 
 def _version(
-    foreign: list[ForeignStep], missing: list[EvolveStep], begun: upgrading.UpgradeBegun | None, files: list[Path]
+    apart: StepsApart, missing: list[EvolveStep], begun: upgrading.UpgradeBegun | None, files: list[Path]
 ) -> Finding:
     """Whether this version may use the store, and what a start would do with it."""
-    refusal = upgrading.refused(foreign, files)
+    refusal = upgrading.refused(apart, files)
     if refusal:
         return Finding(FAIL, "store", refusal)
     if begun is not None:
@@ -160,8 +160,8 @@ def _version(
         return Finding(
             WARN, "store", f"of an older version: {len(missing)} steps come with the next start or `init`, {keeps}"
         )
-    if foreign:
-        named = ", ".join(f"{step.name} ({step.version})" for step in foreign)
+    if apart.foreign:
+        named = ", ".join(f"{step.name} ({step.version})" for step in apart.foreign)
         return Finding(OK, "store", f"was used by a newer version: {named}. This version may go on with it")
     return Finding(OK, "store", "is of this version")
 

@@ -80,7 +80,7 @@ def configured(settings: Settings, *, new_history: bool = False) -> Configurator
         config = app.configure(settings, new_history=new_history)
     node = config.registry["opsapp.node"]
     try:
-        upgrading.refuse_newer(node, backup.files_of(config.registry.settings))
+        upgrading.refuse_apart(node, backup.files_of(config.registry.settings))
     except BaseException:
         node.stop()
         raise

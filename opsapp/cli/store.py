@@ -99,7 +99,7 @@ def save_store(asked: argparse.Namespace) -> None:
     settings = settings_of(asked)
     with private_files(), _copying():
         files = _files(existing(settings))
-        _refuse_newer(files[-1], files)
+        _refuse_apart(files[-1], files)
         copied = backup.save(files, Path(asked.directory), damaged=asked.damaged)
     for copy in copied:
         print(f"{copy.name}\t{copy.size} bytes")
@@ -114,8 +114,8 @@ def _print_lacking(directory: Path) -> None:
         print(f"this backup lacks objects that cannot be read: {name}")
 
 
-def _refuse_newer(main: Path, files: list[Path]) -> None:
-    """Conflict where a newer version has written this file, which may be a server's, or a copy."""
+def _refuse_apart(main: Path, files: list[Path]) -> None:
+    """Conflict where this version must not use this file, which may be a server's, or a copy."""
     refusal = upgrading.refused(upgrading.steps_of_file(main, known_steps()), files)
     if refusal:
         raise Conflict(refusal)
@@ -127,7 +127,7 @@ def restore_store(asked: argparse.Namespace) -> None:
         files = _files(settings)
         refuse_root(settings)
         make_data_directory(settings | store_settings(settings))
-        _refuse_newer(Path(asked.directory) / files[-1].name, files)
+        _refuse_apart(Path(asked.directory) / files[-1].name, files)
         given_out = max(fencing.newest_token(path) for path in files)
         aside = backup.restore(
             Path(asked.directory), files, lambda copy: fencing.keep_ahead(copy, given_out, time.time())

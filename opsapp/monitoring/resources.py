@@ -141,7 +141,6 @@ class Incident(SealedFields, Record):
     only_shown = True
     closed_because = ""  # it ended for this reason, and not because the monitor came back
     _told: tuple[Any, ...] | None = None  # it is of no monitor: another system told of it
-    _within: tuple[JsonObject, ...] = ()
     _updates: IOBTree | None = None  # number -> Update, from the first one on
 
     def __init__(self, monitor_id: str, monitor_name: str, tags: list[str], cause: str, now: float):
@@ -163,33 +162,19 @@ class Incident(SealedFields, Record):
     def told(self) -> ToldTrouble | None:
         return None if self._told is None else ToldTrouble(*self._told)
 
-    def __setstate__(self, state: JsonObject) -> None:
-        """Of a version that kept its updates in the incident itself, too."""
-        if "updates" in state:
-            state = {**state, "_within": state["updates"]}
-            del state["updates"]
-        super().__setstate__(state)
-
     @property
     def updates(self) -> list[JsonObject]:
         """What people said of it, oldest first."""
         return self.updates_between(0, self.count_updates())
 
     def count_updates(self) -> int:
-        return len(self._within) if self._updates is None else (self._updates.maxKey() + 1 if self._updates else 0)
+        return self._updates.maxKey() + 1 if self._updates else 0
 
     def updates_between(self, first: int, last: int) -> list[JsonObject]:
         """Those with these numbers, `last` left out."""
         if self._updates is None:
-            return [_whole(note) for note in self._within[first:last]]
+            return []
         return [_whole(update.note) for update in self._updates.values(first, last, excludemax=True)]
-
-    def part_updates(self) -> Any:
-        """Give each update a record of its own; they by their numbers."""
-        if self._updates is None:
-            within, self._within = self._within, ()
-            self._updates = IOBTree(dict(enumerate(map(Update, within))))
-        return self._updates
 
     @property
     def id(self) -> str:
@@ -210,7 +195,9 @@ class Incident(SealedFields, Record):
         return self._note({"time": int(now), "user": user, "stage": stage, "message": message, "public": public})
 
     def _note(self, note: JsonObject) -> JsonObject:
-        self.part_updates()[self.count_updates()] = Update(note)
+        if self._updates is None:
+            self._updates = IOBTree()
+        self._updates[self.count_updates()] = Update(note)
         return note
 
     def record(self, now: float) -> JsonObject:
@@ -353,20 +340,6 @@ def set_up(root: Root) -> None:
     monitoring["endpoints"] = Monitors()
     monitoring["incidents"] = Incidents()
     root.system["push_addresses"] = OOBTree()
-
-
-def part_updates(root: Root) -> None:
-    """Evolve step."""
-    for incident in incidents_of(root).values():
-        if incident.count_updates():
-            incident.part_updates()
-
-
-def index_open(root: Root) -> None:
-    """Evolve step: incidents may be of no monitor."""
-    incidents = incidents_of(root)
-    if getattr(incidents, "open_of_none", None) is None:
-        incidents.open_of_none = OOTreeSet()
 
 
 def monitors_of(root: Root) -> Monitors:

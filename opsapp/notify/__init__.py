@@ -22,10 +22,7 @@ def includeme(config):
 
     config.add_evolve_step("notify-1", "opsapp.notify.resources.set_up")
     config.add_evolve_step("notify-2-delivery", "opsapp.notify.resources.set_up_delivery")
-    config.add_evolve_step("notify-3-index", "opsapp.notify.resources.deliveries.index_all")
     config.add_evolve_step("notify-4-damage", "opsapp.notify.engine.damage.set_up")
-    config.add_evolve_step("notify-5-members", "opsapp.notify.resources.groups.count_open")
-    config.add_evolve_step("notify-6-senders", "opsapp.notify.resources.deliveries.name_senders")
     config.add_section("notifications", NotificationSettings)
     config.add_applier("opsapp.notify.engine.channels.declare")
     config.add_kind("channels", "opsapp.notify.engine.ascode", schema=NewChannel)

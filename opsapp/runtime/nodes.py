@@ -70,7 +70,7 @@ def set_up(root: Root) -> None:
 def beat(root: Root, name: str, mine: Beat, forget: list[str], steps: list[EvolveStep]) -> dict[str, Beat]:
     """Write our beat, drop nodes long dead; every node's. NewerStore where another node has brought the store to a
     version that is none of ours; a step that runs at the same time as our first beat is a conflict."""
-    refusal = evolve.refusal(evolve.foreign_in(root, steps)) if steps else None  # a node without rooms knows none
+    refusal = evolve.refusal(evolve.apart_in(root, steps)) if steps else None  # a node without rooms knows none
     if refusal:
         raise NewerStore(refusal)
     records = root.system["nodes"]

@@ -20,7 +20,7 @@ from ZODB.POSException import StorageError
 from opsapp.lib.problems import Conflict
 from opsapp.tree import evolve
 from opsapp.tree.damage import is_damage
-from opsapp.tree.evolve import EvolveStep, ForeignStep
+from opsapp.tree.evolve import EvolveStep, StepsApart
 from opsapp.tree.root import KEY
 from opsapp.wire.version import VERSION
 
@@ -63,7 +63,7 @@ Beats = dict[str, nodes.Beat]  # by the name of a node
 def bring_up_to_date(node: Node, files: list[Path], *, copy: bool = True, patient: bool = False) -> None:
     """All steps that the store lacks. `files`: of an embedded store, history first. `patient`: wait for nodes of other
     versions to stop; else they are a Conflict. `copy`: False where whoever asks has seen to a backup."""
-    refuse_newer(node, files)
+    refuse_apart(node, files)
     missing, used, begun = _at_top(node, _state)
     alone = not node.exclusive and not all(step.reversible for step in missing)
     if alone:
@@ -77,32 +77,32 @@ def bring_up_to_date(node: Node, files: list[Path], *, copy: bool = True, patien
         _at_top(node, _end)
 
 
-def refuse_newer(node: Node, files: list[Path]) -> None:
+def refuse_apart(node: Node, files: list[Path]) -> None:
     """Conflict for a store that this version must not use."""
-    newer: list[ForeignStep] = _at_top(node, evolve.foreign)
-    refusal = refused(newer, files)
+    apart: StepsApart = _at_top(node, evolve.apart)
+    refusal = refused(apart, files)
     if refusal:
         raise Conflict(refusal)
-    if newer:
-        named = ", ".join(f"{step.name} ({step.version})" for step in newer)
+    if apart.foreign:
+        named = ", ".join(f"{step.name} ({step.version})" for step in apart.foreign)
         log.warning("a newer version has used this store: %s; this version (%s) may go on with it", named, VERSION)
 
 
-def refused(newer: list[ForeignStep], files: list[Path]) -> str | None:
+def refused(apart: StepsApart, files: list[Path]) -> str | None:
     """The same in words, with the copy that was made before; None when it may."""
-    refusal = evolve.refusal(newer)
-    if refusal is None:
-        return None
-    first = next(step.version for step in newer if not step.reversible)
+    refusal = evolve.refusal(apart)
+    if refusal is None or apart.lacks:
+        return refusal
+    first = next(step.version for step in apart.foreign if not step.reversible)
     made = [path for path in copies(files) if path.name.startswith(f"{BEFORE}{first}-")] if first else []
     return f"{refusal} The store as it was before is in {made[-1]}." if made else refusal
 
 
-def steps_of_file(path: Path, steps: list[EvolveStep]) -> list[ForeignStep]:
-    """The foreign steps of a store's main file, read only, beside a server too. Conflict where the time of a change in
-    it cannot be right."""
+def steps_of_file(path: Path, steps: list[EvolveStep]) -> StepsApart:
+    """How far a store's main file is apart from these steps, read only, beside a server too. Conflict where the time of
+    a change in it cannot be right."""
     if not embedded.is_store(path):
-        return []
+        return StepsApart()
     with path.open("rb") as file:
         embedded.checked_until(file, path)
     try:
@@ -111,7 +111,7 @@ def steps_of_file(path: Path, steps: list[EvolveStep]) -> list[ForeignStep]:
         return _nothing_known(problem)
     try:
         with db.transaction() as connection:
-            return evolve.foreign(connection.root(), steps)
+            return evolve.apart(connection.root(), steps)
     except Exception as problem:  # noqa: BLE001 - judged by _nothing_known
         return _nothing_known(problem)
     finally:
@@ -127,10 +127,10 @@ def _database(path: Path) -> ZODB.DB:
         raise
 
 
-def _nothing_known(problem: Exception) -> list[ForeignStep]:
+def _nothing_known(problem: Exception) -> StepsApart:
     """Of what is no store, or damaged: whoever uses it says so."""
     if isinstance(problem, StorageError) or is_damage(problem):
-        return []
+        return StepsApart()
     raise problem
 
 

@@ -3,7 +3,7 @@
 A step runs once, in a transaction of its own (in a new store all of them in one), in the order in which the features
 are included; its name is kept in the root, with the version that ran it. A step must be fit to run on an empty store
 too, which is how a new store is made. A version refuses a store with a step that it does not know, unless that step is
-reversible.
+reversible, and a store that an older version than 0.2.0 has left (docs/adr/112).
 """
 
 from __future__ import annotations
@@ -19,6 +19,15 @@ from opsapp.wire.version import VERSION
 from .root import KEY, Root
 
 EVOLVED, RAN_BY = "evolved", "evolved-by"
+BASE = "0.2.0"
+# The steps by which 0.2.0 brought older stores up to itself. A new store has what they made from its beginning.
+OF_BASE = (
+    "approvals-2-index", "audit-2-logs", "audit-3-writers", "automations-2-standing", "automations-3-ended",
+    "automations-4-secrets", "healing-2", "healing-3", "healing-4", "healing-5", "healing-6-closed", "healing-alone",
+    "healing-edges", "healing-foresight", "healing-inlet-shares", "healing-inlets", "healing-line", "healing-problems",
+    "healing-queues", "healing-trials", "healing-unsure", "healing-windows-moved", "monitoring-2-updates",
+    "monitoring-3-told", "notify-3-index", "notify-5-members", "notify-6-senders", "web-2-idempotency-ages",
+)  # fmt: skip
 
 
 class EvolveStep(NamedTuple):
@@ -39,12 +48,20 @@ class ForeignStep(NamedTuple):
     reversible: bool
 
 
+class StepsApart(NamedTuple):
+    """What a store and this version do not have in common. `foreign`: steps that this version does not have, in the
+    order in which they ran; `lacks`: steps of 0.2.0 that an older store has not seen."""
+
+    foreign: tuple[ForeignStep, ...] = ()
+    lacks: tuple[str, ...] = ()
+
+
 def evolve_next(connection_root: Any, steps: list[EvolveStep]) -> str | None:
     """Run the first step that this store has not seen, and say its name; None when there is none left."""
     if KEY not in connection_root:
         connection_root[KEY] = Root()
     root = connection_root[KEY]
-    done = root.system.setdefault(EVOLVED, PersistentList())
+    done = root.system.setdefault(EVOLVED, PersistentList(OF_BASE))
     for step in steps:
         if step.name not in done:
             step.run(root)
@@ -65,22 +82,25 @@ def pending(connection_root: Any, steps: list[EvolveStep]) -> list[EvolveStep]:
     return [step for step in steps if step.name not in done]
 
 
-def foreign(connection_root: Any, steps: list[EvolveStep]) -> list[ForeignStep]:
-    """The steps that this store has seen and this version does not have, in the order in which they ran."""
-    return [] if KEY not in connection_root else foreign_in(connection_root[KEY], steps)
+def apart(connection_root: Any, steps: list[EvolveStep]) -> StepsApart:
+    return apart_in(connection_root[KEY], steps) if KEY in connection_root else StepsApart()
 
 
-def foreign_in(root: Root, steps: list[EvolveStep]) -> list[ForeignStep]:
-    names = {step.name for step in steps}
-    ran_by = root.system.get(RAN_BY, {})
-    return [
-        ForeignStep(name, *ran_by.get(name, ("", False))) for name in root.system.get(EVOLVED, ()) if name not in names
-    ]
+def apart_in(root: Root, steps: list[EvolveStep]) -> StepsApart:
+    done, ran_by = root.system.get(EVOLVED, ()), root.system.get(RAN_BY, {})
+    known = {*OF_BASE, *(step.name for step in steps)}
+    foreign = (ForeignStep(name, *ran_by.get(name, ("", False))) for name in done if name not in known)
+    return StepsApart(tuple(foreign), tuple(name for name in OF_BASE if name not in done) if done else ())
 
 
-def refusal(steps: list[ForeignStep]) -> str | None:
-    """Why this version may not use a store with such steps, and what to do; None when it may."""
-    barred = [step for step in steps if not step.reversible]
+def refusal(apart: StepsApart) -> str | None:
+    """Why this version may not use a store that is so far apart from it, and what to do; None when it may."""
+    if apart.lacks:
+        return (
+            f"The store was written by a version of opsapp before {BASE}, which this version ({VERSION}) cannot bring "
+            f"up to date. Install opsapp {BASE}, run `opsapp init` once, and then install this version again."
+        )
+    barred = [step for step in apart.foreign if not step.reversible]
     if not barred:
         return None
     named = ", ".join(f"{step.name} ({step.version})" if step.version else step.name for step in barred)

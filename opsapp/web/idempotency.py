@@ -42,15 +42,9 @@ class Remembered(Persistent):
 
 
 def set_up(root: Root) -> None:
-    """Evolve step: nothing remembered yet."""
+    """Evolve step: nothing remembered yet. The ages are there so that the sweep reads only what is old."""
     root.system["idempotency"] = OOBTree()
-
-
-def index_ages(root: Root) -> None:
-    """Evolve step: what is remembered, by its age, so that the sweep reads only what is old."""
-    ages = root.system[AGES] = ShardedTree()
-    for place, first in root.system["idempotency"].items():
-        ages[_age(first.at, place)] = place
+    root.system[AGES] = ShardedTree()
 
 
 def remember(root: Root, place: str, answer: Remembered) -> None:
@@ -215,5 +209,4 @@ def start(node: Node) -> None:
 def includeme(config: Configurator) -> None:
     config.add_view_deriver(idempotency_deriver, "idempotency", under="returns", over="rendered_view")
     config.add_evolve_step("web-1-idempotency", set_up)
-    config.add_evolve_step("web-2-idempotency-ages", index_ages)
     config.add_engine("opsapp.web.idempotency.start")

@@ -1,3 +1,3 @@
 """The one version string of server and agent. Here and not in metadata, because a zipapp has none."""
 
-VERSION = "0.2.0"
+VERSION = "0.3.0"

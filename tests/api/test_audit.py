@@ -1,11 +1,9 @@
 """Who did what: every change and every login, refused or not, and never a secret."""
 
 import pytest
-from BTrees.LOBTree import LOBTree
 
 from opsapp.audit.config import AuditRetention
 from opsapp.audit.engine import retain, tell_counts
-from opsapp.audit.resources import fold_entries
 from tests.support.app import Service, _sign_in
 
 NEW = {"username": "grace", "role": "operator", "password": "a sound password"}
@@ -125,20 +123,6 @@ def test_what_is_too_old_goes_and_nothing_else(service):
     while retain(service.node):
         pass
     assert [entry["action"] for entry in entries(service)] == ["login"]
-
-
-def test_a_record_of_the_older_shape_is_taken_over(service):
-    service.ada.post_json("/api/users", NEW)
-
-    def age(root):
-        for writer, log in list(root.system["audit"].items()):
-            kept = [each.values for each in log.tail.values()]
-            root.system["audit"][writer] = LOBTree(list(enumerate(kept, 1)))
-
-    before = entries(service)
-    service.transact(age)
-    service.transact(fold_entries)
-    assert entries(service) == before
 
 
 def test_no_secret_is_in_it(service, tmp_path):

@@ -2,12 +2,9 @@
 stores."""
 
 import pytest
-from BTrees.OOBTree import OOTreeSet
 
-from opsapp.automations.engine.carrier import take_up
-from opsapp.automations.resources import automations_of, gather_standings, standing_of
-from opsapp.automations.resources.automations import AutomationState
-from opsapp.automations.resources.standing import RECENT, Standings
+from opsapp.automations.resources import automations_of, standing_of
+from opsapp.automations.resources.standing import RECENT
 
 IDS = [f"{n:020x}" for n in range(3 * RECENT + 3)]
 
@@ -93,61 +90,3 @@ def test_nothing_stays_of_what_was_deleted(service, two):
     service.transact(fill)
     service.transact(lambda root: automations_of(root).__delitem__(one))
     assert service.transact(left) == {other}
-
-
-def test_runs_that_waited_in_a_store_of_the_older_layout_are_listed_once(service, two):
-    one, runs = two[0], f"/api/automations/{two[0]}/runs"
-    for _ in range(3):
-        service.otto.post_json(f"/api/automations/{one}/run")
-    before = [row["run_id"] for row in service.vera.get(runs).json]
-
-    def as_it_was(root):
-        folder = automations_of(root)
-        was = {each.id: (each.state.current, [*each.history], [*each.waiting]) for each in folder.values()}
-        starting = list(folder.standings.starting)
-        for each in folder.values():
-            current, history, waiting = was[each.id]
-            each.__dict__.update(state=AutomationState(), history=OOTreeSet(history), waiting=OOTreeSet(waiting))
-            each.__dict__["state"].__dict__.update(current=current, last_run=None, last_status=None)
-            each._p_changed = True
-        del folder.standings, folder.plans
-        gather_standings(root)
-        folder.standings.starting.update(starting)
-
-    service.transact(as_it_was)
-    while service.transact(take_up, "box:test", frozenset(), 0)[1]:
-        pass
-    after = service.vera.get(runs).json
-    assert [row["run_id"] for row in after] == before
-    assert {row["status"] for row in after} == {"done"}
-
-
-def test_a_store_of_the_older_layout_is_taken_over(service, two):
-    one = two[0]
-
-    def as_it_was(root):
-        folder = automations_of(root)
-        del folder.standings, folder.plans
-        for each in folder.values():
-            each._p_activate()
-            each.__dict__.update(state=AutomationState(), history=OOTreeSet(IDS), waiting=OOTreeSet(IDS[-2:]))
-            each.__dict__["state"].__dict__.update(current=None, last_run=None, last_status=None)
-            each._p_changed = True
-        folder[one].__dict__["state"].__dict__.update(current=IDS[3], last_run=99.5, last_status="running", full=True)
-
-    def taken(root):
-        assert isinstance(automations_of(root).standings, Standings)
-        assert set(automations_of(root)[one].__dict__).isdisjoint({"state", "history", "waiting"})
-        found = [standing_of(root, each) for each in two]
-        return [(*state.row[:4], list(state.history), list(state.waiting)) for state in found]
-
-    service.transact(as_it_was)
-    service.transact(gather_standings)
-    service.transact(gather_standings)
-    assert service.transact(taken) == [
-        (IDS[3], 99.5, "running", True, IDS, IDS[-2:]),
-        ("", -1.0, "", False, IDS, IDS[-2:]),
-    ]
-    rows = service.vera.get("/api/automations").json
-    assert all(row["next_run"] for row in rows)
-    assert [(row["last_run"], row["last_status"]) for row in rows] == [(99, "running"), (None, None)]

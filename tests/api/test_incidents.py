@@ -3,7 +3,6 @@
 import pytest
 
 from opsapp.monitoring.interfaces import IWarRoomSection
-from opsapp.monitoring.resources import incidents_of, part_updates
 from opsapp.runtime import events
 from opsapp.web.jsontext import dumps
 from opsapp.wire.probing import Outcome
@@ -102,30 +101,6 @@ def test_updates_are_paged(lookout):
     whole = get(f"{PATH}/{incident_id}/updates").json
     assert whole == get(f"{PATH}/{incident_id}").json["updates"]
     assert get(f"{PATH}/{incident_id}/updates?offset=9").json == []
-
-
-def test_updates_that_an_older_version_stored_in_the_incident_are_kept(lookout):
-    _, incident_id = broken(lookout)
-    notes = tuple({"time": n, "user": "otto", "stage": "monitoring", "message": f"{n}"} for n in range(3))
-
-    def as_before(root):
-        incident = incidents_of(root)[incident_id]
-        incident.__dict__["updates"] = notes
-        incident.__dict__.pop("_updates", None)
-        incident._p_changed = True
-
-    lookout.service.transact(as_before)
-    lookout.service.transact(lambda root: incidents_of(root)[incident_id]._p_deactivate())  # read as it is stored
-    shown = lookout.service.vera.get(f"{PATH}/{incident_id}").json
-    assert shown["updates"] == [note | {"public": True} for note in notes]
-    second = lookout.service.vera.get(f"{PATH}/{incident_id}/updates?limit=1&offset=1").json
-    assert second == [notes[1] | {"public": True}]
-    for _ in range(2):  # a step may be met again
-        lookout.service.transact(part_updates)
-        assert lookout.service.vera.get(f"{PATH}/{incident_id}").json == shown
-    lookout.service.otto.post_json(f"{PATH}/{incident_id}/updates", {"stage": "resolved", "message": "done"})
-    assert [each["message"] for each in lookout.service.vera.get(f"{PATH}/{incident_id}").json["updates"]] == [
-        "0", "1", "2", "done"]  # fmt: skip
 
 
 def test_a_monitor_that_is_paused_while_it_is_down_is_not_said_to_be_up_again(lookout):

@@ -4,9 +4,6 @@ import pytest
 import yaml
 
 from opsapp.agents.engine.lifecycle import create as add_agent
-from opsapp.healing.resources.surroundings import HealingWindow as OldWindow
-from opsapp.healing.resources.surroundings import HealingWindows as OldWindows
-from opsapp.healing.resources.surroundings import move_windows
 from opsapp.maintenance.engine import board, board_of
 from tests.support.app import Service
 
@@ -314,22 +311,6 @@ def test_the_yaml_declares_windows(tmp_path, monkeypatch):
         assert service.vera.get(BASE).json[0]["enabled"] is False, "one that the API has changed stays changed"
     finally:
         service.close()
-
-
-def test_healing_windows_of_an_older_store_are_moved(service):
-    fields = BRIEF | {"created_by": "otto", "created_at": float(NOW), "expires_at": NOW + 5400.0}
-
-    def as_it_was(root):
-        old = OldWindows()
-        root["api"]["healing"]["maintenance"] = old
-        old["w1"] = OldWindow(fields)
-
-    service.transact(as_it_was)
-    service.transact(move_windows)
-    service.transact(move_windows)
-    (window,) = service.vera.get(HEALING).json
-    assert (window["id"], window["target"], window["active"]) == ("w1", "box-1", True)
-    service.otto.delete(f"{HEALING}/w1")
 
 
 def test_a_window_that_does_not_recur_may_last_for_decades(service):

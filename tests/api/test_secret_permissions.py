@@ -2,7 +2,6 @@
 
 import pytest
 
-from opsapp.automations.resources import allow_secrets_in_use, secrets_of
 from tests.api.test_automations import create, run_of, take
 
 pytestmark = pytest.mark.attack
@@ -113,13 +112,3 @@ def test_a_deleted_automation_leaves_no_permission(service, secret):
     allow(service, secret, made)
     service.otto.delete(f"/api/automations/{made}")
     assert service.ada.get(secret).json["allowed_for"] == []
-
-
-def test_what_used_a_secret_before_goes_on(service, secret):
-    """The evolve step of a store in which any automation used any secret."""
-    made = create(service.otto)
-    allow(service, secret, made)
-    service.ada.put_json(f"/api/automations/{made}", {"params": ECHO})
-    service.transact(lambda root: setattr(secrets_of(root)["deploy"], "allowed_for", ()))
-    service.transact(allow_secrets_in_use)
-    assert service.ada.get(secret).json["allowed_for"] == [made]

@@ -5,8 +5,11 @@ import stat
 from pathlib import Path
 
 import pytest
+import ZODB
 
 from opsapp.runtime import diskspace
+from opsapp.tree import evolve
+from opsapp.tree.root import KEY
 from opsapp.wire.version import VERSION
 from tests.support.nextversion import later
 
@@ -43,6 +46,40 @@ def test_what_a_later_version_has_changed_is_refused_by_all_commands(opsapp, dat
     with later(BEAMS):
         assert opsapp("user", "list", "--data", data)[0] == 0
         assert opsapp("restore", of_the_new, "--data", data)[0] == 0
+
+
+def without(data, name):
+    """As a version left it that did not have this step."""
+    db = ZODB.DB(str(data / "main.fs"))
+    with db.transaction() as connection:
+        done = connection.root()[KEY].system[evolve.EVOLVED]
+        done.remove(name)
+    db.close()
+
+
+def test_what_an_older_version_than_the_base_has_left_is_refused_by_all_commands(opsapp, data, tmp_path):
+    assert opsapp("init", "--data", data)[0] == 0
+    without(data, "healing-inlet-shares")
+    of_the_old, before = tmp_path / "of-the-old", (data / "main.fs").read_bytes()
+    shutil.copytree(data, of_the_old)
+    commands = [
+        ("doctor",), ("pack",), ("init",), ("user", "list"), ("user", "add", "eve"), ("export",), ("rekey",),
+        ("restore", of_the_old),
+    ]  # fmt: skip
+    for command in commands:
+        code, out, err = opsapp(*command, "--data", data, typed="a long enough password\n")
+        assert (code, "Install opsapp 0.2.0, run `opsapp init` once" in out + err) == (1, True), (command, out, err)
+    assert (data / "main.fs").read_bytes() == before
+    assert copies(data) == []
+
+
+def test_the_base_takes_a_new_store_for_its_own(opsapp, data):
+    """None of the steps that brought older stores up to it is left to run there."""
+    assert opsapp("init", "--data", data)[0] == 0
+    db = ZODB.DB(str(data / "main.fs"), read_only=True)
+    with db.transaction() as connection:
+        assert set(evolve.OF_BASE) <= set(connection.root()[KEY].system[evolve.EVOLVED])
+    db.close()
 
 
 def test_a_reversible_step_bars_nobody(opsapp, data, tmp_path, caplog):

@@ -4,7 +4,7 @@ import pytest
 
 from opsapp.approvals import resources as approvals
 from opsapp.healing.engine import pipeline
-from opsapp.healing.resources import healing_of, index_closed
+from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import Case, case_of
 from opsapp.healing.stages.case import ClosedCase
 from opsapp.web import idempotency
@@ -85,21 +85,6 @@ def test_a_page_of_approvals_reads_that_page(service):
     assert shown.headers["X-Total-Count"] == "30"
 
 
-def test_approvals_of_an_older_store_are_found(service):
-    service.transact(decided, 3, service.clock.now() - approvals.KEEP_S - 100)
-    service.transact(asked, 7, service.clock.now())
-
-    def age(root):
-        folder = root["api"]["approvals"]
-        del folder.decided, folder.ordered
-
-    service.transact(age)
-    service.transact(approvals.index_all)
-    assert [row["subject"] for row in service.vera.get("/api/approvals").json] == ["run 7"]
-    service.transact(lambda root: root["api"]["approvals"].purge(service.clock.now()))
-    assert len(service.vera.get("/api/approvals?status=all").json) == 1
-
-
 def opened(root, n, closed_at=None):
     book = healing_of(root).book
     case = book.open(case_of({**EVENT, "target": f"box-{n}"}), 0.0)
@@ -116,19 +101,6 @@ def test_closed_cases_go_a_page_at_a_time_and_open_ones_are_not_read(service):
     assert loaded.count(Case.__name__) == 4
     assert not service.transact(lambda root: healing_of(root).book.purge(1011.0, 4))
     assert service.transact(lambda root: len(healing_of(root).book.cases)) == 14
-
-
-def test_closed_cases_of_an_older_store_are_found(service):
-    for n in range(4):
-        service.transact(opened, n, None if n == 0 else 1000.0 + n)
-
-    def age(root):
-        del healing_of(root).book.closed
-
-    service.transact(age)
-    service.transact(index_closed)
-    service.transact(lambda root: healing_of(root).book.purge(2000.0))
-    assert service.transact(lambda root: len(healing_of(root).book.cases)) == 1
 
 
 def test_reported_outcomes_go_by_pages(service, monkeypatch):
@@ -174,12 +146,3 @@ def test_a_key_that_was_used_again_after_a_day_is_kept(service, again):
     assert service.transact(
         lambda root: ("place" in root.system["idempotency"], len(root.system[idempotency.AGES]))
     ) == ((True, 1) if again else (False, 0))
-
-
-def test_answers_of_an_older_store_are_found(service):
-    now = service.clock.now()
-    service.transact(remembered, 3, now - idempotency.KEEP_S - 10)
-    service.transact(lambda root: root.system.__delitem__(idempotency.AGES))
-    service.transact(idempotency.index_ages)
-    service.transact(idempotency.sweep, now)
-    assert service.transact(lambda root: len(root.system["idempotency"])) == 0

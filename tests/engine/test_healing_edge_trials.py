@@ -4,7 +4,7 @@ import pytest
 
 from opsapp.healing.engine.dependencies import add_edge, learn_edge
 from opsapp.healing.resources import healing_of
-from opsapp.healing.resources.edges import EdgeBook, EdgeTrial
+from opsapp.healing.resources.edges import EdgeTrial
 from opsapp.notify.resources import inbox
 from opsapp.wire.actions import ACTIONS
 from tests.support.hosts import place
@@ -151,16 +151,3 @@ def test_the_page_says_how_sure_it_is(shop):
     here = incident(shop(), "up")
     browser = here.service.browser("otto")
     assert "sure: came back with it 1 of 1 times" in browser.get("/healing/dependencies").text
-
-
-def test_a_store_of_an_older_version_gets_an_empty_book(shop):
-    from opsapp.healing.resources import add_edges
-
-    here = shop()
-
-    def older(root):
-        del healing_of(root).edges
-        add_edges(root)
-        return isinstance(healing_of(root).edges, EdgeBook)
-
-    assert here.node.transact(older)

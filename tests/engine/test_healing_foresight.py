@@ -4,7 +4,6 @@ import random
 
 from opsapp.healing.config import PredictionSettings
 from opsapp.healing.engine.foresight import RESTORED, Foresight, MetricNews, is_watched
-from opsapp.healing.resources import add_foresight, healing_of
 from opsapp.healing.resources.foresight import ForesightBook
 from tests.support.hosts import place
 
@@ -39,24 +38,6 @@ def test_metrics_are_watched_that_have_a_threshold_or_are_named():
         if is_watched([], place(), name, section)
     ]
     assert watched == ["cpu_percent", "disk./.percent", "queue.mail"]
-
-
-def test_an_older_store_gets_a_book_and_keeps_what_was_told(ward):
-    def before(root):
-        healing = healing_of(root)
-        del healing.foresight
-        healing.forecasts, healing.foretold = ({"agent_id": "a1"},), {("prediction", "disk", "box-1"): 5.0}
-
-    def after(root):
-        healing = healing_of(root)
-        return sorted({"forecasts", "foretold", "foresight"} & set(vars(healing))), healing.foresight.told
-
-    here = ward()
-    here.node.transact(before)
-    here.node.transact(add_foresight)
-    assert here.node.transact(after) == (["foresight"], {("prediction", "disk", "box-1"): 5.0})
-    here.node.transact(add_foresight)
-    assert here.node.transact(after) == (["foresight"], {("prediction", "disk", "box-1"): 5.0})
 
 
 def test_rows_are_packed_by_agent():

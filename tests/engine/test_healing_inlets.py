@@ -1,12 +1,10 @@
 """Events from elsewhere: what they lead to, and what counts as proof that it is over."""
 
 import pytest
-from BTrees.OOBTree import OOBTree, OOTreeSet
 
 from opsapp.healing.engine import inlets
 from opsapp.healing.logic import eventforms
-from opsapp.healing.resources import healing_of, part_events
-from opsapp.healing.resources.inlets import ToldEvents
+from opsapp.healing.resources import healing_of
 
 RULE = {
     "id": "told",
@@ -198,25 +196,3 @@ def test_a_rule_may_be_about_the_end_of_an_event(alertmanager):
     send(here, "resolved")
     here.turn(5)
     assert outcomes(here) == [("told", "box-1", "notified")]
-
-
-def test_events_of_a_store_in_which_all_inlets_shared_one_table(alertmanager):
-    here = alertmanager(RULE, level="observation")
-    here.engine.look = lambda: False
-    send(here)
-
-    def older(root):
-        healing = healing_of(root)
-        [(inlet_id, events)] = healing.told.by_inlet.items()
-        [(_, event)] = events.items()
-        healing.told = ToldEvents.__new__(ToldEvents)
-        healing.told.version = 7
-        healing.told.rows = OOBTree({"k": (inlet_id, tuple(event.sent)[:7], (), (), event.told_at)})
-        healing.told.rows["gone"] = ("deleted", *healing.told.rows["k"][1:])
-        healing.told.by_time = OOTreeSet([(event.told_at, "k"), (event.told_at, "gone")])
-
-    here.node.transact(older)
-    here.node.transact(part_events)
-    here.node.transact(part_events)
-    here.restart().turn().turn(5)
-    assert outcomes(here) == [("told", "box-1", "observed")]

@@ -8,12 +8,10 @@ import transaction
 import ZODB
 from ZODB.FileStorage import FileStorage
 
-LEDGER, SURROUNDINGS = "opsapp.healing.resources.ledger", "opsapp.healing.resources.surroundings"
+LEDGER = "opsapp.healing.resources.ledger"
 MOVED = [
     ("opsapp.healing.resources.deeds", "Deeds", "opsapp.healing.resources.server_actions", "ServerActions"),
     ("opsapp.healing.resources.surroundings", "Dependencies", "opsapp.healing.resources.dependencies", "Dependencies"),
-    ("opsapp.healing.resources.surroundings", "HealingWindows", SURROUNDINGS, "StoredHealingWindows"),
-    ("opsapp.healing.resources.surroundings", "HealingWindow", SURROUNDINGS, "StoredHealingWindow"),
     ("opsapp.healing.resources.ledger", "Entry", LEDGER, "LedgerEntry"),
     ("opsapp.healing.resources.ledger", "Index", LEDGER, "EntryIndex"),
     ("opsapp.healing.resources", "Begun", "opsapp.healing.resources", "RecentHeal"),
@@ -22,7 +20,6 @@ MOVED = [
     ("opsapp.healing.logic.effectiveness", "Tally", "opsapp.healing.logic.effectiveness", "OutcomeTally"),
 ]
 ARGUMENTS = {
-    "StoredHealingWindow": ({},),
     "LedgerEntry": ({},),
     "RecentHeal": (1.0, "nginx-down", None),
     "BelievedStep": (1.0, "nginx-down", "box-1", 0, False),

@@ -252,20 +252,6 @@ def test_forgetting_goes_page_by_page():
     assert list(book.recurrences) == [("nginx", "box-3")]
 
 
-def test_a_store_of_an_older_version_has_none(ward):
-    from opsapp.healing.resources import add_problems
-
-    here = ward(QUICK)
-
-    def older(root):
-        del healing_of(root)["problems"]
-        add_problems(root)
-        add_problems(root)
-
-    here.node.transact(older)
-    assert listed(here) == []
-
-
 def test_a_damaged_one_costs_nothing_but_itself(recurring, monkeypatch):
     from opsapp.healing.resources.problems import RecurringProblem
 

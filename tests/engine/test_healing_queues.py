@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.healing.resources import healing_of, index_queues
+from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.injections import Injection
 from tests.support.app import Service
 
@@ -50,20 +50,3 @@ def test_faults_are_due_by_time_and_forgotten_after_their_end(service):
     assert ids(service.transact(lambda root: healing_of(root).injections.due(50.0))) == [late, first]
     service.transact(lambda root: healing_of(root).injections.forget(26.0))
     assert service.transact(lambda root: sorted(healing_of(root).injections.rows)) == sorted([late, first])
-
-
-def test_an_older_store_keeps_its_events_and_faults(service):
-    def age(root):
-        healing = healing_of(root)
-        healing.book.submit(root, {"number": 1})
-        open_fault, over = healing.injections.add(fault(10.0)), healing.injections.add(fault(10.0, ended=12.0))
-        del healing.book.taken, healing.injections.open, healing.injections.over
-        return open_fault, over
-
-    open_fault, over = service.transact(age)
-    service.transact(index_queues)
-    service.transact(index_queues)  # a second time changes nothing
-    assert service.transact(lambda root: healing_of(root).book.messages.take(9)) == [{"number": 1}]
-    assert ids(service.transact(lambda root: healing_of(root).injections.due(11.0))) == [open_fault]
-    service.transact(lambda root: healing_of(root).injections.forget(13.0))
-    assert service.transact(lambda root: over not in healing_of(root).injections.rows)

@@ -5,7 +5,7 @@ import pytest
 from opsapp.healing.engine import discovery
 from opsapp.healing.engine.replay import PolicyChange, change_of, replay
 from opsapp.healing.logic.cofailure import Pair
-from opsapp.healing.resources import healing_of, withdraw_unsure
+from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import case_of
 from opsapp.lib.problems import Invalid
 from opsapp.monitoring.resources import incidents_of, monitors_of
@@ -129,35 +129,6 @@ def fail(here, *agents):
 
 def suggestions(here):
     return here.node.transact(lambda root: healing_of(root)["suggestions"].active())
-
-
-@pytest.mark.parametrize(("target", "parent"), [("web", "db"), ("db", "web")])
-def test_open_suggestions_that_do_not_say_how_sure_they_are_are_withdrawn(cascades, target, parent):
-    """Whichever way they point: what holds is suggested anew, but not what a person has dismissed."""
-    pair = {"target": target, "depends_on": parent, "support": 6, "confidence": 0.9}
-
-    def suggest(root, category="dependency_candidate", evidence=f"{target}|{parent}", about=pair):
-        healing_of(root)["suggestions"].suggest(
-            category, "info", "?", rule_id="", evidence=evidence, now=0, about=about
-        )
-
-    def before(root):
-        suggest(root)
-        suggest(root, evidence="app|db", about=None)
-        suggest(root, category="anomaly")
-        suggest(root, evidence="app|web")
-        healing_of(root)["suggestions"]["4"].dismiss()
-
-    cascades.node.transact(before)
-    cascades.node.transact(withdraw_unsure)
-    assert [one["category"] for one in suggestions(cascades)] == ["anomaly"]
-    discovery.step(cascades.node)
-    cascades.node.transact(withdraw_unsure)
-    new, _ = suggestions(cascades)
-    assert (new["about"]["target"], new["about"]["depends_on"]) == ("web", "db")
-    assert new["about"]["sure"] > 0.95
-    remembered = cascades.node.transact(lambda root: [key[2] for key in healing_of(root)["suggestions"].evidence])
-    assert sorted(remembered) == sorted(["app|web", "web|db", f"{target}|{parent}"])
 
 
 def test_what_fails_together_is_suggested_once_and_confirmed(cascades):

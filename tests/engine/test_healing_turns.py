@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.healing.resources import add_line, healing_of
+from opsapp.healing.resources import healing_of
 from tests.engine.healing import NGINX
 from tests.support.hosts import place
 
@@ -118,14 +118,3 @@ def test_different_services_of_a_host_are_healed_one_after_the_other(ward):
     assert here.hosts.phases().count("snapshot") == 2
     here.heal(service__a__state="active", service__b__state="active")
     assert [entry["outcome"] for entry in here.ledger] == ["verified", "verified"]
-
-
-def test_a_store_from_before_hosts_had_a_line_gets_one(ward):
-    here = ward()
-
-    def forget(root):
-        del healing_of(root).book.line
-        add_line(root)
-        return dict(healing_of(root).book.line)
-
-    assert here.node.transact(forget) == {}

@@ -2,7 +2,6 @@
 
 import pytest
 import yaml
-from BTrees.OOBTree import OOTreeSet
 
 from opsapp.notify.engine import courier, routing, sending, tell
 from opsapp.notify.engine.courier import SendOutcome
@@ -10,7 +9,6 @@ from opsapp.notify.engine.running import purge, sender_of
 from opsapp.notify.interfaces import ICauses, ISilence, RootCause
 from opsapp.notify.logic.delivering import STATUSES
 from opsapp.notify.resources import channels_of, deliveries_of, inbox
-from opsapp.notify.resources.deliveries import index_all, name_senders
 from opsapp.notify.resources.groups import groups_of
 from tests.support.app import Service
 from tests.support.receiver import Receiver
@@ -303,26 +301,6 @@ def test_after_a_crash_between_intent_and_outcome_it_is_sent_again(office):
     assert (office.log()[0]["status"], office.log()[0]["attempts"]) == ("sent", 2)
 
 
-def test_what_was_being_sent_in_an_older_store_is_sent_again(office):
-    """There the delivery itself said who sends it."""
-    office.channel()
-    office.tell()
-    office.clock.advance(5)
-    routing.step(office.node)
-    office.service.transact(sending.begin, office.clock.now(), frozenset(), 8)
-
-    def age(root):
-        log = deliveries_of(root)
-        (name,) = log.sending
-        log[name].owner, log.sending = "box:before", OOTreeSet([name])
-
-    office.service.transact(age)
-    for _ in range(2):
-        office.service.transact(name_senders)
-    office.after(1)
-    assert (office.log()[0]["status"], office.log()[0]["attempts"]) == ("sent", 2)
-
-
 def test_an_outcome_that_comes_too_late_changes_nothing(office):
     office.channel()
     office.tell()
@@ -429,7 +407,7 @@ def test_a_new_master_key_opens_every_channel(office):
 
 
 def test_the_log_is_filtered_by_an_index_that_follows_it(office):
-    """Every filter finds what a walk through the log finds; an older store's log is indexed, and purging empties it."""
+    """Every filter finds what a walk through the log finds, and purging empties it."""
     first, second = office.channel(), office.channel(name="other", url=office.receiver.url("other"))
     office.tell(key="incident:1")
     office.after(5)
@@ -450,10 +428,6 @@ def test_the_log_is_filtered_by_an_index_that_follows_it(office):
                 expected = [row for row in rows if wanted.items() <= row.items()]
                 assert office.log(query) == expected, query
 
-    agree()
-    office.service.transact(lambda root: deliveries_of(root).__delattr__("index"))
-    office.service.transact(index_all)
-    office.service.transact(index_all)
     agree()
     office.receiver.status = 200
     office.after(600)

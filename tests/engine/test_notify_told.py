@@ -15,7 +15,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.monitoring.logic.timetable import next_moment
 from opsapp.notify.engine import routing, tell
 from opsapp.notify.resources import deliveries_of, inbox
-from opsapp.notify.resources.groups import count_open, groups_of
+from opsapp.notify.resources.groups import groups_of
 from opsapp.wire.messages import check_report
 from tests.support.monitoring import DOWN, UP, Lookout
 
@@ -212,25 +212,6 @@ def test_a_group_of_many_is_stored_as_a_group_of_few(service, lookout):
     lookout.run(61)
     assert [title for _, title, *_ in routed(service, 61)] == ["db is down", "db is up again"]
     assert service.read(lambda root: (members_of(root), list(groups_of(root).homes))) == ([], [])
-
-
-def test_what_is_open_in_a_store_of_an_older_version_is_known(service):
-    service.transact(begins, "db", service.clock.now())
-    routed(service, 6)
-
-    def older(root):
-        groups = groups_of(root)
-        group = groups.get("incident:db")
-        groups.groups["incident:db"] = {**group.stored(0.0), "open": (("incident:db", "db"), ("incident:m1", "m1"))}
-        groups.groups["breaker:x"] = {name: value for name, value in group.stored(0.0).items() if name != "open"}
-        del groups.homes, groups.members
-
-    service.transact(older)
-    service.transact(count_open)
-    service.transact(count_open)  # twice is once
-    assert service.read(members_of) == ["incident:db", "incident:m1"]
-    assert service.read(lambda root: groups_of(root).home(name="m1")) == "incident:db"
-    assert service.read(lambda root: groups_of(root).get("breaker:x").open) == 0
 
 
 # -- dependants that are found down before their root cause -----------------------------------------------------------

@@ -10,7 +10,7 @@ from opsapp.automations.engine.carrier import recover, take_up
 from opsapp.automations.engine.flow import moment_come
 from opsapp.automations.engine.programs import AttemptEnd
 from opsapp.automations.logic.runs import STATUSES
-from opsapp.automations.resources import Run, RunBoard, board_of, index_runs, runs_of
+from opsapp.automations.resources import RunBoard, board_of, runs_of
 from opsapp.automations.resources.runs import OutputChunk
 from opsapp.notify.resources import inbox
 from opsapp.runtime import nodes
@@ -410,27 +410,6 @@ def test_a_clock_that_was_set_back_takes_no_id_twice(desk):
         desk.end()
         desk.end()
     assert [status for _, status in desk.walk().values()] == ["done"] * 5
-
-
-def leave_behind(root, automation):
-    """A refused part, as it was left before."""
-    like = next(run for run in runs_of(root).values() if run.automation_id == automation)
-    left = Run(automation, like.definition, like.outline, by="otto", origin="run", now=1.0)
-    runs_of(root).add(left, 1.0, "")
-
-
-def test_runs_of_an_older_store_are_listed_by_status_too(desk):
-    automation = desk.make()
-    desk.run(automation)
-    desk.end("failed")
-    desk.run(automation)
-    desk.service.transact(lambda root: runs_of(root).__delattr__("ended"))
-    desk.service.transact(leave_behind, automation)
-    for _ in range(2):
-        desk.service.transact(index_runs)
-    assert len(desk.walk()) == 2
-    desk.lists_agree()
-    desk.end("done")
 
 
 def test_old_runs_are_forgotten(desk):

@@ -70,18 +70,23 @@ def released():
 
 
 def last_release(place):
-    """The newest release that is not this version, with its code in `place`; skips where the history is not there."""
-    version = next(candidate for candidate in released() if candidate != VERSION)
+    """The newest release that is not this version, with its code in `place`."""
+    return release_of(next(candidate for candidate in released() if candidate != VERSION), place)
+
+
+def release_of(version, place):
+    """This release, with its code in `place`; skips where the history is not there."""
     lacking = f"the code of {version} is in the history, which this shallow clone or copy does not have"
     if git("rev-parse", "--is-shallow-repository") != "false":
         pytest.skip(lacking)
     commit = git("log", "--reverse", f"-S## {version} (", "--format=%H", "--", "CHANGELOG.md").partition("\n")[0]
     if f'VERSION = "{version}"' not in git("show", f"{commit}:opsapp/wire/version.py"):
         pytest.skip(lacking)  # commits were put together since
+    place.mkdir(exist_ok=True)
     archive = place / "release.tar"
     git("archive", f"--output={archive}", commit)
     code = place / version
-    code.mkdir()
+    code.mkdir(parents=True)
     subprocess.run(["tar", "-xf", archive, "-C", code], check=True)
     return Release(version, code)
 

@@ -36,15 +36,8 @@ class Audit(Folder):
 def set_up(root: Root) -> None:
     """Evolve step."""
     root.system["audit"] = OOBTree()
+    root.system[WRITERS] = Writers()
     root["api"]["audit"] = Audit()
-
-
-def fold_entries(root: Root) -> None:
-    """Evolve step: entries that hung in a tree of their own a writer come into logs."""
-    for writer, tree in list(root.system["audit"].items()):
-        log = root.system["audit"][writer] = Log()
-        for entry in tree.values():
-            log.append(entry)
 
 
 def record(
@@ -123,12 +116,6 @@ class Writers(Persistent):
 
     def is_signed(self, key: bytes) -> bool:
         return bool(key) and chains.fits(key, self.signature, chains.GENESIS, list(self.names))
-
-
-def add_writers(root: Root) -> None:
-    """Evolve step."""
-    writers = root.system[WRITERS] = Writers()
-    writers.names = tuple(root.system["audit"])
 
 
 def begin_chains(root: Root, key: bytes) -> None:

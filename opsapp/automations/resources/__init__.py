@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from opsapp.lib.placeholders import places
 from opsapp.runtime.projection import child_of, is_sound
 from opsapp.tree.root import Root
 
@@ -21,9 +20,9 @@ from .automations import (
 )
 from .board import KEY, RunBoard, board_of
 from .plans import SchedulePlan
-from .runs import Output, Run, Runs, index_ended
-from .secrets import Secret, Secrets, all_values, allow_what_is_used, forbidden, reseal, reveal, unusable
-from .standing import AutomationStanding, gather
+from .runs import Output, Run, Runs
+from .secrets import Secret, Secrets, all_values, forbidden, reseal, reveal, unusable
+from .standing import AutomationStanding
 
 __all__ = [
     "Automation",
@@ -46,8 +45,6 @@ __all__ = [
     "board_of",
     "digests",
     "forbidden",
-    "gather_standings",
-    "index_runs",
     "is_busy",
     "reseal",
     "reveal",
@@ -66,29 +63,6 @@ def set_up(root: Root) -> None:
     root["api"]["automations"] = Automations(Runs())
     root["api"]["secrets"] = Secrets()
     root.system[KEY] = RunBoard()
-
-
-def gather_standings(root: Root) -> None:
-    """Evolve step: how automations stand, from each of them into one place."""
-    gather(automations_of(root))
-
-
-def index_runs(root: Root) -> None:
-    """Evolve step: runs by how they ended."""
-    index_ended(runs_of(root), board_of(root).queue)
-
-
-def allow_secrets_in_use(root: Root) -> None:
-    """Evolve step: an automation that uses a secret already may go on doing so."""
-    allow_what_is_used(
-        root,
-        (
-            (name, automation.id)
-            for automation in automations_of(root).values()
-            for kind, name in places(automation.definition.params)
-            if kind == "secret"
-        ),
-    )
 
 
 def standing_of(root: Root, automation_id: str) -> AutomationStanding:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from BTrees.OOBTree import OOBTree
-from persistent import Persistent
 
 from opsapp.automations.logic import settings as meaning
 from opsapp.automations.logic import templates
@@ -41,12 +40,6 @@ class Definition(SealedFields):
     @property
     def children(self) -> list[str]:
         return meaning.children(self.kind, self.params)
-
-
-class AutomationState(Persistent):
-    """As stores older than the evolve step `automations-2-standing` have it: that reads it for the last time."""
-
-    full = False
 
 
 class Webhooks(Facet):

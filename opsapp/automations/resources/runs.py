@@ -221,19 +221,6 @@ def first_id(at: float) -> str:
     return f"{_first_number(at):020x}"
 
 
-def index_ended(runs: Runs, queue: Any) -> None:
-    """Evolve step: the runs of before are found by how they ended, too. What looks queued and is in no queue was
-    refused as a part of another run, which left it behind."""
-    if hasattr(runs, "ended"):
-        return
-    runs.ended = {status: ShardedTree() for status in sorted(FINAL)}
-    for run in list(runs.values()):
-        if run.is_over:
-            runs.ended[run.status][run.id] = True
-        elif run.status == "queued" and run.id not in queue:
-            del runs[run.id]
-
-
 def _begun_in(txn: Any) -> int:
     """The number of the last run that was added in this transaction, or 0."""
     try:

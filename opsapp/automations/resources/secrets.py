@@ -126,14 +126,6 @@ def forbidden(root: Root, names: Iterable[str], automation_id: str) -> list[str]
     return sorted(name for name, secret in secrets if secret is not None and automation_id not in secret.allowed_for)
 
 
-def allow_what_is_used(root: Root, used: Iterable[tuple[str, str]]) -> None:
-    """Evolve step: (secret's name, automation's id) of those that use one."""
-    for name, automation_id in used:
-        secret = root["api"]["secrets"].named(name)
-        if secret is not None:
-            secret.allow(automation_id)
-
-
 def reseal(root: Root, reseal: Reseal) -> None:
     """`opsapp rekey`: secrets."""
     for secret in root["api"]["secrets"].values():

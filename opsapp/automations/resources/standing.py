@@ -166,21 +166,3 @@ def last_of(index: Any, automation_id: str) -> str:
     except ValueError:  # all keys are greater
         return ""
     return key[len(automation_id) :] if key.startswith(automation_id) else ""
-
-
-def gather(automations: Any) -> None:
-    """Evolve step: each automation had a state, a set of its runs and a set of those that wait, all to itself."""
-    if hasattr(automations, "standings"):
-        return
-    kept, automations.plans = Standings(), OOBTree()
-    automations.standings = kept
-    for automation_id, automation in automations.items():
-        automation._p_activate()
-        mine = automation.__dict__
-        state, history, waiting = (mine.pop(name) for name in ("state", "history", "waiting"))
-        automation._p_changed = True
-        kept.past.update(automation_id + run_id for run_id in history)
-        kept.waiting.update(automation_id + waiting_id for waiting_id in waiting)
-        at = -1.0 if state.last_run is None else state.last_run
-        kept.rows[automation_id] = tuple(StandingRow(state.current or "", at, state.last_status or "", state.full))
-        automations.plan(automation)

@@ -5,11 +5,10 @@ Lives here: Healing itself, and how a new store gets one. Must not: HTTP, gevent
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from BTrees.IOBTree import IOBTree
-from BTrees.OOBTree import OOBTree, OOTreeSet
+from BTrees.OOBTree import OOBTree
 
 from opsapp.agents.resources import agents_called
 from opsapp.healing.logic.brake import HOUR
@@ -166,109 +165,6 @@ add_facet(Healing, "chaos", Chaos)
 
 def set_up(root: Root) -> None:
     root["api"]["healing"] = Healing()
-
-
-def _adds(attribute: str, kind: type) -> Callable[[Root], None]:
-    """An evolve step for stores of older versions, which lack this attribute of healing."""
-
-    def step(root: Root) -> None:
-        healing = healing_of(root)
-        if attribute not in vars(healing):
-            setattr(healing, attribute, kind())
-
-    return step
-
-
-add_deeds = _adds("deeds", ServerActions)
-add_injections = _adds("injections", Injections)
-add_given = _adds("given", OOBTree)
-add_alone = _adds("alone", OOBTree)
-add_trials = _adds("trials", TrialBook)
-add_edges = _adds("edges", EdgeBook)
-
-
-def add_problems(root: Root) -> None:
-    """Evolve step: heals are counted from now on."""
-    healing = healing_of(root)
-    if "problems" not in healing:
-        healing["problems"] = Problems()
-
-
-def add_inlets(root: Root) -> None:
-    """Evolve step: other systems may send events."""
-    healing = healing_of(root)
-    if "inlets" not in healing:
-        healing["inlets"] = Inlets()
-        healing.told = ToldEvents()
-
-
-def part_events(root: Root) -> None:
-    """Evolve step: each inlet has its own share of the events."""
-    healing = healing_of(root)
-    healing.told.part(healing["inlets"])
-
-
-def add_foresight(root: Root) -> None:
-    """Evolve step: forecasts are kept by agent. The old ones say too little; the next look makes new ones. What people
-    were told of is remembered."""
-    healing = healing_of(root)
-    if "foresight" in vars(healing):
-        return
-    healing.foresight = ForesightBook()
-    healing.foresight.told = dict(vars(healing).get("foretold", {}))
-    for old in ("forecasts", "foretold"):
-        if old in vars(healing):
-            delattr(healing, old)
-
-
-def add_line(root: Root) -> None:
-    """Evolve step: which case acts on which host is remembered."""
-    book = healing_of(root).book
-    if "line" not in book.__dict__:
-        book.line = OOBTree()
-
-
-def index_failures(root: Root) -> None:
-    """Evolve step: what has failed is kept as it changes, instead of being looked for in every case."""
-    book = healing_of(root).book
-    if "unhealed" in book.__dict__:
-        return
-    book.queued, book.unhealed, book.unhealed_on = OOTreeSet(), OOTreeSet(), OOBTree()
-    for case_id in book.open_on.values():
-        case = book.cases[case_id]
-        book.hold_back(case.record)
-    for case_id in book.last_on.values():
-        book.note_end(book.cases[case_id].record, book.cases[case_id].plain()["outcome"])
-
-
-def index_closed(root: Root) -> None:
-    """Evolve step: closed cases by the time at which they were closed, so that a purge reads only old ones."""
-    book = healing_of(root).book
-    if "closed" not in book.__dict__:
-        ends = ((case_id, case.plain()["closed_at"]) for case_id, case in book.cases.items())
-        book.closed = OOTreeSet((closed_at, case_id) for case_id, closed_at in ends if closed_at is not None)
-
-
-def index_queues(root: Root) -> None:
-    """Evolve step: events and faults wait in the queues of `runtime.queue`, as everything else that has to be done."""
-    healing = healing_of(root)
-    if "taken" not in vars(healing.book):
-        healing.book.taken = OOBTree()
-    if "open" not in vars(healing.injections):
-        healing.injections.index()
-
-
-def withdraw_unsure(root: Root) -> None:
-    """Evolve step: open suggestions of dependencies that do not say how sure they are may point the wrong way. They are
-    withdrawn; what holds is suggested anew."""
-    suggestions = healing_of(root)["suggestions"]
-    suggestions.withdraw(
-        {
-            suggested["id"]
-            for suggested in suggestions.active()
-            if suggested["category"] == "dependency_candidate" and "sure" not in suggested.get("about", {})
-        }
-    )
 
 
 def sign_ledger(root: Root, key: bytes) -> None:

@@ -61,12 +61,6 @@ class Injections(Persistent):
         for _, name in Agenda(self.over).take(before):
             del self.rows[name]
 
-    def index(self) -> None:
-        """Of rows of an older version."""
-        self.open, self.over = OOTreeSet(), OOTreeSet()
-        for name, row in self.rows.items():
-            self._line(Injection(**row)).add(_when(Injection(**row)), name)
-
     def _line(self, injection: Injection) -> Agenda:
         return Agenda(self.open if injection.ended is None else self.over)
 

@@ -5,7 +5,7 @@ Of a token only the digest is stored. Must not: read bodies (`logic.eventforms`)
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -162,18 +162,6 @@ class ToldEvents(Persistent):
     def touch(self, root: Root) -> None:
         self.version += 1
         wake_rule_reader(root)
-
-    def part(self, inlet_ids: Container[str]) -> None:
-        """Of an older version, in which all inlets shared one table."""
-        if "rows" not in vars(self):
-            return
-        rows = self.__dict__.pop("rows")
-        del self.by_time
-        self.by_inlet, self.left = OOBTree(), OOBTree()
-        for inlet_id, sent, _, _, told_at in rows.values():
-            if inlet_id in inlet_ids:
-                event = SentEvent(*sent)
-                self.of(inlet_id).keep(key_of(event), ToldEvent(event, told_at))
 
 
 def key_of(event: SentEvent) -> str:

@@ -249,24 +249,6 @@ def _keys(delivery: Delivery) -> list[str]:
     return [_key(channel_id, status, delivery.id) for channel_id, status in pairs]
 
 
-def index_all(root: Root) -> None:
-    """Evolve step: the log of older stores has no index."""
-    log = deliveries_of(root)
-    if hasattr(log, "index"):
-        return
-    log.index = OOTreeSet()
-    for delivery in log.values():
-        ended = delivery.finished_at is not None
-        log.index.update(_keys(delivery) if ended else [_key(delivery.channel_id, ANY, delivery.id)])
-
-
-def name_senders(root: Root) -> None:
-    """Evolve step: who sends a delivery stood in the delivery itself."""
-    log = deliveries_of(root)
-    if isinstance(log.sending, OOTreeSet):
-        log.sending = OOBTree({name: getattr(log[name], "owner", None) or "" for name in log.sending})
-
-
 def about(message: Notice) -> JsonObject:
     """A message as people see it in the log."""
     shown = message._replace(first_at=int(message.first_at), last_at=int(message.last_at))._asdict()

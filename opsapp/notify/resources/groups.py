@@ -115,20 +115,5 @@ def set_up(root: Root) -> None:
     root.system[GROUPS] = Groups()
 
 
-def count_open(root: Root) -> None:
-    """Evolve step: what is open in a group is kept beside it. An older group has none, or pairs in itself."""
-    groups = groups_of(root)
-    known = list(groups.groups.items())
-    if "members" in groups.__dict__:
-        return
-    groups.homes, groups.members = OOBTree(), OOBTree()
-    for key, group in known:
-        pairs = group.get("open", ())
-        groups.groups[key] = group = {**group, "open": len(pairs)}
-        for own, name in pairs:
-            groups._enter(key, own, name)
-        groups._name_root(key, MessageGroup.read(group))
-
-
 def groups_of(root: Root) -> Groups:
     return root.system[GROUPS]
