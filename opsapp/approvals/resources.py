@@ -203,4 +203,5 @@ def _tell(root: Root, approval: Approval, now: float) -> None:
         title=f"Approval wanted: {approval.kind} of {approval.subject}",
         text="\n".join(lines),
         tags=("approval",),
+        ids={"approval": approval.__name__},
     )

@@ -23,6 +23,7 @@ __all__ = [
     "ChannelType",
     "Failure",
     "ICauses",
+    "IPageAddresses",
     "ISilence",
     "RootCause",
     "reason_of",
@@ -35,6 +36,14 @@ class ISilence(Interface):
 
     def __call__(root, target, now):
         """Whether nothing is to be told of this target (an id or a name of a monitor or an agent) now."""
+
+
+class IPageAddresses(Interface):
+    """Utility: where people read more about a message."""
+
+    def __call__(kind, ids):
+        """The full address of the page of a message of this kind with these ids; None where nobody has said at which
+        address this service is reached."""
 
 
 class Failure(NamedTuple):

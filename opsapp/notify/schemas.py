@@ -96,6 +96,7 @@ class MessageShown(Body):
     title = text()
     body = text(0, 4000, name="text")
     target = text(null=True)
+    ids = map_of(text(), 20)
     cause = text(null=True)
     events = whole(1)
     tags = list_of(text())

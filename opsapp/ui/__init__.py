@@ -9,15 +9,18 @@ def includeme(config):
 
     from pyramid.security import NO_PERMISSION_REQUIRED
 
+    from opsapp.notify.interfaces import IPageAddresses
     from opsapp.tree.root import Root
     from opsapp.web.errors import IErrorPage, ISignInAgain
     from opsapp.web.paths import SIGN_IN_LIMIT
 
+    from .leading import PageAddresses
     from .views.signin import problem_page, signed_out
     from .views.static import served
 
     config.registry.registerUtility(partial(problem_page, config.registry), IErrorPage)
     config.registry.registerUtility(signed_out, ISignInAgain)
+    config.registry.registerUtility(PageAddresses(config.registry), IPageAddresses)
     public = {"permission": NO_PERMISSION_REQUIRED, "subpath_ok": True}
     config.add_view(served, context=Root, name="static", request_method="GET", **public)
     config.add_body_limit("POST", "/login", SIGN_IN_LIMIT)

@@ -6,6 +6,8 @@ import pytest
 from webtest import TestApp
 from webtest.forms import Submit
 
+from opsapp.web.config import WebSettings
+
 CHANNELS, WINDOWS = "/api/notifications/channels", "/api/maintenance"
 
 
@@ -151,6 +153,14 @@ def test_a_channel_is_made_of_its_fields_and_tested(service, browser, receiver):
     assert "error=500" not in listed.text
     assert "Failed" in listed.html.select_one("#channels").text
     assert "Test message" in listed.html.select_one("#failed").text
+
+
+def test_messages_that_cannot_lead_to_their_page_are_said_to(service, browser):
+    service.ada.post_json(CHANNELS, {"name": "night", "url": "json://127.0.0.1:9/x"})
+    ada = browser("ada")
+    assert "web.base_url" in ada.get("/notifications").html.select_one("#without-address").text
+    service.configure(WebSettings, base_url="https://ops.example.org")
+    assert ada.get("/notifications").html.select_one("#without-address") is None
 
 
 def test_what_goes_there_and_when_it_is_quiet_is_said_and_changed(service, browser):

@@ -5,6 +5,7 @@ import pytest
 from opsapp.healing.engine.root_causes import causes_of
 from opsapp.healing.resources import healing_of
 from opsapp.notify.resources import inbox
+from opsapp.ui.leading import path_of
 from tests.support.hosts import place
 
 FAILED, ACTIVE = {"service__nginx__state": "failed"}, {"service__nginx__state": "active"}
@@ -45,6 +46,20 @@ def test_a_medium_risk_that_runs_is_told_before_it_runs(ward):
 
 def test_an_approval_is_asked_for_aloud(ward):
     assert told(broken(ward(NGINX), "approve")) == [("heal.approval", "heal:box-1/nginx", "warning")]
+
+
+@pytest.mark.parametrize(
+    ("level", "kind", "start"),
+    [("notify", "heal.notified", "/healing/cases/"), ("approve", "heal.approval", "/approvals/"),
+     ("execute", "heal.unresolved", "/healing/cases/")],
+)  # fmt: skip
+def test_each_message_leads_to_a_page_that_there_is(ward, level, kind, start):
+    here = broken(ward(NGINX), level)
+    here = here.heal(**FAILED) if level == "execute" else here
+    (row,) = [row for row in here.node.transact(inbox.take, 10_000) if row.title]
+    place = path_of(row.kind, row.ids)
+    assert (row.kind, row.ids["rule"], place.startswith(start)) == (kind, "nginx", True)
+    assert here.service.browser("vera").get(place).status_int == 200
 
 
 def test_the_breaker(ward):

@@ -189,6 +189,7 @@ def _tell(root: Root, agent: Agent, status: str, title: str, text: str, now: flo
         text=text,
         tags=agent.tags,
         target=agent.id,
+        ids={"agent": agent.id},
         phase="begins" if status == "offline" else "over",
         name=agent.hostname or agent.label,
     )

@@ -133,6 +133,7 @@ def notify(root: Root, run: Run, now: float) -> str | None:
         title=shown[0],
         text=shown[1],
         tags=("automation", *(CHANNEL + name for name in params["channels"])),
+        ids={"run": run.id, "automation": run.automation_id},
         confidential=Confidential(title, text, tuple(secrets)) if secrets else None,
     )
     write(root, run, public_text("\n".join([*shown, ""])), now)

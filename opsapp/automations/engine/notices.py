@@ -67,4 +67,5 @@ def tell_of_failure(root: Root, run: Run, now: float) -> None:
         + (f": {run.reason}" if run.reason else "")
         + ".",
         tags=("automation",),
+        ids={"run": run.id, "automation": run.automation_id},
     )

@@ -124,6 +124,7 @@ def _is_full(root: Root, automation_id: str, name: str, now: float) -> bool:
             severity="warning",
             title=f"{name}: its schedule is faster than its runs",
             text=f"{name}: {reason}.",
+            ids={"automation": automation_id},
         )
         log.warning("schedule is faster than its runs automation=%s waiting=%d", automation_id, waiting)
     return True

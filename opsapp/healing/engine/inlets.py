@@ -194,6 +194,7 @@ def _tell_refused(root: Root, inlet: Inlet, refusals: Refusals, now: float) -> N
         title=f"{inlet.name} sends what is no event",
         text=f"{entries} of what it sent could not be taken. The last one: {refusals.last}",
         tags=("healing",),
+        ids={"inlet": inlet.__name__},
     )
     refusals.untold, refusals.told_at = 0, now
 

@@ -5,6 +5,8 @@ Written in the transaction that makes it true. Must not: decide whether somethin
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
 from opsapp.healing.stages import ending
 from opsapp.healing.stages import trust as governor
@@ -30,7 +32,7 @@ def notified(context: PipelineContext, case: CaseRecord, reason: str) -> None:
     title = about.note or f"{about.target}: {_sentence(context, case.rule_id, about.rule_condition)}"
     text = f"{_what(context, case.rule_id, about)} Nothing was done ({reason})."
     severity = SEVERITY.get(about.severity, "warning")
-    _tell(context, case.rule_id, about, "heal.notified", severity, title, text, phase="also")
+    _tell(context, case.rule_id, about, "heal.notified", severity, title, text, phase="also", ids=_ids(case))
 
 
 def acts(context: PipelineContext, case: CaseRecord, plan: Plan) -> None:
@@ -38,14 +40,16 @@ def acts(context: PipelineContext, case: CaseRecord, plan: Plan) -> None:
     assert plan.choice is not None
     action, host = plan.choice.action.name, plan.host.hostname if plan.host else case.target
     text = f"{_what(context, case.rule_id, case.about)} {action} on {host} runs by itself."
-    _tell(context, case.rule_id, case.about, "heal.executing", "warning", f"{case.target}: {action} runs", text)
+    _tell(context, case.rule_id, case.about, "heal.executing", "warning", f"{case.target}: {action} runs", text,
+          ids=_ids(case))  # fmt: skip
 
 
 def asked(context: PipelineContext, case: CaseRecord, plan: Plan, approval_id: str) -> None:
     assert plan.choice is not None
     title = f"{case.target}: {plan.choice.action.name} waits for an approval"
     text = f"{_what(context, case.rule_id, case.about)} Approval {approval_id} decides."
-    _tell(context, case.rule_id, case.about, "heal.approval", "warning", title, text)
+    _tell(context, case.rule_id, case.about, "heal.approval", "warning", title, text,
+          ids={**_ids(case), "approval": approval_id})  # fmt: skip
 
 
 def unresolved(
@@ -62,7 +66,8 @@ def unresolved(
     lines.append(f"Next: {ending.what_next(outcome)} Ledger entry {entry.id} has the whole story.")
     context.book.note_unhealed(rule_id, about.target)
     key = _unhealed(rule_id, about.target)
-    _say(context, about.target, "heal.unresolved", severity, title, "\n".join(lines), phase="apart", key=key)
+    ids = {"rule": rule_id, "entry": str(entry.id)} | ({"case": entry.case_id} if entry.case_id else {})
+    _say(context, about.target, "heal.unresolved", severity, title, "\n".join(lines), phase="apart", key=key, ids=ids)
     if ending.has_end(about):
         context.book.note_told(rule_id, about.target, severity)
 
@@ -77,7 +82,12 @@ def over(context: PipelineContext, rule_id: str, condition: str, target: str) ->
         return
     text = f"No longer true: {_sentence(context, rule_id, condition)}: {target} (rule {rule_id})."
     phase, name = ("gone", _unhealed(rule_id, target)) if only else ("", target)
-    _say(context, target, "heal.resolved", severity, f"{target}: over", text, phase=phase, name=name)
+    _say(context, target, "heal.resolved", severity, f"{target}: over", text, phase=phase, name=name,
+         ids={"rule": rule_id})  # fmt: skip
+
+
+def _ids(case: CaseRecord) -> dict[str, str]:
+    return {"rule": case.rule_id} | ({"case": case.id} if case.id else {})
 
 
 def withdraw_unhealed(context: PipelineContext, rule_id: str, target: str) -> None:
@@ -109,14 +119,16 @@ def demoted(context: PipelineContext, change: LevelChange, entry_id: int) -> Non
     title, why = DEMOTED[change.cause]
     text = f"{why} See ledger entry {entry_id}. Find the cause; then the rule can be promoted again."
     rule_id = change.rule_id
-    _call_somebody(context, f"breaker:{rule_id}", "heal.breaker", f"Rule {rule_id} {title}", text)
+    _call_somebody(context, f"breaker:{rule_id}", "heal.breaker", f"Rule {rule_id} {title}", text,
+                   ids={"rule": rule_id, "entry": str(entry_id)})  # fmt: skip
 
 
 def useless(context: PipelineContext, change: LevelChange, trust: Trust) -> None:
     """A rule that acted by itself is known to help hardly anything."""
     text = f"It asks for approval from now on: {governor.said_of_lift(trust)}."
     rule_id = change.rule_id
-    _call_somebody(context, f"breaker:{rule_id}", "heal.breaker", f"Rule {rule_id} hardly helps", text)
+    _call_somebody(context, f"breaker:{rule_id}", "heal.breaker", f"Rule {rule_id} hardly helps", text,
+                   ids={"rule": rule_id})  # fmt: skip
 
 
 def braked(context: PipelineContext, reason: str) -> None:
@@ -125,11 +137,14 @@ def braked(context: PipelineContext, reason: str) -> None:
         return
     context.healing.brake_told_at = context.now
     text = f"Healing only notifies where this holds: {reason}."
-    _call_somebody(context, "healing:brake", "heal.brake", "Healing has put its brake on", text)
+    _call_somebody(context, "healing:brake", "heal.brake", "Healing has put its brake on", text, ids={})
 
 
-def _call_somebody(context: PipelineContext, key: str, kind: str, title: str, text: str) -> None:
-    tell(context.root, context.now, key=key, kind=kind, severity="critical", title=title, text=text, tags=("healing",))
+def _call_somebody(
+    context: PipelineContext, key: str, kind: str, title: str, text: str, ids: Mapping[str, str]
+) -> None:
+    tell(context.root, context.now, key=key, kind=kind, severity="critical", title=title, text=text,
+         tags=("healing",), ids=ids)  # fmt: skip
 
 
 def _tell(
@@ -140,9 +155,10 @@ def _tell(
     severity: str,
     title: str,
     text: str,
+    ids: Mapping[str, str],
     phase: str = "",
 ) -> None:
-    _say(context, about.target, kind, severity, title, text, phase=phase)
+    _say(context, about.target, kind, severity, title, text, phase=phase, ids=ids)
     if ending.has_end(about):
         context.book.note_told(rule_id, about.target, severity)
         context.book.note_else_told(rule_id, about.target)
@@ -156,10 +172,11 @@ def _say(
     title: str,
     text: str,
     *,
+    ids: Mapping[str, str],
     phase: str = "",
     key: str | None = None,
     name: str | None = None,
 ) -> None:
     """Also in a maintenance window: what that lets healing do, and what it leaves to people, is nothing expected."""
     tell(context.root, context.now, key=key or f"heal:{target}", kind=kind, severity=severity, title=title, text=text,
-         tags=("healing",), target=target, phase=phase, name=name or target, despite_window=True)  # fmt: skip
+         tags=("healing",), target=target, ids=ids, phase=phase, name=name or target, despite_window=True)  # fmt: skip

@@ -75,7 +75,8 @@ def _healed(facts: ProblemFacts, heals: int, settings: ProblemSettings) -> str:
 
 def _tell(root: Root, problem: RecurringProblem, kind: str, severity: str, title: str, text: str, now: float) -> None:
     key = f"problem:{problem.__name__}"
-    tell(root, now, key=key, kind=kind, severity=severity, title=title, text=text, tags=("healing",))
+    ids = {"problem": problem.__name__, "rule": problem.facts.rule_id}
+    tell(root, now, key=key, kind=kind, severity=severity, title=title, text=text, tags=("healing",), ids=ids)
 
 
 def _noted(problem: RecurringProblem) -> JsonObject:

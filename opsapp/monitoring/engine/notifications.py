@@ -36,6 +36,7 @@ def _say(root: Root, monitor: Monitor, incident: Incident, kind: str, title: str
         text=text,
         tags=monitor.settings["tags"],
         target=monitor.id,
+        ids={"monitor": monitor.id, "incident": incident.id},
         phase="begins" if kind == "incident.opened" else "over",
         name=incident.monitor_name,
     )

@@ -80,4 +80,5 @@ def _say(root: Root, incident: Incident, kind: str, title: str, text: str, now: 
     assert told is not None
     severity = MILD.get(told.severity.lower(), "critical")
     key = f"inlet:{told.inlet}:{told.name}" if told.inlet else f"incident:{incident.id}"
-    tell(root, now, key=key, kind=kind, severity=severity, title=title, text=text)
+    ids = {"incident": incident.id} | ({"inlet": told.inlet} if told.inlet else {})
+    tell(root, now, key=key, kind=kind, severity=severity, title=title, text=text, ids=ids)

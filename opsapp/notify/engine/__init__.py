@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from opsapp.lib.addresses import public_text
 from opsapp.notify.interfaces import ISilence
@@ -43,6 +43,7 @@ def tell(
     text: str,
     tags: Iterable[str] = (),
     target: str | None = None,
+    ids: Mapping[str, str] | None = None,
     confidential: Confidential | None = None,
     phase: str = "",
     name: str = "",
@@ -52,7 +53,8 @@ def tell(
 
     `key` is the root cause: what is told under one key within a minute is one message. By habit it is `family:thing`
     (`incident:4f2a…`), and `kind` is `family.what` (`incident.opened`). `target` is what it is about, an id or a name
-    of a monitor or an agent (or `hostname/NAME`): nothing is told of a target that a maintenance window keeps silent
+    of a monitor or an agent (or `hostname/NAME`); `ids` are those of what it is about by their nouns (`incident`,
+    `monitor`, `rule`, …), and lead to its page: nothing is told of a target that a maintenance window keeps silent
     (`despite_window`: but what a person has to see to, which no window expects), and what is told of one that fails for
     another's sake joins the message about the root cause. `confidential` is sent
     in the place of title and text, and shown to nobody else; so is what an address in them
@@ -76,7 +78,7 @@ def tell(
         title_sent, text_sent = clip(confidential.title, LONGEST_TITLE), clip(confidential.text, LONGEST_TEXT)
         sealed = seal(root, Confidential(title_sent, text_sent, confidential.secrets))
     title, text = clip(seen_title, LONGEST_TITLE), clip(seen_text, LONGEST_TEXT)
-    row = Told(now, key, kind, severity, title, text, tuple(tags), target, phase, name, sealed)
+    row = Told(now, key, kind, severity, title, text, tuple(tags), target, phase, name, sealed, {**(ids or {})})
     inbox.put(root, row)
     wake_after_commit(root, QUEUE)
 

@@ -21,7 +21,9 @@ from gevent.event import AsyncResult
 from opsapp.lib.ids import digest
 from opsapp.lib.masking import masked
 from opsapp.lib.problems import Invalid
+from opsapp.notify.logic.adapting import Journey, adapted
 from opsapp.notify.logic.delivering import without_address
+from opsapp.notify.logic.documents import VERSION
 from opsapp.runtime.internals import delivery_tracker
 from opsapp.runtime.node import Node
 
@@ -38,7 +40,7 @@ class OutgoingMessage(NamedTuple):
     url: str
     title: str
     text: str
-    mood: str
+    journey: Journey
     secrets: tuple[str, ...] = ()  # what in it nobody else may see
     taken: tuple[str, ...] = ()  # marks of the recipients that have it already
 
@@ -111,8 +113,9 @@ def apprise() -> Any:
     return library
 
 
-def plugin_of(url: str, timeout: float = 30.0) -> Any:
-    """The service behind a URL, or Invalid, which does not repeat the URL."""
+def plugin_of(url: str, timeout: float = 30.0, journey: Journey | None = None) -> Any:
+    """The service behind a URL, for a message or only to see whether there is one; or Invalid, which does not repeat
+    the URL."""
     library = apprise()
     asset = library.AppriseAsset(
         app_id="opsapp",
@@ -125,12 +128,16 @@ def plugin_of(url: str, timeout: float = 30.0) -> Any:
         http_redirects=False,  # followed, they end in a GET that leaves the message behind and looks like a success
     )
     try:
-        plugin = library.Apprise.instantiate(url, asset=asset, suppress_exceptions=False)
+        parsed = library.plugins.url_to_dict(url, secure_logging=True)
+        about = parsed if parsed is None or journey is None else adapted(parsed, journey)
+        plugin = about and library.Apprise.instantiate(about, asset=asset, suppress_exceptions=False)
     except (TypeError, ValueError, library.exception.AppriseException):
         plugin = None
     OVERHEARD.take()
     if plugin is None:
         raise Invalid({"url": "must be an address that Apprise knows, like mailtos://user:password@example.org"})
+    if hasattr(plugin, "json_version"):
+        plugin.json_version = VERSION
     return plugin
 
 
@@ -151,11 +158,11 @@ def hand_over(letter: OutgoingMessage, timeout: float) -> SendOutcome:
 def _notified(letter: OutgoingMessage, timeout: float, taken: AcceptedRecipients) -> str | None:
     """What went wrong, or None."""
     try:
-        plugin = plugin_of(letter.url, timeout)
+        plugin = plugin_of(letter.url, timeout, letter.journey)
         _remember(taken)
         # Said to be text, it is made into what the service wants; else a service that wants markup takes it for markup.
         if plugin.notify(
-            body=letter.text or letter.title, title=letter.title, notify_type=letter.mood, body_format="text"
+            body=letter.text or letter.title, title=letter.title, notify_type=letter.journey.mood, body_format="text"
         ):
             return None
         problem = OVERHEARD.take() or "the service did not accept it"

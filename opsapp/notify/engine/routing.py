@@ -166,6 +166,7 @@ def _publish(root: Root, node: Node, key: str, group: MessageGroup, cause: str |
     """A message, and a delivery for every channel that takes it."""
     log, about = deliveries_of(root), (group.kind, group.severity, group.title, group.text, group.tags, group.target)
     notice = Notice(key, *about, cause, group.first_at, group.last_at, group.events, group.titles, group.sealed)
+    notice = notice._replace(ids=group.ids)
     message_id = log.add_message(notice, now)
     for channel in channels_of(root).readable():
         if delivering.takes(channel.fields, notice):

@@ -16,7 +16,9 @@ from zope.interface import Interface
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Unavailable, UpstreamFailed
-from opsapp.notify.logic import delivering, rank, texts
+from opsapp.notify.interfaces import IPageAddresses
+from opsapp.notify.logic import delivering, documents, rank, texts
+from opsapp.notify.logic.adapting import Journey
 from opsapp.notify.logic.reasons import reason_of
 from opsapp.notify.logic.texts import Notice
 from opsapp.notify.resources import Channel, Deliveries, Delivery, channels_of, deliveries_of
@@ -218,11 +220,19 @@ def _merged(log_of: Deliveries, several: list[Delivery], now: float) -> Delivery
 def _letter(root: Root, channel: Channel, delivery: Delivery) -> OutgoingMessage:
     node = node_of(root)
     pairs = [opened(root, message) for message in delivery.contents()]
-    title, text, mood = texts.written([message for message, _ in pairs], node.config.timezone)
+    messages, address_of = [message for message, _ in pairs], _address_in(node)
+    title, text, mood = texts.written(messages, node.config.timezone, address_of)
+    document = documents.documented(delivery.id, messages, text, address_of)
+    journey = Journey(mood, document["links"].get("page"), document)
     secrets = tuple(secret for _, secrets_in in pairs for secret in secrets_in)
     return OutgoingMessage(
-        delivery.id, channel.id, channel.address(seal_of(root)), title, text, mood, secrets, delivery.taken
+        delivery.id, channel.id, channel.address(seal_of(root)), title, text, journey, secrets, delivery.taken
     )
+
+
+def _address_in(node: Node) -> texts.AddressOf:
+    addresses = node.registry.queryUtility(IPageAddresses)
+    return lambda message: addresses(message.kind, message.ids) if addresses is not None else None
 
 
 def finish(root: Root, delivery_id: str, outcome: SendOutcome, now: float) -> None:
@@ -262,6 +272,7 @@ def begin_test(root: Root, channel: Channel, by: str, now: float) -> OutgoingMes
     log_of, node = deliveries_of(root), node_of(root)
     text = f"{by} has asked for it. Channel: {channel.fields['name']}"
     notice = Notice(f"test:{channel.id}", "test", "info", "Test message from opsapp", text, first_at=now, last_at=now)
+    notice = notice._replace(ids={"channel": channel.id})
     message_id = log_of.add_message(notice, now)
     delivery = Delivery(channel.id, channel.fields["name"], "test", (message_id,), now)
     log_of.put(delivery, now)

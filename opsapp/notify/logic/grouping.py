@@ -32,7 +32,7 @@ LOOK_AGAIN_S = 2.0  # how often a group that waits for its root cause is looked 
 BEGINS, ALSO, OVER = "begins", "also", "over"
 APART, GONE = "apart", "gone"
 PHASES = ("", BEGINS, ALSO, OVER, APART, GONE)
-WORDS = ("title", "text", "severity", "tags", "target")
+WORDS = ("title", "text", "severity", "tags", "target", "ids")
 
 
 class Told(NamedTuple):
@@ -49,6 +49,7 @@ class Told(NamedTuple):
     phase: str = ""
     name: str = ""
     sealed: str | None = None
+    ids: Mapping[str, str] = {}
 
 
 class LastTold(NamedTuple):
@@ -82,6 +83,7 @@ class MessageGroup(NamedTuple):
     open: int = 0
     end: tuple[Any, ...] | None = None
     apart: bool = False
+    ids: Mapping[str, str] = {}
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> MessageGroup:
@@ -89,7 +91,7 @@ class MessageGroup(NamedTuple):
         known = {name: stored[name] for name in cls._fields if name in stored}
         told, end = stored.get("told"), stored.get("end")
         known |= {"sealed": stored.get("sealed"), "root": stored.get("root") or "", "told": told and LastTold(**told)}
-        return cls(**known | {"end": end and tuple(end[name] for name in WORDS)})
+        return cls(**known | {"end": end and tuple(end.get(name, {}) for name in WORDS)})
 
     def moved(self, by: float) -> MessageGroup:
         """After the clock was set by so many seconds: its message is due when it would have been."""
@@ -133,7 +135,7 @@ def _with(
     if group is not None and before.total:
         is_root = row.name == group.root
         if row.phase == OVER and after:  # others of the same root cause are not over yet
-            words = (row.title, row.text, row.severity, row.tags, row.target)
+            words = (row.title, row.text, row.severity, row.tags, row.target, row.ids)
             return _counted(group, row)._replace(end=words if is_root else group.end)
         is_known = row.phase in (BEGINS, ALSO) and rank(row.severity) <= rank((group.told or group).severity)
         if is_known and not (is_root and group.told is None and row.phase == BEGINS):
@@ -197,7 +199,7 @@ def join(group: MessageGroup, other: MessageGroup, now: float, wait_s: float, ev
         now, "", other.kind, other.severity, other.title, other.text, other.tags, other.target, phase, other.root
     )
     after = before.total + other.open  # nothing is open in two groups
-    row = row._replace(sealed=other.sealed)
+    row = row._replace(sealed=other.sealed, ids=other.ids)
     joined = _with(group, row, before, after, now, wait_s, every_s)._replace(open=after)
     more = other.events - 1
     if joined.due is None:
@@ -222,7 +224,7 @@ def told(group: MessageGroup, message_id: str, now: float) -> MessageGroup:
 
 def _begun(row: Told, due: float) -> MessageGroup:
     about = (row.kind, row.severity, row.title, row.text, row.tags, row.target, row.sealed, row.name)
-    return MessageGroup(*about, row.at, row.at, 1, (row.title,), due, apart=row.phase == APART)
+    return MessageGroup(*about, row.at, row.at, 1, (row.title,), due, apart=row.phase == APART, ids=row.ids)
 
 
 def _joined(group: MessageGroup, row: Told) -> MessageGroup:
@@ -234,6 +236,7 @@ def _joined(group: MessageGroup, row: Told) -> MessageGroup:
         title=row.title,
         text=row.text,
         sealed=row.sealed,
+        ids=row.ids,
         tags=tuple(dict.fromkeys((*group.tags, *row.tags))),
         last_at=row.at,
         events=group.events + 1,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -30,22 +30,35 @@ class Notice(NamedTuple):
     titles: tuple[str, ...] = ()
     sealed: str | None = None
     id: str = ""
+    ids: Mapping[str, str] = {}
 
 
-def written(messages: Sequence[Notice], zone: str) -> tuple[str, str, str]:
+AddressOf = Callable[[Notice], str | None]  # where people read more about a message
+
+
+def nowhere(message: Notice) -> None:
+    """Nobody has said where this service is reached."""
+
+
+def written(messages: Sequence[Notice], zone: str, address_of: AddressOf = nowhere) -> tuple[str, str, str]:
     """(title, text, mood). The mood is info, success, warning or failure, as Apprise calls it."""
     if len(messages) == 1:
         message = messages[0]
-        return _title(message), "\n".join(_lines(message, zone)), mood(message)
-    bad = [message for message in messages if mood(message) != "success"]
-    worst = max(bad or messages, key=lambda message: rank(message.severity))
+        return _title(message), "\n".join(_lines(message, zone, address_of)), mood(message)
+    worst = worst_of(messages)
     lines = []
     for message in messages[:MOST_IN_A_DIGEST]:
-        lines += [f"* {_title(message)}", *(f"  {line}" for line in _lines(message, zone)), ""]
+        lines += [f"* {_title(message)}", *(f"  {line}" for line in _lines(message, zone, address_of)), ""]
     if len(messages) > MOST_IN_A_DIGEST:
         lines.append(f"and {len(messages) - MOST_IN_A_DIGEST} more")
-    said = f"the worst {worst.severity}" if bad else "all good"
+    said = "all good" if mood(worst) == "success" else f"the worst {worst.severity}"
     return f"{len(messages)} messages, {said}", "\n".join(lines).rstrip(), mood(worst)
+
+
+def worst_of(messages: Sequence[Notice]) -> Notice:
+    """The most severe of those that are no good news, if there are any."""
+    bad = [message for message in messages if mood(message) != "success"]
+    return max(bad or messages, key=lambda message: rank(message.severity))
 
 
 def mood(message: Notice) -> str:
@@ -60,7 +73,7 @@ def _title(message: Notice) -> str:
     return message.title if harmless else f"[{message.severity}] {message.title}"
 
 
-def _lines(message: Notice, zone: str) -> list[str]:
+def _lines(message: Notice, zone: str, address_of: AddressOf) -> list[str]:
     lines = [message.text] if message.text else []
     if message.cause:
         lines.append(f"Root cause: {message.cause}")
@@ -70,7 +83,8 @@ def _lines(message: Notice, zone: str) -> list[str]:
     if message.events > 1:
         lines.append(f"{message.events} events since {_at(message.first_at, zone)}")
     lines.append(_at(message.last_at, zone))
-    return lines
+    address = address_of(message)
+    return [*lines, address] if address else lines
 
 
 def _at(seconds: float, zone: str) -> str:

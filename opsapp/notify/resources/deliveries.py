@@ -253,7 +253,7 @@ def about(message: Notice) -> JsonObject:
     """A message as people see it in the log."""
     shown = message._replace(first_at=int(message.first_at), last_at=int(message.last_at))._asdict()
     del shown["titles"], shown["sealed"]
-    return {**shown, "tags": list(message.tags)}
+    return {**shown, "tags": list(message.tags), "ids": dict(message.ids)}
 
 
 def timed_id(now: float, taken: OOBTree) -> str:

@@ -103,6 +103,7 @@ NOTIFICATIONS = (
             ),
             Part("Failed", "/api/notifications/deliveries?status=failed&limit=10", (), name="failed", hidden=True),
             Part("Waiting", "/api/notifications/deliveries?status=queued&limit=50", (), name="waiting", hidden=True),
+            Part("Configuration", "/api/settings", (), pick="settings", name="configured", hidden=True),
         ),
         menu="Notifications",
         template="notifications.jinja2",

@@ -67,7 +67,9 @@ def overview(answers: Answers, reader: Reader) -> dict[str, object]:
     channels = [channel_of(row) for row in answers["channels"] or []]
     failed = [sent_of(row) for row in answers["failed"] or []]
     retried = [sent_of(row) for row in answers["waiting"] or [] if row["error"]]
+    configured = {row["name"]: row["value"] for row in answers["configured"] or []}
     return {
+        "without_address": not configured.get("web.base_url"),
         "channels": sorted(channels, key=lambda channel: (channel.state != "failed", channel.name.lower())),
         "routes": [_route(severity, channels) for severity in reversed(SEVERITIES)],
         "failed": failed if not reader.query.get("status") else [],
