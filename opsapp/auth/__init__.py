@@ -1,5 +1,5 @@
 """Users, sessions and credentials: /api/login, /api/logout, /api/me, /api/users, /api/keys,
-/api/stream-ticket, /api/auth/oidc. Greenlet: session-purge.
+/api/stream-ticket, /api/auth/oidc. Greenlets: session-purge, provider-look.
 
 Lives here: who somebody is. Must not: decide what a role may do (tree.acl), count what others did (audit).
 """
@@ -25,6 +25,7 @@ def includeme(config: Configurator) -> None:
     config.add_credential_reader(policy.read_credential)
     config.add_caller_lookup(policy.look_up)
     config.add_engine("opsapp.auth.engine.start")
+    config.add_engine("opsapp.auth.engine.providerlook.start", everywhere=True)
     config.add_body_limit("POST", "/api/login", SIGN_IN_LIMIT)
     config.add_body_limit("POST", "/api/login/totp", SIGN_IN_LIMIT)
     for method in ("GET", "POST"):  # a provider that is set up to send a form is refused as soon

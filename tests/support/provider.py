@@ -121,6 +121,8 @@ class Handler(BaseHTTPRequestHandler):
         parts = urllib.parse.urlsplit(self.path)
         query = dict(urllib.parse.parse_qsl(parts.query))
         if parts.path == "/.well-known/openid-configuration":
+            if State.how.get("break") == "description hangs":
+                HANGING.wait()
             self.answer(self.description())
         elif parts.path == "/keys":
             self.answer({"keys": [State.key.public]})

@@ -85,6 +85,32 @@ def test_who_comes_back_to_a_provider_that_hangs_is_asked_to_come_again(tmp_path
         provider.stop()
 
 
+def said_of_the_provider(serve):
+    """What health says of it."""
+    reasons = serve.admin.get("/api/healing/health")["reasons"]
+    return [reason for reason in reasons if "identity provider" in reason]
+
+
+def test_health_says_that_a_provider_hangs_until_it_answers_again(tmp_path):
+    """Also while nobody signs in with it."""
+    provider = Provider()
+    try:
+        with Serve(tmp_path, signed_on_by(provider.url)) as serve:
+            began = flow(serve, provider)
+            assert said_of_the_provider(serve) == []
+            provider.behave(**{"break": "token hangs"})
+            assert come_back(serve, *began).json["code"] == "provider_error"
+            (said,) = said_of_the_provider(serve)
+            assert f"{provider.url} does not answer (its tokens)" in said
+            assert serve.admin.get("/api/healing/health")["status"] == "Degraded"
+            provider.behave(**{"break": "description hangs"})
+            until(lambda: any("description" in said for said in said_of_the_provider(serve)), what="a look at it")
+            provider.behave()
+            until(lambda: not said_of_the_provider(serve), what="the end of it")
+    finally:
+        provider.stop()
+
+
 def flow(serve, provider):
     """A browser that the provider has sent back: its path, and the cookie of its flow."""
     answer = begin(serve)

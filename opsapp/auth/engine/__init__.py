@@ -5,6 +5,7 @@ from opsapp.auth.resources import count as count_attempts
 
 from .accounts import add_user, disable_user, list_users, make_first_admin, remove_user, set_password, unlock_user
 from .limits import in_turn
+from .providerlook import provider_trouble
 from .purge import start
 from .secondfactor import second_step
 from .signin import sign_in
@@ -17,6 +18,7 @@ __all__ = [
     "in_turn",
     "list_users",
     "make_first_admin",
+    "provider_trouble",
     "remove_user",
     "second_step",
     "set_password",

@@ -35,6 +35,12 @@ class ProviderRefused(Exception):
     """The provider's answer is not to be believed; says why, for the log."""
 
 
+class ProviderSilent(Malformed):
+    """It was asked and has not answered."""
+
+    code = "provider_error"
+
+
 def discover(settings: OidcSettings) -> str:
     """The provider's own description, as JSON text; empty when it does not answer, or says what cannot be."""
     try:
@@ -74,10 +80,21 @@ def identify(settings: OidcSettings, description: str, state: str, code: str, ve
         return _identify(_client(settings, description), settings, state, code, verifier, nonce)
     except RequestException as problem:
         log.warning("identity provider not reached: %s", type(problem).__name__)
-        raise Malformed("The identity provider did not answer.", code="provider_error") from problem
+        raise ProviderSilent("The identity provider did not answer.") from problem
     except Exception as problem:
         log.warning("identity provider's answer refused: %s: %s", type(problem).__name__, problem)
         raise Malformed("The identity provider's answer could not be verified.", code="bad_id_token") from problem
+
+
+def takes_tokens(settings: OidcSettings, description: str) -> bool:
+    """Whether it says anything at all where it is asked for tokens; that this is no sound request it may say too."""
+    try:
+        client = _client(settings, description)
+        client.http_request(client.token_endpoint or "", method="POST", data={"grant_type": "authorization_code"})
+    except Exception as problem:  # noqa: BLE001 - whatever oic makes of it
+        log.warning("identity provider not reached: %s", type(problem).__name__)
+        return False
+    return True
 
 
 def _client(settings: OidcSettings, description: str | None) -> Client:

@@ -19,6 +19,7 @@ from opsapp.auth import resources
 from opsapp.auth.config import LoginSettings, OidcSettings
 from opsapp.auth.logic.claims import mapped_role, username_for, values_at
 from opsapp.auth.resources import federation
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Forbidden, Malformed, NotFound, Problem, Unavailable
 from opsapp.runtime.hub import Lane
 from opsapp.runtime.node import Node
@@ -27,6 +28,8 @@ from opsapp.tree.acl import ROLES
 from opsapp.tree.root import Root
 
 from . import provider
+from .providerstate import DESCRIPTION as DESCRIBED
+from .providerstate import TOKEN, known_of
 from .signin import Client, login_refused, now_of, open_session
 
 PURPOSE = "oidc"
@@ -91,9 +94,14 @@ def _describe(node: Node, settings: OidcSettings) -> str:
     if known is not None and known.issuer == settings.issuer and node.clock.monotonic() < known.until:
         return known.text
     text = provider.discover(settings)
+    known_of(node).note(DESCRIBED, answers=bool(text))
+    keep_description(node, settings, text)
+    return text
+
+
+def keep_description(node: Node, settings: OidcSettings, text: str) -> None:
     until = node.clock.monotonic() + (DESCRIBED_S if text else UNREACHED_S)
     node.registry[DESCRIPTION] = Description(settings.issuer, until, text)
-    return text
 
 
 def finish(node: Node, sealed: str, given: dict[str, str], client: Client) -> dict[str, Any]:
@@ -107,15 +115,23 @@ def finish(node: Node, sealed: str, given: dict[str, str], client: Client) -> di
             raise _bad_state()
         if given["error"] or not given["code"]:
             raise Malformed("The identity provider did not let you in.", code="provider_error")
-        claims = lane.run(
-            provider.identify, settings, described(node, settings), flow.state, given["code"], flow.verifier, flow.nonce
-        )
+        text = described(node, settings)
+        claims = lane.run(_identify, node, settings, text, flow, given["code"])
         entered = node.transact(_enter, claims, settings, client, node.config[LoginSettings].session_s)
         if isinstance(entered, Problem):
             raise entered
         return entered
     except Problem as problem:
         login_refused(node, "", client, problem.code, "login.oidc")
+        raise
+
+
+def _identify(node: Node, settings: OidcSettings, text: str, flow: Flow, code: str) -> JsonObject:
+    """In a lane; that the provider has not answered is noted."""
+    try:
+        return provider.identify(settings, text, flow.state, code, flow.verifier, flow.nonce)
+    except provider.ProviderSilent:
+        known_of(node).note(TOKEN, answers=False)
         raise
 
 

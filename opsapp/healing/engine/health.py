@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opsapp.agents.engine import executor_trouble
+from opsapp.auth.engine import provider_trouble
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import brake
 from opsapp.healing.logic.brake import Load
@@ -67,8 +68,8 @@ def _sick(root: Root, healing: Healing, components: list[WorkerStatus], now: flo
     damaged = node_of(root).projections.damaged()
     reasons += [f"{damage} cannot be read: {damage.said}" for damage in damaged]
     reasons += node_of(root).supervisor.stuck()
-    trouble = executor_trouble(node_of(root))
-    reasons += [trouble] if trouble else []
+    troubles = executor_trouble(node_of(root)), provider_trouble(node_of(root))
+    reasons += [trouble for trouble in troubles if trouble]
     reasons += _braked(healing, world_now(root))
     agents = [member for member in fleet_access(root).inventory(root) if member.is_agent]
     away = sum(1 for member in agents if not member.online)
