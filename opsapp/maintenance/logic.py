@@ -101,6 +101,15 @@ def read_wall(text: str) -> datetime:
         raise ValueError("is not a date and time that exists") from None
 
 
+def wall_problem(text: str) -> str | None:
+    """Why this is no date-time that `instant` takes."""
+    try:
+        wall = read_wall(text)
+    except ValueError as problem:
+        return str(problem)
+    return None if wall.year in YEARS else f"must be in the years {YEARS[0]} to {YEARS[-1]}"
+
+
 def instant(text: str, zone: str) -> float:
     """The moment that a date-time means in a zone. One that a change of the clock skips is the moment of the change; of
     two, the first."""

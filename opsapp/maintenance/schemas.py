@@ -14,14 +14,6 @@ NAME = text(1, 255)
 LONGEST_SPAN_S = 366 * 86400
 
 
-def _wall_problem(value: str) -> str | None:
-    try:
-        wall = logic.read_wall(value)
-    except ValueError as problem:
-        return str(problem)
-    return None if wall.year in logic.YEARS else f"must be in the years {logic.YEARS[0]} to {logic.YEARS[-1]}"
-
-
 def _span_problem(value: str) -> str | None:
     try:
         span = seconds(value)
@@ -42,8 +34,8 @@ class NewWindow(Body):
     sample = {"name": "Upgrade", "start": "2026-01-31T22:00:00", "end": "2026-01-31T23:00:00"}
     across = staticmethod(_wrong_end)
     name = name_text()
-    start = text(1, 40, check=_wall_problem)
-    end = text(1, 40, check=_wall_problem)
+    start = text(1, 40, check=logic.wall_problem)
+    end = text(1, 40, check=logic.wall_problem)
     recurring = text(1, 200, default=None, check=lambda text: text and cron.problem(text), null=True)
     scope = list_of(ID, 5000, unique=True, default=())
     autonomy_override = choice(*logic.OVERRIDES, default="disabled")

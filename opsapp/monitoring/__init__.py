@@ -24,6 +24,7 @@ def includeme(config):
     config.add_section("retention.incidents", IncidentsRetention)
     config.add_metrics(figures)
     config.add_evolve_step("monitoring-1-tree", "opsapp.monitoring.resources.set_up")
+    config.add_evolve_step("monitoring-2-notices", "opsapp.monitoring.notices.set_up", reversible=True)
     config.add_kind("monitors", "opsapp.monitoring.engine.ascode", schema=NewMonitor)
     config.add_engine("opsapp.monitoring.engine.checking.start")
     config.add_engine("opsapp.monitoring.engine.retention.start")

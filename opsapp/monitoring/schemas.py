@@ -10,6 +10,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.logic.settings import METHODS, problems
 from opsapp.monitoring.logic.state import STATUSES
 from opsapp.monitoring.logic.statuspage import OVERALL
+from opsapp.monitoring.noticeschemas import PublicNotice
 from opsapp.web.fields import (
     AsOf,
     Body,
@@ -366,6 +367,7 @@ class IncidentDay(Body):
 
 class StatusDocument(Body):
     overall = choice(*OVERALL)
+    notices = list_of(PublicNotice)
     monitors = list_of(StatusComponent)
     active_incidents = list_of(PublicIncident)
     maintenance = list_of(PublicWindow)

@@ -64,6 +64,7 @@ def page(about: JsonObject, document: JsonObject, place: PagePlace = LIVE) -> st
         title=shape.headline(document),
         document=document,
         verdict=shape.verdict(document),
+        notices=shape.notices(document),
         open=document["active_incidents"][: shape.MOST_OPEN],
         more_open=max(0, len(document["active_incidents"]) - shape.MOST_OPEN),
         windows=windows,

@@ -37,6 +37,7 @@ OVERALL = {
     "maintenance": "Under maintenance",
 }
 OVERALL_LOOKS = {"operational": "ok", "degraded": "warn", "maintenance": "maint"}
+NOTICE_LOOKS = {"critical": ("bad", "Critical"), "warning": ("warn", "Warning"), "info": ("maint", "Notice")}
 WORST = ("down", "degraded", "maintenance", "unknown", "pending", "paused", "up")
 GOOD, FAIR = 99.9, 99.0  # a day's bar: at least this, less, and below
 MANY = 60  # services, of which a small page tells less in each line
@@ -78,6 +79,15 @@ class WindowLine(NamedTuple):
     said: str
 
 
+class NoticeLine(NamedTuple):
+    kind: str
+    word: str
+    title: str
+    text: str
+    started: int
+    ends_at: int | None
+
+
 class PastDay(NamedTuple):
     at: int
     incidents: list[JsonObject]
@@ -90,6 +100,14 @@ class DayRow(NamedTuple):
     words: str
     uptime: str
     incidents: int
+
+
+def notices(document: JsonObject) -> list[NoticeLine]:
+    """What people have put on the page, the worst first."""
+    return [
+        NoticeLine(*NOTICE_LOOKS[row["severity"]], row["title"], row["text"], row["started"], row["ends_at"])
+        for row in document["notices"]
+    ]
 
 
 def look(status: str) -> str:

@@ -226,6 +226,12 @@ ROWS = {
     "GET /api/monitoring/incidents/{incident_id}/updates": VIEWER,
     "POST /api/monitoring/incidents/{incident_id}/updates": OPERATOR,
     "GET /api/monitoring/incidents/{incident_id}/war-room": VIEWER,
+    "GET /api/monitoring/notices": VIEWER,
+    "POST /api/monitoring/notices": OPERATOR,
+    "GET /api/monitoring/notices/{notice_id}": VIEWER,
+    "PUT /api/monitoring/notices/{notice_id}": OPERATOR,
+    "POST /api/monitoring/notices/{notice_id}/end": OPERATOR,
+    "DELETE /api/monitoring/notices/{notice_id}": OPERATOR,
     "GET /api/monitoring/push/{token}": PUBLIC,
     "POST /api/monitoring/push/{token}": PUBLIC,
 }

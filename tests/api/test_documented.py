@@ -62,6 +62,7 @@ BODILESS = {
     "POST /api/maintenance/{window_id}/activate",
     "POST /api/maintenance/{window_id}/deactivate",
     "POST /api/me/totp",
+    "POST /api/monitoring/notices/{notice_id}/end",
     "POST /api/monitoring/push/{token}",
     "POST /api/notifications/channels/{channel_id}/test",
     "POST /api/stream-ticket",

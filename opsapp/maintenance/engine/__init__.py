@@ -8,7 +8,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from opsapp.maintenance.interfaces import IScopeKind
-from opsapp.maintenance.logic import HEALING, MAINTENANCE, Active, active, covers, current, following
+from opsapp.maintenance.logic import (
+    HEALING,
+    MAINTENANCE,
+    Active,
+    active,
+    covers,
+    current,
+    following,
+    instant,
+    wall_problem,
+)
 from opsapp.maintenance.resources import HealingWindow, plans_of, windows_of
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
@@ -16,7 +26,16 @@ from opsapp.tree.root import Root
 from .board import board_of
 from .board import prepare as prepare_board
 
-__all__ = ["active_windows", "board_of", "healing_windows", "prepare_board", "silent", "upcoming"]
+__all__ = [
+    "active_windows",
+    "board_of",
+    "healing_windows",
+    "instant",
+    "prepare_board",
+    "silent",
+    "upcoming",
+    "wall_problem",
+]
 
 
 def active_windows(root: Root, now: float) -> list[Active]:

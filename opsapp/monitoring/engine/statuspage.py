@@ -7,7 +7,7 @@ from BTrees.OOBTree import OOTreeSet
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.config import MaintenanceSettings
 from opsapp.maintenance.engine import upcoming
-from opsapp.monitoring.engine import listing
+from opsapp.monitoring.engine import listing, notices
 from opsapp.monitoring.engine.register import Entry, by_name
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.interfaces import IRootCauses
@@ -33,6 +33,7 @@ def status_document(node: Node, root: Root) -> JsonObject:
         _with_causes(node, root, _incidents(root, names, now), set(names.values()), now),
         _windows(node, root, names, now),
         int(now),
+        notices.shown(root, now),
     )
 
 
@@ -40,12 +41,14 @@ def status_document_at(node: Node, root: Root, at: int, *, everything: bool) -> 
     """The same as it was when the second `at` ended: what the tree said then, and what was measured until then. Who is
     not signed in sees only what is public now: what was taken from the page since is not shown again."""
     public = {entry.id for entry in watch_of(node).entries(root).values() if TAG in entry.settings.tags}
+    open_now = frozenset(notice["id"] for notice in notices.shown(root, node.clock.now()))
     components, series, incidents, windows = node.transact_at(
         at, _published_then, node, at, None if everything else public
     )
+    told = node.transact_at(at, notices.shown, at, None if everything else open_now)
     days = {monitor_id: _days_until(node, root, number, at) for monitor_id, number in series.items()}
     components = [component._replace(days=days[component.id]) for component in components]
-    return statuspage.document(components, incidents, windows, at)
+    return statuspage.document(components, incidents, windows, at, told)
 
 
 def _published_then(

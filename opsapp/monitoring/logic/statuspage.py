@@ -37,16 +37,21 @@ class PublicWindow(NamedTuple):
 
 
 def document(
-    monitors: Sequence[PublicMonitor], incidents: Iterable[JsonObject], windows: Iterable[PublicWindow], now: int
+    monitors: Sequence[PublicMonitor],
+    incidents: Iterable[JsonObject],
+    windows: Iterable[PublicWindow],
+    now: int,
+    notices: Sequence[JsonObject] = (),
 ) -> JsonObject:
     """`incidents`: as the API has them, newest first, of these monitors in the last 90 days; `windows`: maintenance
-    that is on or to come."""
+    that is on or to come; `notices`: those that people have put there, as visitors see them."""
     public = [public_incident(record) for record in incidents]
     of_monitor: dict[str, list[JsonObject]] = {}
     for incident in public:
         of_monitor.setdefault(incident["monitor_id"], []).append(incident)
     return {
         "overall": overall([monitor.status for monitor in monitors]),
+        "notices": list(notices),
         "monitors": [component(monitor, of_monitor.get(monitor.id, []), now) for monitor in monitors],
         "active_incidents": [incident for incident in public if incident["status"] == "open"],
         "maintenance": [window._asdict() for window in windows],

@@ -9,6 +9,13 @@ from .shape import Act, Asks, Field, Page, PageBlock, Part
 COMMENT = (Field("comment", "Comment", "area"),)
 UNDECIDED = (("status", ("pending",)),)
 INCIDENTS_API = "/api/monitoring/incidents"
+NOTICES_API = "/api/monitoring/notices"
+NOTICE = (
+    Field("title", "Title", required=True, hint="Visitors of the status page read it on top"),
+    Field("text", "Text", "area"),
+    Field("severity", "How grave", "choice", ("info", "warning", "critical"), required=True),
+    Field("until", "Until", "moment", hint="Empty: until somebody ends it."),
+)
 TAKE = Act(
     "take",
     "I take it",
@@ -100,8 +107,25 @@ INCIDENTS = (
                     Field("monitor_id", "Monitor"),
                 ),
             ),
+            told(
+                "notices",
+                f"{NOTICES_API}?status=open&limit=50",
+                acts=(
+                    Act("end", "End it", f"POST {NOTICES_API}/{{id}}/end", done="Visitors read it no more."),
+                    Act(
+                        "delete",
+                        "Delete",
+                        f"DELETE {NOTICES_API}/{{id}}",
+                        grave=True,
+                        warns="It goes from the page and from the list of those that are over.",
+                    ),
+                ),
+            ),
         ),
         forms=(
+            Act(
+                "notice", "Put a notice on the status page", f"POST {NOTICES_API}", NOTICE, done="Visitors read it now."
+            ),
             Act(
                 "create",
                 "Open an incident",
@@ -117,7 +141,7 @@ INCIDENTS = (
         ),
         menu="Incidents",
         template="incidents.jinja2",
-        shape=incidents.listing,
+        shape=incidents.overview,
         blocks=(PageBlock("incidents", ("open", "incidents"), incidents.listing),),
     ),
     Page(

@@ -84,6 +84,11 @@ class WarRoomTop(NamedTuple):
     facts: tuple[Sentence, ...]
 
 
+def overview(answers: Answers, reader: Reader) -> dict[str, object]:
+    """The page: the list, and the notices that visitors of the status page read."""
+    return {**listing(answers, reader), "notices": answers["notices"] or []}
+
+
 def listing(answers: Answers, reader: Reader) -> dict[str, object]:
     """The list: what is open on top, where nothing else was asked for."""
     plain = not any(reader.query.get(name) for name in ("status", "owner", "monitor_id", "offset"))

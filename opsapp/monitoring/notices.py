@@ -1,0 +1,115 @@
+"""Notices that people put on the public status page: what is stored under /api/monitoring/notices.
+
+One that is over stays for a while, to be read by who is signed in. Must not: know what visitors see.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from BTrees.OOBTree import OOTreeSet
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.projection import among
+from opsapp.tree.folder import Folder, Record
+from opsapp.tree.root import Root
+
+from .resources import earliest_id
+
+KIND = "notice"
+MOST_OPEN, MOST_ENDED = 50, 500
+SAID = ("title", "text", "severity", "until")
+
+
+class StatusNotice(Record):
+    """/api/monitoring/notices/{id}. `ends_at`: when it is over by itself."""
+
+    url = "/api/monitoring/notices/{notice_id}"
+
+    def __init__(self, fields: JsonObject, ends_at: float | None, user: str, now: float):
+        self.fields = fields
+        self.ends_at = ends_at
+        self.created_at, self.created_by = int(now), user
+        self.ended_at: int | None = None
+        self.ended_by: str | None = None
+
+    @property
+    def id(self) -> str:
+        return self.__name__
+
+    def over_at(self, now: float) -> int | None:
+        """When it ended; None while it is open."""
+        if self.ended_at is not None:
+            return self.ended_at
+        return int(self.ends_at) if self.ends_at is not None and self.ends_at <= now else None
+
+    def record(self, now: float) -> JsonObject:
+        over = self.over_at(now)
+        return {
+            "id": self.id,
+            **self.fields,
+            "ends_at": None if self.ends_at is None else int(self.ends_at),
+            "status": "open" if over is None else "ended",
+            "created_at": self.created_at,
+            "created_by": self.created_by,
+            "ended_at": over,
+            "ended_by": self.ended_by,
+        }
+
+
+class StatusNotices(Folder):
+    """/api/monitoring/notices. Ids begin with the time. `open`: those that nobody has ended and whose time had not come
+    when one was written last."""
+
+    url = "/api/monitoring/notices"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open = OOTreeSet()
+
+    def open_ones(self, now: float) -> list[StatusNotice]:
+        """Newest first."""
+        return [notice for _, notice in among(self, KIND, list(self.open)[::-1]) if notice.over_at(now) is None]
+
+    def page(self, status: str, limit: int | None, offset: int, now: float) -> tuple[list[StatusNotice], int]:
+        """A page, newest first, and how many there are."""
+        open_ones = self.open_ones(now)
+        if status != "open":
+            ended = {notice.id for notice in open_ones} if status == "ended" else set()
+            names = [name for name in self if name not in ended][::-1]
+            return [notice for _, notice in among(self, KIND, names[offset:][:limit])], len(names)
+        return open_ones[offset:][:limit], len(open_ones)
+
+    def add(self, notice: StatusNotice, now: float) -> None:
+        """And forget what is long over."""
+        self[earliest_id(now) + secrets.token_hex(4)] = notice
+        self.open.insert(notice.id)
+        self._settle(now)
+        over = [name for name in self if name not in self.open]
+        for name in over[: max(0, len(over) - MOST_ENDED)]:
+            del self[name]
+
+    def end(self, notice: StatusNotice, user: str, now: float) -> None:
+        notice.ended_at, notice.ended_by = int(now), user
+        self.open.remove(notice.id)
+
+    def drop(self, notice: StatusNotice) -> None:
+        self.open.discard(notice.id)
+        del self[notice.id]
+
+    def _settle(self, now: float) -> None:
+        """Those whose time has come are open no more."""
+        for name, notice in list(among(self, KIND, list(self.open))):
+            if notice.over_at(now) is not None:
+                self.open.remove(name)
+
+
+def set_up(root: Root) -> None:
+    """Evolve step."""
+    if "notices" not in root["api"]["monitoring"]:
+        root["api"]["monitoring"]["notices"] = StatusNotices()
+
+
+def notices_of(root: Root) -> StatusNotices | None:
+    """None in the past of a store that had none yet."""
+    return root["api"]["monitoring"].get("notices")
