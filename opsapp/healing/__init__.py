@@ -23,6 +23,9 @@ def includeme(config):
 
     config.registry.registerUtility(give_back, IUserDeleted, "problems")
     config.add_evolve_step("healing-1", "opsapp.healing.resources.set_up")
+    config.add_evolve_step(
+        "healing-ledger-filters", "opsapp.healing.resources.ledgerfilters.index_filters", reversible=True
+    )
     config.add_metrics(figures)
     config.add_chain("opsapp.healing.resources.sign_ledger")
     config.add_section("healing", HealingSettings)

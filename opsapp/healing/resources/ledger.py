@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
-from BTrees.IIBTree import IITreeSet
+from BTrees.IIBTree import IISet, IITreeSet
 from BTrees.IOBTree import IOBTree
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
@@ -30,27 +30,7 @@ from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
-
-class LedgerFilter(NamedTuple):
-    """What else an entry must be, beside its rule and target."""
-
-    outcome: str | None = None
-    action_type: str | None = None
-    since: int | None = None
-    until: int | None = None
-
-    def fits(self, fields: JsonObject) -> bool:
-        """Of what an entry stores: thousands are asked, and most need not become a record."""
-        if self.outcome not in (None, fields.get("outcome")):
-            return False
-        if self.action_type not in (None, fields.get("action_type", "")):
-            return False
-        at = fields["created_at"]
-        return (self.since is None or at >= self.since) and (self.until is None or at <= self.until)
-
-
-NO_FILTER = LedgerFilter()
-LOOKED_AT = 5000  # entries that are gone through for a filter without an index
+from .ledgerfilters import ENTRY, NO_FILTER, FilterIndex, LedgerFilter
 
 
 class LedgerEntry(SealedFields, Record):
@@ -95,6 +75,10 @@ class EntryIndex(Persistent):
             self.ids, self.few = IITreeSet([-kept for kept in self.few]), ()
         self.ids.insert(-entry_id)
 
+    def negative(self) -> Any:
+        """All of them, as a set of negative numbers."""
+        return IISet([-kept for kept in self.few]) if self.ids is None else self.ids
+
     def newest(self, offset: int, limit: int) -> list[int]:
         if self.ids is None:
             return list(self.few[offset : offset + limit])
@@ -102,7 +86,6 @@ class EntryIndex(Persistent):
 
 
 Index = EntryIndex  # its name in older stores
-ENTRY = "ledger entry"  # what people call one
 FEW = 50
 FEWER = 8  # so many ids are kept in the tree itself: most targets have no more, and an object each would be the cost
 
@@ -113,6 +96,7 @@ class Ledger(Folder):
     url = "/api/healing/ledger"
     mark = chain.NO_MARK
     ended: str | None = None  # the signature of where the chain ends
+    filters: FilterIndex | None = None  # stores of an older version have none before their evolve step
 
     def __init__(self) -> None:
         super().__init__()
@@ -126,6 +110,7 @@ class Ledger(Folder):
         self.by_both = OOBTree()
         self.effect = OOBTree()  # (action, condition, target or "") -> its tally
         self.rollbacks = IOBTree()  # id of an entry -> id of the entry that rolled it back later
+        self.filters = FilterIndex()
 
     # -- writing
 
@@ -204,6 +189,8 @@ class Ledger(Folder):
         self.head = str(record.hash)
         self.order[self.links() + 1] = record.id
         self.ended = chain.signed_end(key, self.links(), self.head) if key else None
+        if self.filters is not None:
+            self.filters.catch_up(self)
 
     def links(self) -> int:
         return self.order.maxKey() if self.order else 0
@@ -275,7 +262,7 @@ class Ledger(Folder):
     def page(
         self, rule_id: str | None, target: str | None, limit: int, offset: int, only: LedgerFilter = NO_FILTER
     ) -> tuple[int, list[JsonObject]]:
-        """(The number of entries, a page of them, newest first). What has no index is looked for among the newest."""
+        """(The number of entries, a page of them, newest first)."""
         if rule_id is not None and target is not None:
             index = held(self.by_both, (rule_id, target))
         elif rule_id is not None:
@@ -286,9 +273,8 @@ class Ledger(Folder):
             return 0, []
         if only == NO_FILTER:
             return index.count, [self.shown(record) for record in self.records(index.newest(offset, limit))]
-        newest = among(self.entries, ENTRY, index.newest(0, LOOKED_AT))
-        fitting = [entry for _, entry in newest if only.fits(entry.fields)]
-        return len(fitting), [self.shown(entry.record) for entry in fitting[offset : offset + limit]]
+        fitting = (self.filters or FilterIndex()).fitting(self, None if index is self.all else index.negative(), only)
+        return len(fitting), [self.shown(record) for record in self.records(fitting[offset : offset + limit])]
 
     def records(self, entry_ids: Iterable[int]) -> Iterator[LedgerRecord]:
         """Those that can be read."""

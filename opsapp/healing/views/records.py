@@ -11,7 +11,8 @@ from opsapp.healing.engine import ledgerchecks, rollback
 from opsapp.healing.engine.casestory import story
 from opsapp.healing.engine.dependencies import learn_edge, remove_edge
 from opsapp.healing.resources import CaseView, Healing, RollbackOf
-from opsapp.healing.resources.ledger import Ledger, LedgerFilter
+from opsapp.healing.resources.ledger import Ledger
+from opsapp.healing.resources.ledgerfilters import LedgerFilter
 from opsapp.healing.resources.suggestions import Suggestion, Suggestions
 from opsapp.healing.stages.ledger import effectiveness as figures
 from opsapp.lib.durations import seconds

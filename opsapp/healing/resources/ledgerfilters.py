@@ -1,0 +1,125 @@
+"""Which entries of the ledger fit a filter, by an index: of their outcome, their action, and when they began.
+
+Only final entries are in it, in the order of the chain, for they never change. A store of an older version gets it by
+an evolve step; what an older node writes beside this version is indexed with the next entry, and looked at until then.
+Must not: read entries for a question, but those that are not in the index yet.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from itertools import islice
+from typing import Any, NamedTuple, Protocol
+
+from BTrees.IIBTree import IISet, IITreeSet, intersection
+from BTrees.LLBTree import LLTreeSet
+from BTrees.OOBTree import OOBTree
+from persistent import Persistent
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.projection import among
+from opsapp.tree.root import Root
+
+PIECE = 500  # entries that are indexed with one new one, where there are any that are not
+LOOKED_AT = 1000  # entries without a place in the index that are gone through for a question
+ENTRY = "ledger entry"  # what people call one
+ID_BITS, LATEST = 28, 1 << 34  # of a key by time: of its 63 bits the entry's number has the last 28
+
+
+class LedgerFilter(NamedTuple):
+    """What else an entry must be, beside its rule and target."""
+
+    outcome: str | None = None
+    action_type: str | None = None
+    since: int | None = None
+    until: int | None = None
+
+    def fits(self, fields: JsonObject) -> bool:
+        """Of what an entry stores: most need not become a record."""
+        if self.outcome not in (None, fields.get("outcome")):
+            return False
+        if self.action_type not in (None, fields.get("action_type", "")):
+            return False
+        at = fields["created_at"]
+        return (self.since is None or at >= self.since) and (self.until is None or at <= self.until)
+
+
+NO_FILTER = LedgerFilter()
+
+
+class ChainedEntries(Protocol):
+    """Of the ledger: entries by number, the numbers in the order of the chain, and those that are under way."""
+
+    entries: Any
+    order: Any
+    open: Any
+
+    def links(self) -> int: ...
+
+
+class FilterIndex(Persistent):
+    """Numbers of entries are negative in it, so that the newest comes first. `links`: of the chain, how many are in."""
+
+    def __init__(self) -> None:
+        self.links = 0
+        self.outcomes = OOBTree()
+        self.actions = OOBTree()
+        self.times = LLTreeSet()
+
+    def catch_up(self, ledger: ChainedEntries, most: int = PIECE) -> bool:
+        """Index the next links of the chain; whether there are more."""
+        ids = list(islice(ledger.order.values(self.links + 1), most))
+        for entry_id, entry in among(ledger.entries, ENTRY, ids):
+            fields = entry.fields
+            _below(self.outcomes, fields["outcome"]).insert(-entry_id)
+            _below(self.actions, fields.get("action_type", "")).insert(-entry_id)
+            self.times.insert(_place(fields["created_at"], entry_id))
+        self.links += len(ids)
+        return self.links < ledger.links()
+
+    def fitting(self, ledger: ChainedEntries, among_these: Any, only: LedgerFilter) -> list[int]:
+        """The numbers of the entries that fit, the newest first. `among_these`: negative numbers, or None for all."""
+        sets = [] if among_these is None else [among_these]
+        if only.outcome is not None:
+            sets.append(self.outcomes.get(only.outcome, IISet()))
+        if only.action_type is not None:
+            sets.append(self.actions.get(only.action_type, IISet()))
+        if only.since is not None or only.until is not None:
+            sets.append(self._within(only.since, only.until))
+        fitting = [-negative for negative in reduce(intersection, sets)]
+        late = [
+            entry_id
+            for entry_id, entry in among(ledger.entries, ENTRY, self._outside(ledger))
+            if (among_these is None or -entry_id in among_these) and only.fits(entry.fields)
+        ]
+        return sorted({*fitting, *late}, reverse=True) if late else fitting
+
+    def _within(self, since: int | None, until: int | None) -> IISet:
+        first = _place(min(since or 0, LATEST), 0)
+        last = _place(LATEST if until is None else min(until, LATEST), (1 << ID_BITS) - 1)
+        mask = (1 << ID_BITS) - 1
+        return IISet([-(place & mask) for place in self.times.keys(first, last)])
+
+    def _outside(self, ledger: ChainedEntries) -> list[int]:
+        """What is under way, and what is not indexed yet; of many only the newest."""
+        return sorted({*ledger.open, *ledger.order.values(self.links + 1)}, reverse=True)[:LOOKED_AT]
+
+
+def _place(at: int, entry_id: int) -> int:
+    return (int(at) << ID_BITS) | entry_id
+
+
+def _below(tree: Any, key: str) -> Any:
+    if key not in tree:
+        tree[key] = IITreeSet()
+    return tree[key]
+
+
+def index_filters(root: Root) -> None:
+    """Evolve step: the entries of an older store come into the index."""
+    ledger = root["api"]["healing"]["ledger"]
+    if ledger.filters is None:
+        ledger.filters = FilterIndex()
+    while ledger.filters.catch_up(ledger):
+        if ledger._p_jar is not None:
+            ledger._p_jar.cacheGC()  # a connection would keep all that it has read until its transaction ends
