@@ -15,6 +15,7 @@ from opsapp.web.paging import page_of
 from . import engine, schemas
 from .resources import Approval, Approvals
 
+MOST_OVER = 100  # of those that are over
 UNREAD: JsonObject = {  # in the place of what cannot be read
     "kind": "run",
     "subject": NAMELESS,
@@ -36,10 +37,11 @@ UNREAD: JsonObject = {  # in the place of what cannot be read
 
 @api.get(Approvals, query=schemas.ApprovalQuery, returns=[schemas.ApprovalRecord])
 def listing(context: Approvals, request: Request) -> Any:
-    """What waits for a decision; with `status`, what was decided."""
+    """What waits for a decision; with `status`, what was decided: a hundred of these where no limit is given."""
     status = request.valid_query["status"]
     ids = context.of_status(status)
-    ids = page_of(request, ids if request.valid_query["order"] == "oldest" else ids[::-1])
+    ids = ids if request.valid_query["order"] == "oldest" else ids[::-1]
+    ids = page_of(request, ids, None if status == "pending" else MOST_OVER)
     voter = voter_of(request)
 
     def unread(damage: Damage) -> JsonObject:

@@ -32,6 +32,7 @@ class LoginSettings:
     lock_s: Annotated[float, Between(1, 86_400)] = 300
     session_s: Annotated[float, Between(1, 30 * 86_400)] = 86_400
     confirm_s: Annotated[float, Between(1, 86_400)] = 900
+    tickets_per_user: Annotated[int, Between(1, 100_000)] = 60
     known_browser_s: Annotated[float, Between(1, 3650 * 86_400)] = 90 * 86_400
     purge_s: Annotated[float, Between(1, 86_400)] = 300
 

@@ -25,6 +25,7 @@ class HistoryReader:
         recent.catch_up(mapping)
         self._recent = recent
         self._history = open_history(mapping)
+        self._open: dict[tuple[int, int, int, bool], list[Rollup]] = {}  # what is not merged yet, of many series
 
     def rows(self, number: int, start: int, end: int) -> list[Row]:
         """Every row kept of a series in [start, end)."""
@@ -34,9 +35,9 @@ class HistoryReader:
                 rows += [row for row in _span_rows(span, number) if start <= row.time < end]
         return tidy(rows)
 
-    def buckets(self, number: int, start: int, end: int, width: int) -> list[Rollup]:
+    def buckets(self, number: int, start: int, end: int, width: int, *, percentiles: bool = True) -> list[Rollup]:
         """Buckets of `width` ms over [start, end), `start` rounded down to a whole one; empty ones are left out. How
-        long states lasted is told for whole multiples of five minutes only."""
+        long states lasted is told for whole multiples of five minutes only. Without `percentiles` a p95 may be None."""
         start -= start % width
         rollups: list[Rollup] = []
         for span in self._merged(start, end):
@@ -44,7 +45,8 @@ class HistoryReader:
         edge = max(self._history.horizon, start)
         if edge < end:
             carry = None if width % FINE else self._recent.carry(self._history, edge).get(number)
-            rollups += roll_up(_fit(self.rows(number, edge, end), width), (edge, end), width, carry)
+            rows = _fit(self.rows(number, edge, end), width)
+            rollups += roll_up(rows, (edge, end), width, carry, percentiles=percentiles)
         return merge(rollups, width)
 
     def totals(self, start: int, end: int, numbers: Collection[int], *, percentiles: bool = False) -> dict[int, Rollup]:
@@ -61,7 +63,7 @@ class HistoryReader:
         edge = max(self._history.horizon, start)
         carry = self._recent.carry(self._history, edge)
         for number in self._unmerged(edge, end, carry) & wanted:
-            rollups = roll_up(self.rows(number, edge, end), (edge, end), WHOLE, carry.get(number))
+            rollups = self._unmerged_total(number, edge, end, carry.get(number), percentiles=percentiles)
             if rollups:
                 sums[number] = merge([sums[number], *rollups])[0] if number in sums else rollups[0]
         return sums
@@ -89,6 +91,17 @@ class HistoryReader:
             else:
                 hours = sorted(_hours(day, start, end), key=lambda hour: hour.start)
                 yield from (hour for hour in hours if hour.end <= self._history.horizon)
+
+    def _unmerged_total(
+        self, number: int, edge: int, end: int, carry: Row | None, *, percentiles: bool
+    ) -> list[Rollup]:
+        """One bucket over it, or none. Spans that end now have the same; one with percentiles serves for all."""
+        for known in (True, percentiles):
+            if (number, edge, end, known) in self._open:
+                return self._open[number, edge, end, known]
+        made = roll_up(self.rows(number, edge, end), (edge, end), WHOLE, carry, percentiles=percentiles)
+        self._open[number, edge, end, percentiles] = made
+        return made
 
     def _unmerged(self, edge: int, end: int, carry: dict) -> set:
         """The series that may have something between `edge` and `end`."""

@@ -58,9 +58,11 @@ class _Cell:
         self.states: set[int] = set()
 
 
-def roll_up(rows: Iterable[Row], within: tuple[int, int], width: int, carry: Row | None = None) -> list[Rollup]:
+def roll_up(
+    rows: Iterable[Row], within: tuple[int, int], width: int, carry: Row | None = None, *, percentiles: bool = True
+) -> list[Rollup]:
     """Buckets of `width` ms (aligned to the epoch) over rows `within` [start, end), ordered by time; `carry` is the row
-    before them. Buckets in which nothing was seen are left out."""
+    before them. Buckets in which nothing was seen are left out. Without `percentiles` none has a p95 or a sketch."""
     cells: dict[int, _Cell] = {}
     state = carry
     start = within[0]
@@ -74,7 +76,7 @@ def roll_up(rows: Iterable[Row], within: tuple[int, int], width: int, carry: Row
         cell.states.add(status & ~MARK)
         state = row
     _spend(cells, state, within, width)
-    return [_close(begin, cells[begin]) for begin in sorted(cells)]
+    return [_close(begin, cells[begin], percentiles=percentiles) for begin in sorted(cells)]
 
 
 def merge(rollups: Iterable[Rollup], width: int = 0) -> list[Rollup]:
@@ -115,14 +117,15 @@ def _spend(cells: dict, row: Row | None, within: tuple[int, int], width: int) ->
         at += step
 
 
-def _close(begin: int, cell: _Cell) -> Rollup:
+def _close(begin: int, cell: _Cell, *, percentiles: bool) -> Rollup:
     values = cell.values
     if not values:
         return Rollup(begin, cell.checks, 0, None, None, None, None, worst(cell.states), tuple(cell.spent))
     mean = round(sum(values) / len(values), 3)
+    p95, picture = (percentile(values), sketch.sketch(values)) if percentiles else (None, sketch.EMPTY)
     return Rollup(
-        begin, cell.checks, len(values), mean, min(values), max(values), percentile(values),
-        worst(cell.states), tuple(cell.spent), sketch.sketch(values),
+        begin, cell.checks, len(values), mean, min(values), max(values), p95,
+        worst(cell.states), tuple(cell.spent), picture,
     )  # fmt: skip
 
 

@@ -10,10 +10,11 @@ from pyramid.request import Request
 from opsapp.lib.jsontypes import JsonObject
 
 
-def page_of(request: Request, rows: Sequence[Any]) -> list[Any]:
-    """What `limit` and `offset` of the query (`fields.Paging`) choose; `X-Total-Count` counts all."""
+def page_of(request: Request, rows: Sequence[Any], most: int | None = None) -> list[Any]:
+    """What `limit` and `offset` of the query (`fields.Paging`) choose; `X-Total-Count` counts all. `most`: so many of a
+    list that grows with the years, where no limit is given."""
     request.response.headers["X-Total-Count"] = str(len(rows))
-    return list(rows[slice_of(request)])
+    return list(rows[slice_of(request, most)])
 
 
 def in_order(
@@ -35,7 +36,7 @@ def in_order(
     return sorted(known, key=place, reverse=backward) + [row for row in rows if row[name] in (None, "")]
 
 
-def slice_of(request: Request) -> slice:
+def slice_of(request: Request, most: int | None = None) -> slice:
     """The rows of the page."""
-    limit, offset = request.valid_query["limit"], request.valid_query["offset"]
+    limit, offset = request.valid_query["limit"] or most, request.valid_query["offset"]
     return slice(offset, None if limit is None else offset + limit)

@@ -3,6 +3,7 @@
 import pytest
 
 from opsapp.auth import engine
+from opsapp.auth.config import LoginSettings
 from opsapp.auth.resources import keys, tickets
 
 
@@ -150,6 +151,24 @@ def test_a_ticket_of_a_key_ends_with_the_key(service):
 
 def test_a_ticket_makes_no_ticket(service):
     service.anonymous.post("/api/stream-ticket?token=" + ticket_of(service.vera), status=401)
+
+
+def test_a_user_makes_so_many_tickets_a_minute_and_is_told_when_there_are_more(service):
+    """What is refused is not written, and is in nobody else's way."""
+    service.configure(LoginSettings, tickets_per_user=3)
+    key = make_key(service.vera)
+    for _ in range(3):
+        ticket_of(service.vera)
+    for headers in ({}, bearer(key)):  # whatever the credential
+        client = service.anonymous if headers else service.vera
+        refused = client.post("/api/stream-ticket", headers=headers, status=429)
+        assert refused.json["code"] == "too_many_requests"
+        assert "3 stream tickets a minute" in refused.json["error"]
+        assert int(refused.headers["Retry-After"]) == 60
+    ticket_of(service.otto)
+    assert service.read(lambda root: len(root.system["tickets"])) == 4
+    service.clock.advance(60)
+    ticket_of(service.vera)
 
 
 def test_tickets_are_purged(service):

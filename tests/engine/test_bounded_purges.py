@@ -85,6 +85,18 @@ def test_a_page_of_approvals_reads_that_page(service):
     assert shown.headers["X-Total-Count"] == "30"
 
 
+def test_of_approvals_that_are_over_a_list_without_a_limit_has_a_hundred(service):
+    """Those that wait are all in it, as every list is."""
+    service.transact(decided, 102, service.clock.now())
+    for n in range(101):
+        service.transact(asked, 1000 + n, service.clock.now())
+    for status, total in (("approved", 102), ("decided", 102), ("all", 203)):
+        shown = service.vera.get(f"/api/approvals?status={status}")
+        assert (len(shown.json), shown.headers["X-Total-Count"]) == (100, str(total))
+    assert len(service.vera.get("/api/approvals?status=approved&limit=1000").json) == 102
+    assert len(service.vera.get("/api/approvals").json) == 101
+
+
 def opened(root, n, closed_at=None):
     book = healing_of(root).book
     case = book.open(case_of({**EVENT, "target": f"box-{n}"}), 0.0)

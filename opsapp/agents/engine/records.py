@@ -264,7 +264,7 @@ def fleet(root: Root, rows: Iterable[JsonObject]) -> list[JsonObject]:
         number = agent.series.get(name) if agent is not None else None
         means: dict[int, float | None] = {}
         if number is not None:
-            buckets = reading.buckets(number, since, end, FLEET_STEP)
+            buckets = reading.buckets(number, since, end, FLEET_STEP, percentiles=False)
             means = {bucket.start: None if bucket.mean is None else round(bucket.mean, 1) for bucket in buckets}
         return [means.get(start) for start in range(since, end, FLEET_STEP)]
 

@@ -12,9 +12,11 @@ from opsapp.lib.networks import counted_address
 from opsapp.lib.problems import TooMany
 from opsapp.runtime.fair import NOBODY, Whose
 from opsapp.runtime.node import Node
+from opsapp.tree.root import Root
 
 from .browsers import Held, known_browser
 
+TICKETS_S = 60.0
 Counters = list[tuple[str, AttemptLimit]]
 
 
@@ -35,6 +37,17 @@ def proof_counters(node: Node, username: str) -> Counters:
     """For somebody signed in who proves himself once more (the present password, a code)."""
     settings = node.config[LoginSettings]
     return [("proof:" + username, AttemptLimit(settings.attempts_per_user, settings.window_s, settings.lock_s))]
+
+
+def count_ticket(node: Node, root: Root, username: str) -> None:
+    """One more stream ticket of this user; TooMany when there were too many in the last minute. What is refused is not
+    written."""
+    most = node.config[LoginSettings].tickets_per_user
+    limit = AttemptLimit(most, TICKETS_S, TICKETS_S)
+    locked = resources.count(root, [("ticket:" + username, limit)], node.clock.now())
+    if locked:
+        text = f"You may make {most} stream tickets a minute. A ticket is good for all reconnects of its stream."
+        raise TooMany(text, code="too_many_requests", retry_after=locked)
 
 
 def count_attempt(node: Node, counters: Counters) -> None:

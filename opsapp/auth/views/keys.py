@@ -6,6 +6,7 @@ from pyramid.request import Request
 
 from opsapp.auth import schemas
 from opsapp.auth.engine import accounts
+from opsapp.auth.engine.limits import count_ticket
 from opsapp.auth.resources import ApiKey, Keys, drop_key, end_of, make_key, make_ticket
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Forbidden, NotFound
@@ -67,8 +68,9 @@ def _may_see(request: Request, key: ApiKey) -> bool:
     return key.username == request.caller.name or request.caller.role == "admin"
 
 
-@api.create(Api, "stream-ticket", role="viewer", returns=schemas.TicketMade, audit=False)
+@api.create(Api, "stream-ticket", role="viewer", returns=schemas.TicketMade, errors=(429,), audit=False)
 def stream_ticket(context: Api, request: Request) -> JsonObject:
     """A ticket that opens one event stream as `?token=`, to be used within 30 seconds."""
     caller = request.caller
+    count_ticket(request.node, request.root, caller.name)
     return {"ticket": make_ticket(request.root, caller.kind, caller.name, caller.session_id, request.node.clock.now())}

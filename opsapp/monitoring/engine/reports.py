@@ -5,6 +5,7 @@ Called by views in their transaction. Figures are computed for all monitors aske
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 from opsapp.lib.jsontypes import JsonObject
@@ -48,13 +49,29 @@ def uptimes(node: Node, root: Root, monitor_id: str) -> list[JsonObject]:
 
 
 def sla_report(node: Node, root: Root, days: int, page: slice, sort: str) -> tuple[list[JsonObject], int]:
-    """One entry a monitor, and how many monitors there are. By name, only the page that was asked for is computed."""
+    """One entry a monitor, and how many monitors there are. By name, only the page that was asked for is computed; by
+    uptime, that of all monitors, and the rest for the page."""
     monitors = sorted(watch_of(node).entries(root).values(), key=by_name, reverse=sort == "-name")
-    if sort.endswith("name"):
-        return _sla_rows(node, root, days, monitors[page]), len(monitors)
-    rows = _sla_rows(node, root, days, monitors)
-    known = sorted((row for row in rows if row["uptime_percent"] is not None), key=_uptime, reverse=sort == "-worst")
-    return [*known, *(row for row in rows if row["uptime_percent"] is None)][page], len(monitors)
+    start, now = _window(node, days)
+    listed = monitors[page] if sort.endswith("name") else monitors
+    totals = node.series.reading(root).totals(start, now + 1, [entry.series for entry in listed])
+    if not sort.endswith("name"):
+        listed = _by_uptime(monitors, totals, backward=sort == "-worst")[page]
+    return _sla_rows(root, (start, now), listed, totals), len(monitors)
+
+
+def _by_uptime(monitors: list[Entry], totals: dict[int, Rollup], *, backward: bool) -> list[Entry]:
+    """The worst first, or last; what nobody knows comes after both."""
+    uptimes_of = {series: uptime(StateTimes(*total.spent)) for series, total in totals.items()}
+    known = [(share, entry) for entry in monitors if (share := uptimes_of.get(entry.series)) is not None]
+    known.sort(key=itemgetter(0), reverse=backward)
+    return [entry for _, entry in known] + [entry for entry in monitors if uptimes_of.get(entry.series) is None]
+
+
+def _window(node: Node, days: int) -> tuple[int, int]:
+    """It begins on the full hour, and ends now."""
+    now = now_ms(node)
+    return (now - days * DAY) // HOUR * HOUR, now
 
 
 def _outages(root: Root, monitor_id: str, start: float, end: float) -> list[tuple[int, int | None]]:
@@ -63,15 +80,9 @@ def _outages(root: Root, monitor_id: str, start: float, end: float) -> list[tupl
     return [(incident.started, incident.resolved) for incident in touching]
 
 
-def _uptime(row: JsonObject) -> float:
-    return float(row["uptime_percent"])
-
-
-def _sla_rows(node: Node, root: Root, days: int, entries: list[Entry]) -> list[JsonObject]:
-    """The window begins on the full hour, and no earlier than the monitor."""
-    now = now_ms(node)
-    start = (now - days * DAY) // HOUR * HOUR
-    totals = node.series.reading(root).totals(start, now + 1, [entry.series for entry in entries])
+def _sla_rows(root: Root, window: tuple[int, int], entries: list[Entry], totals: dict[int, Rollup]) -> list[JsonObject]:
+    """The window begins no earlier than the monitor."""
+    start, now = window
     incidents = {entry.id: _outages(root, entry.id, start / 1000, now / 1000) for entry in entries}
     return [
         {
@@ -104,8 +115,8 @@ def _sla_figures(total: Rollup | None, window_ms: int, incidents: dict[str, list
 def _scores(node: Node, root: Root, entries: list[Entry]) -> list[score.Score]:
     now, numbers = now_ms(node), [entry.series for entry in entries]
     reading = node.series.reading(root)
-    week = reading.totals(now - score.UPTIME_DAYS * DAY, now + 1, numbers)
     day = reading.totals(now - DAY, now + 1, numbers, percentiles=True)
+    week = reading.totals(now - score.UPTIME_DAYS * DAY, now + 1, numbers)  # after the day: what is new is read once
     return [_score(node, entry, week.get(entry.series), day.get(entry.series)) for entry in entries]
 
 
