@@ -107,11 +107,11 @@ def report(service, hosts):
         service.anonymous.post_json(f"/api/agents/{host['agent_id']}/report", measured, headers=headers)
 
 
-def add_monitors(root, like, now):
+def add_monitors(root, like, now, url=None):
     settings = monitors_of(root)[like].settings
     for n in range(MONITORS):
         tags = ["public"] if n < PUBLIC else []
-        own = {"name": f"m{n:04}", "url": f"http://m{n}.example/", "tags": tags}
+        own = {"name": f"m{n:04}", "url": url or f"http://m{n}.example/", "tags": tags}
         changes.create(root, settings | own, 1000 + n, now)
 
 
