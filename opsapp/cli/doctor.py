@@ -126,9 +126,16 @@ def _store(settings: Settings) -> Iterator[Finding]:
         steps = registry.opsapp_evolve_steps
         missing, apart, begun = evolve.pending(top, steps), evolve.apart(top, steps), upgrading.under_way(top)
         sealed_with = top[KEY].system.get(sealing.CHECK) if KEY in top else None
+        stored = [] if missing or KEY not in top else _stored(settings, registry, top[KEY])
     yield _version(apart, missing, begun, files)
+    yield from stored
     if sealed_with is not None and not keys.knows(sealed_with):
         yield Finding(FAIL, "store", "its secrets are sealed with a master key that is not here: put that file back")
+
+
+def _stored(settings: Settings, registry: Registry, root: Any) -> list[Finding]:
+    config = configfile.read(settings.get("opsapp.config"), registry.opsapp_sections)
+    return findings.stored(registry, root, registry["opsapp.node"].clock.now(), config)
 
 
 def _ahead(path: Path) -> Iterator[Finding]:

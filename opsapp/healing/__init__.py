@@ -1,7 +1,7 @@
 """It heals: rules, the six stages, the ledger, earned trust. /api/healing.
 
 Greenlets: alerts (rules over what is reported), pipeline (cases take their steps, under the lease `healing`), governor
-(trust each minute), ledger-check (every node, each hour), housekeeping of old cases.
+(trust each minute), ledger-check (every node, each hour), housekeeping of old cases and ledger entries.
 
     logic/      pure decisions, without the world
     stages/     the six stages, pure, one file each
@@ -16,7 +16,7 @@ Must not: reach a host other than through `engine.fleet_access`, decide anything
 def includeme(config):
     from opsapp.auth.interfaces import IUserDeleted
 
-    from .config import HealingSettings
+    from .config import CasesRetention, HealingSettings, LedgerRetention
     from .engine.inletcounts import figures
     from .engine.problems import give_back
     from .schemas import DeclaredRule
@@ -29,6 +29,8 @@ def includeme(config):
     config.add_metrics(figures)
     config.add_chain("opsapp.healing.resources.sign_ledger")
     config.add_section("healing", HealingSettings)
+    config.add_section("retention.cases", CasesRetention)
+    config.add_section("retention.ledger", LedgerRetention)
     config.add_kind("rules", "opsapp.healing.engine.ascode", schema=DeclaredRule, key="id")
     config.add_applier("opsapp.healing.engine.configured.declare")
     config.include("opsapp.healing.engine")

@@ -32,9 +32,16 @@ class Status(Body):
     status = text()
 
 
+class LedgerVerdict(ChainAnswer):
+    """`folded` entries are away, and a signed mark stands for them: the check began at the entry `from`."""
+
+    folded = whole(optional=True)
+    begins_at = whole(name="from", null=True, optional=True)
+
+
 class LastCheck(Body):
     checked_at = whole(null=True)
-    verdict = field(ChainAnswer, null=True)
+    verdict = field(LedgerVerdict, null=True)
 
 
 class LedgerHarm(Body):

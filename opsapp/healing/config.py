@@ -9,6 +9,7 @@ from opsapp.agents.config import NamedMetrics, ProtectedSettings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.settings import Between, CheckedBy, Length, Most, SchemaAt
 
+from .logic.chain import LEAST_DAYS
 from .logic.graph import mistakes
 
 DAY = 86400
@@ -206,3 +207,17 @@ class HealingSettings:
     prediction: PredictionSettings = PredictionSettings()
     discovery: DiscoverySettings = DiscoverySettings()
     offline_policies: OfflineSettings = OfflineSettings()
+
+
+@dataclass(frozen=True)
+class CasesRetention:
+    """`retention.cases`: how long those are kept that are over."""
+
+    days: Annotated[int, Between(30, 36_500)] = 730
+
+
+@dataclass(frozen=True)
+class LedgerRetention:
+    """`retention.ledger`: how long an entry is kept that is final, before a mark stands for it."""
+
+    days: Annotated[int, Between(LEAST_DAYS, 36_500)] = 1825

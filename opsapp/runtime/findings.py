@@ -1,6 +1,6 @@
 """What `opsapp doctor` and GET /api/doctor look at: the machine and the files around the store. It changes nothing.
 
-A room that can say more about the installation registers an `IFinder`.
+A room that can say more about the installation registers an `IFinder`, about what is stored an `IStoreFinder`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zope.interface import Interface
 
@@ -18,6 +18,8 @@ from . import backup, sealing
 from .settings import Settings
 
 if TYPE_CHECKING:
+    from opsapp.tree.root import Root
+
     from .base import NodeBase
 
 OK, WARN, FAIL = "ok", "warn", "FAIL"
@@ -33,6 +35,14 @@ class Finding(NamedTuple):
 
 class IFinder(Interface):
     """Named utility: `fn(configuration)` answers one Finding."""
+
+
+class IStoreFinder(Interface):
+    """Named utility: `fn(root, now, configuration)` answers one Finding, in a transaction that only reads."""
+
+
+def stored(registry: Any, root: Root, now: float, config: Any) -> list[Finding]:
+    return [finder(root, now, config) for _, finder in sorted(registry.getUtilitiesFor(IStoreFinder))]
 
 
 def clock(node: NodeBase) -> Iterator[Finding]:

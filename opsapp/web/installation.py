@@ -111,8 +111,8 @@ def _counted(value: Sized) -> str:
 
 @api.get(DoctorFacet, role="admin", returns=Findings)
 def doctor(context: DoctorFacet, request: Request) -> Deferred:
-    """What is wrong with the machine and the files around the running service; `opsapp doctor` looks into a stopped
-    one's store too."""
+    """What is wrong with the machine and the files around the running service, and what will be deleted soon that is in
+    no archive; `opsapp doctor` looks for damage in a stopped one's store too."""
     registry = request.registry
 
     def look() -> Any:
@@ -123,9 +123,10 @@ def doctor(context: DoctorFacet, request: Request) -> Deferred:
 
 
 def findings_of(registry: Registry) -> Iterator[Finding]:
-    settings, config = registry.settings, registry["opsapp.node"].config
+    settings, node = registry.settings, registry["opsapp.node"]
+    config = node.config
     yield findings.files_limit()
-    yield from findings.clock(registry["opsapp.node"])
+    yield from findings.clock(node)
     for what, look in (("data", findings.data), ("master key", findings.master_key)):
         try:
             yield from look(settings)
@@ -133,3 +134,4 @@ def findings_of(registry: Registry) -> Iterator[Finding]:
             yield Finding(FAIL, what, str(problem))
     for _, finder in sorted(registry.getUtilitiesFor(IFinder)):
         yield finder(config)
+    yield from node.transact(lambda root: findings.stored(registry, root, node.clock.now(), config))

@@ -143,7 +143,7 @@ def test_rules_are_found_by_their_condition(case):
 def test_what_led_to_a_purged_case_says_that_it_is_gone(case):
     case.heal(**WELL)
     assert case.service.vera.get("/api/healing/ledger").json[0]["has_case"]
-    case.clock.advance(31 * 86400)
+    case.clock.advance(731 * 86400)
     case.engine.purge()
     case.service.tokens.clear()
     assert not case.service.vera.get("/api/healing/ledger").json[0]["has_case"]

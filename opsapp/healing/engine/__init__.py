@@ -12,9 +12,10 @@ from opsapp.healing.resources.rules import automation_edited
 from opsapp.maintenance.interfaces import IWindowEnded
 from opsapp.monitoring.interfaces import IRootCauses, IWarRoomSection
 from opsapp.notify.interfaces import ICauses
+from opsapp.runtime.findings import IStoreFinder
 from opsapp.runtime.looks import QueueLook
 
-from . import anchors, discovery, forecasts, inlets, root_causes, server_actions, warroom, windows
+from . import anchors, discovery, forecasts, inlets, ledgerfolding, root_causes, server_actions, warroom, windows
 from .approval_kind import HealApproval
 from .chaos import faults
 from .chaos.faults import revert_due
@@ -37,6 +38,7 @@ def includeme(config: Any) -> None:
     config.registry.registerUtility(automation_edited, IAutomationEdited, "healing")
     config.registry.registerUtility(warroom.section, IWarRoomSection, "healing")
     config.registry.registerUtility(anchors.audited, IAnchored)
+    config.registry.registerUtility(ledgerfolding.unarchived, IStoreFinder, "ledger")
     config.registry.registerUtility(windows.source, IWindowSource, "maintenance")
     config.registry.registerUtility(windows.ended, IWindowEnded, "healing")
     config.add_preparation("opsapp.healing.engine.prepare")
@@ -84,6 +86,7 @@ def start(node: Node) -> None:
     foresight = Foresight()
     node.supervisor.add("healing-prediction", lambda: forecasts.step(node, foresight), every=every, lease="healing")
     anchors.start(node)
+    ledgerfolding.start(node)
     node.supervisor.add("healing-governor", engine.govern, every=60.0, lease="healing")
     node.supervisor.add("healing-inlets", engine.look_after_inlets, every=60.0, wake=(inlets.QUEUE,), lease="healing")
     node.supervisor.add("healing-purge", engine.purge, every=3600.0, lease="housekeeping", cleans=True)

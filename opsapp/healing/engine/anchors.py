@@ -109,11 +109,11 @@ def audited(node: Node) -> int | None:
 
 
 def checked(node: Node, ledger: Ledger, verdict: ChainVerdict) -> ChainVerdict:
-    """The verdict, unless an anchor contradicts it."""
+    """The verdict, unless an anchor contradicts it. Of links that were folded away nothing can be said."""
     if not verdict.valid:
         return verdict
     for anchor in anchors(node):
-        if ledger.link_at(anchor.entries) != anchor.head:
+        if anchor.entries >= ledger.folded.links and ledger.link_at(anchor.entries) != anchor.head:
             first, reason = ledger.id_at(anchor.entries), "an anchor outside of the store says otherwise"
             return verdict._replace(valid=False, first_bad=first, reason=reason)
     return verdict

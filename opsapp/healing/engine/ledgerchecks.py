@@ -67,7 +67,8 @@ class LedgerChecks:
 
     def _verdict(self, root: Root) -> ChainVerdict:
         ledger = healing_of(root)["ledger"]
-        return anchors.checked(self._node, ledger, ledgercheck.verdict(ledger, chain_key(root)))
+        verdict = ledgercheck.verdict(ledger, chain_key(root), self._node.clock.now())
+        return anchors.checked(self._node, ledger, verdict)
 
 
 def _is_long(root: Root) -> bool:
@@ -75,8 +76,10 @@ def _is_long(root: Root) -> bool:
 
 
 def shown(verdict: ChainVerdict) -> JsonObject:
-    """As the API answers it."""
-    return {name: value for name, value in verdict._asdict().items() if name != "reason" or value is not None}
+    """As the API answers it: what is about a mistake or folded entries is left out where there is none."""
+    shown = {name: getattr(verdict, name) for name in ("valid", "entries", "first_bad")}
+    shown |= {} if verdict.reason is None else {"reason": verdict.reason}
+    return shown | ({"folded": verdict.folded, "from": verdict.begins_at} if verdict.folded else {})
 
 
 def prepare(node: Node) -> None:

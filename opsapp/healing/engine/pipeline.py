@@ -12,7 +12,7 @@ from zope.interface import Interface
 
 from opsapp.agents.engine import take_outcomes
 from opsapp.agents.resources import outcomes_wait
-from opsapp.healing.config import HealingSettings
+from opsapp.healing.config import CasesRetention, HealingSettings
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import Case, case_of
 from opsapp.healing.resources.rules import TRUST, IRuleReader
@@ -47,7 +47,8 @@ BATCH_S = 0.1  # so long alerts are gathered before they are committed, while th
 CASES_AT_ONCE = 500
 REFRESH_S = 2.0
 REFRESH_NEWS_S = 0.25  # when there is something new: at most so often
-KEEP_CASES_S = 30 * 86400.0
+DAY_S = 86400.0
+KEEP_TRACES_S = 30 * DAY_S  # what agents have reported, closed problems, and what a case says of its target
 PURGE_PAGE = 500
 
 
@@ -227,11 +228,13 @@ class HealingEngine:
         return False
 
     def purge(self) -> bool:
-        before, after = self.node.clock.now() - KEEP_CASES_S, ""
+        before, after = self.node.clock.now() - KEEP_TRACES_S, ""
         while after is not None:
             after = self.node.transact(purge_reported, before, after)
         problems.purge(self.node, before)
-        return self.node.transact(purge, before)
+        while self.node.transact(let_go, before):
+            pass
+        return self.node.transact(purge, self.node.clock.now() - self.node.config[CasesRetention].days * DAY_S)
 
 
 # -- transactions ----------------------------------------------------------------------------------------------------
@@ -376,6 +379,10 @@ def purge_reported(root: Root, before: float, after: str) -> str | None:
         if at < before:
             del reported[name]
     return page[-1][0] if len(page) == PURGE_PAGE else None
+
+
+def let_go(root: Root, before: float) -> bool:
+    return healing_of(root).book.let_go(before)
 
 
 def purge(root: Root, before: float) -> bool:

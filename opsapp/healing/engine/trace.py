@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.brake import HOUR
+from opsapp.healing.logic.chain import DAY, FoldedLinks
 from opsapp.healing.resources import Healing, healing_of, ledgercheck
 from opsapp.healing.resources.cases import CASE
 from opsapp.healing.resources.ledger import ENTRY
@@ -21,6 +22,7 @@ from opsapp.healing.stages import moves
 from opsapp.healing.stages.case import CaseRecord, ClosedCase
 from opsapp.healing.stages.ledger import OUTCOMES, STATES
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import among, sound
 from opsapp.tree.root import Root
 
@@ -48,6 +50,7 @@ def trace(root: Root, key: bytes, settings: HealingSettings) -> list[Broken]:
     """Everything that is found, by entry."""
     healing = healing_of(root)
     entries = healing["ledger"].entries
+    mark = healing["ledger"].folded
     book = {number: entry.fields for number, entry in among(entries, ENTRY, entries.keys())}
     kept = dict(sound(healing, CASE, healing.book.cases.items()))
     cases = {case_id: case.record for case_id, case in kept.items()}
@@ -56,7 +59,7 @@ def trace(root: Root, key: bytes, settings: HealingSettings) -> list[Broken]:
     broken = [*_chained(healing, key)]
     for number, entry in book.items():
         broken += [Broken(number, what) for what in _entry(entry, approvals[number])]
-        broken += [Broken(number, what) for what in _undone(entry, book)]
+        broken += [Broken(number, what) for what in _undone(entry, book, mark)]
     late = {number for case in cases.values() if isinstance(case, ClosedCase) for number in case.late.values()}
     by_case: dict[str, list[JsonObject]] = defaultdict(list)
     for number, entry in book.items():
@@ -64,22 +67,23 @@ def trace(root: Root, key: bytes, settings: HealingSettings) -> list[Broken]:
             by_case[entry["case_id"]].append(entry)
     for case_id, entries in by_case.items():
         broken += _steps(entries)
-        if case_id in cases:
+        if case_id in cases and not _is_folded(cases[case_id], mark):
             broken += _case(cases[case_id], entries, knows_its_steps=case_id in knows_its_steps)
     for case_id, case in cases.items():
-        if case_id not in by_case and (case.entry_id is not None or case.state == "closed"):
+        is_due = case.entry_id is not None or case.state == "closed"
+        if case_id not in by_case and is_due and not _is_folded(case, mark):
             broken.append(Broken(0, f"case {case_id} is {case.state}, and has no entry"))
     held = late | {case.entry_id for case in cases.values()}
     for number, entry in book.items():
         if entry["state"] != "final" and number not in held:
             broken.append(Broken(number, "an intent without an outcome, and no case is at work on it"))
-    broken += _budget(book, settings)
+    broken += _budget(book, settings, mark.newest + HOUR if mark.links else 0)
     return sorted(set(broken))
 
 
 def _chained(healing: Healing, key: bytes) -> Iterator[Broken]:
     ledger = healing["ledger"]
-    verdict = ledgercheck.verdict(ledger, key)
+    verdict = ledgercheck.verdict(ledger, key, node_of(ledger).clock.now())
     if not verdict.valid:
         yield Broken(verdict.first_bad or 0, f"the chain: {verdict.reason}")
     for number, times in Counter(ledger.order.values()).items():
@@ -134,11 +138,19 @@ def _acted(entry: JsonObject, *, executed: bool) -> Iterator[str]:
         yield "an action that succeeded and was never executed"
 
 
-def _undone(entry: JsonObject, book: dict[int, JsonObject]) -> Iterator[str]:
-    """An entry that rolls back another one later."""
+def _is_folded(case: CaseRecord, mark: FoldedLinks) -> bool:
+    """Whether some of its entries may be away: it had ended before the time up to which entries were folded."""
+    until = mark.made_at - mark.days * DAY
+    return bool(mark.links) and isinstance(case, ClosedCase) and case.closed_at is not None and case.closed_at < until
+
+
+def _undone(entry: JsonObject, book: dict[int, JsonObject], mark: FoldedLinks) -> Iterator[str]:
+    """An entry that rolls back another one later. One that was folded away was final."""
     if entry["action_type"] != "rollback":
         return
     other = book.get(entry["rolls_back"] or 0)
+    if other is None and 0 < (entry["rolls_back"] or 0) <= mark.highest:
+        return
     if other is None or other["state"] != "final" or other["id"] >= entry["id"]:
         yield "it rolls back an entry that was not final before it"
 
@@ -211,9 +223,9 @@ def _reached() -> dict[str, frozenset[str]]:
 REACHED = _reached()
 
 
-def _budget(book: dict[int, JsonObject], settings: HealingSettings) -> Iterator[Broken]:
+def _budget(book: dict[int, JsonObject], settings: HealingSettings, since: float) -> Iterator[Broken]:
     """Cases in which a heal began by itself within an hour, against the limits that are set now. A case counts once,
-    with its first step."""
+    with its first step; before `since` that may be away."""
     limits = settings.brake.max_heals_per_hour
     begun: list[JsonObject] = []
     counted: set[str] = set()
@@ -222,7 +234,7 @@ def _budget(book: dict[int, JsonObject], settings: HealingSettings) -> Iterator[
         if not began or entry["source"] == "agent" or entry["rolls_back"] or entry["case_id"] in counted:
             continue
         counted.add(entry["case_id"])
-        if entry["approval_id"]:
+        if entry["approval_id"] or entry["created_at"] < since:
             continue
         begun = [other for other in begun if entry["created_at"] - other["created_at"] < HOUR - 1]
         if len(begun) >= limits.fleet:

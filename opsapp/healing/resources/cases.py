@@ -63,6 +63,8 @@ class CaseBook(Persistent):
     unhealed_told: OOBTree | None = None
     # case id -> what was known to be well right before its act; of an older version there is none
     calm: OOBTree | None = None
+    # (closed at, id) of the last case whose traces `let_go` has taken away
+    let_go_to: tuple[float, str] | None = None
 
     def __init__(self) -> None:
         self.cases = OOBTree()
@@ -296,14 +298,27 @@ class CaseBook(Persistent):
         """Forget cases closed long ago; their story is in the ledger. Whether there may be more."""
         old = Agenda(self.closed).take(before, limit)
         for _, case_id in old:
-            record = self.record_of(case_id)
+            self._let_go(case_id)
             del self.cases[case_id]
-            if record is not None and self.last_on.get(record.target) == case_id:
-                del self.last_on[record.target]
-                self.note_end(record, "verified")
-                self.forget_told(record.rule_id, record.target)
-                self.forget_unhealed(record.rule_id, record.target)
         return len(old) == limit
+
+    def let_go(self, before: float, limit: int = 500) -> bool:
+        """What cases closed by then have left behind says nothing of today: their targets have not failed, and people
+        need not be told that it is over. Each is looked at once. Whether there may be more."""
+        old = list(islice(self.closed.keys(self.let_go_to, (before, ""), excludemin=self.let_go_to is not None), limit))
+        for _, case_id in old:
+            self._let_go(case_id)
+        if old:
+            self.let_go_to = old[-1]
+        return len(old) == limit
+
+    def _let_go(self, case_id: str) -> None:
+        record = self.record_of(case_id)
+        if record is not None and self.last_on.get(record.target) == case_id:
+            del self.last_on[record.target]
+            self.note_end(record, "verified")
+            self.forget_told(record.rule_id, record.target)
+            self.forget_unhealed(record.rule_id, record.target)
 
 
 def case_of(event: Mapping[str, Any]) -> CaseRecord:

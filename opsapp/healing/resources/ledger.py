@@ -79,6 +79,13 @@ class EntryIndex(Persistent):
         """All of them, as a set of negative numbers."""
         return IISet([-kept for kept in self.few]) if self.ids is None else self.ids
 
+    def remove(self, entry_id: int) -> None:
+        self.count -= 1
+        if self.ids is None:
+            self.few = tuple(kept for kept in self.few if kept != entry_id)
+        else:
+            self.ids.remove(-entry_id)
+
     def newest(self, offset: int, limit: int) -> list[int]:
         if self.ids is None:
             return list(self.few[offset : offset + limit])
@@ -97,6 +104,9 @@ class Ledger(Folder):
     mark = chain.NO_MARK
     ended: str | None = None  # the signature of where the chain ends
     filters: FilterIndex | None = None  # stores of an older version have none before their evolve step
+    folded = chain.NOTHING_FOLDED
+    folded_tallies: OOBTree | None = None  # what the folded entries add to `effect`: its key -> FoldedTally
+    archived = 0  # so many links of the chain were written to an archive
 
     def __init__(self) -> None:
         super().__init__()
@@ -182,7 +192,7 @@ class Ledger(Folder):
         return record
 
     def next_id(self) -> int:
-        return self.entries.maxKey() + 1 if self.entries else 1
+        return (self.entries.maxKey() if self.entries else self.folded.highest) + 1
 
     def _chain(self, record: LedgerRecord, key: bytes) -> None:
         """The next link: the order is that of becoming final."""
@@ -193,16 +203,16 @@ class Ledger(Folder):
             self.filters.catch_up(self)
 
     def links(self) -> int:
-        return self.order.maxKey() if self.order else 0
+        return self.order.maxKey() if self.order else self.folded.links
 
     def id_at(self, place: int) -> int:
         """The id of the entry at this position of the chain, or of the one that would come there."""
         return int(self.order.get(place, self.next_id()))
 
     def link_at(self, place: int) -> str | None:
-        """The hash of the link at this position of the chain."""
-        if place == 0:
-            return chain.GENESIS
+        """The hash of the link at this position of the chain; nobody knows it where it was folded away."""
+        if place == self.folded.links:
+            return self.folded.head
         entry = child_of(self.entries, ENTRY, self.order.get(place))
         return None if entry is None else entry.fields["hash"]
 
@@ -230,6 +240,15 @@ class Ledger(Folder):
         for name in names_of(record.target):
             _add(self.by_target, name, record.id)
             _add(self.by_both, (record.rule_id, name), record.id)
+
+    def unindex(self, record: LedgerRecord) -> None:
+        self.all.remove(record.id)
+        _remove(self.by_rule, record.rule_id, record.id)
+        for name in names_of(record.target):
+            _remove(self.by_target, name, record.id)
+            _remove(self.by_both, (record.rule_id, name), record.id)
+        if self.filters is not None:
+            self.filters.forget(record)
 
     def _count(self, record: LedgerRecord, host: str, now: float, skip: SkipSettings) -> None:
         """Count an executed entry in the tallies of its action: of all targets, of its host, of its target."""
@@ -313,6 +332,16 @@ def _add(tree: OOBTree, key: Any, entry_id: int) -> None:
             return
         ids = tree[key] = _index_of(ids)
     ids.add(entry_id)
+
+
+def _remove(tree: OOBTree, key: Any, entry_id: int) -> None:
+    ids = tree[key]
+    if isinstance(ids, tuple):
+        ids = tree[key] = tuple(kept for kept in ids if kept != entry_id)
+    else:
+        ids.remove(entry_id)
+    if ids == () or (isinstance(ids, EntryIndex) and not ids.count):
+        del tree[key]
 
 
 def held(tree: OOBTree, key: Any) -> EntryIndex | None:

@@ -19,18 +19,26 @@ from .ledger import ENTRY, Ledger, keys_of
 FREED_EVERY = 500  # entries; a connection would keep all that it has read until its transaction ends
 
 
-def verdict(ledger: Ledger, key: bytes) -> ChainVerdict:
-    """Whether the chain is whole and holds everything that was ever written, and whether the indexes and statistics
-    fit to it. (The links alone would fit if the end of the chain was cut off.)"""
-    derived = Derived()
-    checked = chain.verify(derived.noting(chained(ledger)), key, ledger.mark)
+def verdict(ledger: Ledger, key: bytes, now: float | None = None) -> ChainVerdict:
+    """Whether the chain is whole and holds everything that was ever written, but for what a mark stands for, and
+    whether the indexes and statistics fit to it. (The links alone would fit if the end of the chain was cut off.)"""
+    checked = _verdict(ledger, key, now)
+    if not ledger.folded.links:
+        return checked
+    begins_at = ledger.order[ledger.order.minKey()] if ledger.order else None
+    return checked._replace(folded=ledger.folded.links, begins_at=begins_at)
+
+
+def _verdict(ledger: Ledger, key: bytes, now: float | None) -> ChainVerdict:
+    derived, folded = Derived(), ledger.folded.links
+    checked = chain.verify(derived.noting(chained(ledger)), key, ledger.mark, ledger.folded, now)
     if not checked.valid:
         return checked
     last = ledger.order[ledger.links()] if ledger.order else None
-    ends_well = ledger.head == (chain.GENESIS if last is None else ledger.entries[last].fields["hash"])
+    ends_well = ledger.head == (ledger.folded.head if last is None else ledger.entries[last].fields["hash"])
     written = ledger.entries.maxKey() if ledger.entries else 0
     in_chain, entries = len(ledger.order), len(ledger.entries)
-    whole = in_chain == ledger.links() and in_chain + len(ledger.open) == entries == written
+    whole = folded + in_chain == ledger.links() and in_chain + len(ledger.open) == entries == written - folded
     if not ends_well or not whole:
         first = _first_outside(ledger)
         return checked._replace(valid=False, first_bad=first, reason="entries are missing or too many")
@@ -38,6 +46,8 @@ def verdict(ledger: Ledger, key: bytes) -> ChainVerdict:
         return checked._replace(valid=False, first_bad=ledger.next_id(), reason="the end of the chain was cut off")
     for record in ledger.records(ledger.open):
         derived.take(record)
+    if not derived.take_folded(ledger, key):
+        return checked._replace(valid=False, reason="the statistics of what was folded away were changed")
     return derived.compared(ledger, checked)
 
 
@@ -72,6 +82,18 @@ class Derived:
             before = self.tallies.get(key, (0, 0))
             self.tallies[key] = (before[0] + verified, before[1] + total)
 
+    def take_folded(self, ledger: Ledger, key: bytes) -> bool:
+        """What the mark stands for; whether that is as it was signed."""
+        rows = ledger.folded_tallies or {}
+        if len(rows) != ledger.folded.rows or sum(row.total for row in rows.values()) != ledger.folded.counted:
+            return False
+        for of, row in rows.items():
+            if chain.signed_tally(key, of, row.verified, row.total) != row:
+                return False
+            verified, total = self.tallies.get(of, (0, 0))
+            self.tallies[of] = (verified + row.verified, total + row.total)
+        return True
+
     def compared(self, ledger: Ledger, checked: ChainVerdict) -> ChainVerdict:
         """The verdict on the chain, unless what the ledger keeps is something else."""
         changed = dict(ledger.rollbacks.items()).items() ^ self.rollbacks.items()
@@ -88,6 +110,7 @@ class Derived:
 
 
 def _first_outside(ledger: Ledger) -> int:
-    """The first id that is neither open nor in the chain; else the next id."""
+    """The first id behind the folded ones that is neither open nor in the chain; else the next id."""
     held, next_id = {*ledger.order.values(), *ledger.open}, ledger.next_id()
-    return next((n for n in range(1, next_id) if n not in held or n not in ledger.entries), next_id)
+    outside = (n for n in range(ledger.folded.highest + 1, next_id) if n not in held or n not in ledger.entries)
+    return next(outside, next_id)

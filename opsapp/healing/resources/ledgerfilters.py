@@ -16,6 +16,7 @@ from BTrees.LLBTree import LLTreeSet
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
+from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.projection import among
 from opsapp.tree.root import Root
@@ -68,14 +69,24 @@ class FilterIndex(Persistent):
 
     def catch_up(self, ledger: ChainedEntries, most: int = PIECE) -> bool:
         """Index the next links of the chain; whether there are more."""
-        ids = list(islice(ledger.order.values(self.links + 1), most))
-        for entry_id, entry in among(ledger.entries, ENTRY, ids):
+        links = list(islice(ledger.order.items(self.links + 1), most))
+        for entry_id, entry in among(ledger.entries, ENTRY, [entry_id for _, entry_id in links]):
             fields = entry.fields
             _below(self.outcomes, fields["outcome"]).insert(-entry_id)
             _below(self.actions, fields.get("action_type", "")).insert(-entry_id)
             self.times.insert(_place(fields["created_at"], entry_id))
-        self.links += len(ids)
+        if links:
+            self.links = links[-1][0]  # the first ones may have been folded away
         return self.links < ledger.links()
+
+    def forget(self, record: LedgerRecord) -> None:
+        """The entry is folded away; it may not be in the index yet."""
+        for ids in (self.outcomes.get(record.outcome), self.actions.get(record.action_type)):
+            if ids is not None and -record.id in ids:
+                ids.remove(-record.id)
+        place = _place(record.created_at, record.id)
+        if place in self.times:
+            self.times.remove(place)
 
     def fitting(self, ledger: ChainedEntries, among_these: Any, only: LedgerFilter) -> list[int]:
         """The numbers of the entries that fit, the newest first. `among_these`: negative numbers, or None for all."""

@@ -21,7 +21,6 @@ from opsapp.lib.problems import Conflict
 from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.paging import in_order, page_of
-from opsapp.web.schemas import ChainAnswer
 
 from . import WORST_FIRST
 
@@ -38,10 +37,10 @@ def ledger(context: Ledger, request: Request) -> Any:
     return request.shown(rows)
 
 
-@api.get(Ledger, "verify", returns=ChainAnswer)
+@api.get(Ledger, "verify", returns=answers.LedgerVerdict)
 def verify(context: Ledger, request: Request) -> Deferred:
     """Whether the chain of final entries is whole, and what is kept beside them is what they say. Every entry is read
-    for it."""
+    for it, from the mark on that stands for those that were folded away."""
     checks = ledgerchecks.checks_of(request.node)
     return Deferred(lambda: (200, {}, ledgerchecks.shown(checks.now().verdict)))
 

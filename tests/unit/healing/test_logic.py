@@ -322,10 +322,10 @@ def chained(count, key=b"", after=()):
 
 def test_a_whole_chain_is_valid_and_a_derived_field_is_no_part_of_it():
     entries = chained(3)
-    assert chain.verify(entries) == (True, 3, None, None)
+    assert chain.verify(entries) == chain.ChainVerdict(True, 3, None)
     entries[1]["rollback_status"] = "rolled_back"
     assert chain.verify(entries).valid
-    assert chain.verify([]) == (True, 0, None, None)
+    assert chain.verify([]) == chain.ChainVerdict(True, 0, None)
 
 
 KEY = b"k" * 32
@@ -334,7 +334,7 @@ KEY = b"k" * 32
 def test_a_chain_with_a_key_cannot_be_made_again_without_it():
     mark = chain.signed_mark(KEY, 0, chain.GENESIS)
     entries = chained(3, KEY)
-    assert chain.verify(entries, KEY, mark) == (True, 3, None, None)
+    assert chain.verify(entries, KEY, mark) == chain.ChainVerdict(True, 3, None)
     assert chain.verify(chained(3), KEY, mark).first_bad == 1
     assert chain.verify(chained(1, b"other", after=entries), KEY, mark).first_bad == 4
     entries[1]["rollback_status"] = "rolled_back"
@@ -356,6 +356,62 @@ def test_entries_from_before_the_key_stay_valid_and_cannot_be_replaced():
         entry["prev_hash"], entry["hash"] = previous, chain.link(previous, entry)
         previous = entry["hash"]
     assert chain.verify(chained(2, KEY, after=other), KEY, mark).first_bad == 3
+
+
+NOW, DAY = 2_000_000_000, 86_400
+
+
+def folded(entries, **fields):
+    """A mark over these, of a year and a day ago."""
+    known = {"links": len(entries), "head": entries[-1]["hash"], "newest": NOW - 366 * DAY, "made_at": NOW}
+    return chain.signed_fold(KEY, chain.FoldedLinks(**{**known, **fields}))
+
+
+@pytest.mark.parametrize("unsigned", [0, 1, 2, 3])
+def test_a_chain_is_checked_from_the_mark_on(unsigned):
+    """Whether what was folded had a key, had none, or some of it."""
+    old = chained(unsigned)
+    whole = chained(5 - unsigned, KEY, after=old)
+    mark = chain.signed_mark(KEY, unsigned, old[-1]["hash"] if old else chain.GENESIS)
+    assert chain.verify(whole[2:], KEY, mark, folded(whole[:2])) == chain.ChainVerdict(True, 3, None)
+    assert chain.verify(whole[3:], KEY, mark, folded(whole[:2])).first_bad == 4
+    assert chain.verify(whole, KEY, mark, folded(whole[:2])).first_bad == 1
+    changed = {**whole[3], "outcome": "failed"}
+    assert chain.verify([whole[2], changed, whole[4]], KEY, mark, folded(whole[:2]))[:3] == (False, 1, 4)
+
+
+@pytest.mark.parametrize(
+    ("fields", "now", "says"),
+    [
+        ({}, None, None),
+        ({}, NOW, None),
+        ({}, NOW - DAY, None),
+        ({}, NOW - 3 * DAY, "too young"),
+        ({"newest": NOW - 365 * DAY}, NOW, None),
+        ({"newest": NOW - 364 * DAY}, None, "too young"),
+        ({"days": 364}, None, "too young"),
+        ({"days": 367}, None, "too young"),
+    ],
+)
+def test_a_mark_stands_for_old_entries_only(fields, now, says):
+    mistake = chain.fold_mistake(folded(chained(2, KEY), **fields), KEY, now)
+    assert mistake is None if says is None else says in mistake
+
+
+def test_a_mark_is_signed():
+    mark, entries = chain.signed_mark(KEY, 0, chain.GENESIS), chained(3, KEY)
+    fold = folded(entries[:2])
+    for name, value in {"links": 1, "head": "0" * 64, "rows": 1, "counted": 1, "highest": 9, "oldest": 9}.items():
+        assert chain.fold_mistake(fold._replace(**{name: value}), KEY).endswith("is not signed")
+    assert chain.verify(entries[2:], KEY, mark, chain.signed_fold(b"other", fold)).reason.endswith("not signed")
+    assert chain.fold_mistake(chain.NOTHING_FOLDED, KEY) is None
+
+
+def test_what_folded_entries_add_is_signed_for_its_key():
+    row = chain.signed_tally(KEY, ("run", "c", ""), 3, 4)
+    assert row[:2] == (3, 4)
+    others = [(("run", "c", "box"), 3, 4), (("run", "c", ""), 4, 4), (("run", "c", ""), 3, 5)]
+    assert len({row.signature, *(chain.signed_tally(KEY, *other).signature for other in others)}) == 4
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,85 @@
+"""Entries of the ledger that are final for years are folded away, a page of them in a transaction; and whoever should
+keep them in an archive is told a month before.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, NamedTuple
+
+from opsapp.healing.config import LedgerRetention
+from opsapp.healing.logic.chain import DAY
+from opsapp.healing.resources import healing_of, ledgerfolds
+from opsapp.healing.resources.ledger import ENTRY, Ledger
+from opsapp.lib.problems import Invalid
+from opsapp.runtime import leases
+from opsapp.runtime.chainkey import chain_key
+from opsapp.runtime.config import Configuration
+from opsapp.runtime.findings import OK, WARN, Finding
+from opsapp.runtime.node import node_of
+from opsapp.runtime.projection import child_of
+from opsapp.tree.root import Root
+
+if TYPE_CHECKING:
+    from opsapp.runtime.node import Node
+
+log = logging.getLogger(__name__)
+
+TOLD_DAYS = 30
+
+
+class FoldedPage(NamedTuple):
+    """Up to which link was folded now, how many went, and how many of them are in no archive that is known."""
+
+    links: int
+    gone: int
+    unarchived: int
+
+
+def fold(root: Root, now: float) -> FoldedPage:
+    leases.check(root, "healing")
+    ledger = healing_of(root)["ledger"]
+    first = ledger.folded.links
+    gone = ledgerfolds.fold(ledger, chain_key(root), now, node_of(root).config[LedgerRetention].days)
+    return FoldedPage(first + gone, gone, first + gone - max(first, min(ledger.archived, first + gone)))
+
+
+def step(node: Node) -> bool:
+    gone = unarchived = 0
+    page = node.transact(fold, node.clock.now())
+    while page.gone:
+        gone, unarchived = gone + page.gone, unarchived + page.unarchived
+        page = node.transact(fold, node.clock.now())
+    if gone:
+        log.info("folded %d ledger entries, %d of them never archived", gone, unarchived)
+    return False
+
+
+def start(node: Node) -> None:
+    node.supervisor.add("ledger-fold", lambda: step(node), every=3600.0, lease="healing", cleans=True)
+
+
+def archived(root: Root, links: int, head: str) -> None:
+    """Somebody has an archive of the chain up to this link."""
+    ledger = healing_of(root)["ledger"]
+    if links > ledger.folded.links and ledger.link_at(links) != head:
+        raise Invalid({"head": "the chain has another link there"})
+    ledger.archived = max(ledger.archived, links)
+
+
+def unarchived(root: Root, now: float, config: Configuration) -> Finding:
+    """`IStoreFinder`: whether entries go within a month that nobody has archived."""
+    ledger, days = healing_of(root)["ledger"], config[LedgerRetention].days
+    ended_at = _ended_at(ledger, max(ledger.folded.links, ledger.archived) + 1)
+    if ended_at is None or ended_at >= now - (days - TOLD_DAYS) * DAY:
+        return Finding(OK, "ledger", f"no entry that is in no archive goes within {TOLD_DAYS} days")
+    day = datetime.fromtimestamp(ended_at + days * DAY, timezone.utc).date().isoformat()
+    said = f"entries that were never archived are folded away from {day} on: `opsapp export --archive DIR` first"
+    return Finding(WARN, "ledger", said)
+
+
+def _ended_at(ledger: Ledger, place: int) -> int | None:
+    """When the entry at this position of the chain had ended."""
+    entry = child_of(ledger.entries, ENTRY, ledger.order.get(place))
+    return None if entry is None else entry.fields["finished_at"]
