@@ -20,7 +20,7 @@ from opsapp.runtime import ascode
 from opsapp.web import ascode as documents
 from opsapp.web import configfile
 
-from . import asking
+from . import archive, asking
 from .places import Mistaken, add_options, configured, existing, settings_of
 from .switching import blackbox, gatus, kuma
 from .switching.estate import Estate
@@ -45,6 +45,9 @@ def add_commands(commands: Any) -> None:
     take.set_defaults(run=import_file, prune=False)
     give = commands.add_parser(
         "export", help="write everything that a file can hold to standard output, without secrets"
+    )
+    give.add_argument(
+        "--archive", metavar="DIR", help="write what is over into DIR instead: ledger entries, cases and incidents"
     )
     give.set_defaults(run=export)
     for command in (apply, take, give):
@@ -199,6 +202,9 @@ def summary(answer: JsonObject) -> str:
 
 
 def export(asked: argparse.Namespace) -> None:
+    if asked.archive:
+        archive.export_archive(asked)
+        return
     if asked.url:
         document = asking.ask(asked.url, asking.token_of(asked), "GET", "/api/export")
     else:

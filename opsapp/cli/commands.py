@@ -29,6 +29,7 @@ MODULES = {
     "users": ("user",),
     "config": ("check-config", "openapi"),
     "ascode": ("apply", "import", "export"),
+    "archive": ("verify-archive",),
     "agentfile": ("agent-file",),
     "doctor": ("doctor",),
     "statusexport": ("status-export",),

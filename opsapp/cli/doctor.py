@@ -8,16 +8,13 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import transaction
 from pyramid.registry import Registry
 from zc.lockfile import LockError, LockFile
 
-from opsapp import app
 from opsapp.healing.interfaces import HealingSettings, trace
 from opsapp.lib.problems import Problem
 from opsapp.runtime import backup, certificates, embedded, findings, inspecting, sealing, tls, upgrading
@@ -31,7 +28,7 @@ from opsapp.web import configfile
 from opsapp.wire.version import VERSION
 
 from .config import _bare_system, known_steps
-from .places import HELD, Mistaken, add_options, opening, plain, settings_of
+from .places import Mistaken, add_options, plain, reading, settings_of
 
 NAMED = 20  # objects in one line
 
@@ -122,7 +119,7 @@ def _store(settings: Settings) -> Iterator[Finding]:
     if any(_is_held(path) for path in files):
         yield _version(upgrading.steps_of_file(files[-1], known_steps()), [], None, files)
         return
-    with _opened(settings) as (registry, top):
+    with reading(settings) as (registry, top):
         steps = registry.opsapp_evolve_steps
         missing, apart, begun = evolve.pending(top, steps), evolve.apart(top, steps), upgrading.under_way(top)
         sealed_with = top[KEY].system.get(sealing.CHECK) if KEY in top else None
@@ -173,31 +170,13 @@ def _version(
     return Finding(OK, "store", "is of this version")
 
 
-@contextmanager
-def _opened(settings: Settings) -> Iterator[tuple[Registry, Any]]:
-    """The registry, and what is at the top of the store. It is only read."""
-    with opening(HELD):
-        registry = app.configure(settings).registry
-    registry[sealing.REGISTRY_KEY] = sealing.Seal(sealing.read(sealing.key_file(settings)))
-    node = registry["opsapp.node"]
-    try:
-        manager = transaction.TransactionManager(explicit=True)
-        connection = node.store.db.open(transaction_manager=manager)
-        manager.begin()
-        yield registry, connection.root()
-        manager.abort()
-        connection.close()
-    finally:
-        node.stop()
-
-
 def _trace(settings: Settings) -> Iterator[Finding]:
     """The ledger and the cases against what the pipeline can have written."""
     if any(not path.exists() or _is_held(path) for path in backup.files_of(settings)):
         yield Finding(FAIL, "trace", "the store is not there or in use: stop the service, or take a copy of it")
         return
     config = configfile.read(settings.get("opsapp.config"), _bare_system().registry.opsapp_sections)
-    with _opened(settings) as (_, top):
+    with reading(settings) as (_, top):
         broken = trace(top[KEY], chain_key(top[KEY]), config[HealingSettings]) if KEY in top else []
     for mistake in broken:
         yield Finding(

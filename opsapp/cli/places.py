@@ -9,9 +9,12 @@ import os
 import pwd
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import transaction
 from paste.deploy import appconfig
 from pyramid.config import Configurator
+from pyramid.registry import Registry
 from zc.lockfile import LockError
 from ZEO.Exceptions import ClientDisconnected
 from ZODB.FileStorage.FileStorage import FileStorageError
@@ -148,6 +151,24 @@ def opening(locked: str) -> Iterator[None]:
         raise Mistaken(f"the store cannot be opened: {plain(problem)}") from None
     except ValueError as problem:
         raise Mistaken(f"the store cannot be opened: {problem}") from None
+
+
+@contextlib.contextmanager
+def reading(settings: Settings) -> Iterator[tuple[Registry, Any]]:
+    """The registry, and what is at the top of the store. It is only read."""
+    with opening(HELD):
+        registry = app.configure(settings).registry
+    registry[sealing.REGISTRY_KEY] = sealing.Seal(sealing.read(sealing.key_file(settings)))
+    node = registry["opsapp.node"]
+    try:
+        manager = transaction.TransactionManager(explicit=True)
+        connection = node.store.db.open(transaction_manager=manager)
+        manager.begin()
+        yield registry, connection.root()
+        manager.abort()
+        connection.close()
+    finally:
+        node.stop()
 
 
 def plain(problem: Exception) -> str:

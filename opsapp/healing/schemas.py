@@ -183,6 +183,13 @@ class ForecastQuery(Paging):
     agent_id = text(1, 64, default=None)
 
 
+class Archived(Body):
+    """An archive of the ledger ends with this link."""
+
+    links = whole(0)
+    head = text(64, 64)
+
+
 class LedgerQuery(Paging):
     limit = whole(1, 1000, default=50)
     rule_id = text(1, 64, default=None)

@@ -73,6 +73,7 @@ MEANINGS: dict[int, dict[str, str]] = {
         "declared_in_file": "The dependency is declared in the configuration file: change it there.",
         "disabled": "The automation is switched off.",
         "expired": "Nobody decided about the request in time.",
+        "folded_meanwhile": "Entries of the ledger were folded away while they were archived: begin again.",
         "forbidden_here": "Programs on the server are switched off in the configuration.",
         "host_key_changed": "The host shows another key than the one that was confirmed.",
         "host_key_mismatch": "The host shows another key than the one that was given.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .fields import Body, choice, flag, text, whole
+from .fields import Body, Query, anything, choice, flag, list_of, map_of, text, whole
 
 
 class Created(Body):
@@ -25,3 +25,18 @@ class ChainAnswer(Body):
     entries = whole()
     first_bad = whole(null=True)
     reason = text(optional=True)
+
+
+class ArchiveQuery(Query):
+    """`after` is what the page before has named; the first page is asked for without it."""
+
+    after = text(0, 100, default="")
+
+
+class ArchiveAnswer(Body):
+    """`about`, of the first page, is what is needed to check the rows; `unreadable` ones are left out."""
+
+    rows = list_of(map_of(anything()))
+    after = text(null=True)
+    unreadable = whole()
+    about = map_of(anything())

@@ -48,7 +48,7 @@ def test_a_command_without_the_servers_file_leaves_what_it_declares(opsapp, tmp_
 @pytest.mark.parametrize(
     "command",
     [("pack",), ("backup", "copy"), ("user", "list"), ("user", "disable", "ada"), ("user", "passwd", "ada"), ("rekey",),
-     ("status-export", "www"), ("export",)],
+     ("status-export", "www"), ("export",), ("export", "--archive", "out"), ("verify-archive", "out")],
 )  # fmt: skip
 def test_a_mistyped_place_is_told_and_not_made_a_new_store(opsapp, tmp_path, monkeypatch, command):
     """An empty backup of it would look as good as any."""

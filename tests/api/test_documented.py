@@ -13,6 +13,11 @@ from tests.support.documented import misfits, validator
 
 # Answers that are any JSON value, since something else decides what they are.
 FREE = {
+    *(
+        f"GET /api/{kind}/archive .{part}"
+        for kind in ("healing/cases", "healing/ledger", "monitoring/incidents")
+        for part in ("about{}", "rows[]{}")
+    ),  # as the store has it
     "GET /api/healing/cases/{case_id} .act.params{}",  # by the action's type
     "GET /api/agents/{agent_id} .capabilities{}",  # tools, as the agent tells
     "GET /api/agents/{agent_id}/commands [].data{}",  # by the command's type

@@ -6,6 +6,7 @@ import pytest
 
 from opsapp.healing.config import LedgerRetention
 from opsapp.healing.engine import anchors, ledgerfolding
+from opsapp.healing.engine.archive import archived
 from opsapp.healing.logic import chain
 from opsapp.healing.logic.problems import ProblemFacts
 from opsapp.healing.resources import healing_of, ledgerfolds
@@ -72,6 +73,8 @@ def test_entries_are_folded_after_their_time_and_the_check_begins_behind_them(ye
         years.transact(index_anew)
     assert years.ada.get("/api/healing/ledger/last-check").json["verdict"] == whole(9, 31)
     assert years.ada.post_json("/api/healing/rollback/3", {}, status=404)
+    text = " ".join(years.browser("vera").get("/healing/ledger").html.text.split())
+    assert "all 9 entries were as they had been written; a signed mark stands for the 31 before them." in text
 
 
 def index_anew(root):
@@ -252,6 +255,7 @@ def test_a_rollback_is_folded_after_what_it_rolls_back(years):
     years.transact(rolled_back, years.clock.now() - DAY, 3, True)
     assert fold(years) == whole(10, 31)
     assert ledger_of(years, lambda ledger: dict(ledger.rollbacks)) == {3: 41}
+    assert [line for line in found(years) if "rolls back" in line.what] == []
     years.clock.advance(YEARS * DAY)
     years.transact(fill, years.clock.now(), 1, 0)
     years.tokens.clear()
@@ -478,5 +482,5 @@ def test_people_are_told_a_month_before_what_is_in_no_archive_is_folded(service)
     assert row["level"] == "warn"
     assert "opsapp export --archive" in row["said"]
     head = ledger_of(service, lambda ledger: ledger.link_at(1))
-    service.transact(ledgerfolding.archived, 1, head)
+    service.transact(archived, 1, head)
     assert [row["level"] for row in findings(service)] == ["ok"]

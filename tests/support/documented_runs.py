@@ -49,6 +49,8 @@ ROWS = [
         ("packages", r"apt install|cat|opsapp-agent-setup", PACKAGES),
         ("packages", r"docker compose",
          f"{NOT_RUN}no image can be fetched; tests/system/test_packages.py reads the two files"),
+        ("retention", r"opsapp .*--url", SERVED),
+        ("retention", r"opsapp .*--ini", AT_REST),
         ("running", r"python3 -m venv|useradd|chown|systemctl", UNITS),
         ("running", r"opsapp (backup|pack --url)", SERVED),
         ("running", r"opsapp (restore|pack --ini)", AT_REST),

@@ -12,7 +12,6 @@ from opsapp.healing.config import LedgerRetention
 from opsapp.healing.logic.chain import DAY
 from opsapp.healing.resources import healing_of, ledgerfolds
 from opsapp.healing.resources.ledger import ENTRY, Ledger
-from opsapp.lib.problems import Invalid
 from opsapp.runtime import leases
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.config import Configuration
@@ -58,14 +57,6 @@ def step(node: Node) -> bool:
 
 def start(node: Node) -> None:
     node.supervisor.add("ledger-fold", lambda: step(node), every=3600.0, lease="healing", cleans=True)
-
-
-def archived(root: Root, links: int, head: str) -> None:
-    """Somebody has an archive of the chain up to this link."""
-    ledger = healing_of(root)["ledger"]
-    if links > ledger.folded.links and ledger.link_at(links) != head:
-        raise Invalid({"head": "the chain has another link there"})
-    ledger.archived = max(ledger.archived, links)
 
 
 def unarchived(root: Root, now: float, config: Configuration) -> Finding:

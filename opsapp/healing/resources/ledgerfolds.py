@@ -20,7 +20,7 @@ from opsapp.runtime.projection import child_of
 
 from .ledger import ENTRY, Ledger, held, keys_of
 
-PAGE = 200
+PAGE = 50
 SHOWN = 20  # the page of a problem shows so many heals
 
 

@@ -7,10 +7,10 @@ from typing import Any
 from pyramid.request import Request
 
 from opsapp.healing import answers, schemas
-from opsapp.healing.engine import ledgerchecks, rollback
+from opsapp.healing.engine import archive, ledgerchecks, rollback
 from opsapp.healing.engine.casestory import story
 from opsapp.healing.engine.dependencies import learn_edge, remove_edge
-from opsapp.healing.resources import CaseView, Healing, RollbackOf
+from opsapp.healing.resources import Cases, CaseView, Healing, RollbackOf
 from opsapp.healing.resources.ledger import Ledger
 from opsapp.healing.resources.ledgerfilters import LedgerFilter
 from opsapp.healing.resources.suggestions import Suggestion, Suggestions
@@ -21,6 +21,7 @@ from opsapp.lib.problems import Conflict
 from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.paging import in_order, page_of
+from opsapp.web.schemas import ArchiveAnswer, ArchiveQuery
 
 from . import WORST_FIRST
 
@@ -52,6 +53,27 @@ def last_check(context: Ledger, request: Request) -> JsonObject:
     last = ledgerchecks.checks_of(request.node).last
     verdict = None if last is None else ledgerchecks.shown(last.verdict)
     return {"checked_at": None if last is None else last.at, "verdict": verdict}
+
+
+@api.get(Ledger, "archive", role="admin", query=ArchiveQuery, returns=ArchiveAnswer, errors=(409,))
+def archived_entries(context: Ledger, request: Request) -> JsonObject:
+    """A page of the final entries in the order of the chain, for `opsapp export --archive`. Addresses are masked."""
+    return archive.ledger_page(request.root, request.valid_query["after"])._asdict()
+
+
+@api.act(Ledger, "archived", role="admin", body=schemas.Archived, returns=answers.Success)
+def archived(context: Ledger, request: Request) -> JsonObject:
+    """Says that an archive has the entries up to this link: nobody is told any more that they will be folded."""
+    body = request.valid_body
+    archive.archived(request.root, body["links"], body["head"])
+    request.audit("healing.ledger.archived", "ledger", after=body)
+    return {"success": True}
+
+
+@api.get(Cases, "archive", role="admin", query=ArchiveQuery, returns=ArchiveAnswer)
+def archived_cases(context: Cases, request: Request) -> JsonObject:
+    """A page of the closed cases, for `opsapp export --archive`. Addresses are masked."""
+    return archive.case_page(request.root, request.valid_query["after"])._asdict()
 
 
 @api.get(Healing, "effectiveness", query=schemas.EffectivenessQuery, returns=answers.Effectiveness)

@@ -9,6 +9,7 @@ from opsapp.monitoring.probes.http import call as call_web
 from opsapp.monitoring.probes.prober import Prober
 from opsapp.monitoring.probes.transfers import Reply
 
+from .archive import archived_incidents
 from .checking import request_check
 from .incident_list import incident_rows, taken_since
 from .lateststatus import KeptText, latest_status
@@ -33,6 +34,7 @@ __all__ = [
     "Reply",
     "ToldTrouble",
     "TroubledMonitor",
+    "archived_incidents",
     "call_web",
     "close_told",
     "ending_certificates",

@@ -7,11 +7,13 @@ from pyramid.request import Request
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import changes, toldtroubles, warroom
+from opsapp.monitoring.engine.archive import archived_incidents
 from opsapp.monitoring.engine.incident_list import incident_rows, with_causes
 from opsapp.monitoring.logic import postmortem
 from opsapp.monitoring.resources import Incident, Incidents
 from opsapp.web import api
 from opsapp.web.fields import Paging
+from opsapp.web.schemas import ArchiveAnswer, ArchiveQuery
 
 
 @api.get(Incidents, query=schemas.IncidentList, returns=[schemas.IncidentRecord])
@@ -22,6 +24,12 @@ def list_incidents(context: Incidents, request: Request) -> list[JsonObject]:
     ids, count = context.page(query["status"], query["monitor_id"], query["limit"], query["offset"], query["owner"])
     request.response.headers["X-Total-Count"] = str(count)
     return request.shown(with_causes(request.root, incident_rows(context, ids, now), now))
+
+
+@api.get(Incidents, "archive", role="admin", query=ArchiveQuery, returns=ArchiveAnswer)
+def archive(context: Incidents, request: Request) -> JsonObject:
+    """A page of the incidents that are over, for `opsapp export --archive`. Addresses are masked."""
+    return archived_incidents(request.root, request.valid_query["after"])._asdict()
 
 
 @api.create(Incidents, body=schemas.NewIncident, returns=schemas.IncidentOpened, audit="incident.open")
