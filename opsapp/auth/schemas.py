@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.visible import name_kind
 from opsapp.lib.zones import zone_problem
 from opsapp.tree.acl import ROLES
 from opsapp.web.fields import Body, Paging, choice, field, flag, list_of, name_text, order, text, whole, with_settings
+from opsapp.wire.kinds import Text
+from opsapp.wire.records import Told
 
 USERNAME = text(
     1,
@@ -89,7 +95,7 @@ class Me(Body):
 
 
 class OwnWishes(Body):
-    timezone = text(1, 60, default=None, check=lambda name: name and zone_problem(name), null=True)
+    timezone = text(1, 60, default=None, check=zone_problem, null=True)
     theme = choice("system", "light", "dark", default="system")
     first_steps = choice("open", "later", default="open")
 
@@ -102,18 +108,16 @@ class OwnSettings(Body):
     service_timezone = text()
 
 
-class NewFilter(Body):
-    sample = {"name": "Down", "path": "/monitors", "query": "status=down"}
-    name = name_text(60)
-    path = text(1, 200, pattern=r"/[a-z][a-z/-]*", must="be the address of a list, like /monitors")
-    query = text(1, 1000, pattern=r"[!-~]+", must="be what follows the ? of the list's address")
+@dataclass(frozen=True)
+class FilterRecord:
+    """The address of a list, kept by a name."""
 
+    sample: ClassVar[dict[str, str]] = {"name": "Down", "path": "/monitors", "query": "status=down"}
 
-class FilterShown(Body):
-    id = text()
-    name = text()
-    path = text()
-    query = text()
+    name: Annotated[str, name_kind(60)]
+    path: Annotated[str, Text(1, 200, r"/[a-z][a-z/-]*", must="be the address of a list, like /monitors")]
+    query: Annotated[str, Text(1, 1000, r"[!-~]+", must="be what follows the ? of the list's address")]
+    id: Told[str] = ""
 
 
 class StatusOk(Body):
@@ -136,7 +140,7 @@ class Confirmation(Body):
     """Proof by somebody signed in that it is really them."""
 
     sample = {"password": "correct horse battery"}
-    across = staticmethod(_one_proof)
+    across = _one_proof
 
     password = text(1, 1024, default=None)
     code = text(1, 64, default=None)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
-import colander
+from typing import Any
 
 from opsapp.automations.logic import filling
 from opsapp.automations.logic import inputs as given_inputs
@@ -17,17 +15,16 @@ from opsapp.automations.logic.settings import (
     SERVICE_ACTIONS,
     SEVERITIES,
     TYPES,
-    InputDeclaration,
 )
 from opsapp.lib import cron
 from opsapp.lib.zones import zone_problem
+from opsapp.web.bodies import judge
 from opsapp.web.fields import (
     Body,
     Paging,
     anything,
     choice,
     field,
-    fields_of,
     flag,
     list_of,
     map_of,
@@ -39,6 +36,7 @@ from opsapp.web.fields import (
     with_settings,
 )
 from opsapp.web.schemas import Created
+from opsapp.wire.kinds import below
 from opsapp.wire.urls import text_problem, web_problem
 
 ID = text(1, 64)
@@ -139,10 +137,7 @@ class Input(Body):
     choices = list_of(text(1, 1000), 200, unique=True, default=())
     description = text(0, 1000, default="")
 
-    def validator(self, node: colander.SchemaNode, value: dict[str, Any]) -> None:
-        message = given_inputs.declaration_problem(cast(InputDeclaration, value))
-        if message:
-            raise colander.Invalid(node, message)
+    check = staticmethod(given_inputs.declaration_problem)
 
 
 def _inputs_problem(value: Any) -> str | None:
@@ -154,16 +149,18 @@ def _wrong_params(sound: dict[str, Any]) -> dict[str, str]:
     """Params are judged by their type."""
     if "type" not in sound or "params" not in sound:
         return {}
-    try:
-        PARAMS[sound["type"]]().deserialize(sound["params"])
-    except colander.Invalid as wrong:
-        return {f"params.{name}" if name else "params": message for name, message in fields_of(wrong).items()}
-    return {}
+    return read_params(sound["type"], sound["params"])[1]
+
+
+def read_params(kind: str, given: Any) -> tuple[dict[str, Any], dict[str, str]]:
+    """The params of this type, defaults filled in, and what is wrong with them by path."""
+    params, wrong = judge(PARAMS[kind](), given)
+    return params, {below("params", name): message for name, message in wrong.items()}
 
 
 class AutomationSettings(Body):
     sample = {"name": "Clean up", "type": "script", "params": {"script": "echo done"}}
-    across = staticmethod(_wrong_params)
+    across = _wrong_params
     name = name_text()
     type = choice(*TYPES)
     params = map_of(anything())
@@ -189,7 +186,7 @@ class TemplateChange(AutomationSettings):
 class AutomationEntry(AutomationSettings):
     """An automation in a document (`opsapp apply`): its params' defaults are filled in too."""
 
-    def validator(self, node: colander.SchemaNode, value: dict[str, Any]) -> None:
+    def problem(self, value: Any) -> None:
         value["params"] = PARAMS[value["type"]]().deserialize(value["params"])
 
 

@@ -10,10 +10,10 @@ from opsapp.lib.durations import seconds
 from opsapp.web.fields import (
     AsOf,
     Body,
+    JsonKind,
     Number,
     Paging,
     Query,
-    Strict,
     Text,
     Whole,
     anything,
@@ -41,29 +41,29 @@ LONGEST_S = 30 * 86400
 MOST_TARGETS = 5000  # that a list of dependencies declares
 
 
-class Duration(Strict):
+class Duration(JsonKind):
     """A number of seconds, or a text like `1h30m`."""
 
     openapi = {"oneOf": [{"type": "number", "minimum": 0, "maximum": LONGEST_S}, {"type": "string"}]}
 
-    def problem(self, cstruct):
+    def problem(self, value):
         try:
-            span = seconds(cstruct)
+            span = seconds(value)
         except ValueError as problem:
             return str(problem)
         return None if 0 <= span <= LONGEST_S else "must be 0 to 30 days"
 
 
-class Date(Strict):
+class Date(JsonKind):
     """A moment in epoch seconds, or a day: the end of it, by the service's clock."""
 
     openapi = {"oneOf": [{"type": "integer", "minimum": 0, "maximum": 10**10}, {"type": "string", "format": "date"}]}
 
-    def problem(self, cstruct):
-        if not isinstance(cstruct, str):
-            return Whole(0, 10**10).problem(cstruct)
+    def problem(self, value):
+        if not isinstance(value, str):
+            return Whole(0, 10**10).problem(value)
         try:
-            day = date.fromisoformat(cstruct)
+            day = date.fromisoformat(value)
         except ValueError:
             return "must be a day like 2026-11-30, or epoch seconds"
         return None if 1970 <= day.year <= 2286 else "must be in the years 1970 to 2286"
@@ -84,13 +84,13 @@ def _may_be_text(name: str) -> bool:
 Free = map_of(anything(), 50)
 
 
-class ComparedValue(Strict):
+class ComparedValue(JsonKind):
     """What a condition can compare: a number, or a text such as a state."""
 
     openapi = {"oneOf": [{"type": "number"}, {"type": "string", "maxLength": 1000}]}
 
-    def problem(self, cstruct):
-        return (Text(0, 1000) if isinstance(cstruct, str) else Number()).problem(cstruct)
+    def problem(self, value):
+        return (Text(0, 1000) if isinstance(value, str) else Number()).problem(value)
 
 
 class RuleAction(Body):
@@ -142,7 +142,7 @@ class RuleBody(Body):
 
 class NewRule(RuleBody):
     sample = {**RuleBody.sample, "action": {"type": "restart_service", "params": {"service": "nginx"}}}
-    across = staticmethod(incomplete)
+    across = incomplete
     id = text(1, 64, pattern="[a-z0-9_-]{1,64}", example="nginx-down", default=None)
 
 

@@ -1,47 +1,28 @@
-"""What may stand in a section of the YAML file, said in the annotations of a frozen dataclass.
+"""What may stand in a section of the YAML file, said in the annotations of a frozen dataclass: the marks of a declared
+record (`wire.records`), and one that names a schema.
 
     @dataclass(frozen=True)
     class Retry:
         first_s: Annotated[float, Between(0.05, 3600)] = 5
-
-`web.sections` makes the schema from it. A type without a mark (`bool`, `Literal`, another section) needs none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from pkgutil import resolve_name
+
+from opsapp.wire.kinds import CheckedBy, JsonKind  # noqa: F401 - a mark, handed on
+from opsapp.wire.kinds import Text as Length  # noqa: F401 - the same
+from opsapp.wire.records import Between, Most  # noqa: F401 - the same
 
 
-class Between(NamedTuple):
-    """A number: the lowest and the highest."""
-
-    low: Any
-    high: Any
-
-
-class Length(NamedTuple):
-    """A string: how many characters it may have, and what it must look like."""
-
-    low: int
-    high: int
-    pattern: str | None = None
-    example: str | None = None
-
-
-class Most(NamedTuple):
-    """A list: how many entries it may have."""
-
-    entries: int
-
-
-class SchemaAt(NamedTuple):
+@dataclass(eq=False)
+class SchemaAt(JsonKind):
     """What an annotation cannot say, because this file must not import schemas: the dotted name of a schema's class."""
 
     dotted: str
 
-
-class CheckedBy(NamedTuple):
-    """A function that answers what is wrong with a value, or None. It is not asked about null."""
-
-    problem: Callable[[Any], str | None]
+    @property
+    def stands_for(self) -> JsonKind:
+        schema = resolve_name(self.dotted)()
+        return getattr(schema, "kind", schema)

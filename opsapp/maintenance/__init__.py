@@ -3,6 +3,7 @@
 Greenlets: `maintenance` keeps this node's memory of the windows up to date; `maintenance-purge` forgets old ones.
 
     logic.py    when a window is on, and when it comes next: pure
+    records.py  what a window is, for everybody
     resources.py what is stored
     engine/     making and changing windows, this node's memory of them, what other rooms ask
     views.py    both families
@@ -17,12 +18,12 @@ def includeme(config):
 
     from .config import MaintenanceSettings
     from .engine import silent
-    from .schemas import DeclaredWindow
+    from .records import WindowAsCode
 
     config.add_evolve_step("maintenance-1", "opsapp.maintenance.resources.set_up")
     config.add_section("maintenance", MaintenanceSettings)
     config.add_applier("opsapp.maintenance.engine.windows.declare")
-    config.add_kind("windows", "opsapp.maintenance.engine.ascode", schema=DeclaredWindow, names=True)
+    config.add_kind("windows", "opsapp.maintenance.engine.ascode", schema=WindowAsCode, names=True)
     config.registry.registerUtility(silent, ISilence)
     config.add_preparation("opsapp.maintenance.engine.board.prepare")
     config.add_engine("opsapp.maintenance.engine.board.start")

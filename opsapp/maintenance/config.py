@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.settings import Between, Most, SchemaAt
+from opsapp.lib.settings import Between, Most
 
-DeclaredWindow = Annotated[JsonObject, SchemaAt("opsapp.maintenance.schemas.NewWindow")]
+from .records import WindowRecord
 
 
 @dataclass(frozen=True)
 class MaintenanceSettings:
     """The windows that are declared there, and how far ahead the status page tells of windows."""
 
-    windows: Annotated[tuple[DeclaredWindow, ...], Most(1000)] = ()
+    windows: Annotated[tuple[WindowRecord, ...], Most(1000)] = ()
     announce_days: Annotated[float, Between(0, 365)] = 30

@@ -9,55 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Literal, NamedTuple, TypedDict
+from typing import NamedTuple
 
 from opsapp.lib import cron
 
 MAINTENANCE, HEALING = "maintenance", "healing"
 OVERRIDES = ("disabled", "notify", "approve", "execute")
-Shared = Literal["name", "recurring", "scope", "autonomy_override"]
-IN_CALENDAR: tuple[Shared, ...] = (
-    "name",
-    "recurring",
-    "scope",
-    "autonomy_override",
-)  # a window's settings, with each time that it is on
+IN_CALENDAR = ("name", "recurring", "scope", "autonomy_override")  # of a window, with each time that it is on
 ACTIONS = ("suppress", "queue", "notify_only")
 LONGEST_S = 366 * 86400.0  # of each time of a recurring window
 LONGEST_ONCE_S = 100 * LONGEST_S
 YEARS = range(1970, 9000)  # of which every zone and every next time can be reckoned
 _WALL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?")
-
-
-class WindowSettings(TypedDict):
-    """What people say of a maintenance window."""
-
-    name: str
-    start: str
-    end: str
-    recurring: str | None
-    scope: list[str]
-    autonomy_override: str
-    enabled: bool
-
-
-class WindowFields(WindowSettings):
-    """The same as it is stored."""
-
-    created_by: str
-    created_at: float
-
-
-class HealingWindowFields(TypedDict):
-    """A healing window, as it is stored."""
-
-    target: str
-    duration: str
-    reason: str
-    action: str
-    created_by: str
-    created_at: float
-    expires_at: float
 
 
 class WindowPlan(NamedTuple):

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.maintenance import logic
-from opsapp.maintenance.logic import HEALING, MAINTENANCE, HealingWindowFields, WindowFields, WindowPlan
+from opsapp.maintenance.logic import HEALING, MAINTENANCE, WindowPlan
+from opsapp.maintenance.records import HealingWindowRecord, WindowRecord
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
 from opsapp.tree.damage import Damage
 from opsapp.tree.folder import Facet, Folder, Record
 from opsapp.tree.root import Root
+from opsapp.wire.records import made, settings_of
 
 KIND = "window"
-TIMES: tuple[Literal["start", "end", "recurring"], ...] = ("start", "end", "recurring")
+Stored = dict[str, object]  # a record as the store keeps it
+
+
+def stored(window: WindowRecord) -> Stored:
+    return {**settings_of(window), "created_by": window.created_by, "created_at": window.created_at}
 
 
 def set_up(root: Root) -> None:
@@ -41,40 +47,45 @@ class Windows(Folder):
 
 
 class Window(Record):
-    """/api/maintenance/{id}. `fields` is replaced whole; `source` is `api` or `yaml`."""
+    """/api/maintenance/{id}. `fields` is replaced whole; `source` is `api` or `yaml`. `record` is both, typed."""
 
     url = "/api/maintenance/{window_id}"
     family = MAINTENANCE
 
-    def __init__(self, fields: WindowFields, source: str):
+    def __init__(self, fields: Stored, source: str):
         self.fields = fields
         self.source = source
         self.forced: tuple[float, float] | None = None
         self.void_until = 0.0
 
+    @property
+    def record(self) -> WindowRecord:
+        return made(WindowRecord, {**self.fields, "id": self.__name__, "source": self.source})
+
     def plan(self, zone: str) -> WindowPlan:
-        fields = self.fields
+        record = self.record
         return WindowPlan(
             id=self.__name__,
             family=MAINTENANCE,
-            name=fields["name"],
-            start=logic.instant(fields["start"], zone),
-            end=logic.instant(fields["end"], zone),
-            scope=frozenset(fields["scope"]) or None,
-            effect=fields["autonomy_override"],
-            cron=fields["recurring"],
-            length=logic.length_of(fields["start"], fields["end"]),
+            name=record.name,
+            start=logic.instant(record.start, zone),
+            end=logic.instant(record.end, zone),
+            scope=frozenset(record.scope) or None,
+            effect=record.autonomy_override,
+            cron=record.recurring,
+            length=logic.length_of(record.start, record.end),
             zone=zone,
-            enabled=fields["enabled"],
+            enabled=record.enabled,
             forced=self.forced,
             void_until=self.void_until,
         )
 
-    def change(self, fields: WindowFields) -> None:
+    def change(self, record: WindowRecord) -> None:
         """New fields; a window that is moved forgets what was done to it by hand."""
-        if any(fields[name] != self.fields[name] for name in TIMES):
+        before = self.record
+        if (record.start, record.end, record.recurring) != (before.start, before.end, before.recurring):
             self.forced, self.void_until = None, 0.0
-        self.fields = fields
+        self.fields = stored(record)
 
     def activate(self, now: float, zone: str) -> None:
         """On from now, for its own length."""
@@ -89,19 +100,11 @@ class Window(Record):
             raise Conflict("This window is not active.", code="not_active")
         self.forced, self.void_until = None, now
 
-    def plain(self, now: float, zone: str) -> JsonObject:
+    def shown(self, now: float, zone: str) -> WindowRecord:
         plan = self.plan(zone)
         on = logic.current(plan, now)
         near = on or logic.following(plan, now)
-        return {
-            "id": self.__name__,
-            **self.fields,
-            "created_at": int(self.fields["created_at"]),
-            "active": on is not None,
-            "next_start": None if near is None else int(near.start),
-            "next_end": None if near is None else int(near.end),
-            "source": self.source,
-        }
+        return replace(self.record, active=on is not None, next_start=near and near.start, next_end=near and near.end)
 
 
 class HealingWindow(Record):
@@ -110,36 +113,33 @@ class HealingWindow(Record):
     url = "/api/healing/maintenance/{window_id}"
     family = HEALING
 
-    def __init__(self, fields: HealingWindowFields):
+    def __init__(self, fields: Stored):
         self.fields = fields
 
+    @property
+    def record(self) -> HealingWindowRecord:
+        return made(HealingWindowRecord, {**self.fields, "id": self.__name__})
+
     def plan(self, zone: str) -> WindowPlan:
-        fields = self.fields
+        record = self.record
         return WindowPlan(
             id=self.__name__,
             family=HEALING,
-            name=fields["reason"],
-            start=fields["created_at"],
-            end=fields["expires_at"],
-            scope=None if fields["target"] == "all" else frozenset((fields["target"],)),
-            effect=fields["action"],
+            name=record.reason,
+            start=record.created_at,
+            end=record.expires_at,
+            scope=None if record.target == "all" else frozenset((record.target,)),
+            effect=record.action,
             zone=zone,
         )
 
     def end(self, now: float) -> None:
-        if self.fields["expires_at"] <= now:
+        if self.record.expires_at <= now:
             raise Conflict("This window has ended already.", code="not_active")
         self.fields = {**self.fields, "expires_at": now}
 
-    def plain(self, now: float) -> JsonObject:
-        fields = self.fields
-        return {
-            "id": self.__name__,
-            **fields,
-            "created_at": int(fields["created_at"]),
-            "expires_at": int(fields["expires_at"]),
-            "active": fields["expires_at"] > now,
-        }
+    def shown(self, now: float) -> HealingWindowRecord:
+        return replace(self.record, active=self.record.expires_at > now)
 
 
 class HealingWindows(Facet):

@@ -6,59 +6,51 @@ from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.lib.jsontypes import JsonObject
-from opsapp.tree.damage import Damage
+from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
 from opsapp.web.fields import Paging
 from opsapp.web.paging import page_of
+from opsapp.wire.records import plain
 
 from . import schemas
 from .engine import healing_windows, windows
+from .records import HealingWindowRecord, WindowDone, WindowRecord
 from .resources import HealingWindow, HealingWindows, Window, Windows, zone_of
 
 DAY_S = 86400
-UNREAD: JsonObject = {
-    "start": "",
-    "end": "",
-    "recurring": None,
-    "scope": [],
-    "autonomy_override": "disabled",
-    "enabled": False,
-    "active": False,
-    "next_start": None,
-    "next_end": None,
-    "created_by": "",
-    "created_at": 0,
-    "source": "api",
-}
 
 
-def plain(request: Request, window: Window, **more: Any) -> JsonObject:
-    return {**window.plain(request.node.clock.now(), zone_of(request.root)), **more}
+def answer(request: Request, window: Window, status: str) -> Any:
+    return {**plain(window.shown(request.node.clock.now(), zone_of(request.root))), "status": status}
 
 
-@api.get(Windows, query=schemas.WindowQuery, returns=[schemas.WindowRecord])
+def unknown(context: Any, request: Request, sound: Any) -> dict[str, str]:
+    """What is wrong with the scope that is given, but for what it covered already."""
+    before = context.record.scope if isinstance(context, Window) else ()
+    return windows.unknown_in(request.root, sound.get("scope", ()), before)
+
+
+@api.get(Windows, query=schemas.WindowQuery, returns=[WindowRecord])
 def listing(context: Windows, request: Request) -> Any:
     """All windows, oldest first; `active` true or false chooses."""
     wanted = request.valid_query["active"]
     damaged: list[Damage] = []
-    rows = [plain(request, window) for window in context.of_family(Window, damaged)]
-    rows += [damage.row(**UNREAD) for damage in damaged if damage.id]
-    return page_of(request, [row for row in rows if wanted is None or row["active"] == wanted])
+    now, zone = request.node.clock.now(), zone_of(request.root)
+    rows = [window.shown(now, zone) for window in context.of_family(Window, damaged)]
+    rows += [
+        WindowRecord(lost.name or NAMELESS, "", "", enabled=False, id=lost.id, unreadable=lost.reason)
+        for lost in damaged
+        if lost.id
+    ]
+    return page_of(request, [plain(row) for row in rows if wanted is None or row.active == wanted])
 
 
-@api.create(
-    Windows,
-    body=schemas.NewWindow,
-    also=lambda context, request, sound: windows.unknown_in(request.root, sound),
-    returns=schemas.WindowDone,
-    audit="window.create",
-)
+@api.create(Windows, body=WindowRecord, also=unknown, returns=WindowDone, audit="window.create")
 def create(context: Windows, request: Request) -> Any:
     """A new maintenance window."""
     window = windows.create(request.root, request.valid_body, request.caller.name)
     request.audit("window.create", window.__name__, after=window.fields)
-    return plain(request, window, status="created")
+    return answer(request, window, "created")
 
 
 @api.get(Windows, "calendar", query=schemas.CalendarQuery, returns=[schemas.CalendarEntry])
@@ -71,39 +63,25 @@ def calendar(context: Windows, request: Request) -> Any:
     return page_of(request, windows.calendar(request.root, since, min(until, since + 62 * DAY_S)))
 
 
-@api.act(
-    Windows,
-    "preview",
-    body=schemas.NewWindow,
-    also=lambda context, request, sound: windows.unknown_in(request.root, sound),
-    returns=schemas.PreviewOfWindow,
-    audit=False,
-)
+@api.act(Windows, "preview", body=WindowRecord, also=unknown, returns=schemas.PreviewOfWindow, audit=False)
 def preview(context: Windows, request: Request) -> Any:
     """When such a window would be on next, the first five times. Nothing is stored."""
     return {"occurrences": windows.preview(request.root, request.valid_body)}
 
 
-@api.get(Window, returns=schemas.WindowRecord)
+@api.get(Window, returns=WindowRecord)
 def show(context: Window, request: Request) -> Any:
     """One window."""
-    return plain(request, context)
+    return plain(context.shown(request.node.clock.now(), zone_of(request.root)))
 
 
-@api.update(
-    Window,
-    body=schemas.NewWindow,
-    also=lambda window, request, sound: windows.unknown_in(request.root, sound, window.fields["scope"]),
-    read_only=schemas.WindowDone,
-    returns=schemas.WindowDone,
-    audit="window.update",
-)
+@api.update(Window, body=WindowRecord, also=unknown, read_only=WindowDone, returns=WindowDone, audit="window.update")
 def update(context: Window, request: Request) -> Any:
     """Changes what is given, and leaves the rest."""
     before = context.fields
     windows.change(request.root, context, request.valid_body)
     request.audit("window.update", context.__name__, before=before, after=context.fields)
-    return plain(request, context, status="updated")
+    return answer(request, context, "updated")
 
 
 @api.delete(Window, returns=schemas.WindowEnded, audit="window.delete")
@@ -114,43 +92,41 @@ def delete(context: Window, request: Request) -> Any:
     return {"status": "deleted"}
 
 
-@api.act(Window, "activate", returns=schemas.WindowDone, audit="window.activate")
+@api.act(Window, "activate", returns=WindowDone, audit="window.activate")
 def activate(context: Window, request: Request) -> Any:
     """On at once, for the window's own length."""
     windows.activate(request.root, context)
     request.audit("window.activate", context.__name__)
-    return plain(request, context, status="activated")
+    return answer(request, context, "activated")
 
 
-@api.act(Window, "deactivate", returns=schemas.WindowDone, audit="window.deactivate")
+@api.act(Window, "deactivate", returns=WindowDone, audit="window.deactivate")
 def deactivate(context: Window, request: Request) -> Any:
     """Over at once. A recurring window comes again at its next time."""
     windows.deactivate(request.root, context)
     request.audit("window.deactivate", context.__name__)
-    return plain(request, context, status="deactivated")
+    return answer(request, context, "deactivated")
 
 
-@api.get(HealingWindows, query=Paging, returns=[schemas.HealingWindowRecord])
+@api.get(HealingWindows, query=Paging, returns=[HealingWindowRecord])
 def healing_listing(context: HealingWindows, request: Request) -> Any:
     """Those that are on."""
     now = request.node.clock.now()
-    return page_of(request, [window.plain(now) for window in healing_windows(request.root, now)])
+    return page_of(request, [plain(window.shown(now)) for window in healing_windows(request.root, now)])
 
 
-@api.create(
-    HealingWindows, body=schemas.NewHealingWindow, returns=schemas.HealingWindowRecord, audit="healing.window.open"
-)
+@api.create(HealingWindows, body=HealingWindowRecord, returns=HealingWindowRecord, audit="healing.window.open")
 def open_window(context: HealingWindows, request: Request) -> Any:
     """A healing window, from now on for so long."""
     window = windows.open_healing(request.root, request.valid_body, request.caller.name)
     request.audit("healing.window.open", window.__name__, after=request.valid_body)
-    return window.plain(request.node.clock.now())
+    return plain(window.shown(request.node.clock.now()))
 
 
-@api.get(HealingWindow, returns=schemas.HealingWindowRecord)
+@api.get(HealingWindow, returns=HealingWindowRecord)
 def healing_window(context: HealingWindow, request: Request) -> Any:
     """One healing window."""
-    return context.plain(request.node.clock.now())
+    return plain(context.shown(request.node.clock.now()))
 
 
 @api.delete(HealingWindow, returns=schemas.WindowEnded, audit="healing.window.end")

@@ -26,6 +26,10 @@ def _subscription_across(sound: JsonObject) -> dict[str, str]:
     return {"address": message} if message else {}
 
 
+def _server_problem(url: str) -> str | None:
+    return None if url == "***" else server_problem(url)
+
+
 class NewGroup(Body):
     id = text(1, 64, optional=True)
     name = name_text(80)
@@ -39,28 +43,18 @@ class GroupRecord(Body):
 
 
 class PageFields(Body):
-    across = staticmethod(_groups_across)
+    across = _groups_across
     name = name_text(80, default="Status")
     description = text(0, 500, default="")
-    site_url = text(1, 300, null=True, default=None, check=lambda url: url and web_problem(url, credentials=False))
-    public_url = text(1, 300, null=True, default=None, check=lambda url: url and web_problem(url, credentials=False))
+    site_url = text(1, 300, null=True, default=None, check=lambda url: web_problem(url, credentials=False))
+    public_url = text(1, 300, null=True, default=None, check=lambda url: web_problem(url, credentials=False))
     footer = text(0, 500, default="")
     language = choice(*LANGUAGES, default="en")
-    accent_light = field(
-        COLOUR, null=True, default=None, check=lambda colour: colour and colour_problem(colour, dark=False)
-    )
-    accent_dark = field(
-        COLOUR, null=True, default=None, check=lambda colour: colour and colour_problem(colour, dark=True)
-    )
+    accent_light = field(COLOUR, null=True, default=None, check=lambda colour: colour_problem(colour, dark=False))
+    accent_dark = field(COLOUR, null=True, default=None, check=lambda colour: colour_problem(colour, dark=True))
     subscribe_by = list_of(choice(*KINDS), 2, unique=True, default=())
-    mail_from = text(
-        3, 254, null=True, default=None, check=lambda address: address and address_problem("mail", address)
-    )
-    mail_server = text(3, 500, null=True, default=None, check=lambda url: url and _server_problem(url))
-
-
-def _server_problem(url: str) -> str | None:
-    return None if url == "***" else server_problem(url)
+    mail_from = text(3, 254, null=True, default=None, check=lambda address: address_problem("mail", address))
+    mail_server = text(3, 500, null=True, default=None, check=_server_problem)
 
 
 class NewPage(PageFields):
@@ -101,7 +95,7 @@ class NewLogo(Body):
 
 class NewSubscription(Body):
     sample = {"kind": "mail", "address": "you@example.org"}
-    across = staticmethod(_subscription_across)
+    across = _subscription_across
     kind = choice(*KINDS)
     address = text(3, 500)
     groups = list_of(ID, 200, unique=True, default=())

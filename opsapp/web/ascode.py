@@ -6,16 +6,17 @@ the module has the functions that `opsapp.runtime.ascode.Actions` names.
 
 from __future__ import annotations
 
+from dataclasses import is_dataclass
 from typing import Any
 
-import colander
 from pyramid.config import Configurator
 
 from opsapp.runtime import ascode
 from opsapp.runtime.ascode import Document, EntryChange, Kind
+from opsapp.wire.kinds import DeclaredField, ListOf
+from opsapp.wire.records import DeclaredObject
 
 from .fields import Body, anything, choice, flag, list_of, map_of, text, whole
-from .strict import ListOf, fields_of
 
 MOST = 20_000  # entries of one kind in one document
 
@@ -47,24 +48,18 @@ class Applied(Body):
 def judged(registry: Any, document: Any) -> tuple[Document, dict[str, str]]:
     """The document with every entry as its kind's schema wants it, and all that is wrong by its path; None stands for
     an entry that is wrong."""
-    schema = Body()
-    for kind in registry.opsapp_kinds:
-        schema.add(colander.SchemaNode(ListOf(kind.schema(), MOST), name=kind.name, missing=colander.drop))
-    try:
-        return schema.deserialize(document), {}
-    except colander.Invalid as problem:
-        named = document if isinstance(document, dict) else {}
-        listed = {kind.name: (kind.schema(), named.get(kind.name)) for kind in registry.opsapp_kinds}
-        sound = {name: [_sound(of_kind, entry) for entry in given] for name, (of_kind, given) in listed.items()
-                 if isinstance(given, list)}  # fmt: skip
-        return sound, fields_of(problem)
+    wrong: dict[str, str] = {}
+    lists = {kind.name: ListOf(_entry_of(kind.schema), MOST) for kind in registry.opsapp_kinds}
+    sound = {
+        name: lists[name].read(given, name, wrong)
+        for name, given in document.items()
+        if name in lists and given is not None
+    }
+    return sound, wrong | {name: "is not known here" for name in document if name not in lists}
 
 
-def _sound(schema: Body, entry: Any) -> dict[str, Any] | None:
-    try:
-        return schema.deserialize(entry)
-    except colander.Invalid:
-        return None
+def _entry_of(schema: Any) -> DeclaredField:
+    return DeclaredField("", DeclaredObject(schema)) if is_dataclass(schema) else schema()
 
 
 def record(change: EntryChange, *, dry_run: bool) -> dict[str, Any]:
@@ -74,7 +69,7 @@ def record(change: EntryChange, *, dry_run: bool) -> dict[str, Any]:
 
 
 def add_kind(
-    config: Configurator, name: str, actions: Any, *, schema: type[Body], key: str = "name", names: bool = False
+    config: Configurator, name: str, actions: Any, *, schema: type, key: str = "name", names: bool = False
 ) -> None:
     """Directive: things of this kind can be written as code."""
     kind = Kind(name, config.maybe_dotted(actions), schema, key, names)

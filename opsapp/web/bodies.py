@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
-import colander
 from pyramid.request import Request
 
 from opsapp.lib.problems import Invalid, Malformed, TooLarge, UnsupportedType
+from opsapp.wire.kinds import Flag, ListOf, Number, Whole
 
 from .fields import Query
 from .jsontext import loads
-from .strict import Flag, ListOf, Nullable, Number, Whole, fields_of, takes_null
+from .strict import FieldNode
 
 RAW = "raw"
 UNSAFE = ("POST", "PUT", "PATCH", "DELETE")
@@ -60,28 +61,17 @@ def refuse(wrong: dict[str, str]) -> None:
 
 
 def judge(
-    schema: colander.SchemaNode,
-    values: dict[str, Any],
-    *,
-    partial: bool = False,
-    read_only: frozenset[str] = frozenset(),
+    schema: FieldNode, values: dict[str, Any], *, partial: bool = False, read_only: frozenset[str] = frozenset()
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """The values that are as the schema wants them, and what is wrong with the others, by path. `partial`: what is left
     out keeps its value, and null, where it means nothing of its own, counts as left out."""
-    known = {child.name: child for child in schema.children}
-    values = {name: value for name, value in values.items() if name in known or name not in read_only}
-    if partial:
-        values = {
-            name: value
-            for name, value in values.items()
-            if value is not None or name not in known or takes_null(known[name]) or known[name].missing is None
-        }
-        schema = schema.clone()
-        schema.children = [child for child in schema.children if child.name in values]
-    try:
-        return schema.deserialize(values), {}
-    except colander.Invalid as problem:
-        return getattr(problem, "sound", {}), fields_of(problem)
+    wrong: dict[str, str] = {}
+    kind: Any = schema.kind
+    if partial or read_only:
+        kind = replace(kind, partial=partial, ignored=read_only)
+    sound = kind.read(values, "", wrong)
+    problem = None if wrong else schema.problem(sound)
+    return sound, {"": problem} if problem else wrong
 
 
 def parse_query(schema: Query, values: Any, *, strangers: bool = False) -> dict[str, Any]:
@@ -91,15 +81,14 @@ def parse_query(schema: Query, values: Any, *, strangers: bool = False) -> dict[
     names = dict.fromkeys(values)  # each once: to look one up reads all, and a query may have thousands
     given = {name: _typed(node, values.getall(name)) for name, node in known.items() if name in names}
     given |= {} if strangers else {name: None for name in names if name not in known and name not in ALWAYS_KNOWN}
-    try:
-        return schema.deserialize(given)
-    except colander.Invalid as problem:
-        raise Invalid(fields_of(problem)) from None
+    sound, wrong = judge(schema, given)
+    refuse(wrong)
+    return sound
 
 
-def _typed(node: colander.SchemaNode, texts: list[str]) -> Any:
+def _typed(node: FieldNode, texts: list[str]) -> Any:
     """Text as the JSON value that it means; left as it is where it means none, for the schema to refuse."""
-    kind = node.typ.inner if isinstance(node.typ, Nullable) else node.typ
+    kind = node.kind
     if isinstance(kind, ListOf):
         return texts
     text = texts[-1]

@@ -11,7 +11,6 @@ import difflib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import colander
 import yaml
 from pyramid.config import Configurator
 from pyramid.settings import asbool
@@ -21,11 +20,11 @@ from opsapp.lib.problems import Problem
 from opsapp.runtime import measuring, packing
 from opsapp.runtime.config import Configuration, General
 from opsapp.runtime.node import Node
+from opsapp.wire.kinds import DeclaredField, JsonKind, ListOf, MapOf, Object
+from opsapp.wire.records import made, settings_in
 
-from . import logs, sections
+from . import logs
 from .config import LimitSettings, LogSettings, WebSettings
-from .fields import Body
-from .strict import ListOf, MapOf, Nullable, fields_of
 
 Sections = dict[str, type]  # by dotted name; the one without a name has the keys outside of all sections
 
@@ -131,13 +130,12 @@ def _plain(loader: Any, node: Any, path: tuple[str, ...], lines: Lines, mistakes
 
 
 def validate(given: JsonObject, lines: Lines, known: Sections, source: str) -> Configuration:
+    wrong: dict[str, str] = {}
     schema = schema_of(known)
-    try:
-        values = schema.deserialize(given)
-    except colander.Invalid as problem:
-        mistakes = [_mistake(path, text, lines, schema) for path, text in fields_of(problem).items()]
-    else:
-        return Configuration(sections.value_of(kind, _below(values, name)) for name, kind in known.items())
+    values = schema.read(given, "", wrong)
+    if not wrong:
+        return Configuration(made(kind, _below(values, name)) for name, kind in known.items())
+    mistakes = [_mistake(path, text, lines, schema) for path, text in wrong.items()]
     raise BadConfig(source, sorted(mistakes, key=lambda mistake: (mistake.line or 0, mistake.path)))
 
 
@@ -147,40 +145,17 @@ def _below(values: JsonObject, name: str) -> JsonObject:
     return values
 
 
-def schema_of(known: Sections) -> colander.SchemaNode:
-    """One schema of all sections; `a.b` hangs below `a`. Every section may be left out."""
-    top = sections.schema_of(known[""])
-    for name in sorted(name for name in known if name):
-        parent = top
-        *above, last = name.split(".")
-        for step in above:
-            if step not in parent:
-                parent.add(_optional(Body(name=step)))
-            parent = parent[step]
-        kind = known[name]
-        made = sections.schema_of(kind, last)
-        if last in parent:
-            parent[last].children.extend(made.children)
-        else:
-            parent.add(made)
-    return _with_defaults(top)
+def schema_of(known: Sections, name: str = "") -> Object:
+    """One object of this section and all that are below it: `a.b` is within `a`. Every section may be left out."""
+    stem = f"{name}." if name else ""
+    inner = sorted({other.removeprefix(stem).partition(".")[0] for other in known if other and other.startswith(stem)})
+    kinds = ((step, schema_of(known, stem + step)) for step in inner)
+    below = (DeclaredField(step, kind, default=kind.default) for step, kind in kinds)
+    section = known.get(name)
+    return Object(section, [*(settings_in(section) if section else ()), *below])
 
 
-def _optional(node: colander.SchemaNode) -> colander.SchemaNode:
-    node.missing = None
-    return node
-
-
-def _with_defaults(node: colander.SchemaNode) -> colander.SchemaNode:
-    """A mapping that may be left out stands for the defaults of its keys."""
-    for child in node.children:
-        _with_defaults(child)
-        if isinstance(child, Body) and not any(grandchild.required for grandchild in child.children):
-            child.missing = child.deserialize({})
-    return node
-
-
-def _mistake(path: str, text: str, lines: Lines, schema: colander.SchemaNode) -> Mistake:
+def _mistake(path: str, text: str, lines: Lines, schema: Object) -> Mistake:
     steps = tuple(path.split("."))
     line = next((lines[steps[:n]] for n in range(len(steps), 0, -1) if steps[:n] in lines), None)
     if text == "is not known here":
@@ -189,16 +164,13 @@ def _mistake(path: str, text: str, lines: Lines, schema: colander.SchemaNode) ->
     return Mistake(path, line, text)
 
 
-def _known_keys(schema: colander.SchemaNode, path: tuple[str, ...]) -> list[str]:
+def _known_keys(kind: JsonKind | None, path: tuple[str, ...]) -> list[str]:
     for step in path:
-        kind = schema.typ.inner if isinstance(schema.typ, Nullable) else schema.typ
         if isinstance(kind, ListOf | MapOf):
-            schema = kind.item
-        elif step in schema:
-            schema = schema[step]
+            kind = kind.item.kind
         else:
-            return []
-    return [child.name for child in schema.children]
+            kind = next((entry.kind for entry in getattr(kind, "entries", ()) if entry.name == step), None)
+    return [entry.name for entry in getattr(kind, "entries", ())]
 
 
 def load(registry: Any) -> None:

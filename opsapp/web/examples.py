@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import colander
-
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire.kinds import REQUIRED, Anything, Choice, DeclaredField, Flag, ListOf, MapOf, Object, Text
 
 from .fields import node_of
-from .strict import Anything, Choice, Flag, ListOf, MapOf, Nullable, StrictMapping, Text
 
 SOME_TIME = 1_767_225_600  # the first second of 2026
 _TIMES = ("_at", "since", "until", "from", "to", "at", "time", "start", "end", "as_of", "ts")
@@ -29,23 +27,20 @@ def body_example(wanted: Any) -> Any:
     return [body_example(wanted[0])] if isinstance(wanted, list) else example_of(node_of(wanted), whole=False)
 
 
-def example_of(node: colander.SchemaNode, *, whole: bool) -> Any:
+def example_of(entry: DeclaredField, *, whole: bool) -> Any:
     """A value that the schema takes; `whole` has what may be left out too."""
-    kind = node.typ
-    while isinstance(kind, Nullable):
-        kind = kind.inner
-    if isinstance(kind, StrictMapping):
-        sample = getattr(node, "sample", {})
-        wanted = [child for child in node.children if whole or child.required or child.name in sample]
+    kind = entry.kind
+    if isinstance(kind, Object):
+        sample = getattr(kind.owner, "sample", {})
+        wanted = (part for part in kind.entries if whole or part.default is REQUIRED or part.name in sample)
         return {
-            child.name: sample[child.name] if child.name in sample else example_of(child, whole=whole)
-            for child in wanted
+            part.name: sample[part.name] if part.name in sample else example_of(part, whole=whole) for part in wanted
         }
     if isinstance(kind, ListOf):
         return [example_of(kind.item, whole=whole)] * max(1, kind.low)
     if isinstance(kind, MapOf):
         return {_text(kind.key, "name"): example_of(kind.item, whole=whole)}
-    return _single(kind, node.name)
+    return _single(kind, entry.name)
 
 
 def _single(kind: Any, name: str) -> Any:

@@ -12,67 +12,48 @@ may be kept in a constant and used in many schemas; `field(TAG, default=None)` i
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, TypeVar
 
 import colander
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.visible import DECEIVING
+from opsapp.lib.visible import name_kind
 from opsapp.runtime.internals import take_order_of
+from opsapp.wire import kinds
+from opsapp.wire.kinds import JsonKind, Number, Text, Whole
 
-from . import strict
-from .strict import Number, Strict, Text, Whole, fields_of
-
-Check = Callable[[Any], str | None]
-__all__ = [
-    "AsOf",
-    "Body",
-    "Number",
-    "Paging",
-    "Query",
-    "Strict",
-    "Text",
-    "Whole",
-    "anything",
-    "choice",
-    "field",
-    "fields_of",
-    "flag",
-    "list_of",
-    "map_of",
-    "name_text",
-    "node_of",
-    "number",
-    "scalar",
-    "text",
-    "whole",
-    "with_settings",
-]
+from .strict import Check, FieldNode
 
 B = TypeVar("B", bound="Body")
 REQUIRED = colander.required
+OPTIONS = {"default", "optional", "null", "check", "name"}
 KEPT = object()  # for an option that is left as it is
 
 
-class _Fields(type(colander.Schema)):  # type: ignore[misc]
+class _Fields(type(FieldNode)):  # type: ignore[misc]
     """Each class has nodes of its own, in the order in which they are written, so that fields may be shared."""
 
     def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> Any:
         for key, value in namespace.items():
-            if isinstance(value, colander.SchemaNode):
+            if isinstance(value, FieldNode):
                 namespace[key] = _copy(value)
         return super().__new__(cls, name, bases, namespace)
 
 
-class Body(colander.Schema, metaclass=_Fields):
+class Body(FieldNode, metaclass=_Fields):
     """Base of every schema for a JSON object."""
 
-    schema_type = strict.StrictMapping
+    schema_type = JsonKind
     component: str | None = None  # its name in the API document (`web.shapes`), where that is not the class's
     sample: JsonObject = {}  # of its fields, for the API document (`web.examples`): what cannot be made
-    across: Callable[[dict[str, Any]], dict[str, str]] | None = None
-    """What no single field shows, by path, for a static method: told in one answer with what single fields show. It
+    across: Callable[..., dict[str, str]] | None = None
+    """What no single field shows, by path: a function of the class, told in one answer with what single fields show. It
     gets those values that are sound by themselves, so any may be missing."""
+
+    @cached_property
+    def kind(self) -> JsonKind:
+        return kinds.Object(type(self), self.children)
 
 
 class Query(Body):
@@ -88,97 +69,50 @@ def field(
     check: Check | None = None,
     name: str = "",
 ) -> Any:
-    """A field of any kind: a type, a schema, or another field."""
+    """A field of any kind: a kind, a schema, or another field."""
     node = node_of(kind)
     node = _copy(node) if node is kind else node
     if null:
-        node.typ = strict.Nullable(node.typ)
+        node.null = True
     if optional or default is not KEPT:
         node.missing = colander.drop if optional else default
     if check is not None:
-        node.validator = _validator(check)
+        node.check = check
     if name:
         node.name = name
     return node
 
 
 def node_of(kind: Any) -> Any:
-    """A type, a schema (or the class of one), or a field, as colander knows it."""
+    """A kind, a schema (or the class of one), or a field, as colander knows it."""
     kind = kind() if isinstance(kind, type) else kind
-    return kind if isinstance(kind, colander.SchemaNode) else colander.SchemaNode(kind)
+    return kind if isinstance(kind, FieldNode) else FieldNode(kind)
 
 
 def _copy(node: Any) -> Any:
     copy = node.clone()
-    take_order_of(copy, colander.SchemaNode(node.typ))
+    take_order_of(copy, FieldNode(node.typ))
     return copy
 
 
-def _validator(check: Check) -> Callable[[colander.SchemaNode, Any], None]:
-    def validator(node: colander.SchemaNode, value: Any) -> None:
-        message = check(value)
-        if message:
-            raise colander.Invalid(node, message)
+def short(kind: Callable[..., JsonKind]) -> Callable[..., Any]:
+    """A field of this kind: what is no option of a field says more of the kind."""
 
-    return validator
+    def made(*bounds: Any, **given: Any) -> Any:
+        options = {name: given.pop(name) for name in OPTIONS & given.keys()}
+        return field(kind(*bounds, **given), **options)
 
-
-def text(
-    low: int = 0,
-    high: int = 1000,
-    *,
-    pattern: str | None = None,
-    example: str | None = None,
-    must: str | None = None,
-    **options: Any,
-) -> Any:
-    """A string of `low` to `high` characters. One that does not match `pattern` is told what it `must` do, or what it
-    should look like."""
-    return field(strict.Text(low, high, pattern=pattern, example=example, must=must), **options)
+    return made
 
 
-def name_text(high: int = 200, **options: Any) -> Any:
-    """What people call a thing by: something that can be seen, and looks like what it is."""
-    seen = rf"[^{DECEIVING}]*[^\s{DECEIVING}][^{DECEIVING}]*"
-    must = "not be blank, nor hold characters that control text or its direction"
-    return text(1, high, pattern=seen, must=must, **options)
-
-
-def whole(low: int | None = None, high: int | None = None, **options: Any) -> Any:
-    """An integer."""
-    return field(strict.Whole(low, high), **options)
-
-
-def number(low: float | None = None, high: float | None = None, **options: Any) -> Any:
-    return field(strict.Number(low, high), **options)
-
-
-def flag(**options: Any) -> Any:
-    return field(strict.Flag(), **options)
-
-
-def choice(*choices: str, **options: Any) -> Any:
-    return field(strict.Choice(*choices), **options)
-
-
-def scalar(**options: Any) -> Any:
-    """A string, a number, a flag or null."""
-    return field(strict.Scalar(), **options)
-
-
-def anything(**options: Any) -> Any:
-    """Any JSON value that can be stored and sent back, checked elsewhere."""
-    return field(strict.Anything(), **options)
-
-
-def list_of(item: Any, high: int = 1000, *, low: int = 0, unique: bool = False, **options: Any) -> Any:
-    """`item`: a field, a type or a schema. With `unique`, no value may stand twice."""
-    return field(strict.ListOf(node_of(item), high, low=low, unique=unique), **options)
-
-
-def map_of(item: Any, high: int = 1000, key: Any = None, **options: Any) -> Any:
-    """An object of free names (`key`: a text) to one kind of value."""
-    return field(strict.MapOf(node_of(item), high, key and key.typ), **options)
+text, whole, number = short(Text), short(Whole), short(Number)  # of `low` to `high` characters, or within these bounds
+flag, choice, scalar = short(kinds.Flag), short(kinds.Choice), short(kinds.Scalar)
+anything = short(kinds.Anything)  # checked elsewhere
+name_text = short(name_kind)  # what people call a thing by
+# an object of free names (`key`: a text) to one kind of value
+map_of = short(lambda item, high=1000, key=kinds.ANY_NAME: kinds.MapOf(node_of(item), high, getattr(key, "typ", key)))
+# of a field, a kind or a schema; with `unique`, no value may stand twice
+list_of = short(lambda item, *bounds, **more: kinds.ListOf(node_of(item), *bounds, **more))
 
 
 def with_settings(settings: type[Body], *names: str) -> Callable[[type[B]], type[B]]:

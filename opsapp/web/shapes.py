@@ -10,11 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any, Literal, NamedTuple
 
-import colander
-
 from opsapp.lib.jsontypes import JsonObject
-
-from .strict import Anything, ListOf, MapOf, Nullable, StrictMapping
+from opsapp.wire.kinds import REQUIRED, Anything, DeclaredField, ListOf, MapOf, Object
 
 PLACE = "#/components/schemas/"
 Use = Literal["answer", "body", "change"]
@@ -49,37 +46,33 @@ class Components:
 
     def change(self, wanted: type, read_only: frozenset[str]) -> JsonObject:
         """A body of which everything may be left out; it may also have names that are ignored."""
-        node = wanted()
-        shape = self._object(node, "body")
+        shape = self._object(wanted().kind, "body")
         shape.pop("required", None)
         for name in sorted(read_only - shape["properties"].keys()):
             shape["properties"][name] = {"readOnly": True}
         return self._keep(_CHANGED.sub("", base_of(wanted)) + "Change", Named(wanted, "change", shape))
 
-    def field(self, node: colander.SchemaNode, use: Use = "body") -> JsonObject:
-        """A field's schema, with its description."""
-        shape = self._kind(node.typ, node, use)
-        return shape | {"description": node.description} if node.description else shape
+    def field(self, entry: DeclaredField, use: Use = "body") -> JsonObject:
+        shape = self._kind(entry.kind, use)
+        return {"anyOf": [shape, {"type": "null"}]} if entry.null else shape
 
     def _shape_of(self, wanted: Any, use: Use) -> JsonObject:
         if isinstance(wanted, list):
             return {"type": "array", "items": self._shape_of(wanted[0], use)}
         return self.field(wanted() if isinstance(wanted, type) else wanted, use)
 
-    def _kind(self, kind: Any, node: colander.SchemaNode, use: Use) -> JsonObject:
-        if isinstance(kind, Nullable):
-            return {"anyOf": [self._kind(kind.inner, node, use), {"type": "null"}]}
+    def _kind(self, kind: Any, use: Use) -> JsonObject:
         if isinstance(kind, ListOf):
             shape = {"type": "array", "items": self.field(kind.item, use), "minItems": kind.low, "maxItems": kind.high}
             return _as_used(shape | ({"uniqueItems": True} if kind.unique else {}), use)
         if isinstance(kind, MapOf):
             return {"type": "object", "additionalProperties": self.field(kind.item, use), "maxProperties": kind.high}
-        if isinstance(kind, StrictMapping):
-            return self._named(node, use)
+        if isinstance(kind, Object):
+            return self._named(kind, use)
         return {} if isinstance(kind, Anything) else _as_used(dict(kind.openapi), use)
 
-    def _named(self, node: colander.SchemaNode, use: Use) -> JsonObject:
-        schema, shape = type(node), self._object(node, use)
+    def _named(self, kind: Object, use: Use) -> JsonObject:
+        schema, shape = kind.owner, self._object(kind, use)
         name = base_of(schema)
         answered = self._known.get(name)
         if use == "body" and answered is not None and answered[:2] == (schema, "answer"):
@@ -88,13 +81,13 @@ class Components:
             name += "Body"
         return self._keep(name, Named(schema, use, shape))
 
-    def _object(self, node: colander.SchemaNode, use: Use) -> JsonObject:
+    def _object(self, kind: Object, use: Use) -> JsonObject:
         shape: JsonObject = {
             "type": "object",
-            "properties": {child.name: self.field(child, use) for child in node.children},
+            "properties": {entry.name: self.field(entry, use) for entry in kind.entries},
             "additionalProperties": False,
         }
-        required = [child.name for child in node.children if child.required]
+        required = [entry.name for entry in kind.entries if entry.default is REQUIRED]
         return shape | ({"required": required} if required else {})
 
     def _keep(self, name: str, named: Named) -> JsonObject:

@@ -22,7 +22,7 @@ def flat(value, path=""):
 
 
 def test_the_example_is_the_defaults(service):
-    defaults = configfile.schema_of(service.app.registry.opsapp_sections).deserialize({})
+    defaults = configfile.schema_of(service.app.registry.opsapp_sections).read({}, "", {})
     shown, holding = flat(yaml.safe_load(EXAMPLE.read_text())), flat(plain(defaults))
     assert sorted(holding.keys() - shown.keys()) == [], "keys that the example does not show"
     assert sorted(shown.keys() - holding.keys()) == [], "keys that there are not"

@@ -6,11 +6,10 @@ from opsapp.healing import schemas
 from opsapp.healing.engine import forecasts
 from opsapp.healing.engine.fleet_access import fleet_access
 from opsapp.healing.engine.foresight import Foresight
-from opsapp.healing.logic import levels, windows
+from opsapp.healing.logic import levels
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.correlation import SEVERITIES
 from opsapp.healing.stages.ledger import OUTCOMES
-from opsapp.maintenance import logic as maintenance
 from opsapp.runtime import measuring
 
 PORT_ALONE = {"direction": "in", "action": "drop", "port": 5}
@@ -75,8 +74,6 @@ def test_schemas_say_the_same_words_as_the_logic():
     assert schemas.LEVELS == levels.LEVELS
     assert schemas.SEVERITIES == SEVERITIES
     assert schemas.OUTCOMES == OUTCOMES
-    assert maintenance.ACTIONS == windows.ACTIONS
-    assert maintenance.OVERRIDES == windows.OVERRIDES
 
 
 def test_a_rule_lives(service):

@@ -40,7 +40,7 @@ def together(service, made, *deeds):
 
 
 def is_active(service, made):
-    return service.transact(lambda root: windows_of(root)[made].plain(service.clock.now(), "UTC")["active"])
+    return service.transact(lambda root: windows_of(root)[made].shown(service.clock.now(), "UTC").active)
 
 
 @pytest.mark.parametrize("attempt", range(3))

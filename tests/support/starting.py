@@ -1,7 +1,7 @@
 """What each of the thousands of test applications would find out again, answered once for this process.
 
-Every application includes every room, with all that the room says. Taken over are the views that the rooms' scans find
-and the schema of the configuration file, from an application that was made before the first test.
+Every application includes every room, with all that the room says. Taken over are the views that the rooms' scans
+find, from an application that was made before the first test.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from pyramid.registry import Introspector, Registry
 from pyramid.util import TopologicalSorter
 
 from opsapp import app as opsapp_app
-from opsapp.web import configfile
 
 
 def remember_what_is_the_same() -> None:
@@ -35,20 +34,6 @@ def remember_what_is_the_same() -> None:
 
     TopologicalSorter.sorted = sorted_once
     opsapp_app.Configurator = RememberingConfigurator
-    configfile.schema_of = remembering_schema(configfile.schema_of)
-
-
-def remembering_schema(make: Any) -> Any:
-    """Of the same sections there is one schema, to which reading a file does nothing."""
-    made: dict[Any, Any] = {}
-
-    def schema_of(known: configfile.Sections) -> Any:
-        sections = tuple(known.items())
-        if RememberingConfigurator.remembers:
-            made.setdefault(sections, make(known))
-        return made[sections] if sections in made else make(known)
-
-    return schema_of
 
 
 @contextmanager

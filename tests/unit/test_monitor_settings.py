@@ -1,6 +1,5 @@
 """What a monitor may be: addresses by type, and no text that breaks what reads it."""
 
-import colander
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -14,8 +13,8 @@ from opsapp.monitoring.logic.settings import (
     problems,
     searched,
 )
-from opsapp.web.sections import schema_of, value_of
 from opsapp.wire.monitortypes import TYPES
+from opsapp.wire.records import DeclaredObject, made
 
 URLISH = st.one_of(
     st.text(),
@@ -66,11 +65,11 @@ def test_defaults_of_the_service_come_before_ours():
 
 @pytest.mark.parametrize("address", ["dns://a/b", "agent://a", "http://", "nothing"])
 def test_only_what_can_be_reached_tells_of_our_own_network(address):
-    section = schema_of(MonitoringSettings)
-    with pytest.raises(colander.Invalid):
-        section.deserialize({"connectivity": [address], "defaults": {}})
-    values = section.deserialize({"connectivity": ["https://a/", "ping://b"], "defaults": {}})
-    assert [target.type for target in value_of(MonitoringSettings, values).references()] == ["http", "ping"]
+    section, wrong = DeclaredObject(MonitoringSettings), {}
+    section.read({"connectivity": [address], "defaults": {}}, "", wrong)
+    assert wrong.keys() == {"connectivity.0"}
+    values = section.read({"connectivity": ["https://a/", "ping://b"], "defaults": {}}, "", {})
+    assert [target.type for target in made(MonitoringSettings, values).references()] == ["http", "ping"]
 
 
 def test_a_quorum_needs_enough_agents():

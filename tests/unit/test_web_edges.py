@@ -15,7 +15,7 @@ from opsapp.web.address import canonical, netloc, same_origin
 from opsapp.web.answers import InputBody, PeerLost, Sink
 from opsapp.web.identity import Identity
 from opsapp.web.paths import Paths
-from opsapp.web.strict import Anything
+from opsapp.wire.kinds import Anything
 
 LOCAL = ("10.0.0.5", 6543)
 

@@ -9,6 +9,7 @@ from pyramid.request import Request
 from opsapp.auth import schemas
 from opsapp.auth.engine import accounts
 from opsapp.auth.resources import SavedFilter
+from opsapp.auth.schemas import FilterRecord
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, NotFound
@@ -38,7 +39,7 @@ class MyFilters(Facet):
 add_facet(Me, "filters", MyFilters)
 
 
-@api.get(MyFilters, query=Paging, returns=[schemas.FilterShown])
+@api.get(MyFilters, query=Paging, returns=[FilterRecord])
 def saved_filters(context: MyFilters, request: Request) -> list[JsonObject]:
     """The caller's saved filters, in the order in which they were saved."""
     user = accounts.user_of(request.root, request.caller.name)
@@ -46,7 +47,12 @@ def saved_filters(context: MyFilters, request: Request) -> list[JsonObject]:
 
 
 @api.create(
-    MyFilters, role="viewer", own_session=True, body=schemas.NewFilter, returns=schemas.FilterShown, audit="filter.save"
+    MyFilters,
+    role="viewer",
+    own_session=True,
+    body=schemas.FilterRecord,
+    returns=schemas.FilterRecord,
+    audit="filter.save",
 )
 def save_filter(context: MyFilters, request: Request) -> JsonObject:
     """Keeps a list as it is asked for now. One of the same name for the same page takes its place."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-import colander
 from pyramid.request import Request
 
 from opsapp.agents import engine as agents
@@ -16,9 +15,9 @@ from opsapp.lib.addresses import without_hidden
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid, Malformed, TooLarge
 from opsapp.tree.acl import Permission
-from opsapp.web.bodies import read_object, require_plain_json
-from opsapp.web.fields import fields_of
+from opsapp.web.bodies import read_object, refuse, require_plain_json
 from opsapp.web.jsontext import loads
+from opsapp.wire.kinds import ListOf
 
 from . import IMPORT_LIMIT
 
@@ -27,12 +26,9 @@ MOST = 10_000
 
 def params(kind: str, values: Any) -> JsonObject:
     """The params of this type, defaults filled in."""
-    try:
-        return schemas.PARAMS[kind]().deserialize(values)
-    except colander.Invalid as wrong:
-        raise Invalid(
-            {f"params.{name}" if name else "params": message for name, message in fields_of(wrong).items()}
-        ) from None
+    sound, wrong = schemas.read_params(kind, values)
+    refuse(wrong)
+    return sound
 
 
 def also_wrong(context: Any, request: Request, sound: JsonObject) -> dict[str, str]:
@@ -42,11 +38,7 @@ def also_wrong(context: Any, request: Request, sound: JsonObject) -> dict[str, s
     values = {**present, **sound}
     if "type" not in values or "params" not in values:
         return {}
-    wrong: dict[str, str] = {}
-    try:
-        values["params"] = params(values["type"], values["params"])
-    except Invalid as invalid:
-        wrong = dict(invalid.fields)
+    values["params"], wrong = schemas.read_params(values["type"], values["params"])
     own_id = context.id if present else None
     return editing.problems_of(request.root, values, own_id, params_are_sound=not wrong) | wrong
 
@@ -102,10 +94,6 @@ def listed(request: Request) -> tuple[dict[int, JsonObject], dict[str, str]]:
 
 
 def _checked(values: list[Any]) -> tuple[dict[int, JsonObject], dict[str, str]]:
-    schema, sound, wrong = schemas.AutomationSettings(), {}, {}
-    for n, value in enumerate(values):
-        try:
-            sound[n] = schema.deserialize(without_hidden(value))
-        except colander.Invalid as invalid:
-            wrong.update({f"{n}.{name}" if name else str(n): message for name, message in fields_of(invalid).items()})
-    return sound, wrong
+    wrong: dict[str, str] = {}
+    sound = ListOf(schemas.AutomationSettings(), MOST).read([*map(without_hidden, values)], "", wrong)
+    return {n: value for n, value in enumerate(sound) if value is not None}, wrong

@@ -47,8 +47,8 @@ def health_of(root: Root) -> JsonObject:
 
 def _paused(root: Root, healing: Healing, now: float) -> list[str]:
     reasons = [f"paused by {healing.switch['by']}"] if healing.paused else []
-    windows = [window.fields for window in healing_windows(root, now) if window.fields["target"] == "all"]
-    return reasons + [f"healing window on all: {window['reason'] or window['action']}" for window in windows]
+    windows = [window.record for window in healing_windows(root, now) if window.record.target == "all"]
+    return reasons + [f"healing window on all: {window.reason or window.action}" for window in windows]
 
 
 def _sick(root: Root, healing: Healing, components: list[WorkerStatus], now: float) -> list[str]:

@@ -7,9 +7,6 @@ from typing import NamedTuple
 
 from .levels import LEVELS, lowest
 
-ACTIONS = ("suppress", "queue", "notify_only")
-OVERRIDES = ("disabled", "notify", "approve", "execute")
-
 
 class ActiveWindow(NamedTuple):
     """An active window of either family. `targets` is None when it covers everything."""

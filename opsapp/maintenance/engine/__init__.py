@@ -45,7 +45,7 @@ def active_windows(root: Root, now: float) -> list[Active]:
 
 def healing_windows(root: Root, now: float) -> list[HealingWindow]:
     """The healing family's records that are on."""
-    return [window for window in windows_of(root).of_family(HealingWindow) if window.fields["expires_at"] > now]
+    return [window for window in windows_of(root).of_family(HealingWindow) if window.record.expires_at > now]
 
 
 class UpcomingWindow(NamedTuple):

@@ -16,6 +16,7 @@ from opsapp.maintenance.resources import Window, windows_of
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
+from opsapp.wire.records import settings_of
 
 from . import windows
 
@@ -63,13 +64,13 @@ class Called:
 def stored(node: Node, root: Root) -> Iterator[StoredEntry]:
     called = Called(node, root)
     for window in windows_of(root).of_family(Window):
-        fields = windows.fields_of(window.fields)
-        yield StoredEntry(window.__name__, {**fields, "scope": called.names(fields["scope"])}, window.source == "api")
+        scope = called.names(window.record.scope)
+        yield StoredEntry(window.__name__, {**settings_of(window.record), "scope": scope}, window.source == "api")
 
 
 def complete(node: Node, root: Root, given: JsonObject, _present: JsonObject | None) -> JsonObject:
-    called, fields = Called(node, root), windows.fields_of(given)
-    return {**fields, "scope": called.names(called.ids(fields["scope"]))}
+    called = Called(node, root)
+    return {**given, "scope": called.names(called.ids(given["scope"]))}
 
 
 def shown(fields: JsonObject) -> JsonObject:

@@ -154,7 +154,7 @@ def purge(root: Root, ids: list[str], before: float) -> None:
     store = windows_of(root)
     for window_id in ids:
         window = store.get(window_id)
-        if isinstance(window, HealingWindow) and window.fields["expires_at"] < before:
+        if isinstance(window, HealingWindow) and window.record.expires_at < before:
             del store[window_id]
             emit(root, FORGOTTEN, {"id": window_id})
             after_commit(root, board_of(node_of(root)).put, window_id, None)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from typing import Any, cast, get_type_hints
+from dataclasses import replace
+from typing import Any
 
 from opsapp.lib.durations import seconds
 from opsapp.lib.ids import new_id
@@ -13,34 +14,33 @@ from opsapp.lib.problems import Invalid
 from opsapp.maintenance import logic
 from opsapp.maintenance.config import MaintenanceSettings
 from opsapp.maintenance.interfaces import IScopeKind, IWindowEnded
-from opsapp.maintenance.logic import HealingWindowFields, WindowFields, WindowSettings
-from opsapp.maintenance.resources import HealingWindow, Window, windows_of, zone_of
+from opsapp.maintenance.records import WindowRecord
+from opsapp.maintenance.resources import HealingWindow, Window, stored, windows_of, zone_of
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
 from opsapp.runtime.wakes import after_commit
 from opsapp.tree.root import Root
+from opsapp.wire.records import changed, made, settings_of
 
 from .board import EVENT, KEY
 
 log = logging.getLogger(__name__)
 
-GIVEN = tuple(get_type_hints(logic.WindowSettings))
 CONFIG = "config"
 MOST_IN_CALENDAR = 100
 NEXT_TIMES = 5
 
 
 def create(root: Root, given: JsonObject, by: str) -> Window:
-    """`given` as the schema makes it. Invalid: it ends before it begins, or covers things that do not exist."""
-    fields = cast(WindowSettings, fields_of(given))
-    refuse_wrong(fields, zone_of(root), _missing(root, fields["scope"]))
-    return _add(root, fields, by, "api")
+    """`given` as it was read. Invalid: it ends before it begins, or covers things that do not exist."""
+    record = made(WindowRecord, given)
+    refuse_wrong(record, zone_of(root), unknown_in(root, record.scope))
+    return _add(root, record, by, "api")
 
 
-def _add(root: Root, fields: WindowSettings, by: str, source: str) -> Window:
-    now = node_of(root).clock.now()
-    window = Window({**fields, "created_by": by, "created_at": now}, source)
+def _add(root: Root, record: WindowRecord, by: str, source: str) -> Window:
+    window = Window(stored(replace(record, created_by=by, created_at=node_of(root).clock.now())), source)
     windows_of(root)[new_id()] = window
     _tell(root, window, "created")
     return window
@@ -48,15 +48,15 @@ def _add(root: Root, fields: WindowSettings, by: str, source: str) -> Window:
 
 def change(root: Root, window: Window, given: JsonObject) -> None:
     """What is given over what is stored. What it covered already may be gone by now."""
-    fields = cast(WindowFields, {**window.fields, **fields_of(given)})
-    fresh = [item_id for item_id in fields["scope"] if item_id not in window.fields["scope"]]
-    refuse_wrong(fields, zone_of(root), _missing(root, fresh))
-    _put(root, window, fields, "api")
+    before = window.record
+    record = changed(before, given)
+    refuse_wrong(record, zone_of(root), unknown_in(root, record.scope, before.scope))
+    _put(root, window, record, "api")
 
 
-def _put(root: Root, window: Window, fields: WindowFields, source: str) -> None:
-    if fields != window.fields or source != window.source:
-        window.change(fields)
+def _put(root: Root, window: Window, record: WindowRecord, source: str) -> None:
+    if record != window.record or source != window.source:
+        window.change(record)
         window.source = source
         _tell(root, window, "updated")
 
@@ -88,9 +88,9 @@ def calendar(root: Root, since: float, until: float) -> list[JsonObject]:
 
 def preview(root: Root, given: JsonObject) -> list[JsonObject]:
     """The next times of a window that is not made yet. Invalid as it is when it is made."""
-    fields, now = cast(WindowFields, fields_of(given)), node_of(root).clock.now()
-    refuse_wrong(fields, zone_of(root), _missing(root, fields["scope"]))
-    plan = Window(fields, "api").plan(zone_of(root))
+    record, now = made(WindowRecord, given), node_of(root).clock.now()
+    refuse_wrong(record, zone_of(root), unknown_in(root, record.scope))
+    plan = Window(stored(record), "api").plan(zone_of(root))
     return [_shown(span) for span in logic.occurrences(plan, now, float("inf"), NEXT_TIMES)]
 
 
@@ -99,10 +99,10 @@ def _shown(span: logic.Occurrence) -> JsonObject:
 
 
 def open_healing(root: Root, given: JsonObject, by: str) -> HealingWindow:
-    now, name = node_of(root).clock.now(), new_id()
+    now = node_of(root).clock.now()
     about = {"created_by": by, "created_at": now, "expires_at": now + seconds(given["duration"])}
-    windows_of(root)[name] = HealingWindow(cast(HealingWindowFields, {**given, **about}))
-    window = windows_of(root).get(name)
+    window = HealingWindow({**given, **about})
+    windows_of(root)[new_id()] = window
     _tell(root, window, "created")
     return window
 
@@ -112,30 +112,19 @@ def end_healing(root: Root, window: HealingWindow) -> None:
     _tell(root, window, "ended")
 
 
-def fields_of(given: JsonObject) -> JsonObject:
-    """In one form whether it came from JSON, YAML or a schema's default."""
-    fields = {name: given[name] for name in GIVEN if name in given}
-    return fields | ({"scope": list(given["scope"])} if "scope" in given else {})
-
-
-def refuse_wrong(fields: WindowSettings, zone: str, missing: Iterable[str] = ()) -> None:
+def refuse_wrong(record: WindowRecord, zone: str, unknown: dict[str, str]) -> None:
     """What no single field shows."""
-    wrong = wrong_scope(missing)
-    length = logic.instant(fields["end"], zone) - logic.instant(fields["start"], zone)
-    message = logic.wrong_span(min(length, logic.length_of(fields["start"], fields["end"])), fields["recurring"])
-    if message:
-        wrong["end"] = message
+    length = logic.instant(record.end, zone) - logic.instant(record.start, zone)
+    message = logic.wrong_span(min(length, logic.length_of(record.start, record.end)), record.recurring)
+    wrong = unknown | ({"end": message} if message else {})
     if wrong:
         raise Invalid(wrong)
 
 
-def wrong_scope(missing: Iterable[str]) -> dict[str, str]:
+def unknown_in(root: Root, scope: Iterable[str], before: Iterable[str] = ()) -> dict[str, str]:
+    """What is wrong with this scope, but for what it covered already."""
+    missing = _missing(root, [item_id for item_id in scope if item_id not in before])
     return {"scope": "no such monitor or agent: " + ", ".join(missing)} if missing else {}
-
-
-def unknown_in(root: Root, given: JsonObject, before: Iterable[str] = ()) -> dict[str, str]:
-    """What is wrong with the scope that is given, but for what it covered already."""
-    return wrong_scope(_missing(root, [item_id for item_id in given.get("scope", ()) if item_id not in before]))
 
 
 def _missing(root: Root, scope: Iterable[str]) -> list[str]:
@@ -159,18 +148,17 @@ def _tell(root: Root, window: Any, change: str) -> None:
 def declare(root: Root, config: Configuration) -> None:
     """Applier: the windows of the YAML, by name. One that the API has changed stays changed; one that is in the file no
     more goes. A scope may name what was deleted since: that must not keep the service from starting."""
-    wanted = {given["name"]: given for given in config[MaintenanceSettings].windows}
-    present = {window.fields["name"]: window for window in windows_of(root).of_family(Window)}
+    wanted = {record.name: record for record in config[MaintenanceSettings].windows}
+    present = {window.record.name: window for window in windows_of(root).of_family(Window)}
     for window in windows_of(root).of_family(Window):
-        if window.source == "yaml" and window.fields["name"] not in wanted:
+        if window.source == "yaml" and window.record.name not in wanted:
             delete(root, window)
-    for name, given in wanted.items():
-        fields = cast(WindowSettings, fields_of(given))
-        refuse_wrong(fields, config.timezone)
-        gone = _missing(root, fields["scope"])
+    for name, record in wanted.items():
+        refuse_wrong(record, config.timezone, {})
+        gone = _missing(root, record.scope)
         if gone:
             log.warning("window %r covers things that do not exist: %s", name, ", ".join(gone))
         if name not in present:
-            _add(root, fields, CONFIG, "yaml")
+            _add(root, record, CONFIG, "yaml")
         elif present[name].source == "yaml":
-            _put(root, present[name], cast(WindowFields, {**present[name].fields, **fields}), "yaml")
+            _put(root, present[name], changed(present[name].record, settings_of(record)), "yaml")

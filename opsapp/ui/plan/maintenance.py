@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
+from opsapp.maintenance.records import HealingWindowRecord, WindowRecord
 from opsapp.ui.shapes import maintenance as shapes
 
-from .shape import Act, Column, Field, Page, Part
+from .shape import Act, Column, Page, Part, inputs
 
-OVERRIDES = ("disabled", "notify", "approve", "execute")
-WINDOW = (
-    Field("name", "Name", required=True, hint="What people read on the status page and in messages"),
-    Field("start", "Start", "moment", required=True),
-    Field("end", "End", "moment", required=True),
-    Field(
-        "recurring",
-        "Repeats",
-        hint="Empty: once. Else cron: minute, hour, day, month, weekday. "
-        "0 3 * * 0 is every Sunday at 03:00 by the service's clock",
-        clears=True,
-    ),
-    Field("scope", "Covers", "names", of="target", ticks=True, clears=True, hint="None: everything"),
-    Field("autonomy_override", "Healing in this time", "choice", OVERRIDES, True),
-)
+WINDOW = inputs(WindowRecord)
 MONITORS = Part("Monitors", f"/api/monitoring/endpoints?limit={shapes.LISTED}", (), name="monitors", hidden=True)
 HOSTS = Part("Hosts", f"/api/agents?limit={shapes.LISTED}", (), name="hosts", hidden=True)
 OWN = Part("You", "/api/me/settings", (), name="own", hidden=True)
@@ -70,12 +57,7 @@ MAINTENANCE = (
                 "quieten",
                 "Hold healing for a while",
                 "POST /api/healing/maintenance",
-                (
-                    Field("target", "Target", required=True, hint="A host, host/service, a monitor's name, or all"),
-                    Field("duration", "For", "span", required=True, preset="2 h", hint="Like 30 min, 2 h or 1 d"),
-                    Field("action", "What happens", "choice", ("suppress", "queue", "notify_only"), True),
-                    Field("reason", "Reason"),
-                ),
+                inputs(HealingWindowRecord),
             ),
         ),
         menu="Maintenance",

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.questions import Call, Draft
 from opsapp.ui.reader import Reader, Shape
+from opsapp.wire.kinds import REQUIRED
+from opsapp.wire.records import FormField, settings_in
 
 Asks = Callable[[Reader, JsonObject], dict[str, str]]  # (who reads, what was said so far) -> a query
 
@@ -54,6 +56,16 @@ class Field(NamedTuple):
     fields: tuple[Field, ...] = ()  # of each row
     like: str = ""
     clears: bool = False  # left empty it says so (null, or an empty list); else it says nothing
+
+
+def inputs(record: type) -> tuple[Field, ...]:
+    """Those of a form for a declared record: the settings that say how they are asked for."""
+    asked = ((part, getattr(part.kind, "choices", ()), form) for part in settings_in(record) for form in part.marks)
+    return tuple(
+        Field(part.name, choices=choices, required=part.default is REQUIRED or bool(choices), **form._asdict())
+        for part, choices, form in asked
+        if isinstance(form, FormField)
+    )
 
 
 class Act(NamedTuple):

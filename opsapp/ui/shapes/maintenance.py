@@ -9,9 +9,11 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.maintenance.records import WindowRecord
 from opsapp.ui.clocks import by_readers_clock
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import spoken_target
+from opsapp.wire.records import settings_of
 
 HEALING = {
     "disabled": "healing does nothing there",
@@ -31,12 +33,7 @@ NEXT = 5
 
 
 class WindowLine(NamedTuple):
-    id: str
-    name: str
     state: str  # active, planned, past or off
-    start: int | None
-    end: int | None
-    recurring: str
     sentence: str
     row: JsonObject
 
@@ -70,9 +67,7 @@ class CalendarMonth(NamedTuple):
 class HeldTarget(NamedTuple):
     """A healing window."""
 
-    id: str
     sentence: str
-    expires_at: int
     row: JsonObject
 
 
@@ -122,7 +117,7 @@ def windows(answers: Answers, reader: Reader) -> dict[str, object]:
     held = [_held(row) for row in answers["healing"] or []]
     return {
         "now": by_state["active"],
-        "planned": sorted(by_state["planned"], key=lambda window: window.start or 0),
+        "planned": sorted(by_state["planned"], key=lambda window: window.row["next_start"] or 0),
         "off": by_state["off"],
         "past": sorted(past, key=lambda window: window.row["end"], reverse=True),
         "held": held,
@@ -135,17 +130,14 @@ def windows(answers: Answers, reader: Reader) -> dict[str, object]:
 def _window(row: JsonObject, names: KnownNames) -> WindowLine:
     ahead = row["next_start"] is not None
     state = "active" if row["active"] else "off" if not row["enabled"] else "planned" if ahead else "past"
-    sentence = silences(row["scope"], row["autonomy_override"], names)
-    return WindowLine(
-        row["id"], row["name"], state, row["next_start"], row["next_end"], row["recurring"] or "", sentence, row
-    )
+    return WindowLine(state, silences(row["scope"], row["autonomy_override"], names), row)
 
 
 def _held(row: JsonObject) -> HeldTarget:
     target = "Everything" if row["target"] == "all" else spoken_target(row["target"])
     reason = f" {row['reason']}." if row["reason"] else ""
     sentence = f"{target}: {HOLDING[row['action']]}.{reason} {row['created_by']} asked for it."
-    return HeldTarget(row["id"], sentence, row["expires_at"], row)
+    return HeldTarget(sentence, row)
 
 
 # -- the calendar
@@ -221,15 +213,10 @@ def new_window(answers: Answers, reader: Reader) -> dict[str, object]:
     zone = service_zone(answers)
     start = datetime.fromtimestamp(reader.now, ZoneInfo(zone)).replace(minute=0, second=0, microsecond=0)
     start += timedelta(hours=1)
-    row = {
-        "name": "",
-        "start": f"{start:%Y-%m-%dT%H:%M}",
-        "end": f"{start + timedelta(hours=2):%Y-%m-%dT%H:%M}",
-        "recurring": None,
-        "scope": [reader.query["scope"]] if reader.query.get("scope") else [],
-        "autonomy_override": "disabled",
-    }
-    return _editor(row, answers, reader) | {"window": None, "next": ()}
+    end = start + timedelta(hours=2)
+    scope = tuple(filter(None, [reader.query.get("scope")]))
+    window = WindowRecord("", f"{start:%Y-%m-%dT%H:%M}", f"{end:%Y-%m-%dT%H:%M}", scope=scope)
+    return _editor(settings_of(window), answers, reader) | {"window": None, "next": ()}
 
 
 def cloned(answers: Answers, reader: Reader) -> dict[str, object]:

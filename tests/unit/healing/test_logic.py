@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from opsapp.healing.config import BrakeSettings, HealsPerHour, PromotionSettings
 from opsapp.healing.logic import alerts, bounds, brake, chain, graph, levels, rules, windows
 from opsapp.healing.logic.graph import Graph, GraphNode, mistakes
+from opsapp.maintenance import logic as maintenance
 from opsapp.wire.conditions import parse
 
 NOW = 1_700_000_000.0
@@ -262,7 +263,7 @@ def test_the_most_restrictive_window_wins(active, effect, cap, ends):
 
 
 def test_words_of_both_families():
-    assert [windows.effect_of(word) for word in (*windows.ACTIONS, *windows.OVERRIDES)] == [
+    assert [windows.effect_of(word) for word in (*maintenance.ACTIONS, *maintenance.OVERRIDES)] == [
         "suppress",
         "queue",
         "notify",

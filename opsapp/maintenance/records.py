@@ -1,0 +1,116 @@
+"""Windows of both families, each declared once: bodies, answers, the YAML, what is written as code, and forms follow
+from the classes here. Other rooms may import them.
+
+Must not: know what is stored (`resources`), or when a window is on (`logic`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from opsapp.lib import cron
+from opsapp.lib.durations import seconds
+from opsapp.lib.visible import name_kind
+from opsapp.wire.kinds import CheckedBy, Choice, Text, Whole
+from opsapp.wire.records import AT_TIMES, FormField, InAnswers, Most, Told
+
+from . import logic
+
+LONGEST_SPAN_S = 366 * 86400
+COVERED = Most(5000, unique=True)
+Since = Annotated[float, Whole(0)]
+
+
+def _span_problem(value: str) -> str | None:
+    try:
+        span = seconds(value)
+    except ValueError as problem:
+        return str(problem)
+    return None if 0 < span <= LONGEST_SPAN_S else "must be more than nothing and at most a year"
+
+
+Wall = Annotated[
+    str, Text(1, 40), CheckedBy(logic.wall_problem), InAnswers(Text())
+]  # nothing, of one that cannot be read
+REPEATS = (
+    "Empty: once. Else cron: minute, hour, day, month, weekday. "
+    "0 3 * * 0 is every Sunday at 03:00 by the service's clock"
+)
+
+
+@dataclass(frozen=True)
+class WindowRecord:
+    """A maintenance window."""
+
+    sample: ClassVar[dict[str, str]] = {"name": "Upgrade", "start": "2026-01-31T22:00:00", "end": "2026-01-31T23:00:00"}
+
+    name: Annotated[str, name_kind(), FormField("Name", hint="What people read on the status page and in messages")]
+    start: Annotated[Wall, FormField("Start", "moment")]
+    end: Annotated[Wall, FormField("End", "moment")]
+    recurring: Annotated[
+        str | None, Text(1, 200), CheckedBy(cron.problem), FormField("Repeats", hint=REPEATS, clears=True)
+    ] = None
+    scope: Annotated[
+        tuple[Annotated[str, Text(1, 64)], ...],
+        COVERED,
+        FormField("Covers", "names", of="target", ticks=True, clears=True, hint="None: everything"),
+    ] = ()
+    autonomy_override: Annotated[str, Choice(*logic.OVERRIDES), FormField("Healing in this time", "choice")] = (
+        "disabled"
+    )
+    enabled: bool = True
+
+    id: Told[str] = ""
+    active: Told[bool] = False
+    next_start: Told[Since | None] = None
+    next_end: Told[Since | None] = None
+    created_by: Told[str] = ""
+    created_at: Told[Since] = 0
+    source: Told[Literal["api", "yaml"]] = "api"
+    unreadable: Annotated[str, AT_TIMES] = ""
+
+    @staticmethod
+    def across(sound: dict[str, Any]) -> dict[str, str]:
+        """By the clock on the wall; what a change of the clock makes of it, the service's zone says."""
+        both = "start" in sound and "end" in sound
+        length = logic.length_of(sound["start"], sound["end"]) if both else None
+        message = logic.wrong_span(length, sound.get("recurring")) if length is not None else None
+        return {"end": message} if message else {}
+
+
+@dataclass(frozen=True)
+class WindowDone(WindowRecord):
+    """The window after what was done to it."""
+
+    status: Told[Literal["created", "updated", "activated", "deactivated"]] = "created"
+
+
+@dataclass(frozen=True)
+class WindowAsCode(WindowRecord):
+    """As code: the scope may name what it covers."""
+
+    scope: Annotated[tuple[Annotated[str, Text(1, 255)], ...], COVERED] = ()
+
+
+@dataclass(frozen=True)
+class HealingWindowRecord:
+    """From now on for so long, healing of a target is held."""
+
+    sample: ClassVar[dict[str, str]] = {"target": "web-1", "duration": "1h30m"}
+
+    target: Annotated[str, Text(1), FormField("Target", hint="A host, host/service, a monitor's name, or all")]
+    duration: Annotated[
+        str,
+        Text(1, 40),
+        CheckedBy(_span_problem),
+        FormField("For", "span", preset="2 h", hint="Like 30 min, 2 h or 1 d"),
+    ]
+    action: Annotated[str, Choice(*logic.ACTIONS), FormField("What happens", "choice")]
+    reason: Annotated[str, FormField("Reason")] = ""
+
+    id: Told[str] = ""
+    created_by: Told[str] = ""
+    created_at: Told[Since] = 0
+    expires_at: Told[Since] = 0
+    active: Told[bool] = False

@@ -1,0 +1,56 @@
+"""The schemas of a declared record (`wire.records`): of what is sent and of what is answered, for colander's edge.
+
+A view says the record itself (`body=WindowRecord, returns=WindowRecord`); `web.api` asks here.
+Must not: know a record, check anything: the kinds do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import is_dataclass
+from functools import cache
+from typing import Any
+
+import colander
+
+from opsapp.wire.kinds import REQUIRED, DeclaredField
+from opsapp.wire.records import AT_TIMES, InAnswers, parts_of, settings_in
+
+from .fields import Body, field
+from .shapes import base_of
+from .strict import FieldNode
+
+
+@cache
+def body_of(record: Any) -> type[Body]:
+    """Its settings, as they are sent; in the API document NewThing, and ThingChange of a PUT."""
+    return _schema(record, f"New{base_of(record)}", map(_sent, settings_in(record)))
+
+
+@cache
+def answer_of(record: Any) -> type[Body]:
+    """All of it."""
+    return _schema(record, record.__name__, map(_answered, parts_of(record)))
+
+
+def adapted(wanted: Any, adapt: Callable[[Any], type[Body]]) -> Any:
+    """What a view takes or returns, with the schema in the place of a record; a list with one is an array of it."""
+    if isinstance(wanted, list):
+        return [adapted(wanted[0], adapt)]
+    return adapt(wanted) if is_dataclass(wanted) else wanted
+
+
+def _schema(record: Any, name: str, nodes: Iterable[FieldNode]) -> type[Body]:
+    about = {name: getattr(record, name) for name in ("across", "sample") if hasattr(record, name)}
+    return type(name, (Body,), about | {node.name: node for node in nodes})
+
+
+def _sent(part: DeclaredField) -> FieldNode:
+    default = colander.required if part.default is REQUIRED else part.default
+    return field(part.kind, name=part.name, null=part.null, default=default, check=part.problem)
+
+
+def _answered(part: DeclaredField) -> FieldNode:
+    """An answer leaves nothing out, but for what is told at times only."""
+    told, optional = part.mark(InAnswers), AT_TIMES in part.marks
+    return field(told.kind if told else part.kind, name=part.name, null=part.null, optional=optional)

@@ -1,0 +1,322 @@
+"""Kinds of JSON values: what each may be, what is said of one that is not, and how the API document says it.
+
+Lives here: single values, lists, maps, objects, and the one walk that reads them and tells all that is wrong by path.
+Must not: know a declaration (`records`), coerce (`"7"`, `true` and 1.9 are not integers), stop at the first mistake.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+Wrong = dict[str, str]  # what is wrong, by dotted path
+DEEPEST = 50
+FARTHEST = sys.float_info.max
+REQUIRED: Any = object()  # as a default: there is none
+LEFT_OUT: Any = object()  # as a default: what is left out stays out
+ABSENT: Any = object()  # as a value: there is none
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+class JsonKind:
+    """What a value may be; `openapi` is how the API document says it."""
+
+    openapi: Any = {}
+    default: Any = REQUIRED
+    takes_null = False
+
+    def problem(self, value: Any) -> str | None:
+        """What is wrong with it, or None."""
+        raise NotImplementedError
+
+    def read(self, value: Any, path: str, wrong: Wrong) -> Any:
+        """The value as it is kept; what is wrong with it goes to `wrong`, under its path."""
+        problem = self.problem(value)
+        if problem:
+            wrong[path] = problem
+        return value
+
+    def made(self, value: Any) -> Any:
+        """As a declared record has it, of a value that was read."""
+        return value
+
+    def plain(self, value: Any) -> Any:
+        """As JSON, of what a declared record has."""
+        return value
+
+
+class CheckedBy(NamedTuple):
+    """A mark: a function that answers what is wrong with a value, or None. It is not asked about null."""
+
+    problem: Callable[[Any], str | None]
+
+
+class DeclaredField(NamedTuple):
+    """A value with a name, of an object or a list; what stands for it when it is left out; its marks. A node of
+    colander (`web.strict`) is as good."""
+
+    name: str
+    kind: JsonKind
+    null: bool = False
+    default: Any = REQUIRED
+    marks: tuple[Any, ...] = ()
+
+    def mark(self, of: type) -> Any:
+        return next((mark for mark in self.marks if isinstance(mark, of)), None)
+
+    def problem(self, value: Any) -> str | None:
+        check = self.mark(CheckedBy)
+        return check.problem(value) if check and value is not None else None
+
+
+def below(path: str, name: str) -> str:
+    return f"{path}.{name}" if path and name else path or name
+
+
+def takes_null(entry: DeclaredField) -> bool:
+    return entry.null or entry.kind.takes_null
+
+
+def read_entry(entry: DeclaredField, value: Any, path: str, wrong: Wrong) -> Any:
+    """null counts as left out, unless it is a value here. `wrong` is empty before."""
+    if value is ABSENT or (value is None and not takes_null(entry)):
+        if entry.default is not REQUIRED:
+            return entry.default
+        wrong[path] = "is required"
+        return LEFT_OUT
+    read = None if value is None else entry.kind.read(value, path, wrong)
+    problem = None if wrong else entry.problem(read)
+    if problem:
+        wrong[path] = problem
+    return read
+
+
+def _read_all(rows: Iterable[tuple[str, DeclaredField, Any]], path: str, wrong: Wrong) -> dict[str, object]:
+    """Every value by name that is sound. One entry serves every value of a list."""
+    values: dict[str, object] = {}
+    mistakes: Wrong = {}
+    stem = path and path + "."
+    for name, entry, value in rows:
+        read = read_entry(entry, value, stem + name, mistakes)
+        if mistakes:
+            wrong.update(mistakes)
+            mistakes.clear()
+        elif read is not LEFT_OUT:
+            values[name] = read
+    return values
+
+
+class Text(JsonKind):
+    """A string of `low` to `high` characters that can be stored and shown: no NUL, no lone surrogates. One that does
+    not match `pattern` is told what it `must` do, or what it should look like."""
+
+    def __init__(
+        self,
+        low: int = 0,
+        high: int = 1000,
+        pattern: str | None = None,
+        example: str | None = None,
+        must: str | None = None,
+    ):
+        self.low, self.high, self.example = low, high, example
+        self.form = f"must {must}" if must else f"must look like {example}" if example else "has the wrong form"
+        self.pattern = re.compile(pattern) if pattern else None
+        self.openapi = {"type": "string", "minLength": low, "maxLength": high}
+        if pattern:
+            self.openapi["pattern"] = f"^(?:{pattern})$"  # JSON Schema searches; this matches the whole
+
+    def problem(self, value: Any) -> str | None:
+        if not isinstance(value, str):
+            return "must be a string"
+        if not self.low <= len(value) <= self.high:
+            return f"must have {self.low} to {self.high} characters"
+        if "\0" in value or _LONE.search(value):
+            return "has characters that are not allowed"
+        return self.form if self.pattern and not self.pattern.fullmatch(value) else None
+
+
+class Number(JsonKind):
+    """A finite number within bounds."""
+
+    name, noun, farthest = "number", "a number", FARTHEST
+    types: Any = (int, float)
+
+    def __init__(self, low: float | None = None, high: float | None = None):
+        self.low, self.high = low, high
+        bounds = {"minimum": low, "maximum": high}
+        self.openapi = {"type": self.name, **{name: bound for name, bound in bounds.items() if bound is not None}}
+
+    def problem(self, value: Any) -> str | None:
+        if isinstance(value, bool) or not isinstance(value, self.types):
+            return f"must be {self.noun}"
+        if not -self.farthest <= value <= self.farthest:  # infinity, NaN, and integers that no float can hold
+            return "must be a finite number"
+        low, high = self.low, self.high
+        if (low is None or value >= low) and (high is None or value <= high):
+            return None
+        if high is None:
+            return f"must be at least {low}"
+        return f"must be at most {high}" if low is None else f"must be {low} to {high}"
+
+
+class Whole(Number):
+    """An integer within bounds. What a record knows more exactly is written without fractions."""
+
+    name, noun, types, farthest = "integer", "an integer", (int,), float("inf")
+
+    def plain(self, value: Any) -> Any:
+        return int(value)
+
+
+class Flag(JsonKind):
+    openapi = {"type": "boolean"}
+
+    def problem(self, value: Any) -> str | None:
+        return None if isinstance(value, bool) else "must be true or false"
+
+
+class Choice(JsonKind):
+    """One of a few strings."""
+
+    def __init__(self, *choices: str):
+        self.choices = choices
+        self.openapi = {"type": "string", "enum": list(choices)}
+
+    def problem(self, value: Any) -> str | None:
+        return None if isinstance(value, str) and value in self.choices else "must be one of " + ", ".join(self.choices)
+
+
+class Anything(JsonKind):
+    """Any JSON value that can be stored and sent back, checked elsewhere (inputs, an automation's params by type)."""
+
+    takes_null = True
+
+    def problem(self, value: Any) -> str | None:
+        return _unsound(value, DEEPEST)
+
+
+class Scalar(JsonKind):
+    """A JSON value that is neither a list nor an object."""
+
+    openapi = {"type": ["string", "number", "boolean", "null"]}
+    takes_null = True
+
+    def problem(self, value: Any) -> str | None:
+        return "must not be a list or an object" if isinstance(value, (list, dict)) else _unsound(value, 0)
+
+
+def _unsound(value: Any, levels: int) -> str | None:
+    """What would break whoever writes this value as JSON again."""
+    if isinstance(value, str):
+        return "has characters that are not allowed" if _LONE.search(value) else None
+    if not isinstance(value, (dict, list)):
+        too_far = isinstance(value, (int, float)) and not -FARTHEST <= value <= FARTHEST
+        return "is no number that can be kept" if too_far else None
+    if not levels:
+        return "is nested too deeply"
+    parts = [*value, *value.values()] if isinstance(value, dict) else value
+    return next((wrong for part in parts if (wrong := _unsound(part, levels - 1))), None)
+
+
+@dataclass(eq=False)
+class ListOf(JsonKind):
+    """A list of one kind of value; with `unique`, no value twice. None stands for an entry that is wrong."""
+
+    item: DeclaredField
+    high: int = 1000
+    low: int = 0
+    unique: bool = False
+
+    def read(self, value: Any, path: str, wrong: Wrong) -> Any:
+        if not isinstance(value, list):
+            wrong[path] = "must be a list"
+        elif not self.low <= len(value) <= self.high:
+            wrong[path] = f"must have {self.low} to {self.high} entries"
+        else:
+            rows = ((str(n), self.item, entry) for n, entry in enumerate(value))
+            sound = _read_all(rows, path, wrong)
+            values = [sound.get(str(n)) for n in range(len(value))]
+            if self.unique and not wrong and any(entry in values[:n] for n, entry in enumerate(values)):
+                wrong[path] = "has an entry twice"
+            return values
+        return []
+
+    def made(self, value: Any) -> Any:
+        return tuple(self.item.kind.made(entry) for entry in value)
+
+    def plain(self, value: Any) -> Any:
+        return [self.item.kind.plain(entry) for entry in value]
+
+
+ANY_NAME = Text(1, 200)
+
+
+@dataclass(eq=False)
+class MapOf(JsonKind):
+    """An object of free names to one kind of value."""
+
+    item: DeclaredField
+    high: int = 1000
+    key: Any = ANY_NAME  # a `Text`
+
+    def read(self, value: Any, path: str, wrong: Wrong) -> Any:
+        if not isinstance(value, dict):
+            wrong[path] = "must be an object"
+        elif len(value) > self.high:
+            wrong[path] = f"must have at most {self.high} entries"
+        else:
+            names = ((name, self.key.problem(name)) for name in value)
+            problem = next((f"the name {name[:40]!a} {problem}" for name, problem in names if problem), None)
+            if problem is None:
+                return _read_all(((name, self.item, entry) for name, entry in value.items()), path, wrong)
+            wrong[path] = problem
+        return value
+
+
+def _says(value: Any, entry: DeclaredField) -> bool:
+    """Whether a change says something of this field."""
+    said = value.get(entry.name, ABSENT)
+    return said is not ABSENT and (said is not None or takes_null(entry) or entry.default is None)
+
+
+@dataclass(eq=False)
+class Object(JsonKind):
+    """An object with known keys. Its owner's static method `across` says what no single field shows, by path: it is
+    asked about the values that are sound by themselves, so any may be missing.
+
+    `partial`: what is left out keeps its value, and null, where it means nothing of its own, counts as left out.
+    `ignored`: names that may come back, as they were answered, and mean nothing."""
+
+    owner: Any  # the class that declares it, if one does
+    entries: Sequence[DeclaredField]
+    partial: bool = False
+    ignored: frozenset[str] = frozenset()
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return frozenset(entry.name for entry in self.entries)
+
+    @property
+    def default(self) -> Any:
+        """What stands for one that is left out: the defaults of its fields, if all have one."""
+        whole = all(entry.default is not REQUIRED for entry in self.entries)
+        return self.read({}, "", {}) if whole else REQUIRED
+
+    def read(self, value: Any, path: str, wrong: Wrong) -> Any:
+        if not isinstance(value, dict):
+            wrong[path] = "must be an object"
+            return {}
+        entries = [entry for entry in self.entries if not self.partial or _says(value, entry)]
+        values = _read_all(((entry.name, entry, value.get(entry.name, ABSENT)) for entry in entries), path, wrong)
+        across = getattr(self.owner, "across", None)
+        known = {name[len(path) + bool(path) :].partition(".")[0] for name in wrong}
+        for name, text in (across(values) if across else {}).items():
+            if name.partition(".")[0] not in known:  # no other mistake is known in that place
+                wrong[below(path, name)] = text
+        strangers = (name for name in value if name not in self.names and name not in self.ignored)
+        wrong.update({below(path, name): "is not known here" for name in strangers})
+        return values

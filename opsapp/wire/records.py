@@ -1,0 +1,169 @@
+"""A record is declared once, as a frozen dataclass whose annotations say what may stand in each field.
+
+    @dataclass(frozen=True)
+    class Retry:
+        first_s: Annotated[float, Between(0.05, 3600), FormField("First wait")] = 5
+        tries: Told[int] = 0
+
+From it follow what a body may say (`DeclaredObject`: the settings, without what is read only), the value of what was
+read (`made`, `changed`), what is answered and written (`plain`, `settings_of`); `web.declared` makes its schema for
+colander and the API document, `ui.plan.shape` its inputs. A type without a mark (`bool`, `Literal`, another record)
+needs none.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, fields, is_dataclass, replace
+from functools import lru_cache
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from .kinds import REQUIRED, Choice, DeclaredField, Flag, JsonKind, ListOf, Number, Object, Text, Whole
+
+R = TypeVar("R")
+UNIONS = (Union, getattr(types, "UnionType", Union))
+
+
+# -- marks: what a type does not say. A `JsonKind` is one too
+
+
+class Between(NamedTuple):
+    """A number: the lowest and the highest."""
+
+    low: float | None = None
+    high: float | None = None
+
+
+class Most(NamedTuple):
+    """A list: how many entries it may have."""
+
+    entries: int
+    unique: bool = False
+
+
+class ReadOnly(NamedTuple):
+    """The service says it, nobody sends it; not `always`: only where it differs from its default."""
+
+    always: bool = True
+
+
+AT_TIMES = ReadOnly(always=False)
+Told = Annotated[R, ReadOnly()]
+
+
+class InAnswers(NamedTuple):
+    """What an answer may have there, where that is more than a body may say."""
+
+    kind: JsonKind
+
+
+class FormField(NamedTuple):
+    """How a form asks for it. `kind` and what follows are those of a page's field (`ui.plan.shape`)."""
+
+    label: str
+    kind: str = "text"
+    hint: str = ""
+    preset: str = ""
+    of: str = ""
+    ticks: bool = False
+    clears: bool = False
+
+
+# -- the plan of a declaration, made once
+
+
+@lru_cache(maxsize=None)
+def parts_of(record: Any) -> tuple[DeclaredField, ...]:
+    hints = get_type_hints(record, include_extras=True)
+    return tuple(_part(field.name, hints[field.name], field.default) for field in fields(record))
+
+
+def settings_in(record: Any) -> tuple[DeclaredField, ...]:
+    """What people say of it."""
+    return tuple(part for part in parts_of(record) if not part.mark(ReadOnly))
+
+
+class DeclaredObject(Object):
+    """A declared record as others send it: its settings. Its static method `across` says what no field shows alone."""
+
+    def __init__(self, record: Any):
+        super().__init__(record, settings_in(record))
+
+    def made(self, value: Any) -> Any:
+        return made(self.owner, value)
+
+    def plain(self, value: Any) -> Any:
+        return plain(value)
+
+
+def _part(name: str, hint: Any, default: Any) -> DeclaredField:
+    hint, marks = _without_marks(hint)
+    null = get_origin(hint) in UNIONS
+    if null:
+        (hint,) = (inner for inner in get_args(hint) if inner is not type(None))
+        hint, more = _without_marks(hint)
+        marks += more
+    kind = next((mark for mark in marks if isinstance(mark, JsonKind)), None) or _kind(hint, marks)
+    given = kind.default if default is MISSING or is_dataclass(default) else default
+    return DeclaredField(name, getattr(kind, "stands_for", kind), null, given, marks)
+
+
+def _without_marks(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    if get_origin(hint) is not Annotated:
+        return hint, ()
+    inner, *marks = get_args(hint)
+    return inner, tuple(marks)
+
+
+def _kind(hint: Any, marks: tuple[Any, ...]) -> JsonKind:
+    if is_dataclass(hint) and isinstance(hint, type):
+        return DeclaredObject(hint)
+    between = next((mark for mark in marks if isinstance(mark, Between)), Between())
+    most = next((mark for mark in marks if isinstance(mark, Most)), Most(1000))
+    made_by: dict[Any, Callable[[], JsonKind]] = {
+        bool: Flag,
+        int: lambda: Whole(*between),
+        float: lambda: Number(*between),
+        str: Text,
+        Literal: lambda: Choice(*get_args(hint)),
+        tuple: lambda: ListOf(_part("", get_args(hint)[0], REQUIRED), most.entries, unique=most.unique),
+    }
+    kind = made_by.get(get_origin(hint) or hint)
+    if kind is None:
+        raise TypeError(f"no kind for {hint}")
+    return kind()
+
+
+# -- values
+
+
+def made(record: Callable[..., R], values: Mapping[str, Any]) -> R:
+    """The record of what was read, or is stored; what is left out has its default."""
+    return record(**_made(record, values))
+
+
+def changed(record: R, values: Mapping[str, Any]) -> R:
+    """The record with what was read in its place."""
+    return replace(record, **_made(record.__class__, values))  # type: ignore[type-var]
+
+
+def _made(record: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+    given = ((part, values[part.name]) for part in parts_of(record) if part.name in values)
+    return {part.name: None if value is None else part.kind.made(value) for part, value in given}
+
+
+def plain(record: Any) -> dict[str, object]:
+    """The record as JSON: what the API answers."""
+    return _plain(record, parts_of(record.__class__))
+
+
+def settings_of(record: Any) -> dict[str, object]:
+    """What people said of it: what is written as code."""
+    return _plain(record, settings_in(record.__class__))
+
+
+def _plain(record: Any, parts: Iterable[DeclaredField]) -> dict[str, object]:
+    values = ((part, getattr(record, part.name)) for part in parts)
+    told = ((part, value) for part, value in values if AT_TIMES not in part.marks or value != part.default)
+    return {part.name: None if value is None else part.kind.plain(value) for part, value in told}
