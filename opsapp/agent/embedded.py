@@ -9,6 +9,7 @@ Must not: know what a program is for; keep anything that a command holds, for co
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import os
 import select
@@ -21,21 +22,23 @@ import time
 from typing import Any, List, Optional, Set, Tuple
 
 from opsapp.wire import messages
+from opsapp.wire.commands import KEPT_APART, LEFT
 from opsapp.wire.fields import JsonObject, WireError
-from opsapp.wire.frames import LENGTH, MAX_TEXT_FRAME, PING_FEATURE, PROTOCOL
+from opsapp.wire.frames import APART_FEATURE, LENGTH, MAX_TEXT_FRAME, PING_FEATURE, PROTOCOL
 from opsapp.wire.version import VERSION
 
-from . import leftovers, protection
+from . import domains, leftovers, protection
 from .config import PROTECTED
 from .disk import take_lock
 from .executor import CommandAnswer, CommandExecutor, CommandTask
 from .journal import ACCEPTED, CommandJournal
+from .kept import Manner, Nursery, open_nursery
 from .outputs import Outputs
-from .processes import ProcessGroup, Ran, RunOptions, end_orphans, run
+from .processes import ProcessGroup, Ran, RunOptions, Starter, end_orphans, run
 
 log = logging.getLogger("executor")
 AT_ONCE = 2000  # threads; the service bounds what it asks for
-PR_SET_DUMPABLE = 4
+LISTEN_S = 1.0  # between looks whether the nursery is there
 LOOK_S = 30.0  # between looks for what killed processes left
 LOCK_S = 20.0  # how long a former executor may take to end
 HURRY_S = 1.0  # between TERM and KILL once the service is gone
@@ -89,8 +92,9 @@ class Stubs(CommandJournal):
 class Programs:
     """Runs the programs of commands: each with a directory of its own, limits, and an end for all its processes."""
 
-    def __init__(self) -> None:
+    def __init__(self, nursery: Nursery) -> None:
         self.grace_most = 60.0
+        self._nursery = nursery
 
     def __call__(self, task: CommandTask) -> CommandAnswer:
         params = task.params
@@ -131,7 +135,9 @@ class Programs:
         for argv in params["steps"]:
             if params["script"] is None and shutil.which(argv[0], path=env.get("PATH")) is None:
                 return Ran("failed", None, output, "No such file or directory"), argv[0]
-            manner = RunOptions(directory, params["umask"], min(params["grace"], self.grace_most))
+            manner = RunOptions(
+                directory, params["umask"], min(params["grace"], self.grace_most), start=self._starter(params)
+            )
             ran = run(
                 ["/bin/sh", "-c", LIMITED.format(limits=limits), "opsapp-run", *argv],
                 max(0.001, deadline - time.monotonic()),
@@ -147,6 +153,13 @@ class Programs:
                 break
         return ran._replace(output=output), argv[0]
 
+    def _starter(self, params: JsonObject) -> Optional[Starter]:
+        """None: what it starts and leaves lives on."""
+        if params["keeping"] == LEFT:
+            return None
+        apart = params["keeping"] == KEPT_APART and self._nursery.keeps_apart
+        return functools.partial(self._nursery.start, Manner(apart, params["no_new_privs"]))
+
 
 def _script(directory: str, text: str) -> str:
     path = os.path.join(directory, "script")
@@ -157,9 +170,10 @@ def _script(directory: str, text: str) -> str:
 
 
 class Embedded:
-    def __init__(self, channel: MessageSocket, directory: str):
+    def __init__(self, channel: MessageSocket, directory: str, nursery: Nursery):
         self.channel = channel
-        self.programs = Programs()
+        self.programs = Programs(nursery)
+        self._nursery = nursery
         self.journal = Stubs(directory, time.time())
         self.executor = CommandExecutor(
             self.journal,
@@ -184,13 +198,13 @@ class Embedded:
             version=VERSION,
             hostname=socket.gethostname()[:253] or "server",
             pid=os.getpid(),
-            features=[f"uid:{os.geteuid()}", PING_FEATURE],
+            features=[f"uid:{os.geteuid()}", PING_FEATURE, *([APART_FEATURE] if self._nursery.keeps_apart else [])],
         )
         threading.Thread(target=self._tell, daemon=True, name="results").start()
         threading.Thread(target=self._look, daemon=True, name="leftovers").start()
         try:
-            while True:
-                text = self.channel.receive(3600)
+            while not self._nursery.is_gone:  # another executor, with a nursery, is started instead of this one
+                text = self.channel.receive(LISTEN_S)
                 if text is not None:
                     self._take(messages.decode(text, messages.SERVER))
         except ServiceGone:
@@ -268,25 +282,25 @@ def close_to_programs() -> None:
     """Programs run as the same user: each could read this process's memory, which holds what others were given, its
     environment and its descriptors. What is executed is as open as any program again."""
     try:
-        import ctypes  # a minimal Python of a system has none
-    except ImportError:
-        log.warning("programs may read the memory of the executor: this Python has no ctypes")
-        return
-    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0):
-        log.warning("programs may read the memory of the executor: %s", os.strerror(ctypes.get_errno()))
+        domains.close_to_others()
+    except OSError as error:
+        log.warning("programs may read the memory of the executor: %s", error.strerror)
 
 
 def main(argv: Optional[List[str]] = None) -> int:
     """`embedded FD`: the connected socket; the working directory is where the journal lives."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
     close_to_programs()
+    # Handled, not ignored: what is ignored stays so in the programs. The service ends us by closing the socket.
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda _number, _frame: None)
+    nursery = open_nursery()
+    if not nursery.keeps_apart:
+        log.warning("runs are not kept apart from each other and from the executor: %s", nursery.why)
     handle = os.dup(int((sys.argv[1:] if argv is None else argv)[0]))  # a copy that programs do not inherit
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)  # where systemd has put the socket
     os.umask(0o077)
-    # Handled, not ignored: what is ignored stays so in the programs. The service ends us by closing the socket.
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda _number, _frame: None)
     channel = MessageSocket(socket.socket(fileno=handle))
     until = time.monotonic() + LOCK_S
     while take_lock(".") is None:
@@ -294,7 +308,7 @@ def main(argv: Optional[List[str]] = None) -> int:
             log.error("another executor already runs here")
             return 3
         time.sleep(0.05)
-    Embedded(channel, ".").run()
+    Embedded(channel, ".", nursery).run()
     return 0
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import select
 import signal
 import subprocess
 import threading
@@ -19,8 +18,9 @@ from typing import Callable, Dict, Iterator, List, NamedTuple, Optional
 
 from opsapp.wire.frames import OUTPUT_LIMIT
 
+from .outputreader import DRAIN_S, OutputReader, StartedProgram, pidfd
+
 TERM_GRACE_S = 2.0
-DRAIN_S = 0.2  # after the program has ended: a daemon it left behind may hold its output open for ever
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 RUN = "AGENT_RUN_MARK"  # the mark's name; its value is of one program and all that come from it
 STRAYS_S = 1.0  # so long what left the group is looked for, and killed
@@ -81,6 +81,11 @@ class RunOptions(NamedTuple):
     grace: float = TERM_GRACE_S  # between TERM and KILL
     with_errors: bool = True  # what it writes to standard error is output too; else it is thrown away
     mark: str = ""  # the value of its mark, for whoever ends by it what the program leaves; else one is made
+    start: Optional["Starter"] = None  # who starts it instead of us, and ends with it all that comes from it
+
+
+OnStart = Optional[Callable[[ProcessGroup], None]]
+Starter = Callable[[List[str], Dict[str, str], RunOptions, OnStart], StartedProgram]
 
 
 def environment(more: Optional[Dict[str, str]] = None) -> Dict[str, str]:
@@ -112,14 +117,16 @@ def run(
         return Ran("cancelled", None, b"", "cancelled before it started")
     mark = manner.mark or new_mark()
     try:
-        child = _start(argv, environment({**(env or {}), RUN: mark}), manner, on_start)
+        told = environment({**(env or {}), RUN: mark})
+        find(argv[0], told)
+        child = (manner.start or _start)(argv, told, manner, on_start)
     except (OSError, ValueError) as error:
         return Ran("failed", None, b"", f"cannot start {argv[0]}: {getattr(error, 'strerror', None) or error}")
-    reader = _OutputReader(child, limit, on_output)
+    reader = OutputReader(child, limit, on_output)
     try:
         why = reader.read(deadline, cancel)
         if why:
-            end_group(child, reader, manner.grace, mark)
+            child.end(reader, manner.grace)
             return Ran(why, None, reader.kept(), "ran into its time-out" if why == "timeout" else cancel.why)
         code = child.wait()
         if code < 0:
@@ -131,12 +138,21 @@ def run(
         reader.close()
 
 
-def _start(
-    argv: List[str], env: Dict[str, str], manner: RunOptions, on_start: Optional[Callable[[ProcessGroup], None]]
-) -> "subprocess.Popen[bytes]":
+class _Program(subprocess.Popen):
+    """A child of this process, in a group of its own."""
+
+    mark = ""
+
+    def end_handle(self) -> int:
+        return pidfd(self.pid)
+
+    def end(self, reader: OutputReader, grace: float) -> None:
+        end_group(self, reader, grace, self.mark)
+
+
+def _start(argv: List[str], env: Dict[str, str], manner: RunOptions, on_start: OnStart) -> StartedProgram:
     """The program, let go once `on_start` has returned; whatever that raises, nothing has begun."""
-    _find(argv[0], env)
-    child = subprocess.Popen(
+    child = _Program(
         [*_GATE, *argv],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -146,6 +162,7 @@ def _start(
         start_new_session=True,
         umask=manner.umask,
     )
+    child.mark = env[RUN]
     gate, out = child.stdin, child.stdout
     assert gate is not None
     assert out is not None
@@ -163,8 +180,8 @@ def _start(
     return child
 
 
-def _find(program: str, env: Dict[str, str]) -> None:
-    """OSError when there is no such program: the gate could tell it in the output only."""
+def find(program: str, env: Dict[str, str]) -> None:
+    """OSError when there is no such program: the gate and a keeper could tell it in the output only."""
     near = [""] if os.path.dirname(program) else os.get_exec_path(env)
     places = [os.path.join("/", place, program) for place in near]
     installed = [place for place in places if os.path.isfile(place)]
@@ -174,78 +191,9 @@ def _find(program: str, env: Dict[str, str]) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
-class _OutputReader:
-    """Reads a child's output until it has ended, keeping the first `limit` + 1 bytes."""
-
-    def __init__(self, child: "subprocess.Popen[bytes]", limit: int, on_output: Optional[Callable[[bytes], None]]):
-        self.child = child
-        self.pipe = child.stdout.fileno()  # type: ignore[union-attr]
-        os.set_blocking(self.pipe, False)
-        self.limit = limit
-        self.on_output = on_output
-        self.parts: List[bytes] = []
-        self.size = 0
-        self.eof = False
-        self.ended = _pidfd(child.pid)
-
-    def read(self, deadline: float, cancel: Cancel) -> Optional[str]:
-        """None when the program ended by itself, else why it must be ended."""
-        while True:
-            if cancel:
-                return "cancelled"
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return "timeout"
-            if self._ended(min(left, 3600), cancel):
-                self.drain(DRAIN_S)
-                return None
-
-    def _ended(self, left: float, cancel: Cancel) -> bool:
-        watched = [cancel.fileno()]
-        if not self.eof:
-            watched.append(self.pipe)
-        if self.ended >= 0:
-            watched.append(self.ended)
-        ready = select.select(watched, [], [], left if self.ended >= 0 else min(left, 0.1))[0]
-        if self.pipe in ready:
-            self._take()
-        return self.child.poll() is not None
-
-    def drain(self, seconds: float) -> None:
-        until = time.monotonic() + seconds
-        while not self.eof and time.monotonic() < until:
-            if select.select([self.pipe], [], [], 0.05)[0]:
-                self._take()
-            elif self.child.poll() is not None and seconds == DRAIN_S:
-                return
-
-    def _take(self) -> None:
-        try:
-            data = os.read(self.pipe, 65536)
-        except BlockingIOError:
-            return
-        if not data:
-            self.eof = True
-            return
-        room = self.limit + 1 - self.size
-        if room > 0:
-            self.parts.append(data[:room])
-            self.size += len(data[:room])
-            if self.on_output:
-                self.on_output(data[:room])
-
-    def kept(self) -> bytes:
-        return b"".join(self.parts)
-
-    def close(self) -> None:
-        if self.ended >= 0:
-            os.close(self.ended)
-        self.child.stdout.close()  # type: ignore[union-attr]
-
-
 def end_group(
     child: "subprocess.Popen[bytes]",
-    reader: Optional[_OutputReader] = None,
+    reader: Optional[OutputReader] = None,
     grace: Optional[float] = None,
     mark: str = "",
 ) -> None:
@@ -353,16 +301,6 @@ def end_orphans(group: ProcessGroup) -> bool:
         time.sleep(0.05)
     signal_group(group.pid, signal.SIGKILL)
     return True
-
-
-def _pidfd(pid: int) -> int:
-    """A handle that turns readable when the process ends; -1 where the kernel has none."""
-    try:
-        return os.pidfd_open(pid)
-    except (AttributeError, OSError) as error:
-        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-            raise
-        return -1
 
 
 def end_marked(name: str, value: str) -> int:

@@ -32,7 +32,7 @@ def includeme(config):
     from opsapp.runtime.findings import IFinder
 
     from .config import AgentSettings, ExecutorSettings
-    from .engine import directory, executor, outputs, relay
+    from .engine import directory, executor, executor_standing, outputs, relay
     from .engine.figures import figures
     from .engine.memory import remember
     from .engine.scope import AgentScope
@@ -40,7 +40,8 @@ def includeme(config):
     from .views.credential import read_agent_key
 
     config.registry.registerUtility(AgentScope(), IScopeKind, "agent")
-    config.registry.registerUtility(executor.standing, IFinder, "executor")
+    config.registry.registerUtility(executor_standing.standing, IFinder, "executor")
+    config.registry.registerUtility(executor_standing.isolation, IFinder, "executor isolation")
     config.add_evolve_step("agents-1", "opsapp.agents.resources.set_up")
     config.add_section("agents", AgentSettings)
     config.add_section("executor", ExecutorSettings)

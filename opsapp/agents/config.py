@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.settings import Between, Length, Most
@@ -36,6 +36,9 @@ class ExecutorSettings:
     user: Annotated[str | None, USER] = None
     socket: Annotated[str | None, Length(1, 100, r"/[^\0]+", "a path like /run/x")] = None
     python: Annotated[str | None, Length(1, 4096, r"/[^\0]+", "/usr/bin/python3")] = None
+    isolation: Literal["auto", "off"] = "auto"
+    no_new_privs: bool = False
+    host_processes: Names = ()  # ids of automations whose scripts are not kept apart from what else runs here
 
     @staticmethod
     def across(sound: JsonObject) -> dict[str, str]:

@@ -240,6 +240,7 @@ class Health(Body):
     queue_depth = whole()
     active_heals = whole()
     last_event_at = whole(null=True)
+    runs_kept_apart = flag(null=True)
     anomalies = field(AnomalyBudget)
 
 

@@ -39,6 +39,9 @@ RESULT_STATES = ("done", "failed", "timeout", "cancelled", "lost")  # what an ag
 HEAL_PHASES = ("snapshot", "execute", "rollback", "confirm", "measure")
 SERVICE_ACTIONS = ("start", "stop", "restart", "reload", "enable", "disable", "status")
 
+# What becomes of what a program starts: it lives on; it ends with the program; it also reaches nobody else meanwhile.
+LEFT, KEPT, KEPT_APART = "left", "kept", "apart"
+
 _TIMEOUT = may(integer(1, 3600), 60)
 
 COMMANDS: Dict[str, Dict[str, WireField]] = {
@@ -96,6 +99,8 @@ OWN_COMMANDS: Dict[str, Dict[str, WireField]] = {
         "grace": may(number(0, 60), 2.0),  # between TERM and KILL
         "limits": may(mapping(integer(0), 10), {}),  # flags of ulimit
         "umask": may(integer(0, 0o777), 0o077),
+        "keeping": may(choice(LEFT, KEPT, KEPT_APART), LEFT),
+        "no_new_privs": may(boolean(), False),  # set-uid programs gain nothing
         "output": may(boolean(), False),  # whether the result has the output: what is streamed needs no copy
         "action_type": may(choice(*sorted(ACTIONS))),  # with it, what is protected is not touched
         "params": may(json_object(65536), {}),

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from opsapp.agents.engine.executor import standing
+from opsapp.agents.engine.executor_standing import standing
 from opsapp.runtime import findings
 from opsapp.runtime.findings import FAIL, WARN
 from tests.support.app import Service

@@ -10,7 +10,15 @@ A result that is committed wakes the queue `command-results`; a heal that an age
 from opsapp.agents.resources import take_outcomes
 
 from .commands import answer_of, cancel_command, changed_since, command_of, recall_command, send_command
-from .executor import ExecutorProcess, Result, executor_of, executor_trouble, needs_admin, require_author
+from .executor import (
+    ExecutorProcess,
+    Result,
+    executor_of,
+    executor_trouble,
+    needs_admin,
+    require_author,
+    runs_kept_apart,
+)
 from .memory import subject
 from .outputs import outputs_of
 from .policies import give_policies, policies_of, terms_of
@@ -42,6 +50,7 @@ __all__ = [
     "request_probe",
     "request_report",
     "require_author",
+    "runs_kept_apart",
     "send_command",
     "silences_of",
     "standing_of_hosts",

@@ -8,7 +8,6 @@ under way is lost, never repeated. On the hub.
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,12 +21,10 @@ from gevent.queue import Empty, SimpleQueue
 from opsapp.agents.config import ExecutorSettings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Forbidden
-from opsapp.runtime.config import Configuration
-from opsapp.runtime.findings import OK, WARN, Finding
 from opsapp.wire import messages
 from opsapp.wire.commands import check_params
 from opsapp.wire.fields import WireError
-from opsapp.wire.frames import LENGTH, MAX_TEXT_FRAME, PING_FEATURE
+from opsapp.wire.frames import APART_FEATURE, LENGTH, MAX_TEXT_FRAME, PING_FEATURE
 
 from . import executor_launch
 from .executor_launch import ExecutorUser, Launched, NoExecutor
@@ -73,6 +70,13 @@ def executor_of(node: Node) -> ExecutorProcess:
 def executor_trouble(node: Node) -> str | None:
     """Why nothing can run on this node's own machine, where it has an executor; see `ExecutorProcess.trouble`."""
     return node.registry[KEY].trouble() if KEY in node.registry else None
+
+
+def runs_kept_apart(node: Node) -> bool | None:
+    """Whether scripts here can neither look into each other nor end the executor; None where nobody knows yet."""
+    if node.config[ExecutorSettings].isolation == "off":
+        return False
+    return node.registry[KEY].keeps_apart if KEY in node.registry else None
 
 
 def needs_admin(node: Node) -> bool:
@@ -127,6 +131,7 @@ class ExecutorProcess:
         self._hangs: str | None = None
         self._ended: tuple[float, str] | None = None  # when and why the one before was gone
         self.problem = "it has not been started yet"
+        self.keeps_apart: bool | None = None  # whether its machine lets it; None: not known yet
 
     @property
     def whose(self) -> ExecutorUser:
@@ -262,8 +267,11 @@ class ExecutorProcess:
             self._check(message)
             self.problem = ""
             self._failures, self._answers_pings = 0, PING_FEATURE in message["features"]
+            self.keeps_apart = APART_FEATURE in message["features"]
             self._ready.set()
-            log.info("executor started pid=%s user=%s", message["pid"], self.whose.name)
+            log.info(
+                "executor started pid=%s user=%s keeps_apart=%s", message["pid"], self.whose.name, self.keeps_apart
+            )
         elif kind == "result":
             self._send("ack", id=message["id"], of="result")
             self._tell(message["id"], "result", message["result"])
@@ -374,20 +382,3 @@ class ExecutorProcess:
 
 def _result(status: str, reason: str | None) -> Result:
     return {"status": status, "exit_code": None, "output": "", "reason": reason, "data": None}
-
-
-def standing(config: Configuration) -> Finding:
-    """For `opsapp doctor`: whether the executor has a user of its own, and what that means."""
-    who = executor_launch.whose(config[ExecutorSettings])
-    if who.shared:
-        return Finding(
-            WARN,
-            "executor",
-            f"runs as the service's own user ({who.name}): its programs could read the master key, so only admins may "
-            "write automations and rules that run on this machine. Set executor.user",
-        )
-    if who.socket is None and os.geteuid() != 0:
-        message = f"cannot be started as {who.name} by {executor_launch.user_name(os.geteuid())}: that needs root"
-        return Finding(WARN, "executor", message)
-    message = f"runs as {who.name}, who is not the service's user: operators may write what runs there"
-    return Finding(OK, "executor", message)

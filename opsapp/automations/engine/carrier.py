@@ -13,8 +13,10 @@ from typing import Any
 
 import gevent
 
+from opsapp.agents.config import ExecutorSettings
 from opsapp.agents.engine import executor_of
 from opsapp.automations.config import AutomationSettings
+from opsapp.automations.logic import templates
 from opsapp.automations.logic.filling import Missing, Values
 from opsapp.automations.logic.jobs import Job, ScriptWork, ServiceWork, WebhookWork
 from opsapp.automations.resources import Run, automations_of, board_of, run_of
@@ -88,7 +90,7 @@ def _filled(run: Run, filled: Values) -> ScriptWork | ServiceWork | WebhookWork:
     params = run.definition.params
     if run.definition.kind == "script":
         text, env = agent_commands.program(run, filled)
-        return ScriptWork(text, params.get("interpreter"), env)
+        return ScriptWork(text, params.get("interpreter"), env, templates.looks_at_processes(params))
     if run.definition.kind == "service_control":
         return ServiceWork(params["service"], params["action"])
     body = params.get("body")
@@ -217,7 +219,8 @@ class Carrier:
         job = task.job
         if isinstance(job.work, WebhookWork):
             return self._call(task, job.work, pen)
-        task.running = Program(executor_of(self.node), job, self.node.config[AutomationSettings])
+        config = self.node.config
+        task.running = Program(executor_of(self.node), job, config[AutomationSettings], config[ExecutorSettings])
         if task.stopped:
             task.running.stop(task.stopped)
         return task.running.run(lambda: self.latencies.append(self.node.clock.now() - job.asked_at), pen.put)

@@ -8,11 +8,13 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import NamedTuple
 
+from opsapp.agents.config import ExecutorSettings
 from opsapp.agents.engine import ExecutorProcess, Result
 from opsapp.automations.config import AutomationSettings
 from opsapp.automations.logic import services
 from opsapp.automations.logic.jobs import Job, ScriptWork, ServiceWork
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire.commands import KEPT, KEPT_APART, LEFT
 
 FLAGS = {"open_files": ("n", 1), "memory_mb": ("v", 1024), "file_mb": ("f", 2048), "cpu_s": ("t", 1)}  # of ulimit
 
@@ -26,8 +28,8 @@ class AttemptEnd(NamedTuple):
 class Program:
     """One attempt of a run. `stop(why)` ends it from any greenlet."""
 
-    def __init__(self, executor: ExecutorProcess, job: Job, settings: AutomationSettings):
-        self._executor, self._job, self._settings = executor, job, settings
+    def __init__(self, executor: ExecutorProcess, job: Job, settings: AutomationSettings, keeping: ExecutorSettings):
+        self._executor, self._job, self._settings, self._keeping = executor, job, settings, keeping
         self._id = f"{job.run_id}.{job.attempt}"
         self._why: str | None = None
 
@@ -39,7 +41,7 @@ class Program:
         """To its end."""
         if self._why:
             return AttemptEnd("cancelled", None, self._why)
-        params = asked(self._job, self._settings)
+        params = asked(self._job, self._settings, self._keeping)
         return self._ended(self._executor.run(self._id, params, on_start=started, on_output=on_output))
 
     def _ended(self, result: Result) -> AttemptEnd:
@@ -51,7 +53,7 @@ class Program:
         return AttemptEnd(status, result["exit_code"], reason)
 
 
-def asked(job: Job, settings: AutomationSettings) -> JsonObject:
+def asked(job: Job, settings: AutomationSettings, executor: ExecutorSettings) -> JsonObject:
     """The executor's command."""
     script, env = None, {"PATH": settings.path, "LANG": "C.UTF-8", "OPSAPP_AUTOMATION_ID": job.automation_id}
     argv: list[str] = []
@@ -69,7 +71,17 @@ def asked(job: Job, settings: AutomationSettings) -> JsonObject:
         "timeout": job.timeout,
         "grace": settings.kill_grace_s,
         "limits": limits(asdict(settings.limits)),
+        "keeping": keeping(job, executor),
+        "no_new_privs": executor.no_new_privs,
     }
+
+
+def keeping(job: Job, executor: ExecutorSettings) -> str:
+    """What a script starts ends with it. What a service manager starts, some of them as children of ours, lives on."""
+    if not isinstance(job.work, ScriptWork):
+        return LEFT
+    trusted = job.work.of_a_template or job.automation_id in executor.host_processes
+    return KEPT if trusted or executor.isolation == "off" else KEPT_APART
 
 
 def limits(wanted: JsonObject) -> dict[str, int]:

@@ -205,11 +205,17 @@ TEMPLATES: tuple[JsonObject, ...] = (
     },
 )
 BY_ID = {template["id"]: template for template in TEMPLATES}
+LOOKING = [BY_ID[name]["params"] for name in ("top-memory", "zombies")]  # at the processes of the machine
 
 
 def record(template: JsonObject) -> JsonObject:
     """As it is shown."""
     return {**template, "icon": ICONS[template["type"]]}
+
+
+def looks_at_processes(params: JsonObject) -> bool:
+    """Our own words, with nothing added that could change what they do."""
+    return {name: value for name, value in params.items() if value} in LOOKING
 
 
 def applied(template: JsonObject, overrides: JsonObject) -> JsonObject:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsapp.agents.engine import executor_trouble
+from opsapp.agents.engine import executor_trouble, runs_kept_apart
 from opsapp.auth.engine import provider_trouble
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import brake
@@ -38,6 +38,7 @@ def health_of(root: Root) -> JsonObject:
         "queue_depth": len(states) + len(healing.book.messages),
         "active_heals": sum(1 for state in states if state in ACTIVE),
         "last_event_at": healing.book.last_event_at,
+        "runs_kept_apart": runs_kept_apart(node),
         "anomalies": {
             "false_a_week": node.config[HealingSettings].prediction.false_anomalies_a_week,
             "bound": healing.foresight.bound,

@@ -1,0 +1,229 @@
+"""The keeper of one program: a small process that is the parent of all that comes from it, and ends all of it.
+
+Whatever loses its parent becomes the keeper's child, in whichever session and with whichever environment. It ends the
+rest when the program has ended, when it is told to, and when its executor is gone. Keepers are forked from a nursery,
+a process of one thread that the executor made before it had threads.
+Must not: import anything late (the nursery has closed the file of its code); start a thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import time
+from typing import Any, Dict, List, NoReturn, Optional, Tuple
+
+from . import domains
+from .processes import start_time
+
+GO, TERM, KILL = b"g", b"t", b"k"  # what a keeper is told
+LENGTH = struct.Struct(">I")
+REST_S = 2.0  # what a program left has so long between TERM and KILL
+KILLED_S = 2.0  # so long the end of what was killed is waited for: another user's, or a disk's, may never end
+LOOK_S = 0.02
+_RESTORED = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def nursery(sock: socket.socket) -> NoReturn:
+    """Forks a keeper for each descriptor that comes over `sock`, until its other end is closed."""
+    gc.freeze()  # what was made before is shared with all keepers
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel buries them
+    while True:
+        _word, handles = _received(sock, 1)
+        if not handles:
+            os._exit(0)
+        try:
+            if os.fork() == 0:
+                sock.close()
+                _keep(socket.socket(fileno=handles[0]))
+        except BlockingIOError:
+            pass  # no room for a process: whoever asked meets the end of the connection
+        os.close(handles[0])
+
+
+def _keep(control: socket.socket) -> NoReturn:
+    code = 1
+    try:
+        Keeper(control).run()
+        code = 0
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            say(control, error=error.strerror or str(error))
+    finally:
+        os._exit(code)
+
+
+class Keeper:
+    def __init__(self, control: socket.socket):
+        self.control = control
+        self.pid = 0  # of the program
+        self.code: Optional[int] = None
+        self.apart = False
+        self._read, self._write = os.pipe()
+
+    def run(self) -> None:
+        head, handles = _received(self.control, LENGTH.size)
+        if not handles:
+            return  # whoever asked is gone
+        asked = json.loads(exactly(self.control, LENGTH.unpack(head)[0]))
+        os.setsid()
+        domains.adopt_orphans()
+        if asked["way"] is not None:
+            domains.confine(domains.Confinement(*asked["way"]))
+            self.apart = not (domains.can_signal(1) or domains.can_signal(os.getppid()))
+            if not self.apart:
+                raise OSError(0, "it could not be kept apart from others")
+        self._watch_children()
+        gate, opened = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(opened)
+            _become(asked, self.control, handles[0], gate)
+        os.close(handles[0])
+        os.close(gate)
+        self._attend(opened)
+
+    def _watch_children(self) -> None:
+        os.set_blocking(self._write, False)
+        signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+
+    def _attend(self, opened: int) -> None:
+        """Until the program has ended by itself, or everything was ended."""
+        while self.code is None:
+            watched: List[Any] = [self.control, self._read]
+            ready = select.select(watched, [], [])[0]
+            if self._read in ready:
+                os.read(self._read, 512)
+                self._bury()
+            if self.control in ready:
+                word = self.control.recv(1)
+                if word == GO:
+                    with contextlib.suppress(BrokenPipeError):  # it was killed before it began: its code tells
+                        os.write(opened, GO)
+                elif word == TERM:
+                    self._signal(signal.SIGTERM)
+                else:
+                    break  # also when the executor is gone
+        if self.code is not None and self._bury():
+            self._signal(signal.SIGTERM)
+            self._wait(REST_S)
+        self._kill()
+
+    def _wait(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while self._bury() and time.monotonic() < until:
+            if select.select([self.control], [], [], LOOK_S)[0] and self.control.recv(1) != TERM:
+                return
+
+    def _kill(self) -> None:
+        """More than once: without a domain one of them may just have started another."""
+        until = time.monotonic() + KILLED_S
+        while self._bury() and time.monotonic() < until:
+            self._signal(signal.SIGKILL)
+            time.sleep(LOOK_S / 10)
+
+    def _bury(self) -> bool:
+        """Whether anything is left."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            if pid == self.pid:
+                self.code = os.waitstatus_to_exitcode(status)
+                with contextlib.suppress(OSError):  # the executor is gone
+                    say(self.control, code=self.code)
+
+    def _signal(self, number: int) -> None:
+        """To all that came from the program. In a domain "everybody" is all that is in it, and nobody starts another
+        one meanwhile; asked again each time, for outside of a domain it would be the whole machine."""
+        if self.apart and not domains.can_signal(1) and not domains.can_signal(os.getppid()):
+            with contextlib.suppress(OSError):
+                os.kill(-1, number)
+            return
+        for pid in descendants(os.getpid()):
+            with contextlib.suppress(OSError):
+                os.kill(pid, number)
+
+
+def _become(asked: dict, control: socket.socket, out: int, gate: int) -> NoReturn:
+    """The program, once the gate opens."""
+    try:
+        os.setsid()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for handle, number in ((nothing, 0), (out, 1), (out if asked["with_errors"] else nothing, 2)):
+            os.dup2(handle, number)
+        signal.set_wakeup_fd(-1)
+        for number in _RESTORED:
+            signal.signal(number, signal.SIG_DFL)
+        os.umask(asked["umask"])
+        os.chdir(asked["cwd"])
+        if asked["no_new_privs"]:
+            domains.refuse_new_privileges()
+        if asked["way"] is not None:
+            domains.enter()  # one of its own, from where it does not reach its keeper
+        say(control, pid=os.getpid(), started=start_time(os.getpid()))
+        if os.read(gate, 1) == GO:
+            os.execvpe(asked["argv"][0], asked["argv"], asked["env"])
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            say(control, error=error.strerror or str(error))
+    finally:
+        os._exit(125)
+
+
+def descendants(pid: int) -> List[int]:
+    """What came from a process, as far as the chain of parents holds: below a keeper it always does."""
+    children: Dict[int, List[int]] = {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        children.setdefault(_parent(name), []).append(int(name))
+    known: List[int] = list(children.get(pid, ()))
+    for member in known:  # grows as it goes
+        known += children.get(member, ())
+    return known
+
+
+def _parent(pid: str) -> int:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _received(sock: socket.socket, size: int) -> Tuple[bytes, List[int]]:
+    """Some bytes and the descriptor that came with them, which no program inherits."""
+    data, handles, _flags, _address = socket.recv_fds(sock, size, 1)
+    for handle in handles:
+        os.set_inheritable(handle, False)  # no flag of recv_fds says it: Python does not hand it on
+    return data, handles
+
+
+def say(control: socket.socket, **fields: object) -> None:
+    data = json.dumps(fields).encode()
+    control.sendall(LENGTH.pack(len(data)) + data)
+
+
+def exactly(sock: socket.socket, size: int) -> bytes:
+    data = bytearray()
+    while len(data) < size:
+        piece = sock.recv(size - len(data))
+        if not piece:
+            raise OSError(0, "the connection was closed")
+        data += piece
+    return bytes(data)
+
+
+def request(argv: List[str], env: Dict[str, str], **more: object) -> bytes:
+    """What a keeper is asked; the descriptor of the output goes with its first bytes."""
+    data = json.dumps({"argv": argv, "env": env, **more}).encode()
+    return LENGTH.pack(len(data)) + data
