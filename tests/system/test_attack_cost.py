@@ -1,4 +1,5 @@
-"""What a caller whom nobody knows may cost: at most 20 ms of processor a request, whatever its head and body hold."""
+"""What a caller whom nobody knows may cost: at most 20 ms of processor a request, whatever its head and body hold.
+It is counted in ticks of the server's processor, 10 ms each: what else the machine does is not in them."""
 
 import json
 import re
@@ -10,7 +11,7 @@ from tests.support.raw import Raw
 
 pytestmark = [pytest.mark.system, pytest.mark.attack]
 
-MOST_S = 0.020
+MOST = 2  # ticks a request
 TIMES = 25
 JSON = "Content-Type: application/json"
 FORM = "Content-Type: application/x-www-form-urlencoded"
@@ -109,21 +110,21 @@ def ask(port, method, path, headers, body):
         return raw.head()[0]
 
 
-def cost(serve, fn, times=TIMES):
-    """Seconds of processor for each call."""
+def ticks_of(serve, fn, times=TIMES):
+    """Ticks of processor for so many calls."""
     fn()
-    began = serve.cpu_s()
+    before = serve.ticks()
     for _ in range(times):
         fn()
-    return (serve.cpu_s() - began) / times
+    return serve.ticks() - before
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_nobody_costs_more_than_20_ms(serve, name):
     method, path, headers, body = HOSTILE[name]
     statuses = set()
-    took = cost(serve, lambda: statuses.add(ask(serve.port, method, path, headers, body)))
-    assert took <= MOST_S, f"{name}: {took * 1000:.1f} ms"
+    ticks = ticks_of(serve, lambda: statuses.add(ask(serve.port, method, path, headers, body)))
+    assert ticks <= MOST * TIMES, name
     assert max(statuses) < 500
 
 
@@ -132,19 +133,19 @@ def test_a_form_that_fits_its_cookie_is_bounded_too(serve):
     held, token = cookie_and_token(serve.port)
     body = fields(SMALL, f"csrf_token={token}&")
     statuses = set()
-    took = cost(serve, lambda: statuses.add(ask(serve.port, "POST", "/login", [FORM, f"Cookie: {held}"], body)))
-    assert took <= MOST_S, f"{took * 1000:.1f} ms"
+    ticks = ticks_of(serve, lambda: statuses.add(ask(serve.port, "POST", "/login", [FORM, f"Cookie: {held}"], body)))
+    assert ticks <= MOST * TIMES
     assert statuses == {413}
 
 
 def test_a_head_in_single_bytes_is_looked_through_once(serve):
     head = b"GET /api/agents HTTP/1.1\r\nHost: x\r\n" + b"".join(b"X-%d: %s\r\n" % (n, b"a" * 290) for n in range(90))
-    began = serve.cpu_s()
+    before = serve.ticks()
     with Raw(serve.port) as raw:
         for at in range(len(head)):
             raw.send(head[at : at + 1])
         assert raw.send(b"\r\n").answer().status == 401
-    assert serve.cpu_s() - began <= 2.0  # what it costs to be woken 26,000 times
+    assert serve.ticks() - before <= 200  # what it costs to be woken 26,000 times
 
 
 def test_chunks_of_nearly_nothing_are_refused(serve):
@@ -161,7 +162,7 @@ def test_chunks_of_nearly_nothing_are_refused(serve):
                 pass
             assert raw.head()[0] in {400, 413}
 
-    assert cost(serve, send) <= MOST_S
+    assert ticks_of(serve, send) <= MOST * TIMES
 
 
 @pytest.mark.parametrize(
@@ -204,9 +205,8 @@ def test_who_is_known_may_not_stall_it_either(serve):
     entries = json.dumps({"name": "n", "type": "script", "params": {}, "inputs": [{"a": 1}] * 1000}).encode()
     for path, body in (("/api/monitoring/endpoints", unknown_keys(LARGE)), ("/api/automations", entries)):
         statuses = set()
-        took = cost(serve, lambda: statuses.add(ask(serve.port, "POST", path, headers, body)), 4)  # noqa: B023
-        assert took <= 0.25, f"{path}: {took * 1000:.0f} ms"
+        ticks = ticks_of(serve, lambda: statuses.add(ask(serve.port, "POST", path, headers, body)), 4)  # noqa: B023
+        assert ticks <= 4 * 25, path
         assert statuses == {422}
     session = [FORM, f"Cookie: opsapp_session={token}"]
-    took = cost(serve, lambda: ask(serve.port, "POST", "/monitors", session, fields(LARGE)), 4)
-    assert took <= 0.1, f"form: {took * 1000:.0f} ms"
+    assert ticks_of(serve, lambda: ask(serve.port, "POST", "/monitors", session, fields(LARGE)), 4) <= 4 * 10, "form"

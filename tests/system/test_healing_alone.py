@@ -1,7 +1,5 @@
 """The service away: a real agent heals alone under the policies that it was given, and the ledger learns of it once."""
 
-import time
-
 import pytest
 
 from tests.support.agent_process import EnrolledAgent
@@ -48,7 +46,7 @@ def test_killed_the_agent_heals_alone_and_back_the_ledger_has_it_exactly_once(tm
                 rows = server.admin.get("/api/healing/ledger?rule_id=clean&limit=100")
                 return [row for row in rows if row["source"] == source and row["state"] == "final"]
 
-            until(lambda: [row for row in entries("alert") if row["action_type"]], 30, what="the service's own end")
+            [own] = until(lambda: [row for row in entries("alert") if row["action_type"]], 30, what="its own heal")
             done = agent.state / "outcomes.jsonl"
             server.kill()
             until(lambda: done.exists() and '"did":"done"' in done.read_text(), 30, what="the agent's heal")
@@ -59,5 +57,6 @@ def test_killed_the_agent_heals_alone_and_back_the_ledger_has_it_exactly_once(tm
             reported = agent.seen()["last_seen"]
             until(lambda: agent.seen()["last_seen"] > reported + 2, 30, what="more reports")
             assert [row["id"] for row in entries("agent")] == [entry["id"]]
-            assert entry["created_at"] <= time.time()
+            assert own["id"] < entry["id"]
+            assert entry["created_at"] <= agent.seen()["last_seen"], "it was done before the agent was heard again"
             assert server.admin.get("/api/healing/ledger/verify")["valid"]

@@ -29,6 +29,8 @@ MEASURED = ("tests/bench/", "tests/cluster/")
 WAITING = "tests/support/waiting.py"
 SPAN_CLOCKS = {f"{name}{unit}" for name in ("monotonic", "perf_counter", "process_time") for unit in ("", "_ns")}
 DAY_CLOCKS = {"time", "time_ns"}
+# What a span is called: an assertion that it is below something is a promise about time, wherever it came from.
+SPANS = {"perf_counter", "monotonic", "time", "took", "elapsed", "seconds", "lasted", "waited"}
 VAGUE_LOCALS = {"one", "found", "each", "thing", "it", "got"}
 
 
@@ -251,13 +253,26 @@ def times_compared(tree):
                 yield node.lineno
 
 
+def is_span(name):
+    return name in SPANS or name.endswith(("_ms", "_seconds"))
+
+
+def spans_bounded(tree):
+    """The lines that assert that something called like a span is below something."""
+    for asserted in [node for node in ast.walk(tree) if isinstance(node, ast.Assert)]:
+        for compared in [node for node in ast.walk(asserted.test) if isinstance(node, ast.Compare)]:
+            words = [getattr(part, "attr", getattr(part, "id", "")) for part in ast.walk(compared)]
+            if any(isinstance(op, ast.Lt | ast.LtE) for op in compared.ops) and any(map(is_span, words)):
+                yield asserted.lineno
+
+
 def test_no_test_depends_on_the_speed_of_the_machine():
     paths = {path.relative_to(ROOT).as_posix(): path for path in sorted((ROOT / "tests").rglob("*.py"))}
+    trees = {name: ast.parse(path.read_text(), name) for name, path in paths.items() if not name.startswith(MEASURED)}
     lines = [
         f"{name}:{line}"
-        for name, path in paths.items()
-        if not name.startswith(MEASURED) and name != WAITING
-        for line in sorted(set(times_compared(ast.parse(path.read_text(), name))))
+        for name, tree in trees.items()
+        for line in sorted({*spans_bounded(tree), *(times_compared(tree) if name != WAITING else ())})
     ]
     assert lines == []
 
@@ -270,14 +285,20 @@ def test_no_test_depends_on_the_speed_of_the_machine():
         ("deadline = time.monotonic() + 5\n    while time.monotonic() < deadline: pass", True),
         ("made = time.time()\n    work()\n    assert time.time() - made < 2", True),
         ("assert entry['at'] > time.time() - 4", True),
-        ("assert entry['at'] <= time.time()", False),
+        ("assert entry['at'] <= time.time()", True),
+        ("assert entry['at'] >= time.time()", False),
+        ("assert took <= 0.25, name", True),
+        ("assert 0 < answer.elapsed < 2", True),
+        ("assert row['n'] and row_ms(row) < 20", True),
+        ("assert ticks <= 50", False),
         ("ask(at=time.time() - 400)", False),
         ("assert ask(at=time.time() - 400) == 401", False),
         ("assert worker.wait(deadline=time.monotonic() + 60)", False),
     ],
 )
 def test_the_check_sees_each_promise_about_time(text, seen):
-    assert bool(list(times_compared(ast.parse(f"def test():\n    {text}")))) is seen
+    tree = ast.parse(f"def test():\n    {text}")
+    assert bool([*times_compared(tree), *spans_bounded(tree)]) is seen
 
 
 @pytest.mark.parametrize(
