@@ -19,6 +19,7 @@ from opsapp.web.server.limits import Limits
 from opsapp.web.server.refusal import Refusal
 from opsapp.web.server.requestloop import RequestLoop
 from opsapp.web.server.uploads import Uploads
+from tests.support.bytespeer import BytesPeer
 
 pytestmark = pytest.mark.attack
 
@@ -40,28 +41,8 @@ class Request(NamedTuple):
 # ---- the three readers
 
 
-class Bytes:
-    """A peer that sends these bytes in pieces and then closes."""
-
-    def __init__(self, raw, pieces):
-        self.buffer = bytearray()
-        self._raw, self._pieces = raw, pieces
-        self.given = 0
-
-    def fill(self, _timeout):
-        piece = self._raw[self.given : self.given + self._pieces()]
-        self.given += len(piece)
-        self.buffer += piece
-        return bool(piece)
-
-    def take(self, size):
-        data = bytes(self.buffer[:size])
-        del self.buffer[:size]
-        return data
-
-
 def ours(raw, pieces):
-    peer, limits = Bytes(raw, pieces), Limits()
+    peer, limits = BytesPeer(raw, pieces), Limits()
     here = SimpleNamespace(peer=peer, server=SimpleNamespace(limits=limits))
     try:
         head = RequestLoop._head(here)

@@ -3,6 +3,7 @@
 import io
 import json
 import logging
+import random
 
 import pytest
 from hypothesis import given
@@ -286,6 +287,29 @@ def test_forms_that_are_refused(data, problem):
     with pytest.raises(problem):
         uploads.receive_form(body(data, step=65536), taken, needs=("dest",), optional=("note",))
     assert taken.state in {"new", "aborted"}
+
+
+def damaged(rng, data):
+    """With one to four bytes changed, left out or put in, or a piece of it twice."""
+    data = bytearray(data)
+    for _ in range(rng.randint(1, 4)):
+        at = rng.randrange(len(data))
+        noise = rng.choice([b"\r\n", b"\0", b"\xff", b"--XX", b'"', b";", b"", data[: at % 40]])
+        data[at : at + rng.randrange(3)] = noise
+    return bytes(data)
+
+
+def test_a_damaged_form_is_whole_or_refused_and_leaves_nothing_open():
+    rng = random.Random(20261126)
+    states = set()
+    for _ in range(500):
+        taken = Taken()
+        try:
+            uploads.receive_form(body(damaged(rng, form(DEST, FILE)), step=65536), taken, needs=("dest",))
+        except (problems.Problem, PeerLost):
+            assert taken.state in {"new", "aborted"}
+        states.add(taken.state)
+    assert states == {"new", "aborted", "whole"}
 
 
 def test_missing_parts_are_named_at_once():
