@@ -137,12 +137,14 @@ class EnrolledAgent(AgentProcess):
         body = {"type": "shell", "params": {"command": command, **params}}
         return self.server.admin.post(f"{self.path}/commands", body)["command_id"]
 
-    def command(self, command_id):
-        return self.server.admin.get(f"{self.path}/commands/{command_id}")
+    def command(self, command_id, at=None):
+        return (at or self.server.admin).get(f"{self.path}/commands/{command_id}")
 
-    def finished(self, command_id, timeout=20):
+    def finished(self, command_id, timeout=20, at=None):
+        """The record of the command; `at` a client of the node that was asked for it, since others know it later."""
+
         def final():
-            record = self.command(command_id)
+            record = self.command(command_id, at)
             return record if record["status"] not in ("queued", "delivered", "running") else None
 
         return until(final, timeout, what=f"the end of {command_id}")

@@ -1,6 +1,8 @@
-"""The real agent healing alone while its server is away, and telling of it once and in order."""
+"""The real agent healing alone while its server is away, and telling of it once and in order, where it polls.
 
-import hashlib
+With a session and the real service: test_healing_alone.py. What it may do alone: tests/unit/test_agent_offline.py.
+"""
+
 import time
 
 import pytest
@@ -58,9 +60,8 @@ def heals(agent, did):
     return noted.read_text().count(f'"did":"{did}"') if noted.exists() else 0
 
 
-@pytest.mark.parametrize("websocket", [True, False], ids=["session", "polling"])
-def test_it_heals_only_while_it_is_alone(server, place, tmp_path, websocket):
-    server.websocket, server.policies = websocket, signed(place)
+def test_it_heals_only_while_it_is_alone(server, place, tmp_path):
+    server.websocket, server.policies = False, signed(place)
     with AgentProcess(tmp_path, server, interval_s=0.5) as agent:
         until((tmp_path / "state" / "policies.json").exists, 30, what="the policies on the disk")
         count = len(server.reports)
@@ -83,17 +84,12 @@ def test_it_heals_only_while_it_is_alone(server, place, tmp_path, websocket):
     assert told[0]["policy_version"] == 1
 
 
-SECRETS = {"another-key": secret_of("somebody else's"), "store": hashlib.sha256(KEY.encode()).hexdigest()}
-
-
 @pytest.mark.attack
-@pytest.mark.parametrize("websocket", [True, False], ids=["session", "polling"])
-@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
-def test_policies_signed_by_somebody_else_are_refused(server, place, tmp_path, secret, websocket):
-    """By somebody with a key of their own, or with what the service's store holds of this agent's key."""
-    server.websocket, server.policies = websocket, signed(place, secret)
+def test_policies_signed_by_somebody_else_are_refused(server, place, tmp_path):
+    """In a session, and with what the store holds of the key: tests/system/test_attack_policies.py."""
+    server.websocket, server.policies = False, signed(place, secret_of("somebody else's"))
     with AgentProcess(tmp_path, server, interval_s=0.5) as agent:
-        until(lambda: "not signed with this agent's key" in agent.told() + repr(server.messages), what="the refusal")
+        until(lambda: "not signed with this agent's key" in agent.told(), what="the refusal")
         assert not (agent.state / "policies.json").exists()
 
 
