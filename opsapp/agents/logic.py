@@ -133,6 +133,11 @@ def may_follow(state: str, following: str) -> bool:
     return following in FOLLOWING.get(state, ())
 
 
+def waited_for_s(interval: float) -> float:
+    """How long agents have to come back after their server was away."""
+    return max(BACK_WITHIN_S, ONLINE_INTERVALS * interval)
+
+
 def is_final(state: str) -> bool:
     return state in FINAL_STATES
 

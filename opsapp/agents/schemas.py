@@ -76,6 +76,7 @@ class AgentRow(Body):
     version = text()
     status = choice(*STATUSES)
     last_seen = whole(0, null=True)
+    unheard = flag()
     tags = list_of(text())
     hostname_conflict = flag()
     clone_detected_at = whole(0, null=True)

@@ -236,6 +236,7 @@ class AnomalyBudget(Body):
 class Health(Body):
     status = choice("Active", "Paused", "Degraded")
     reasons = list_of(text())
+    notes = list_of(text())
     components = list_of(WorkerState)
     queue_depth = whole()
     active_heals = whole()

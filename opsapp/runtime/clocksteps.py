@@ -43,6 +43,11 @@ class ClockStep(NamedTuple):
     def __str__(self) -> str:
         return f"set {'forward' if self.by > 0 else 'back'} by {roughly(abs(self.by))}"
 
+    def told(self, node: Any) -> str:
+        """As history."""
+        ago = roughly(node.clock.monotonic() - self.monotonic)
+        return f"the clock of {node.name} was {self} ({ago} ago)"
+
 
 class Carried:
     """A queue in the store. `move(root, by)`: a transaction function. `by`: what it has not been moved by yet."""

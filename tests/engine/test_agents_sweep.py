@@ -3,10 +3,13 @@
 import pytest
 
 from opsapp.agents import engine
+from opsapp.agents.config import AgentSettings
 from opsapp.agents.engine import reports, session_store, sweep
 from opsapp.agents.engine.policies import shown_key
+from opsapp.agents.logic import BACK_WITHIN_S
 from opsapp.agents.resources import add_agent, find_agent
 from opsapp.lib.problems import Invalid, NotFound
+from opsapp.notify.resources import inbox
 from opsapp.runtime.events import read_since
 from opsapp.wire.messages import check_report
 
@@ -57,6 +60,89 @@ def test_each_change_of_state_is_told_once(service, node, agent):
         sweep.step(node)
     report(service, agent)
     assert statuses(service) == [("pending", "online"), ("online", "offline"), ("offline", "dead"), ("dead", "online")]
+
+
+# -- an outage of the service -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def after_an_outage(service, node, agent):
+    """The service was away for ten minutes, and the agent was online before."""
+    report(service, agent)
+    sweep.step(node)
+    service.clock.advance(600)
+    node.started_at = service.clock.now()
+    sweep.step(node)
+    return agent
+
+
+def row(service, agent):
+    [row] = service.vera.get("/api/agents").json
+    assert row["id"] == agent
+    return row["status"], row["unheard"]
+
+
+def test_a_host_that_comes_back_after_an_outage_of_the_service_was_never_away(service, node, after_an_outage):
+    assert row(service, after_an_outage) == ("offline", True)
+    service.clock.advance(BACK_WITHIN_S - 1)
+    sweep.step(node)
+    report(service, after_an_outage)
+    sweep.step(node)
+    assert statuses(service) == [("pending", "online")]
+    assert row(service, after_an_outage) == ("online", False)
+
+
+def test_a_host_that_does_not_come_back_after_an_outage_is_told(service, node, after_an_outage):
+    service.clock.advance(BACK_WITHIN_S + 1)
+    sweep.step(node)
+    assert statuses(service) == [("pending", "online"), ("online", "dead")]
+    assert row(service, after_an_outage) == ("dead", False)
+    [told] = [message for message in service.transact(inbox.take, 1000) if message.target == after_an_outage]
+    assert (told.title, told.phase) == ("box-1 is offline", "begins")
+
+
+def test_a_host_that_was_heard_since_our_start_and_falls_silent_is_told_as_ever(service, node, after_an_outage):
+    report(service, after_an_outage)
+    service.clock.advance(31)
+    sweep.step(node)
+    assert statuses(service)[-1] == ("online", "offline")
+
+
+def test_agents_that_report_rarely_have_two_intervals_to_come_back(service, node, after_an_outage):
+    service.configure(AgentSettings, report_interval_s=120.0)
+    service.clock.advance(239)
+    sweep.step(node)
+    assert row(service, after_an_outage) == ("offline", True)
+    service.clock.advance(2)
+    sweep.step(node)
+    assert row(service, after_an_outage) == ("offline", False), "not yet dead, with 20 of these intervals"
+
+
+def test_silence_counts_from_when_a_node_listens_again(service, node, agent):
+    """This node is an engine alone: the one that agents report to was away."""
+    report(service, agent)
+    node.roles = frozenset({"engine"})
+    service.clock.advance(600)
+    sweep.listen(node)
+    sweep.step(node)
+    assert row(service, agent) == ("offline", True)
+    service.clock.advance(BACK_WITHIN_S + 1)
+    sweep.step(node)
+    assert row(service, agent) == ("dead", False)
+
+
+def test_health_and_overview_know_no_host_that_is_away_before_it_had_time_to_return(service, node, after_an_outage):
+    health = service.vera.get("/api/healing/health").json
+    assert (health["status"], health["reasons"]) == ("Active", [])
+    assert health["notes"] == ["1 of 1 agents: not heard yet since the service started"]
+    overview = service.vera.get("/api/overview").json
+    assert overview["agents"]["reporting"] == 0
+    assert [(trouble["name"], trouble["status"]) for trouble in overview["troubles"]] == [("box-1", "unknown")]
+    page = service.browser("vera").get("/agents")
+    assert "Not heard since the service started" in page
+    service.clock.advance(BACK_WITHIN_S + 1)
+    health = service.vera.get("/api/healing/health").json
+    assert (health["status"], health["reasons"]) == ("Degraded", ["1 of 1 agents are away"])
 
 
 @pytest.mark.parametrize("off", [-86_400, 0, 86_400])

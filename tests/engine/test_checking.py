@@ -6,6 +6,7 @@ import time
 import gevent
 import pytest
 
+from opsapp.agents.logic import BACK_WITHIN_S
 from opsapp.lib.problems import StoreAway
 from opsapp.monitoring.engine import measuring
 from opsapp.monitoring.engine.checking import request_check
@@ -522,6 +523,24 @@ def test_an_agent_monitor_is_up_while_its_agent_reports(lookout):
     lookout.run(40)
     assert lookout.monitor(monitor_id)["status"] == "down"
     assert "no report for" in lookout.incidents()[0]["cause"]
+
+
+def test_an_agent_monitor_is_unknown_until_its_agent_had_time_to_come_back_after_an_outage_of_ours(lookout):
+    service = lookout.service
+    agent = service.ada.post_json("/api/agents", {"label": "box"}).json
+    monitor_id = lookout.add(type="agent", url=f"agent://{agent['agent_id']}", interval=10, retries=0)
+    sent, headers = {"hostname": "box", "os": "Debian 12"}, {"X-Agent-Key": agent["key"]}
+    service.anonymous.post_json(f"/api/agents/{agent['agent_id']}/report", sent, headers=headers)
+    lookout.run(20)
+    assert lookout.monitor(monitor_id)["status"] == "up"
+    assert [host["status"] for host in service.vera.get("/api/agents").json] == ["online"]
+    service.clock.advance(600)
+    service.node.started_at = service.clock.now()
+    lookout.run(BACK_WITHIN_S - 5)
+    assert lookout.monitor(monitor_id)["status"] == "unknown"
+    assert lookout.incidents() == []
+    lookout.run(30)
+    assert lookout.monitor(monitor_id)["status"] == "down"
 
 
 def test_the_configuration_says_when_a_certificate_is_near_its_end_also_after_a_reload(lookout):

@@ -233,12 +233,18 @@ def test_a_step_is_told_once_and_shown_for_an_hour(service, caplog, seconds, sai
         clocks.step(service.node)
     titles = [row.title for row in service.transact(inbox.take, 1000) if row.kind == "clock.set"]
     assert titles == [f"The clock of box was {said}"]
-    shown = f"the clock of box was {said}"
-    assert shown in service.vera.get("/api/healing/health").json["reasons"]
-    assert [shown in found["said"] for found in service.ada.get("/api/doctor").json["findings"]].count(True) == 1
-    service.clock.advance(HOUR + 1)
+    service.clock.advance(120)
     service.tokens.clear()
-    assert shown not in service.vera.get("/api/healing/health").json["reasons"]
+    shown = f"the clock of box was {said} (2 min ago)"
+    health = service.vera.get("/api/healing/health").json
+    assert (health["status"], health["reasons"]) == ("Active", []), "it is over, and nothing to call people for"
+    assert health["notes"] == [f"{shown}; everything goes on"]
+    found = [found["level"] for found in service.ada.get("/api/doctor").json["findings"] if shown in found["said"]]
+    assert found == ["ok"]
+    assert "everything goes on" in service.browser("vera").get("/healing")
+    service.clock.advance(HOUR)
+    service.tokens.clear()
+    assert service.vera.get("/api/healing/health").json["notes"] == []
 
 
 def test_a_clock_that_is_a_little_off_is_no_step(service):

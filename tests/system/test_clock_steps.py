@@ -49,8 +49,8 @@ def test_monitors_rules_and_schedules_go_on_and_the_step_is_told(tmp_path, secon
                 lambda: f"the clock of this machine was set {way}" in serve.log.read_text(), 5, what="the step noticed"
             )
             serve._admin = None  # a session ends by the clock on the wall
-        reasons = serve.admin.get("/api/healing/health")["reasons"]
-        assert [f"was set {way} by" in reason for reason in reasons].count(True) == 1
+        notes = serve.admin.get("/api/healing/health")["notes"]
+        assert [f"was set {way} by" in note for note in notes].count(True) == 1
         findings = serve.admin.get("/api/doctor")["findings"]
         assert [f"was set {way} by" in finding["said"] for finding in findings].count(True) == 1
         checked(serve, path, "down")
@@ -77,9 +77,7 @@ def test_a_store_from_the_future_starts_works_and_is_copied(tmp_path):
         until(lambda: serve.admin.get(path)["last_check"] not in (None, since), 20, what="a check after the start")
         assert serve.admin.get(path)["status"] == "up"
         assert opsapp("backup", *serve.places, str(tmp_path / "copy")).returncode == 0
-        told = [
-            reason for reason in serve.admin.get("/api/healing/health")["reasons"] if "was set back by 1 d" in reason
-        ]
+        told = [note for note in serve.admin.get("/api/healing/health")["notes"] if "was set back by 1 d" in note]
         assert len(told) == 1
     assert opsapp("restore", *serve.places, str(tmp_path / "copy")).returncode == 0
     with serve:

@@ -102,8 +102,10 @@ def test_one_that_hangs_is_ended_and_what_waited_for_it_is_lost(serve, tmp_path)
     assert ended(serve, later)["status"] == "lost"
     until(lambda: not any(map(alive, [before, *pids])), what="the end of it and of what it ran")
     assert ended(serve, run(serve, script(serve, "echo on")))["output"] == "on\n"
-    reasons = serve.admin.get("/api/healing/health")["reasons"]
-    assert [reason for reason in reasons if reason.startswith("the executor ended and was started again")]
+    health = serve.admin.get("/api/healing/health")
+    assert (health["status"], health["reasons"]) == ("Active", [])
+    [note] = health["notes"]
+    assert "ago and was started again" in note
     assert (tmp_path / "times").read_text() == "x\n"
 
 

@@ -13,6 +13,7 @@ from .commands import answer_of, cancel_command, changed_since, command_of, reca
 from .executor import (
     ExecutorProcess,
     Result,
+    executor_history,
     executor_of,
     executor_trouble,
     needs_admin,
@@ -36,6 +37,7 @@ __all__ = [
     "cancel_command",
     "changed_since",
     "command_of",
+    "executor_history",
     "executor_of",
     "executor_trouble",
     "give_policies",

@@ -110,6 +110,10 @@ class Directory(Projection[AgentFacts]):
     def known(self) -> Collection[str]:
         return tuple(self._facts)
 
+    def known_facts(self, agent_id: str) -> AgentFacts | None:
+        """One of them as it was read last."""
+        return self._facts.get(agent_id)
+
     def silent_at(self, agent_id: str) -> float | None:
         """When a session of it ended because nothing was heard any more."""
         facts = self._facts.get(agent_id)

@@ -79,6 +79,10 @@ def runs_kept_apart(node: Node) -> bool | None:
     return node.registry[KEY].keeps_apart if KEY in node.registry else None
 
 
+def executor_history(node: Node) -> str | None:
+    return node.registry[KEY].history() if KEY in node.registry else None
+
+
 def needs_admin(node: Node) -> bool:
     """What the service runs as its own user could read all of its files: only admins write that."""
     return bool(node.registry[WHOSE].shared)
@@ -195,13 +199,16 @@ class ExecutorProcess:
         self._sock.shutdown(gevent.socket.SHUT_RDWR)
 
     def trouble(self) -> str | None:
-        """For health: why nothing can run here now, or that it had to be started again not long ago."""
-        now = self._node.clock.monotonic()
-        if not self._ready.is_set():
-            return f"the executor is not running: {self.problem}" if self._failures or self._ended else None
-        if self._ended is not None and now - self._ended[0] < TOLD_S:
-            return f"the executor ended and was started again {now - self._ended[0]:.0f} s ago: {self._ended[1]}"
-        return None
+        """For health: why nothing can run here now."""
+        away = not self._ready.is_set() and (self._failures or self._ended)
+        return f"the executor is not running: {self.problem}" if away else None
+
+    def history(self) -> str | None:
+        """For health: that it had to be started again not long ago. Runs go on since."""
+        ended_at, why = self._ended or (-TOLD_S, "")
+        ago = self._node.clock.monotonic() - ended_at
+        told = self._ready.is_set() and ago < TOLD_S
+        return f"the executor ended {ago:.0f} s ago and was started again: {why}" if told else None
 
     def _read(self) -> None:
         """Everything that it says, until it is gone."""

@@ -108,12 +108,25 @@ class Memory:
         self._words = SharedTexts()
         self._watched_there: dict[str, tuple[float, frozenset[str]]] = {}
         self._has_too_many: set[str] = set()
+        self._nobody_listened_at: float | None = None
         node.clock_steps.follow(self.move)
 
     def move(self, by: float) -> None:
         """Our clock was set by so many seconds: who was heard was so as long ago as before."""
         for heard in list(self.heard.values()):
             heard.move(by)
+        if self._nobody_listened_at is not None:
+            self._nobody_listened_at += by
+
+    @property
+    def listens_since(self) -> float:
+        """Since when agents can reach this node, or another one that tells it."""
+        started_at = self.node.started_at
+        return started_at if self._nobody_listened_at is None else max(started_at, self._nobody_listened_at)
+
+    def nobody_listens(self) -> None:
+        """No node that agents report to is alive now."""
+        self._nobody_listened_at = self.node.clock.now()
 
     @property
     def interval(self) -> float:

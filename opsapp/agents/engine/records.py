@@ -25,6 +25,7 @@ UNREAD: JsonObject = {
     "version": "",
     "status": "offline",
     "last_seen": None,
+    "unheard": False,
     "tags": (),
     "hostname_conflict": False,
     "clone_detected_at": None,
@@ -43,7 +44,7 @@ class HostFacts(NamedTuple):
     online: bool
     usable: frozenset[str] | None
     ambiguous: bool
-    unheard: bool = False  # not online, and this process has not been there for long enough to know whether it is away
+    unheard: bool = False  # not online, and we have not listened for long enough to know whether it is away
 
 
 class SilentHost(NamedTuple):
@@ -52,6 +53,7 @@ class SilentHost(NamedTuple):
     agent_id: str
     hostname: str
     last_seen: float | None
+    unheard: bool
 
 
 class HostsStanding(NamedTuple):
@@ -69,6 +71,7 @@ class Presence(NamedTuple):
     last_seen: float | None
     interval: float
     host: str
+    unheard: bool = False  # not online, and perhaps only because we were away
 
 
 def presence(node: Node, agent_id: str) -> Presence:
@@ -79,8 +82,10 @@ def presence(node: Node, agent_id: str) -> Presence:
     status_now = logic.status_of(
         seen, agent_id in memory.connected, node.clock.now(), memory.interval, directory.silent_at(agent_id)
     )
-    host = directory.name_of(agent_id) or agent_id
-    return Presence(status_now == "online", seen, memory.interval, host)
+    host, facts = directory.name_of(agent_id) or agent_id, directory.known_facts(agent_id)
+    online = status_now == "online"
+    unheard = not online and facts is not None and AgentStatuses(node).is_waited_for(facts, seen)
+    return Presence(online, seen, memory.interval, host, unheard)
 
 
 def hosts(root: Root) -> list[HostFacts]:
@@ -95,11 +100,8 @@ def standing_of_hosts(root: Root) -> HostsStanding:
     node = node_of(root)
     statuses = AgentStatuses(node)
     heard = [facts for facts in directory_of(node).all(root) if facts.status != "pending"]
-    silent = [
-        SilentHost(facts.id, host_name(facts), statuses.of(facts).last_seen)
-        for facts in heard
-        if not statuses.is_online(facts)
-    ]
+    away = [(facts, statuses.of(facts)) for facts in heard if not statuses.is_online(facts)]
+    silent = [SilentHost(facts.id, host_name(facts), status.last_seen, status.unheard) for facts, status in away]
     return HostsStanding(len(heard), len(heard) - len(silent), silent)
 
 
@@ -131,19 +133,16 @@ def _host(node: Node, facts: AgentFacts, statuses: AgentStatuses) -> HostFacts:
         online,
         facts.usable,
         directory_of(node).shares_name(facts),
-        not online and _may_come_back(node, facts, statuses.now),
+        not online and statuses.of(facts).unheard,
     )
 
 
-def _may_come_back(node: Node, facts: AgentFacts, now: float) -> bool:
-    """Whether it may be silent only because this process has just started: who fell silent before it did is away."""
-    was_away = facts.status != "online" and facts.changed_at < node.started_at
-    return not was_away and now - node.started_at <= logic.BACK_WITHIN_S
-
-
 class AgentStatus(NamedTuple):
+    """`unheard`: it is not online, and perhaps only because we were away. Nobody is told yet."""
+
     status: str
     last_seen: float | None
+    unheard: bool = False
 
 
 class AgentStatuses:
@@ -158,7 +157,16 @@ class AgentStatuses:
             return AgentStatus("pending", None)
         seen = self.memory.last_seen(facts.id, facts.last_seen)
         connected = is_connected(self.node, facts, facts.id)
-        return AgentStatus(logic.status_of(seen, connected, self.now, self.interval, facts.silent_at), seen)
+        status = logic.status_of(seen, connected, self.now, self.interval, facts.silent_at)
+        unheard = status != "online" and self.is_waited_for(facts, seen)
+        return AgentStatus("offline" if unheard else status, seen, unheard)
+
+    def is_waited_for(self, facts: AgentFacts, seen: float | None) -> bool:
+        """Whether one that is not online has time left to come back, since reports can reach us again: it was online,
+        and was not heard since then. Who fell silent before we were away is away."""
+        since = self.memory.listens_since
+        not_heard_since = seen is None or seen < since
+        return facts.status == "online" and not_heard_since and self.now - since <= logic.waited_for_s(self.interval)
 
     def is_online(self, facts: AgentFacts) -> bool:
         """Whether its status is `online`. Where one sign of life is enough, no other is looked for."""
@@ -218,6 +226,7 @@ def row(facts: AgentFacts, status: AgentStatus, shares_name: bool) -> JsonObject
         "version": facts.version,
         "status": status.status,
         "last_seen": whole(status.last_seen),
+        "unheard": status.unheard,
         "tags": list(facts.tags),
         "hostname_conflict": shares_name,
         "clone_detected_at": whole(facts.clone_at),

@@ -162,8 +162,12 @@ def tell(root: Root, agent: Agent, before: str) -> None:
 def tell_people(root: Root, agent: Agent, before: str, now: float) -> None:
     """That a host has fallen silent, and that it is back. A first report is no news."""
     name, status = agent.hostname or agent.label, agent.state.status
-    if status == "offline":
-        title, text = f"{name} is offline", "Its agent has stopped reporting."
+    if before == "online":  # after an outage of ours it may be `dead` at once
+        memory = memory_of(node_of(root))
+        seen = memory.last_seen(agent.id, agent.state.last_seen)
+        missed = seen is not None and seen < memory.listens_since
+        said = "Its agent has not reported since the service is back." if missed else "Its agent has stopped reporting."
+        status, title, text = "offline", f"{name} is offline", said
     elif status == "online" and before in ("offline", "dead"):
         title, text = f"{name} is online again", f"It was {before}."
     else:

@@ -12,7 +12,7 @@ from opsapp.runtime.projection import is_sound
 from opsapp.tree.root import Root
 
 from . import commands, records, reports
-from .directory import directory_of
+from .directory import directory_of, facts_of
 from .memory import memory_of
 
 LEASE = "agents"
@@ -23,7 +23,16 @@ PAGE = 200
 def start(node: Node) -> None:
     node.clock_steps.carry(LEASE, move)
     look = QueueLook(node, lambda root, _now: there_are(root))
+    if "web" not in node.roles:
+        node.supervisor.add("agents-listen", partial(listen, node), every=EVERY_S)
     node.supervisor.add("agents-sweep", partial(step, node), every=EVERY_S, lease=LEASE, look=look)
+
+
+def listen(node: Node) -> bool:
+    """Step, where agents report to other nodes alone: while none of these is alive, silence says nothing of a host."""
+    if not node.nodes.alive("web"):
+        memory_of(node).nobody_listens()
+    return False
 
 
 def move(root: Root, by: float) -> None:
@@ -48,15 +57,19 @@ def step(node: Node) -> bool:
 
 
 def _silent(root: Root) -> list[str]:
-    """Agents that have come to another status than the record says. From memory; those that are connected here, which
-    are most of them, are online without a further look."""
+    """Agents that have come to another status than the record says, but for those that we wait for. From memory; those
+    that are connected here, which are most of them, are online without a further look."""
     node = node_of(root)
     connected, statuses = memory_of(node).connected, records.AgentStatuses(node)
     return [
         facts.id
         for facts in directory_of(node).all(root)
-        if not (facts.status == "online" and facts.id in connected) and statuses.of(facts).status != facts.status
+        if not (facts.status == "online" and facts.id in connected) and _is_another(statuses.of(facts), facts.status)
     ]
+
+
+def _is_another(status: records.AgentStatus, stored: str) -> bool:
+    return status.status != stored and not status.unheard
 
 
 def _mark(root: Root, agent_ids: list[str]) -> None:
@@ -66,13 +79,13 @@ def _mark(root: Root, agent_ids: list[str]) -> None:
         agent = agents_of(root).get(agent_id)
         if agent is None or not is_sound(agents_of(root), "agent", agent_id, agent):
             continue
-        status = records.status_of(node, agent)
-        if status in (None, "pending", agent.state.status):
+        present = records.AgentStatuses(node).of(facts_of(agent))
+        if present.status == "pending" or not _is_another(present, agent.state.status):
             continue
         seen = memory_of(node).last_seen(agent_id, agent.state.last_seen)
         if seen is not None and seen != agent.state.last_seen:
             agent.state.last_seen = seen
-        reports.become(root, agent, status)
+        reports.become(root, agent, present.status)
 
 
 def _expire(root: Root) -> None:

@@ -1,8 +1,8 @@
-"""How the pipeline is: Active, Paused or Degraded, and why."""
+"""How the pipeline is: Active, Paused or Degraded, and why. Only what is so now degrades; what is over is a note."""
 
 from __future__ import annotations
 
-from opsapp.agents.engine import executor_trouble, runs_kept_apart
+from opsapp.agents.engine import executor_history, executor_trouble, runs_kept_apart
 from opsapp.auth.engine import provider_trouble
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import brake
@@ -34,6 +34,7 @@ def health_of(root: Root) -> JsonObject:
     return {
         "status": "Paused" if paused else "Degraded" if sick else "Active",
         "reasons": paused + sick,
+        "notes": _notes(root),
         "components": [worker._asdict() for worker in components],
         "queue_depth": len(states) + len(healing.book.messages),
         "active_heals": sum(1 for state in states if state in ACTIVE),
@@ -62,7 +63,6 @@ def _sick(root: Root, healing: Healing, components: list[WorkerStatus], now: flo
         reasons.append(f"the store is slow: {engine.last_work_s:.1f} s for a step")
     if node_of(root).store.room.is_short():
         reasons.append("the disk of the store is full")
-    reasons += [f"the clock of {node_of(root).name} was {step}" for step in node_of(root).clock_steps.recent()]
     key = sealing.trouble(root)
     if key is not None:
         reasons.append(key)
@@ -73,10 +73,23 @@ def _sick(root: Root, healing: Healing, components: list[WorkerStatus], now: flo
     reasons += [trouble for trouble in troubles if trouble]
     reasons += _braked(healing, world_now(root))
     agents = [member for member in fleet_access(root).inventory(root) if member.is_agent]
-    away = sum(1 for member in agents if not member.online)
+    away = sum(1 for member in agents if not (member.online or member.unheard))
     if agents and 2 * away >= len(agents):
         reasons.append(f"{away} of {len(agents)} agents are away")
     return reasons
+
+
+def _notes(root: Root) -> list[str]:
+    """What happened not long ago and is over, and what nobody can know yet: nothing to call people for."""
+    node = node_of(root)
+    notes = [f"{step.told(node)}; everything goes on" for step in node.clock_steps.recent()]
+    restarted = executor_history(node)
+    notes += [restarted] if restarted else []
+    agents = [member for member in fleet_access(root).inventory(root) if member.is_agent]
+    unheard = sum(1 for member in agents if member.unheard)
+    if unheard:
+        notes.append(f"{unheard} of {len(agents)} agents: not heard yet since the service started")
+    return notes
 
 
 def _braked(healing: Healing, world: World) -> list[str]:

@@ -123,7 +123,7 @@ def _of_host(host: SilentHost) -> JsonObject:
         "kind": "host",
         "id": host.agent_id,
         "name": host.hostname,
-        "status": "down",
+        "status": "unknown" if host.unheard else "down",
         "since": None if host.last_seen is None else int(host.last_seen),
         "cause": "",
         "incident_id": None,

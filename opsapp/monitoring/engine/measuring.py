@@ -82,7 +82,7 @@ class Measuring:
         agent, now = presence(self.node, agent_of(entry.target.url)), self.node.clock.now()
         if agent.online:
             return Outcome(True, None, "online")
-        if self._listened_s() < 2 * agent.interval:
+        if agent.unheard or self._listened_s() < 2 * agent.interval:
             return Outcome(None, None, "no report since the service started")
         seen = agent.last_seen
         return Outcome(False, None, "no report" if seen is None else f"no report for {now - seen:.0f} s")

@@ -71,6 +71,7 @@ def standing(answers: Answers, reader: Reader) -> dict[str, object]:
         "about": about,
         "health": health,
         "reasons": health["reasons"],
+        "notes": health["notes"],
         "work": _work(health),
         "rarity": _rarity(health["anomalies"]),
         "workers": tuple(_worker(worker) for worker in health["components"]),

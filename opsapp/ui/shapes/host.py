@@ -19,7 +19,7 @@ from opsapp.ui.words import rough_span
 from . import uses
 from .command import shown_of
 from .fans import fan_told
-from .hosts import STATES, HostChoice, listed, notes_of
+from .hosts import HostChoice, listed, notes_of, presence_of
 from .problems import open_lines
 
 FEW = 8
@@ -140,7 +140,7 @@ def arrival(answers: Answers, reader: Reader) -> dict[str, object]:
 def state(answers: Answers, reader: Reader) -> dict[str, object]:
     """The top of the page."""
     agent = answers["agent"]
-    kind, word = STATES[agent["status"]]
+    kind, word = presence_of(agent)
     lead = lead_of(agent, disks_of(answers, reader), services_of(agent), reader)
     return {
         **arrival(answers, reader),
@@ -210,7 +210,8 @@ def lead_of(agent: JsonObject, disks: Sequence[DiskShown], services: Sequence[Se
         return Lead("", "", "")
     if agent["status"] != "online":
         gone = rough_span(reader.now - (agent["last_seen"] or reader.now))
-        return Lead("bad", f"It has not reported for {gone}: the values below are from before.", "")
+        look = "" if agent["unheard"] else "bad"
+        return Lead(look, f"It has not reported for {gone}: the values below are from before.", "")
     failed = [service.name for service in services if service.kind == "bad"] or agent["metrics"]["failed_units"]
     full = [disk for disk in disks if disk.kind]
     facts = [

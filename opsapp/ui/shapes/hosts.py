@@ -22,6 +22,7 @@ STATES = {  # status -> (kind, word)
     "dead": ("bad", "Silent for long"),
     "pending": ("off", "Waiting for its first report"),
 }
+UNHEARD = ("off", "Not heard since the service started")
 FILTERS = (("", "All"), ("online", "Reporting"), ("offline", "Silent"), ("dead", "Silent for long"), ("pending", "New"))
 
 
@@ -110,12 +111,17 @@ def state_of(row: JsonObject) -> tuple[str, str]:
     """What a row says of its host at one look: silent, else what has failed, else what is nearly full."""
     failing, disk = row["failing"], row["disk_percent"]
     if row["status"] != "online" or "unreadable" in row:
-        return STATES[row["status"]]
+        return presence_of(row)
     if failing:
         return "bad", f"{failing[0]} failed" if len(failing) == 1 else f"{len(failing)} services failed"
     if disk is not None and disk >= HIGH:
         return "warn", f"Disk {disk:.0f} % full"
     return STATES["online"]
+
+
+def presence_of(row: JsonObject) -> tuple[str, str]:
+    """Whether a host reports. Of one that had no time yet to come back after an outage of ours nobody knows."""
+    return UNHEARD if row["unheard"] else STATES[row["status"]]
 
 
 def gauge(value: float | None, values: list[float | None] | tuple[()], label: str) -> HostGauge:
@@ -145,7 +151,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _summary(rows: list[JsonObject]) -> str:
-    silent = sum(row["status"] in ("offline", "dead") for row in rows)
+    silent = sum(row["status"] in ("offline", "dead") and not row["unheard"] for row in rows)
     failing = sum(row["status"] == "online" and bool(row["failing"]) for row in rows)
     outdated = sum(row["outdated"] for row in rows)
     facts = [
