@@ -12,6 +12,7 @@ from typing import Callable, Dict, List
 
 from opsapp.wire.fields import dumps
 
+from . import unittimes
 from .capabilities import ToolManifest
 from .executor import CommandAnswer, CommandTask, Handler
 from .paths import NotAllowed, PathRules
@@ -76,7 +77,11 @@ def service(task: CommandTask, capabilities: ToolManifest) -> CommandAnswer:
     argv = service_argv(capabilities, task.params["service"], task.params["action"])
     if not argv:
         return CommandAnswer(Ran("failed", None, b"", "no_capable_handler: no service manager works here"))
-    return CommandAnswer(_run(task, argv))
+    if task.params["timeout"]:
+        return CommandAnswer(_run(task, argv))
+    patience = unittimes.for_service(task.params["service"])
+    ran = run(argv, patience.seconds, task.cancel, on_start=task.on_start, on_output=task.on_output)
+    return CommandAnswer(patience.told(ran))
 
 
 def process_list(task: CommandTask) -> CommandAnswer:

@@ -15,7 +15,7 @@ from opsapp.wire.actiontypes import OWN, Action, Handler
 from opsapp.wire.fields import JsonObject
 from opsapp.wire.frames import OUTPUT_LIMIT
 
-from . import protection
+from . import protection, unittimes
 from .armed import CONFIRMED, UNDONE, Armed
 from .declared import checked_steps
 from .executor import CommandAnswer, CommandTask
@@ -132,7 +132,8 @@ class Healer:
         """The record of the undoing first; what fails half-way is undone at once."""
         heal_id = task.params["heal_id"]
         wanted = float(task.params.get("arm_s") or action.armed_s or 0)
-        self._armed.arm(heal_id, action.name, snapshot, (task.params["timeout"] or action.timeout) + wanted)
+        patience = _patience(task, action, task.params["params"])
+        self._armed.arm(heal_id, action.name, snapshot, patience.seconds + wanted)
         ran, done = self._steps(task, action, steps, snapshot["state"])
         if ran.status == "done":
             self._armed.postpone(heal_id, wanted)
@@ -230,7 +231,8 @@ class Healer:
         self, task: Any, action: Action, steps: List[List[str]], state: JsonObject, params: Optional[JsonObject] = None
     ) -> Tuple[Ran, List[JsonObject]]:
         """Argument lists and native steps in order, until one fails; all within one time-out."""
-        deadline = time.monotonic() + (task.params["timeout"] or action.timeout)
+        patience = _patience(task, action, params or task.params["params"])
+        deadline = time.monotonic() + patience.seconds
         context = Context(
             params or task.params["params"],
             state,
@@ -261,7 +263,13 @@ class Healer:
             done.append({"argv": [part[:1000] for part in argv], "exit_code": ran.exit_code, "status": ran.status})
             if ran.status != "done" and not (may_fail and ran.status == "failed"):
                 break
-        return ran._replace(output=output), done
+        return patience.told(ran._replace(output=output)), done
+
+
+def _patience(task: Any, action: Action, params: JsonObject) -> unittimes.UnitPatience:
+    """How long the steps of a heal may take: what was asked for, else what systemd says of the units."""
+    given = task.params["timeout"]
+    return unittimes.UnitPatience(float(given)) if given else unittimes.for_action(action, params)
 
 
 def _refused(reason: str, data: Optional[dict] = None) -> CommandAnswer:

@@ -107,22 +107,29 @@ sha256_of() { "$PYTHON" -c 'import hashlib, sys; print(hashlib.sha256(open(sys.a
 
 mkdir -p "$LIB" "$ETC" "$STATE"
 chmod 700 "$STATE"
-if [ ! -f "$LIB/opsapp-agent.pyz" ] || [ "$(sha256_of "$LIB/opsapp-agent.pyz")" != "$AGENT_SHA256" ]; then
-    fresh=$LIB/.opsapp-agent.pyz.$$
-    trap 'rm -f "$fresh"' EXIT
+fresh=$LIB/.opsapp-agent.pyz.$$
+trap 'rm -f "$fresh" "$ETC/.key.new"' EXIT
+PROGRAM=$LIB/opsapp-agent.pyz
+if [ ! -f "$PROGRAM" ] || [ "$(sha256_of "$PROGRAM")" != "$AGENT_SHA256" ]; then
     if [ -n "${OPSAPP_AGENT_FILE:-}" ]; then cp "$OPSAPP_AGENT_FILE" "$fresh" || fail "cannot copy the agent file"
     else download "$SERVER/api/agents/agent.pyz" "$fresh" || fail "cannot download the agent from $SERVER"
     fi
     [ "$(sha256_of "$fresh")" = "$AGENT_SHA256" ] || fail "the agent file is not the one that this script pins"
     chmod 755 "$fresh"
-    mv "$fresh" "$LIB/opsapp-agent.pyz"
-    trap - EXIT
+    PROGRAM=$fresh
 fi
 
+if [ ! -f "$ETC/agent.json" ]; then printf '{}\n' >"$ETC/agent.json"; fi
 # A builtin writes the key: it is in no process list, and the file is private from its first byte on.
 ( umask 077; printf '%s\n' "$AGENT_KEY" >"$ETC/.key.new" )
+# The key that is there is known to work: the server is asked first whether it takes the new one.
+if [ -f "$ETC/key" ] && ! cmp -s "$ETC/key" "$ETC/.key.new"; then
+    "$PYTHON" -I "$PROGRAM" --server "$SERVER" --id "$AGENT_ID" --key-file "$ETC/.key.new" --state "$STATE" --config "$ETC/agent.json"$ALLOW_PLAIN --check ||
+        fail "$SERVER did not take a report with this id and key; the agent that is here was left as it was. To replace its key all the same, remove $ETC/key first"
+fi
+[ "$PROGRAM" != "$fresh" ] || mv "$fresh" "$LIB/opsapp-agent.pyz"
 mv "$ETC/.key.new" "$ETC/key"
-if [ ! -f "$ETC/agent.json" ]; then printf '{}\n' >"$ETC/agent.json"; fi
+trap - EXIT
 
 if [ "$RUN_AS" != root ] && [ -z "$ROOT" ]; then
     if ! id "$RUN_AS" >/dev/null 2>&1; then

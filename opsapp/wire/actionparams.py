@@ -26,6 +26,9 @@ class FirewallRule(NamedTuple):
 # systemd lets a unit stop for 90 s before it kills it, and start for as long again, where the unit says nothing else:
 # who gives up earlier does not learn how it ended.
 UNIT_TIMEOUT_S = 200
+# A unit that says something else is waited for as long as it says and so much more, but never for longer than that.
+UNIT_MARGIN_S = 20
+UNIT_LONGEST_S = 900
 NAME = text(255, low=1, pattern=r"[A-Za-z0-9_.@:/][A-Za-z0-9_.@:/-]*")
 SERVICE = text(255, low=1, pattern=r"[A-Za-z0-9_@.:\\][A-Za-z0-9_@.:\\-]*")
 CONTAINER = text(128, low=1, pattern=r"[A-Za-z0-9][A-Za-z0-9_.-]*")

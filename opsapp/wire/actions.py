@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, List
 
-from .actionparams import COMMAND, CONTAINER, FIREWALL_RULE, HOST, NAME, NIC, PATH, SERVICE, SIZE, UNIT_TIMEOUT_S, URL
-from .actiontypes import HIGH, LOW, MEDIUM, Action, Handler, act, own, table, way
+from .actionparams import COMMAND, CONTAINER, FIREWALL_RULE, HOST, NAME, NIC, PATH, SERVICE, SIZE, URL
+from .actiontypes import HIGH, LOW, MEDIUM, UNIT, UNIT_AND_BELOW, UNITS_OF_TUNNEL, Action, Handler, act, own, table, way
 from .fields import WireField, choice, integer, json_object, listing, may, need, number, text
 
 _service = {"service": need(SERVICE)}
@@ -41,8 +41,8 @@ def _by_engine(order: str) -> List[Handler]:
 ACTIONS: Dict[str, Action] = table(
     # ---- low: eligible for automatic execution
     _of_container("restart_container", LOW, *_by_engine("restart {container}"), timeout=90),
-    _of_service("restart_service", LOW, *_by_service_manager("restart"), timeout=UNIT_TIMEOUT_S),
-    _of_service("service_reload", LOW, *_by_service_manager("reload"), timeout=UNIT_TIMEOUT_S),
+    _of_service("restart_service", LOW, *_by_service_manager("restart"), **UNIT),
+    _of_service("service_reload", LOW, *_by_service_manager("reload"), **UNIT),
     _of_service("service_reset_failed", LOW, way("systemctl reset-failed -- {service}"), settle=2.0),
     _of_container("container_pause", LOW, *_by_engine("pause {container}"), rollback="container", settle=2.0),
     _of_container("container_image_pull", LOW, own("pull_image", "podman"), own("pull_image", "docker"), timeout=600),
@@ -145,7 +145,7 @@ ACTIONS: Dict[str, Action] = table(
     act("windows_update_check", LOW, _none, way("usoclient.exe StartScan"), snapshot="host", timeout=600),
     # ---- medium: automatic, and people are told
     _of_container("container_recreate", MEDIUM, own("recreate", "podman"), own("recreate", "docker"), timeout=300),
-    _of_service("service_dependency_restart", MEDIUM, own("restart_with_dependencies", "systemctl"), timeout=400),
+    _of_service("service_dependency_restart", MEDIUM, own("restart_with_dependencies", "systemctl"), **UNIT_AND_BELOW),
     act(
         "storage_cleanup",
         MEDIUM,
@@ -180,7 +180,7 @@ ACTIONS: Dict[str, Action] = table(
         target_param="interface",
         snapshot="tunnel",
         rollback="tunnel",
-        timeout=UNIT_TIMEOUT_S,  # OpenVPN and wg-quick are units
+        **UNITS_OF_TUNNEL,  # OpenVPN and wg-quick are units
         armed_s=180,
     ),
     act("zfs_scrub", MEDIUM, {"pool": need(NAME)}, way("zpool scrub {pool}"), target_param="pool", snapshot="host"),

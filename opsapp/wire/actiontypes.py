@@ -16,13 +16,17 @@ import ipaddress
 import re
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 
-from .actionparams import FirewallRule
+from .actionparams import UNIT_LONGEST_S, UNIT_TIMEOUT_S, FirewallRule
 from .fields import FieldProblem, JsonObject, WireError, WireField, record
 
 LOW, MEDIUM, HIGH = "low", "medium", "high"
 RISKS = (LOW, MEDIUM, HIGH)
 WEBHOOK = "webhook"  # the one action that the service does by code of its own
 OWN = "@"  # what the name of the agent's own step begins with
+# What an action says of its time that restarts the unit of a parameter, that and those below it, or a tunnel's units.
+UNIT: Dict[str, object] = {"timeout": UNIT_TIMEOUT_S, "units": "service"}
+UNIT_AND_BELOW: Dict[str, object] = {"timeout": 2 * UNIT_TIMEOUT_S, "units": "service"}
+UNITS_OF_TUNNEL: Dict[str, object] = {"timeout": UNIT_TIMEOUT_S, "units": "interface"}
 _PARAMETER = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -70,6 +74,12 @@ class Action(NamedTuple):
     either: Tuple[str, ...] = ()  # each may be left out, but one of them is required
     handlers: Tuple[Handler, ...] = ()  # the first that fits is taken
     runs: Optional[str] = None  # the service runs the automation that this parameter names
+    units: Optional[str] = None  # systemd restarts what this parameter names, and knows for how long to wait
+
+    @property
+    def longest(self) -> int:
+        """So long the agent may take, in seconds."""
+        return max(self.timeout, UNIT_LONGEST_S) if self.units else self.timeout
 
     @property
     def reversible(self) -> bool:
@@ -185,7 +195,7 @@ def table(*rows: Action) -> Dict[str, Action]:
 
 def _wrong_in(action: Action) -> str:
     named = {name for handler in action.handlers for name in handler.parameters()}
-    named.update(action.either, *[{name} for name in (action.target_param, action.runs) if name])
+    named.update(action.either, *[{name} for name in (action.target_param, action.runs, action.units) if name])
     unknown = sorted(named - action.params.keys())
     if unknown:
         return f"it has no parameter {', '.join(unknown)}"

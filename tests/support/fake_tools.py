@@ -69,7 +69,7 @@ class Bench:
     def _note_act(self):
         self.acted += 1
 
-    def phase(self, phase, action, heal_id="h1", given=None, **params):
+    def phase(self, phase, action, heal_id="h1", given=None, within=20, **params):
         if phase != "rollback":
             params = ACTIONS[action].check(params)
         task = Task(
@@ -79,7 +79,7 @@ class Bench:
                 "action_type": action,
                 "params": params,
                 "snapshot": given,
-                "timeout": 20,
+                "timeout": within,
                 "token": 1,
             }
         )

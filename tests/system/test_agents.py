@@ -3,10 +3,13 @@
 import os
 import pathlib
 import signal
+import subprocess
 
 import pytest
 import yaml
 
+from opsapp.agents.engine.installing import script
+from opsapp.agents.zipapp import agent_file
 from tests.support.agent_process import EnrolledAgent
 from tests.support.process import Serve
 from tests.support.waiting import until
@@ -136,3 +139,33 @@ def test_an_agent_that_may_only_poll_works_too(serve, tmp_path):
         until(lambda: agent.seen()["status"] == "online", what="a report")
         record = agent.finished(agent.ask("echo polled"))
         assert (record["output"], agent.seen()["connected"]) == ("polled\n", False)
+
+
+def test_the_install_script_asks_the_server_before_it_replaces_a_key(serve, tmp_path):
+    made = serve.admin.post("/api/agents", {"label": "installed"}, expect=201)
+    root, path = tmp_path / "root", f"/api/agents/{made['agent_id']}"
+
+    def install(key, server=serve.url):
+        variables = {"PATH": os.environ["PATH"], "OPSAPP_INIT": "systemd", "OPSAPP_AGENT_KEY": key}
+        text = script(server, made["agent_id"], "", "root")
+        program = tmp_path / "agent.pyz"
+        program.write_bytes(agent_file().data)
+        variables["OPSAPP_AGENT_FILE"] = str(program)
+        arguments = ["sh", "-s", "--", "--root", str(root)]
+        return subprocess.run(arguments, input=text, env=variables, capture_output=True, text=True, timeout=60)
+
+    def files():
+        return {str(file): file.read_bytes() for file in root.rglob("*") if file.is_file()}
+
+    assert install(made["key"]).returncode == 0
+    (root / "usr/local/lib/opsapp-agent/opsapp-agent.pyz").write_bytes(b"an older one")
+    before = files()
+    for wrong in (install("0" * 64), install("0" * 64, server="http://127.0.0.1:1")):
+        assert wrong.returncode == 1
+        assert "did not take a report with this id and key; the agent that is here was left as it was" in wrong.stderr
+        assert files() == before
+    assert serve.admin.get(path)["status"] == "pending", "nothing was sent for a first key, nor for a wrong one"
+    rotated = serve.admin.post(f"{path}/key")["key"]
+    assert install(rotated).returncode == 0
+    assert (root / "etc/opsapp-agent/key").read_text() == rotated + "\n"
+    assert serve.admin.get(path)["status"] == "online"

@@ -34,7 +34,7 @@ def ask(context: PipelineContext, record: CommandedCase, arm_s: float | None) ->
     """Have one phase of a heal done where the case says; the id under which it will be answered."""
     heal, phase = record.heal, record.phase
     action = ACTIONS.get(heal.action)
-    timeout = action.timeout if action else 60
+    timeout = timeout_of(action)
     if heal.host == SERVER:
         assert action is not None
         if action.name in RUNS:
@@ -57,6 +57,13 @@ def ask(context: PipelineContext, record: CommandedCase, arm_s: float | None) ->
     if phase in ("rollback", "confirm") and action is not None and action.armed_s:
         expiry += context.world.settings.confirm_s + RETURN_S
     return context.fleet.send(context.root, heal.host, "heal", wanted, timeout=timeout, expiry=expiry, by="healing")
+
+
+def timeout_of(action: Action | None) -> int | None:
+    """How long the host shall take at most. None: it asks systemd, which knows its units."""
+    if action is None:
+        return 60
+    return None if action.units else action.timeout
 
 
 def _run(context: PipelineContext, record: CommandedCase, param: str) -> str:

@@ -49,7 +49,7 @@ class Fleet:
         return made
 
     def send(
-        self, root: Root, agent_id: str, kind: str, params: JsonObject, *, timeout: int, expiry: float, by: str
+        self, root: Root, agent_id: str, kind: str, params: JsonObject, *, timeout: int | None, expiry: float, by: str
     ) -> str:
         return send_command(root, agent_id, kind, params, requested_by=by, timeout=timeout, expiry=expiry)
 

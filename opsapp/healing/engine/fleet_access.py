@@ -32,7 +32,7 @@ class FleetAccess(Protocol):
         """Every agent and monitor; the same object as long as none has changed."""
 
     def send(
-        self, root: Root, agent_id: str, kind: str, params: JsonObject, *, timeout: int, expiry: float, by: str
+        self, root: Root, agent_id: str, kind: str, params: JsonObject, *, timeout: int | None, expiry: float, by: str
     ) -> str:
         """Store a command for an agent; its id."""
 

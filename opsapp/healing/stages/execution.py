@@ -113,7 +113,7 @@ def overdue(case: CommandedCase, world: World) -> HostAnswer | None:
     action = ACTIONS.get(case.heal.action)
     if case.heal.host == SERVER or action is None or case.sent_at is None:
         return None
-    wait = action.timeout + world.settings.command_expiry_s + world.settings.answer_wait_s
+    wait = action.longest + world.settings.command_expiry_s + world.settings.answer_wait_s
     if world.now - case.sent_at <= wait:
         return None
     return HostAnswer("lost", "no answer of the host: nobody can tell whether it was done")
