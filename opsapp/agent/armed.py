@@ -10,12 +10,12 @@ from __future__ import annotations
 import logging
 import os
 import threading
-import time
 from typing import Callable, Dict, List, Optional
 
-from opsapp.wire.fields import WireError, dumps, loads
+from opsapp.wire.fields import JsonObject, WireError, dumps, loads
 
 from .disk import sync_directory, write_whole
+from .steady import HostMoment, SteadyClock
 
 log = logging.getLogger("armed")
 ARMED, UNDOING, CONFIRMED, UNDONE, UNDO_FAILED = "armed", "undoing", "confirmed", "undone", "undo_failed"
@@ -29,18 +29,16 @@ Undo = Callable[[dict], bool]
 
 
 class Armed:
-    def __init__(
-        self, directory: str, clock: Callable[[], float] = time.time, monotonic: Callable[[], float] = time.monotonic
-    ):
+    def __init__(self, directory: str, clock: Optional[SteadyClock] = None):
         self.undo: Undo = lambda record: False
         self._directory = os.path.join(directory, "armed")
-        self._clock = clock
-        self._monotonic = monotonic
+        self._clock = clock or SteadyClock()
         self._lock = threading.RLock()
         self._look = threading.Event()
         self._stopping = False
         self._records: Dict[str, dict] = {}
-        self._due: Dict[str, float] = {}  # by the monotonic clock: the other one may be set
+        self._undo_at: Dict[str, HostMoment] = {}
+        self._due: Dict[str, float] = {}  # when it is tried next, by the time since the boot
         os.makedirs(self._directory, mode=0o700, exist_ok=True)
         self._load()
 
@@ -53,9 +51,8 @@ class Armed:
                 "action_type": action_type,
                 "snapshot": snapshot,
                 "state": ARMED,
-                "seconds": seconds,
-                "undo_at": self._clock() + seconds,
                 "attempts": 0,
+                **self._in(seconds),
             }
         )
 
@@ -64,7 +61,12 @@ class Armed:
         with self._lock:
             record = self._records.get(heal_id)
             if record and record["state"] == ARMED:
-                self._put({**record, "seconds": seconds, "undo_at": self._clock() + seconds})
+                self._put({**record, **self._in(seconds)})
+
+    def _in(self, seconds: float) -> JsonObject:
+        """What a record says of its time."""
+        undo_at = self._clock.now().later(seconds)
+        return {"seconds": seconds, "undo_at": undo_at.wall, "moment": self._clock.kept(undo_at)}
 
     def confirm(self, heal_id: str) -> Optional[str]:
         """Keep it for good, unless the timer was faster. The state that holds from now on; None: nothing was armed."""
@@ -95,14 +97,14 @@ class Armed:
                 if record["state"] in OPEN
             ]
 
-    def unconfirmed(self, action_type: str, params: dict, heard_at: float) -> bool:
+    def unconfirmed(self, action_type: str, params: dict, silent_s: float) -> bool:
         """Whether a server asked for this very action, and was not heard again after the time to confirm it: the action
-        may have cut this host off."""
+        may have cut this host off. `silent_s`: for how long the server was not heard."""
         with self._lock:
             return any(
                 (record["action_type"], record["snapshot"].get("params")) == (action_type, params)
                 and record["state"] != CONFIRMED
-                and record["undo_at"] >= heard_at
+                and self._clock.age(self._undo_at[name]) <= silent_s
                 and not name.startswith(ALONE)
                 for name, record in self._records.items()
             )
@@ -121,9 +123,9 @@ class Armed:
 
     def turn(self) -> Optional[float]:
         """Undo what is due; seconds until the next, None when nothing waits."""
-        for heal_id in [name for name, due in list(self._due.items()) if due <= self._monotonic()]:
+        for heal_id in [name for name, due in list(self._due.items()) if due <= self._clock.running()]:
             self._undo(heal_id)
-        return max(0.0, min(self._due.values()) - self._monotonic()) if self._due else None
+        return max(0.0, min(self._due.values()) - self._clock.running()) if self._due else None
 
     def _undo(self, heal_id: str) -> None:
         with self._lock:
@@ -145,7 +147,7 @@ class Armed:
             self.settle(heal_id, UNDO_FAILED)
         else:
             with self._lock:
-                self._due[heal_id] = self._monotonic() + AGAIN_S
+                self._due[heal_id] = self._clock.running() + AGAIN_S
 
     # ---- the disk
     def _put(self, record: dict) -> None:
@@ -157,11 +159,19 @@ class Armed:
         self._look.set()
 
     def _time(self, record: dict) -> None:
+        undo_at = self._undo_at[record["heal_id"]] = self._read(record)
         if record["state"] in OPEN:
-            left = min(max(0.0, record["undo_at"] - self._clock()), record["seconds"])
-            self._due[record["heal_id"]] = self._monotonic() + left
+            left = min(max(0.0, -self._clock.age(undo_at)), record["seconds"])
+            self._due[record["heal_id"]] = self._clock.running() + left
         else:
             self._due.pop(record["heal_id"], None)
+
+    def _read(self, record: dict) -> HostMoment:
+        """When it is undone. Of a boot before this one, it was armed then by the clock, and has waited since."""
+        kept, seconds = record.get("moment"), record["seconds"]
+        if self._clock.is_of_this_boot(kept):
+            return self._clock.read(kept, record["undo_at"])
+        return self._clock.read(None, record["undo_at"] - seconds).later(seconds)
 
     def _load(self) -> None:
         for entry in sorted(os.scandir(self._directory), key=lambda entry: entry.stat().st_mtime):
@@ -179,7 +189,7 @@ class Armed:
     def _forget(self) -> None:
         over = [name for name, record in self._records.items() if record["state"] not in OPEN][:-KEEP_MOST]
         for name in over:
-            del self._records[name]
+            del self._records[name], self._undo_at[name]
             os.unlink(self._path(name))
         if over:
             sync_directory(self._directory)

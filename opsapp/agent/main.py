@@ -37,6 +37,7 @@ from .reporter import Reporter
 from .serverclock import ServerClock
 from .snapshots import LocalHost, Snapshots
 from .spool import Spool
+from .steady import SteadyClock
 from .streams import Make, MetricsStream, OpenStreams
 from .tails import LogTail, end_left
 from .update import Updater, restart_argv
@@ -61,8 +62,9 @@ class AgentProgram:
         self.spool = Spool(config.state_dir, config.spool_bytes)
         self.reporter = Reporter(config, self.spool, self.capabilities, self._tell)
         table = handlers(self.capabilities, rules, self._tell)
-        self.outcomes = Outcomes(config.state_dir)
-        self.armed = Armed(config.state_dir)
+        steady = SteadyClock()
+        self.outcomes = Outcomes(config.state_dir, steady)
+        self.armed = Armed(config.state_dir, steady)
         protected = ProtectedNames(config.state_dir, config.protected_processes)
         healer = table["heal"] = Healer(
             self.journal,

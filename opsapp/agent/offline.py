@@ -86,8 +86,7 @@ class Offline:
         self._tell = tell
         self._server_time = server_time
         self._ran: Set[str] = set()
-        self._true_since: Dict[Tuple[str, str], float] = {}
-        self._seen_ahead: Dict[Tuple[Tuple[str, str], float], float] = {}
+        self._true_since: Dict[Tuple[str, str], float] = {}  # by the time since the boot, as all that is counted here
         self._stop = threading.Event()
         self._pace = ProofPace(time.monotonic, self._stop.wait, silent_for)
         self._load()
@@ -108,25 +107,25 @@ class Offline:
     def run(self) -> None:
         while not self._stop.wait(self._every()):
             if self.bundle:
-                self.turn(self._recent(self._every()), time.time())
+                self.turn(self._recent(self._every()))
 
     def stop(self) -> None:
         self._stop.set()
 
-    def turn(self, report: dict, now: float) -> None:
+    def turn(self, report: dict) -> None:
         """Evaluate every policy; heal what has been true for long enough, if we are alone and may."""
         bundle = self.bundle
         if bundle is None or self._server_time() > bundle.expires_at:
             return
-        values = self._readings(report)
+        values, now = self._readings(report), self._outcomes.clock.running()
         for policy in bundle.terms.policies:
             for name, condition in bound(policy.condition, values):
                 key = (policy.rule_id, name)
                 if condition.evaluate(values) is not True:
                     self._true_since.pop(key, None)
                     continue
-                since = self._true_since[key] = min(self._true_since.get(key, now), now)  # no clock was ahead
-                if now - since >= policy.for_s and self._may(bundle.terms, policy, key, now):
+                since = self._true_since.setdefault(key, now)
+                if now - since >= policy.for_s and self._may(bundle.terms, policy, key):
                     self._heal(policy, name, condition, report)
 
     # ---- inside
@@ -151,28 +150,20 @@ class Offline:
         except (OSError, WireError, KeyError, TypeError) as error:
             log.error("the kept policies are not used: %s", error)
 
-    def _may(self, terms: PolicyTerms, policy: Policy, key: Tuple[str, str], now: float) -> bool:
+    def _may(self, terms: PolicyTerms, policy: Policy, key: Tuple[str, str]) -> bool:
         if self._silent_for() < terms.offline_after_s:
             return False
-        if now - self._last(key, now) < policy.cooldown_s:  # also after a restart of this agent
+        if self._outcomes.last(*key) < policy.cooldown_s:  # also after a restart of this agent
             return False
-        if self._outcomes.since(now - terms.budget_window_s) >= terms.budget:
+        if self._outcomes.within(terms.budget_window_s) >= terms.budget:
             log.warning("the heal budget is used up: %s on %s is left alone", *key)
             return False
         return True
 
-    def _last(self, key: Tuple[str, str], now: float) -> float:
-        """When a heal began last. One from a time to come, by a clock that was set back since, counts from when that is
-        seen: too long a cooldown, but none that lasts as long as the clock was ahead."""
-        last = self._outcomes.last(*key)
-        if last <= now:
-            return last
-        return self._seen_ahead.setdefault((key, last), now)
-
     def _heal(self, policy: Policy, name: str, condition: Condition, report: dict) -> None:
         """The steps of one case, until one resolves it. Each is an outcome of its own."""
         positions, case_id = self._positions(policy, name), secrets.token_hex(8)
-        flaps = came_back(time.time(), self._outcomes.last(policy.rule_id, name))
+        flaps = came_back(self._outcomes.last(policy.rule_id, name), 0.0)
         for position in positions:
             step = policy.steps[position]
             outcome = {**self._begin(policy, name, condition, report, position), "case_id": case_id}
@@ -200,11 +191,11 @@ class Offline:
     def _positions(self, policy: Policy, name: str) -> List[int]:
         """The steps that may be done. What was undone because nobody could confirm it is not done again until the
         server was heard: it would cut this host off for good, for here nobody else confirms it."""
-        heard_at, positions = time.time() - self._silent_for(), []
+        silent_s, positions = self._silent_for(), []
         for position, step in enumerate(policy.steps):
             action = ACTIONS[step.action]
             params = action.complete(step.params, name or None)
-            if self._armed.unconfirmed(action.name, params, heard_at):
+            if self._armed.unconfirmed(action.name, params, silent_s):
                 log.warning("%s on %s was undone unconfirmed: it is left alone", action.name, name or "the host")
             else:
                 positions.append(position)
@@ -239,7 +230,7 @@ class Offline:
             "outcome": "failed",
             "reason": None,
             "duration_s": 0,
-            "created_at": time.time(),
+            "created_at": self._outcomes.clock.wall(),
             "policy_version": self.bundle.version,
             "metrics_before": {key: values[key] for key in condition.names if key in values},
             "metrics_after": {},

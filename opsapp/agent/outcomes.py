@@ -11,10 +11,11 @@ import os
 import threading
 from typing import Dict, List, NamedTuple, Optional
 
-from opsapp.wire.fields import WireError, dumps, loads
+from opsapp.wire.fields import JsonObject, WireError, dumps, loads
 
 from .disk import LineFile
 from .processes import ProcessGroup, end_orphans
+from .steady import HostMoment, SteadyClock
 
 log = logging.getLogger("outcomes")
 BEGUN, DONE, THANKED, PROCESS, PAST = "begun", "done", "thanked", "process", "past"
@@ -22,20 +23,22 @@ MOST_PAST, PAST_S = 1000, 7 * 86400.0  # heals that are remembered after they we
 
 
 class HealStart(NamedTuple):
-    at: float
+    at: HostMoment
     rule_id: str
     name: str  # of the service, container or mount; empty for the host itself
 
 
 class Outcomes:
-    def __init__(self, directory: str):
+    def __init__(self, directory: str, clock: Optional[SteadyClock] = None):
+        self.clock = clock or SteadyClock()
         self._lock = threading.Lock()
         self._lines = LineFile(os.path.join(directory, "outcomes.jsonl"))
         self._kept: Dict[str, dict] = {}  # in order of their beginning
         self._state: Dict[str, str] = {}
+        self._at: Dict[str, HostMoment] = {}  # when those that are kept began
         self._groups: Dict[str, ProcessGroup] = {}  # of those begun: what a kill would leave running
         self._begun: List[HealStart] = []  # thanked for or not: they are spent all the same
-        self._cases: List[float] = []  # when the first step of each of their cases began
+        self._cases: List[HostMoment] = []  # when the first step of each of their cases began
         self._case: Optional[str] = None  # the last one
         for line in self._lines:
             with contextlib.suppress(WireError):  # a line damaged by the disk: the others still count
@@ -63,73 +66,95 @@ class Outcomes:
             try:
                 self._lines.append(dumps({"did": THANKED, "id": name}), sync=False)
                 del self._kept[name], self._state[name]
+                self._at.pop(name, None)
                 if not self._kept:
                     self._forget_old()
-                    past = {"did": PAST, "begun": self._begun, "cases": self._cases, "case": self._case}
-                    self._lines.replace([dumps(past)] if self._begun else [])
+                    self._lines.replace([dumps(self._past())] if self._begun else [])
             except OSError as error:  # told again, or written shorter next time
                 log.warning("it cannot be noted that the server has outcome %s: %s", name, error)
 
     def waiting(self, most: int = 50) -> List[dict]:
-        """The oldest that are done; an open one holds up those behind it, so that the order stays."""
+        """The oldest that are done; an open one holds up those behind it, so that the order stays. When they began, by
+        the clock as it is set now: the server knows by how much that one is off."""
         outcomes: List[dict] = []
         with self._lock:
             for name, outcome in self._kept.items():
                 if self._state[name] != DONE or len(outcomes) >= most:
                     break
-                outcomes.append(outcome)
+                outcomes.append({**outcome, "created_at": self.clock.shown(self._at[name])})
         return outcomes
 
-    def since(self, at: float) -> int:
-        """How many cases began after `at`, however many steps they took, and whatever the server has been told
+    def within(self, seconds: float) -> int:
+        """How many cases began lately, however many steps they took, and whatever the server has been told
         meanwhile."""
         with self._lock:
-            return sum(begun_at > at for begun_at in self._cases)
+            return sum(self.clock.age(at) < seconds for at in self._cases)
 
     def last(self, rule_id: str, name: str) -> float:
-        """When a heal by this rule of this thing began last."""
+        """How many seconds ago a heal by this rule of this thing began last."""
         with self._lock:
-            return max(
-                (start.at for start in self._begun if (start.rule_id, start.name) == (rule_id, name)),
-                default=float("-inf"),
-            )
+            alike = [start.at for start in self._begun if (start.rule_id, start.name) == (rule_id, name)]
+            return min(map(self.clock.age, alike), default=float("inf"))
 
     def close(self) -> None:
         self._lines.close()
 
     def _note(self, did: str, name: str, outcome: Optional[dict]) -> None:
         with self._lock:
-            self._lines.append(dumps({"did": did, "id": name, "outcome": outcome}))
-            self._replay({"did": did, "id": name, "outcome": outcome})
+            record: JsonObject = {"did": did, "id": name, "outcome": outcome}
+            if did == BEGUN:
+                record["moment"] = self.clock.kept(self.clock.now())
+            self._lines.append(dumps(record))
+            self._replay(record)
 
     def _replay(self, record: dict) -> None:
         if record["did"] == PROCESS:
             self._groups[record["id"]] = ProcessGroup(*record["group"])
             return
         if record["did"] == PAST:
-            self._begun = [HealStart(*start) for start in record["begun"]]
-            self._cases = record.get("cases") or [start.at for start in self._begun]
-            self._case = record.get("case")
+            self._replay_past(record)
             return
         if record["did"] == BEGUN:
             about = record["outcome"]
-            self._begun.append(HealStart(about["created_at"], about["rule_id"], about["target"].partition("/")[2]))
+            at = self._at[record["id"]] = self.clock.read(record.get("moment"), about["created_at"])
+            self._begun.append(HealStart(at, about["rule_id"], about["target"].partition("/")[2]))
             if about.get("case_id") is None or about["case_id"] != self._case:
-                self._cases.append(about["created_at"])
+                self._cases.append(at)
             self._case = about.get("case_id")
         if record["did"] != BEGUN:
             self._groups.pop(record["id"], None)
         if record["did"] == THANKED:
             self._kept.pop(record["id"], None)
             self._state.pop(record["id"], None)
+            self._at.pop(record["id"], None)
         else:
             self._kept[record["id"]] = record["outcome"]
             self._state[record["id"]] = record["did"]
 
+    def _past(self) -> JsonObject:
+        """What older agents read, and beside it what they do not know."""
+        kept = self.clock.kept
+        return {
+            "did": PAST,
+            "begun": [(start.at.wall, start.rule_id, start.name) for start in self._begun],
+            "cases": [at.wall for at in self._cases],
+            "case": self._case,
+            "moments": {"begun": [kept(start.at) for start in self._begun], "cases": [kept(at) for at in self._cases]},
+        }
+
+    def _replay_past(self, record: dict) -> None:
+        begun, moments = record["begun"], record.get("moments") or {}
+        cases = record.get("cases") or [start[0] for start in begun]
+        starts, known = dict(enumerate(moments.get("begun") or ())), dict(enumerate(moments.get("cases") or ()))
+        read = self.clock.read
+        self._begun = [HealStart(read(starts.get(n), at), rule, name) for n, (at, rule, name) in enumerate(begun)]
+        self._cases = [read(known.get(n), at) for n, at in enumerate(cases)]
+        self._case = record.get("case")
+
     def _forget_old(self) -> None:
-        newest = max((start.at for start in self._begun), default=0.0)
-        self._begun = [start for start in self._begun[-MOST_PAST:] if newest - start.at < PAST_S]
-        self._cases = [at for at in self._cases[-MOST_PAST:] if newest - at < PAST_S]
+        age = self.clock.age
+        self._begun = [start for start in self._begun[-MOST_PAST:] if age(start.at) < PAST_S]
+        self._cases = [at for at in self._cases[-MOST_PAST:] if age(at) < PAST_S]
 
     def _lose_open(self) -> None:
         """After a kill: nobody knows what became of a heal that had begun."""

@@ -13,13 +13,10 @@ from typing import Callable, Optional
 from opsapp.wire.fields import JsonObject, WireError, dumps, loads
 
 from .disk import write_whole
+from .steady import since_boot
 
 log = logging.getLogger("clock")
 UNSURE_S = 1.0  # a difference that is not worth a write
-
-
-def since_boot() -> float:
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class ServerClock:

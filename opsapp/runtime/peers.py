@@ -28,7 +28,8 @@ import gevent.socket
 import gevent.ssl
 import h11
 
-from opsapp.lib.problems import Unavailable
+from opsapp.lib.durations import roughly
+from opsapp.lib.problems import Unauthenticated, Unavailable
 
 from .node import Node
 from .sealing import REGISTRY_KEY
@@ -40,7 +41,9 @@ CONNECT_S = 5.0
 SILENCE_S = 60.0  # longer than a stream is ever quiet
 SIGNED_FOR_S = 300.0  # clocks need not agree by more than this
 TIDY_S = 10.0
+SHOWN_S = 300.0
 NONCES = "opsapp.nonces"
+APART = "opsapp.clocks_apart"
 PIECE = 65536
 STREAMED = "streamed"
 NOTHING = hashlib.sha256(b"").hexdigest()  # the digest of no body
@@ -54,6 +57,15 @@ class NodeAway(Unavailable):
 
     def __init__(self, name: str, why: str):
         super().__init__(f"The node {name}, which has what this needs, does not answer: {why}.", retry_after=5)
+
+
+class ClocksApart(Unauthenticated):
+    """A node of this cluster hands something on, and its clock or ours is wrong."""
+
+    code = "clocks_apart"
+
+    def __init__(self, told: str):
+        super().__init__(f"Refused: {told}. Set the clocks of the nodes.")
 
 
 class Caller(NamedTuple):
@@ -75,6 +87,18 @@ class Vouched(NamedTuple):
 
     caller: Caller
     digest: str
+
+
+class ClockDifference(NamedTuple):
+    """When it was seen, in monotonic seconds, and by how much the other clock is ahead."""
+
+    monotonic: float
+    ahead: float
+
+    def told(self, own: str) -> str:
+        way = "ahead of" if self.ahead > 0 else "behind"
+        most = roughly(SIGNED_FOR_S)
+        return f"the clock of another node is {roughly(abs(self.ahead))} {way} that of {own}, and {most} are the most"
 
 
 class Nonces:
@@ -135,10 +159,21 @@ def vouched(node: Node, method: str, target: str, value: str, request_id: str) -
     except (ValueError, TypeError, binascii.Error):  # signed by a node of another version
         return None
     now = node.clock.now()
-    if name != node.name or abs(now - at) > SIGNED_FOR_S:
+    if name != node.name:
         return None
+    if abs(now - at) > SIGNED_FOR_S:
+        node.registry[APART] = ClockDifference(node.clock.monotonic(), at - now)
+        raise ClocksApart(node.registry[APART].told(node.name))
     nonces: Nonces = node.registry.setdefault(NONCES, Nonces())
     return Vouched(caller, digest) if nonces.accept(nonce, request_id, now) else None
+
+
+def clocks_apart(node: Node) -> str | None:
+    """For health: that another node's requests were refused lately because of its clock, or ours."""
+    seen: ClockDifference | None = node.registry.get(APART)
+    if seen is None or node.clock.monotonic() - seen.monotonic > SHOWN_S:
+        return None
+    return seen.told(node.name)
 
 
 def _connected(node: Node, address: SplitResult) -> Any:

@@ -31,6 +31,7 @@ MEANINGS: dict[int, dict[str, str]] = {
         "bad_credentials": "The username or the password is wrong.",
         "bad_partial_token": "The first step of the sign-in was too long ago: begin again.",
         "bad_token": "The session has ended: sign in again.",
+        "clocks_apart": "The clocks of two nodes of the cluster differ by more than 5 minutes.",
         "unauthenticated": "The credential is missing, wrong, expired or revoked.",
         "wrong_code": "The code of the second factor is wrong.",
     },

@@ -41,6 +41,11 @@ class LooksSeen(NamedTuple):
     well: int = 0  # how many these are
     flaps: bool = False  # the condition is known to come and go
 
+    def moved(self, by: float) -> LooksSeen:
+        """After the clock was set by so many seconds."""
+        newest, since = (None if at is None else at + by for at in (self.newest, self.well_since))
+        return self._replace(newest=newest, well_since=since)
+
 
 class HealJudgement(NamedTuple):
     kind: str

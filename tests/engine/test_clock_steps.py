@@ -7,7 +7,10 @@ from opsapp.agents.engine import sweep
 from opsapp.agents.resources import add_agent
 from opsapp.automations.engine import housekeeping
 from opsapp.automations.resources import board_of
-from opsapp.healing.resources import healing_of
+from opsapp.healing.logic.lift import Arm
+from opsapp.healing.resources import RecentHeal, healing_of
+from opsapp.healing.resources.edges import EdgeTrial
+from opsapp.healing.stages.reported import BelievedStep
 from opsapp.lib.problems import StoreAway
 from opsapp.notify.engine import clocks, running
 from opsapp.notify.logic.grouping import MessageGroup
@@ -15,6 +18,7 @@ from opsapp.notify.resources import inbox
 from opsapp.notify.resources.groups import groups_of
 from opsapp.runtime import measuring
 from opsapp.runtime.events import emit
+from tests.engine.healing import NGINX
 from tests.engine.test_agents_sweep import report, send, status, statuses
 from tests.engine.test_automations_schedule import Table
 from tests.support.app import Service
@@ -332,6 +336,63 @@ def test_the_brake_counts_the_heals_of_the_last_hour_whatever_the_clock_says(war
     assert here.node.transact(lambda root: len(healing_of(root).recent(here.clock.now()))) == counted == 1
     here.clock.advance(HOUR)
     assert here.node.transact(lambda root: len(healing_of(root).recent(here.clock.now()))) == 0
+
+
+@pytest.mark.parametrize("seconds", STEPS)
+def test_what_is_left_alone_has_its_window_to_recover_whatever_the_clock_says(ward, seconds):
+    quick = {**NGINX, "settle_s": 5, "verify_timeout_s": 55, "cooldown_s": 60}
+    here = ward(quick).at("notify").report(**FAILED).turn().turn(5)
+    here.pass_time(20, step=10, **FAILED)
+    step(here.service, seconds)
+    here.pass_time(20, step=10, **FAILED)
+    assert here.trust().control == Arm(), "its minute is not over"
+    here.report(**WELL).turn()
+    assert here.trust().control == Arm(1, 1)
+
+
+@pytest.mark.parametrize("seconds", STEPS)
+def test_what_does_not_recover_is_known_when_its_window_is_over(ward, seconds):
+    quick = {**NGINX, "settle_s": 5, "verify_timeout_s": 55, "cooldown_s": 60}
+    here = ward(quick).at("notify").report(**FAILED).turn().turn(5)
+    here.pass_time(20, step=10, **FAILED)
+    step(here.service, seconds)
+    here.pass_time(60, step=10, **FAILED)
+    assert here.trust().control == Arm(1, 0)
+
+
+@pytest.mark.parametrize("seconds", STEPS)
+def test_a_heal_of_a_parent_is_followed_for_as_long_as_it_would_have_been(ward, seconds):
+    here = ward()
+    now = here.clock.now()
+    here.node.transact(lambda root: healing_of(root).edges.follow(EdgeTrial("web", "db", now, now + 200), now + 50))
+    step(here.service, seconds)
+
+    def followed(root):
+        edges, moved = healing_of(root).edges, here.clock.now()
+        [trial] = edges.of_child("web")
+        due = [len(edges.ready(moved + after, 9)) for after in (49, 50)]
+        return trial.healed_at - moved, trial.ends_at - moved, due
+
+    assert here.node.transact(followed) == (0, 200, [0, 1])
+
+
+@pytest.mark.parametrize("seconds", STEPS)
+def test_what_hosts_did_alone_counts_against_their_budget_whatever_the_clock_says(ward, seconds):
+    here = ward()
+    now = here.clock.now()
+
+    def noted(root):
+        healing_of(root).alone["a1"] = (BelievedStep(now - 60, "nginx", "box-1/nginx", 0, False),)
+        healing_of(root).go_on(now, RecentHeal(now - 60, "nginx", None, "box-1/nginx"))
+
+    here.node.transact(noted)
+    step(here.service, seconds)
+
+    def ago(root):
+        [alone], [further] = healing_of(root).alone["a1"], healing_of(root).further
+        return [here.clock.now() - at for at in (alone[0], further.at)]
+
+    assert here.node.transact(ago) == [60, 60]
 
 
 def test_nothing_is_deleted_while_a_clock_is_days_ahead(service):

@@ -90,8 +90,12 @@ def test_it_opens_paths_that_nodes_hand_on_and_no_others(node, admin):
 def test_everything_that_it_says_is_signed(node, admin, files):
     forger = Forger(node)
     assert forger.ask("GET", files, admin, name="two").status == 401
-    assert forger.ask("GET", files, admin, at=time.time() - 400).status == 401
-    assert forger.ask("GET", files, admin, at=time.time() + 400).status == 401
+    for off, way in ((-400, "7 min behind"), (400, "7 min ahead of")):
+        refused = forger.ask("GET", files, admin, at=time.time() + off)
+        told = f"the clock of another node is {way} that of one, and 5 min are the most"
+        assert (refused.status, refused.json["code"]) == (401, "clocks_apart")
+        assert told in refused.json["error"]
+        assert told in node.admin.get("/api/healing/health")["reasons"]
     headers = forger.header("GET", files, admin)
     assert forger.again("GET", files + "x", None, headers).status == 401
     assert forger.again("POST", files.partition("?")[0], {}, headers).status == 401

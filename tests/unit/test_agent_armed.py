@@ -5,11 +5,12 @@ import json
 import pytest
 
 from opsapp.agent.armed import ATTEMPTS, Armed
+from opsapp.agent.steady import SteadyClock
 
 
 class Time:
     def __init__(self):
-        self.wall, self.mono = 1000.0, 50.0
+        self.wall, self.mono, self.boot = 1000.0, 50.0, "b1"
 
     def go(self, seconds):
         self.wall += seconds
@@ -22,7 +23,7 @@ def time():
 
 
 def armed(directory, time, undo=lambda record: True):
-    made = Armed(str(directory), lambda: time.wall, lambda: time.mono)
+    made = Armed(str(directory), SteadyClock(time.boot, wall=lambda: time.wall, running=lambda: time.mono))
     made.undone = []
 
     def note(record):
@@ -72,13 +73,34 @@ def test_the_time_begins_when_the_action_is_done(tmp_path, time):
     assert here.turn() is None
 
 
+@pytest.mark.parametrize("jump", [0, 5, 3600, -3600])
+def test_a_clock_that_was_set_changes_nothing_over_a_restart_of_the_agent(tmp_path, time, jump):
+    here = armed(tmp_path, time)
+    here.arm("h1", "failover_dns", {}, 10)
+    time.go(3)
+    time.wall += jump
+    assert armed(tmp_path, time).turn() == 7
+
+
+@pytest.mark.parametrize("jump", [0, 7200, -7200])
+def test_whether_the_server_was_heard_since_goes_by_no_clock_that_is_set(tmp_path, time, jump):
+    here = armed(tmp_path, time)
+    here.arm("h1", "vpn_reconnect", {"params": {"interface": "wg0"}}, 10)
+    time.go(60)
+    time.wall += jump
+    for known in (here, armed(tmp_path, time)):
+        found = [known.unconfirmed("vpn_reconnect", {"interface": "wg0"}, silent) for silent in (49, 51)]
+        assert found == [False, True], "it was undone 50 s ago"
+
+
 @pytest.mark.parametrize(("jump", "left"), [(0, 7), (5, 2), (3600, 0), (-3600, 10)])
-def test_a_clock_that_was_set_postpones_nothing_for_ever(tmp_path, time, jump, left):
+def test_a_clock_that_was_set_before_a_boot_postpones_nothing_for_ever(tmp_path, time, jump, left):
     here = armed(tmp_path, time)
     here.arm("h1", "failover_dns", {}, 10)
     time.go(3)
     assert here.turn() == 7
     time.wall += jump
+    time.mono, time.boot = 1.0, "b2"
     again = armed(tmp_path, time)
     assert again.turn() == (left or None)
 

@@ -16,6 +16,7 @@ from opsapp.agent.offline import Offline, readings
 from opsapp.agent.outcomes import Outcomes
 from opsapp.agent.processes import Ran
 from opsapp.agent.proof import ProofPace
+from opsapp.agent.steady import SteadyClock
 from opsapp.wire.fields import WireError, record
 from opsapp.wire.messages import OUTCOME
 from opsapp.wire.policies import check_bundle, secret_of, sign
@@ -69,16 +70,36 @@ class Healer:
         return CommandAnswer(self.ran, self.data)
 
 
+class HostTime:
+    """The clock of a host, which somebody sets, and the time since its boot."""
+
+    def __init__(self):
+        self.wall, self.running = time.time(), 5000.0
+
+    def go(self, seconds):
+        self.wall += seconds
+        self.running += seconds
+
+    def clock(self, boot="b1"):
+        """As an agent process sees it."""
+        return SteadyClock(boot, wall=lambda: self.wall, running=lambda: self.running)
+
+
+@pytest.fixture
+def hosttime():
+    return HostTime()
+
+
 @pytest.fixture
 def made(tmp_path):
-    def make(*, after="active", silent=60.0, given=None, server_time=time.time):
+    def make(*, after="active", silent=60.0, given=None, server_time=time.time, clock=None):
         config = SimpleNamespace(key=KEY, agent_id="a1", state_dir=str(tmp_path), service_check_s=1.0, interval_s=15.0)
-        healer, outcomes = Healer(), Outcomes(str(tmp_path))
+        healer, outcomes = Healer(), Outcomes(str(tmp_path), clock)
         offline = Offline(
             config,
             healer,
             outcomes,
-            Armed(str(tmp_path)),
+            Armed(str(tmp_path), clock),
             measure=lambda: report(after),
             recent=lambda _: report(),
             silent_for=lambda: silent,
@@ -94,7 +115,7 @@ def made(tmp_path):
 
 def test_alone_it_heals_and_proves_it(made):
     offline, healer, outcomes = made(given=bundle())
-    offline.turn(report(), time.time())
+    offline.turn(report())
     assert healer.done == [("execute", "restart_service", {"service": "nginx"})]
     told = outcomes.waiting()[0]
     assert (told["outcome"], told["verified"], told["action_success"]) == ("verified", 1, 1)
@@ -107,11 +128,11 @@ def test_policies_expire_by_the_servers_clock_and_not_by_this_hosts(made):
     """This host's clock is a day ahead, or a day behind."""
     day, now = 86400.0, time.time()
     offline, healer, outcomes = made(given=bundle(expires_at=now - day + 3600), server_time=lambda: now - day)
-    offline.turn(report(), now)
+    offline.turn(report())
     assert len(healer.done) == 1
     assert outcomes.waiting()[0]["case_id"]
     late, healer, _ = made(given=bundle(expires_at=now + 3600), server_time=lambda: now + day)
-    late.turn(report(), now)
+    late.turn(report())
     assert healer.done == []
 
 
@@ -129,18 +150,19 @@ def test_policies_expire_by_the_servers_clock_and_not_by_this_hosts(made):
 )
 def test_it_does_nothing_when(made, why, how):
     offline, healer, outcomes = made(silent=how.get("silent", 60.0), given=how.get("given", bundle()))
-    offline.turn(how.get("seen", report()), time.time())
+    offline.turn(how.get("seen", report()))
     assert healer.done == []
     assert outcomes.waiting() == []
 
 
-def test_it_waits_for_as_long_as_the_condition_must_hold_and_starts_anew_after_a_gap(made):
-    offline, healer, _ = made(given=bundle(policy(for_s=30)))
-    now = time.time()
-    for at, seen in ((0, report()), (20, report()), (25, report("active")), (40, report()), (60, report())):
-        offline.turn(seen, now + at)
+def test_it_waits_for_as_long_as_the_condition_must_hold_and_starts_anew_after_a_gap(made, hosttime):
+    offline, healer, _ = made(given=bundle(policy(for_s=30)), clock=hosttime.clock())
+    for seconds, seen in ((0, report()), (20, report()), (5, report("active")), (15, report()), (20, report())):
+        hosttime.go(seconds)
+        offline.turn(seen)
     assert healer.done == []
-    offline.turn(report(), now + 71)
+    hosttime.go(11)
+    offline.turn(report())
     assert len(healer.done) == 1
 
 
@@ -160,34 +182,80 @@ def test_a_full_disk_keeps_it_from_acting_and_loses_no_outcome(made, monkeypatch
 
     monkeypatch.setattr(outcomes, "begin", roomless("begin", outcomes.begin))
     monkeypatch.setattr(outcomes, "finish", roomless("finish", outcomes.finish))
-    offline.turn(report(), time.time())
+    offline.turn(report())
     assert healer.done == []
-    offline.turn(report(), time.time())
+    offline.turn(report())
     assert (len(healer.done), full) == (1, [])
     assert [one["outcome"] for one in outcomes.waiting()] == ["verified"]
 
 
-def test_cooldown_and_budget_hold_it_back(made):
-    offline, healer, outcomes = made(after="failed", given=bundle(policy(cooldown_s=100), budget=2))
-    now = time.time()
-    for at in (0, 50, 101, 202):
-        offline.turn(report(), now + at)
+def test_cooldown_and_budget_hold_it_back(made, hosttime):
+    given = bundle(policy(cooldown_s=100), budget=2)
+    offline, healer, outcomes = made(after="failed", given=given, clock=hosttime.clock())
+    for seconds in (0, 50, 51, 101):
+        hosttime.go(seconds)
+        offline.turn(report())
     assert len(healer.done) == 2
     assert [one["outcome"] for one in outcomes.waiting()] == ["failed", "failed"]
 
 
-def test_a_host_whose_clock_is_set_back_by_a_day_heals_alone_all_the_same(made):
-    """A condition holds from then on, and a cooldown lasts no longer than it may."""
-    offline, healer, _ = made(after="failed", given=bundle(policy(for_s=60, cooldown_s=100)))
-    now, day = time.time(), 86_400
-    for at in (0, 61):
-        offline.turn(report(), now + at)
+@pytest.mark.parametrize("again", [False, True], ids=["goes on", "started again"])
+@pytest.mark.parametrize("jump", [-86_400, 86_400])
+def test_a_clock_that_is_set_neither_gives_nor_takes_budget_or_cooldown(made, hosttime, jump, again):
+    given = bundle(policy(for_s=60, cooldown_s=100), budget=2, expires_at=time.time() + 2 * 86_400)
+    offline, healer, outcomes = made(after="failed", given=given, clock=hosttime.clock())
+    done = healer.done
+
+    def turn(seconds):
+        hosttime.go(seconds)
+        offline.turn(report())
+        return len(done)
+
+    assert [turn(0), turn(59), turn(1)] == [0, 0, 1]
+    hosttime.wall += jump
+    if again:
+        offline, healer, outcomes = made(after="failed", clock=hosttime.clock())
+        done += healer.done
+        healer.done = done
+    assert [turn(39), turn(60), turn(1)] == [1, 1, 2], "its cooldown is over 100 s after the first"
+    hosttime.wall += jump
+    assert [turn(200), turn(3000)] == [2, 2], "the budget of the hour is used up"
+    assert [turn(400), turn(200)] == [3, 4], "an hour after each it is not"
+    begun = [row["created_at"] for row in outcomes.waiting()]
+    assert [round(hosttime.wall - at) for at in begun] == [3900, 3800, 200, 0], (
+        "they are told by the clock as it is now"
+    )
+
+
+def test_the_clock_before_a_boot_counts_from_when_it_is_read(made, hosttime):
+    """Nothing else is left of that time; what lies ahead by the clock keeps nobody from healing for so long."""
+    given = bundle(policy(cooldown_s=100), budget=2)
+    offline, healer, _ = made(after="failed", given=given, clock=hosttime.clock())
+    offline.turn(report())
     assert len(healer.done) == 1
-    for at in (70, 131, 230):
-        offline.turn(report(), now - day + at)
-    assert len(healer.done) == 1
-    offline.turn(report(), now - day + 232)
-    assert len(healer.done) == 2
+    hosttime.wall, hosttime.running = hosttime.wall - 86_400, 30.0
+    offline, healer, _ = made(after="failed", clock=hosttime.clock("b2"))
+    for seconds, heals in ((0, 0), (99, 0), (1, 1)):
+        hosttime.go(seconds)
+        hosttime.wall += 7200
+        offline.turn(report())
+        assert len(healer.done) == heals
+
+
+def test_an_older_agent_reads_what_this_one_has_written_and_the_other_way_round(tmp_path, hosttime):
+    outcomes = Outcomes(str(tmp_path), hosttime.clock())
+    begun = outcome("o1", hosttime.wall)
+    outcomes.begin(begun)
+    outcomes.finish(begun)
+    outcomes.thank("o1")
+    outcomes.close()
+    path = tmp_path / "outcomes.jsonl"
+    [past] = map(json.loads, path.read_text().splitlines())
+    assert (past["begun"], past["cases"]) == ([[hosttime.wall, "r", ""]], [hosttime.wall])
+    path.write_text(json.dumps({name: past[name] for name in ("did", "begun", "cases", "case")}) + "\n")
+    hosttime.go(50)
+    again = Outcomes(str(tmp_path), hosttime.clock())
+    assert (again.within(51), again.within(49), round(again.last("r", ""))) == (1, 0, 50)
 
 
 def test_it_goes_on_to_the_next_step_until_one_resolves_it(made):
@@ -199,7 +267,7 @@ def test_it_goes_on_to_the_next_step_until_one_resolves_it(made):
     offline, _, outcomes = made(given=bundle(policy(steps=steps)))
     answers = iter([report(), report("active")])
     offline._measure = lambda: next(answers)
-    offline.turn(report(), time.time())
+    offline.turn(report())
     assert [(one["action_type"], one["escalation_step"], one["outcome"]) for one in outcomes.waiting()] == [
         ("service_reset_failed", 0, "failed"),
         ("restart_service", 1, "verified"),
@@ -210,14 +278,14 @@ def test_it_goes_on_to_the_next_step_until_one_resolves_it(made):
 def test_the_last_step_of_a_chain_stands_for_its_event_whatever_came_of_it(made):
     steps = [{"action": "service_reset_failed", "params": {}}, {"action": "restart_service", "params": {}}]
     offline, _, outcomes = made(after="failed", given=bundle(policy(steps=steps)))
-    offline.turn(report(), time.time())
+    offline.turn(report())
     assert [(one["outcome"], one["escalated"]) for one in outcomes.waiting()] == [("failed", True), ("failed", False)]
 
 
 def test_what_is_not_known_afterwards_is_inconclusive_and_not_rolled_back(made):
     offline, healer, outcomes = made(given=bundle())
     offline._measure = lambda: {"hostname": "box-1", "services": {}}
-    offline.turn(report(), time.time())
+    offline.turn(report())
     assert (outcomes.waiting()[0]["outcome"], outcomes.waiting()[0]["verified"]) == ("inconclusive", 0)
     assert [phase for phase, _, _ in healer.done] == ["execute"]
 
@@ -230,7 +298,7 @@ def test_what_may_have_cut_the_host_off_is_not_kept_on_a_guess(made, restored, o
     offline, healer, outcomes = made(given=bundle(tunnel))
     healer.restored = restored
     offline._measure = report
-    offline.turn(report(metrics={"vpn.wg0.up": 0}), time.time())
+    offline.turn(report(metrics={"vpn.wg0.up": 0}))
     assert [phase for phase, _, _ in healer.done] == ["execute", "rollback"]
     told = outcomes.waiting()[0]
     assert (told["outcome"], told.get("verdict"), told["verified"]) == (outcome, verdict, 0)
@@ -250,7 +318,7 @@ def test_what_nobody_confirmed_is_not_done_again_until_the_server_was_heard(made
         armed.undo = lambda record: True
         armed.turn()
     offline, healer, outcomes = made(given=bundle(TUNNEL))
-    offline.turn(report(metrics={"vpn.wg0.up": 0}), time.time())
+    offline.turn(report(metrics={"vpn.wg0.up": 0}))
     assert (healer.done, outcomes.waiting()) == ([], [])
 
 
@@ -264,7 +332,7 @@ def test_it_is_done_alone_when(made, tmp_path, why):
         armed.confirm("case.0")
     offline, healer, _ = made(given=bundle(TUNNEL))
     offline._measure = lambda: report(metrics={"vpn.wg0.up": 1})
-    offline.turn(report(metrics={"vpn.wg0.up": 0}), time.time())
+    offline.turn(report(metrics={"vpn.wg0.up": 0}))
     assert healer.done[0] == ("execute", "vpn_reconnect", WG0)
 
 
@@ -273,7 +341,7 @@ def test_the_other_steps_of_a_chain_are_done(made, tmp_path):
     chain = [*TUNNEL["steps"], {"action": "flush_dns", "params": {}}]
     offline, healer, outcomes = made(given=bundle({**TUNNEL, "steps": chain}))
     offline._measure = lambda: report(metrics={"vpn.wg0.up": 1})
-    offline.turn(report(metrics={"vpn.wg0.up": 0}), time.time())
+    offline.turn(report(metrics={"vpn.wg0.up": 0}))
     assert [action for _, action, _ in healer.done] == ["flush_dns"]
     assert [row["escalated"] for row in outcomes.waiting()] == [False]
 
@@ -281,7 +349,7 @@ def test_the_other_steps_of_a_chain_are_done(made, tmp_path):
 def test_what_failed_half_way_and_was_undone_at_once_is_rolled_back(made):
     offline, healer, outcomes = made(given=bundle(TUNNEL))
     healer.ran, healer.data = Ran("failed", 1, b"", "no such device"), {"undone": True}
-    offline.turn(report(metrics={"vpn.wg0.up": 0}), time.time())
+    offline.turn(report(metrics={"vpn.wg0.up": 0}))
     told = outcomes.waiting()[0]
     assert (told["outcome"], told["reason"]) == ("rolled_back", "no such device; undone")
 
@@ -292,7 +360,7 @@ def test_what_did_not_help_and_can_be_undone_is_undone(made, restored, outcome):
     offline, healer, outcomes = made(given=given)
     healer.restored = restored
     offline._measure = lambda: report(mem_percent=50)
-    offline.turn(report(mem_percent=50), time.time())
+    offline.turn(report(mem_percent=50))
     assert [phase for phase, _, _ in healer.done] == ["execute", "rollback"]
     assert outcomes.waiting()[0]["outcome"] == outcome
     assert outcomes.waiting()[0]["target"] == "box-1"
@@ -333,7 +401,7 @@ def proved(made, says, *others, heard_at=None, stops_at=None, **more):
     """The outcomes of one heal, the seconds at which it was looked at, and what was done."""
     offline, healer, outcomes = made(given=bundle(policy(**{**SLOW, **more}), *others))
     days = Days(offline, says, heard_at, stops_at)
-    offline.turn(report(), time.time())
+    offline.turn(report())
     return outcomes.waiting(), days.looks, [phase for phase, _, _ in healer.done]
 
 
@@ -365,9 +433,9 @@ def test_unknown_stays_unknown_alone(made):
 def test_what_comes_back_after_a_heal_alone_has_to_stay_well(made):
     offline, _, outcomes = made(given=bundle(policy(**SLOW, cooldown_s=0)))
     days = Days(offline, {0: RUNS})
-    offline.turn(report(), time.time())
+    offline.turn(report())
     days.now, days.looks = 1000.0, []
-    offline.turn(report(), time.time())
+    offline.turn(report())
     assert [row["outcome"] for row in outcomes.waiting()] == ["verified", "verified"]
     assert days.looks == [5, 10]
 
@@ -413,9 +481,7 @@ def test_an_agent_that_is_stopped_does_not_know(made):
 def test_a_star_is_every_one_of_them(made):
     given = bundle(policy(condition="service.*.failed == 1"))
     offline, healer, _ = made(given=given)
-    offline.turn(
-        report(services={"nginx": "failed", "cron": "failed", "ssh": "active", "boot": "activating"}), time.time()
-    )
+    offline.turn(report(services={"nginx": "failed", "cron": "failed", "ssh": "active", "boot": "activating"}))
     assert sorted(params["service"] for _, _, params in healer.done) == ["cron", "nginx"]
 
 
@@ -501,44 +567,50 @@ def test_outcomes_wait_in_order_over_restarts_and_a_begun_one_is_lost(tmp_path):
     assert len((tmp_path / "outcomes.jsonl").read_text().splitlines()) == 1
 
 
-def test_what_was_told_to_the_server_counts_against_budget_and_cooldown_all_the_same(made, tmp_path):
+def test_what_was_told_to_the_server_counts_against_budget_and_cooldown_all_the_same(made, hosttime):
     """A link that comes and goes has every outcome told in between; nor does a restart of the agent start anew."""
-    offline, healer, outcomes = made(after="failed", given=bundle(policy(cooldown_s=100), budget=2))
-    now = time.time()
-    for at, heals in ((0, 1), (50, 1), (101, 2), (202, 2)):
-        offline.turn(report(), now + at)
+    given = bundle(policy(cooldown_s=100), budget=2)
+    offline, healer, outcomes = made(after="failed", given=given, clock=hosttime.clock())
+    for seconds, heals in ((0, 1), (50, 1), (51, 2), (99, 2)):
+        hosttime.go(seconds)
+        offline.turn(report())
         for told in outcomes.waiting():
             outcomes.thank(told["outcome_id"])
         assert (outcomes.waiting(), len(healer.done)) == ([], heals)
-    again, healer, outcomes = made(given=bundle(policy(cooldown_s=100), budget=9, version=2))
-    again.turn(report(), now + 50)
+    given = bundle(policy(cooldown_s=100), budget=9, version=2)
+    again, healer, outcomes = made(given=given, clock=hosttime.clock())
+    again.turn(report())
     assert healer.done == []  # the cooldown of a heal that an earlier process began
-    assert (outcomes.since(now - 1), outcomes.since(now + 300)) == (2, 0)
-    again.turn(report(), now + 300)
+    assert [outcomes.within(seconds) for seconds in (201, 100, 99)] == [2, 1, 0]
+    hosttime.go(1)
+    again.turn(report())
     assert len(healer.done) == 1
 
 
-def test_the_steps_of_a_case_count_once_through_a_restart_and_a_receipt(tmp_path):
-    outcomes = Outcomes(str(tmp_path))
-    steps = [("o1", "c1", 1.0), ("o2", "c1", 2.0), ("o3", "c2", 3.0), ("o4", "c2", 4.0)]
-    for name, case_id, at in steps:
-        outcomes.begin({**outcome(name, at), "case_id": case_id})
-        outcomes.finish({**outcome(name, at), "case_id": case_id})
-    assert [outcomes.since(at) for at in (0.0, 1.0, 3.0)] == [2, 1, 0]
-    assert Outcomes(str(tmp_path)).since(0.0) == 2
-    for name, _, _ in steps:
+def test_the_steps_of_a_case_count_once_through_a_restart_and_a_receipt(tmp_path, hosttime):
+    outcomes = Outcomes(str(tmp_path), hosttime.clock())
+    steps = [("o1", "c1"), ("o2", "c1"), ("o3", "c2"), ("o4", "c2")]
+    for name, case_id in steps:
+        hosttime.go(1)
+        outcomes.begin({**outcome(name, hosttime.wall), "case_id": case_id})
+        outcomes.finish({**outcome(name, hosttime.wall), "case_id": case_id})
+    assert [outcomes.within(seconds) for seconds in (4, 3, 1)] == [2, 1, 0]
+    assert Outcomes(str(tmp_path), hosttime.clock()).within(9) == 2
+    for name, _ in steps:
         outcomes.thank(name)
-    again = Outcomes(str(tmp_path))
-    assert (again.since(0.0), again.last("r", "")) == (2, 4.0)
+    again = Outcomes(str(tmp_path), hosttime.clock())
+    assert (again.within(9), again.last("r", "")) == (2, 0.0)
 
 
-def test_heals_of_long_ago_are_forgotten_once_all_are_told(tmp_path):
-    outcomes = Outcomes(str(tmp_path))
-    for at, name in ((0.0, "o1"), (9 * 86400.0, "o2")):
-        outcomes.begin(outcome(name, at))
-        outcomes.finish(outcome(name, at))
+def test_heals_of_long_ago_are_forgotten_once_all_are_told(tmp_path, hosttime):
+    outcomes = Outcomes(str(tmp_path), hosttime.clock())
+    for name in ("o1", "o2"):
+        hosttime.go(9 * 86400.0)
+        outcomes.begin(outcome(name, hosttime.wall))
+        outcomes.finish(outcome(name, hosttime.wall))
         outcomes.thank(name)
-    assert (outcomes.since(-1.0), Outcomes(str(tmp_path)).since(-1.0)) == (1, 1)
+    known = [kept.within(1e9) for kept in (outcomes, Outcomes(str(tmp_path), hosttime.clock()))]
+    assert known == [1, 1]
 
 
 def test_readings_are_named_as_conditions_name_them():
@@ -568,10 +640,10 @@ def test_a_service_that_ran_and_stands_still_has_failed(made):
     """As the service sees it, and not where it never ran."""
     given = bundle(policy(condition="service.nginx.failed == 1"))
     offline, healer, _ = made(given=given)
-    offline.turn(report("inactive"), time.time())
+    offline.turn(report("inactive"))
     assert healer.done == []
-    offline.turn(report("active"), time.time())
-    offline.turn(report("inactive"), time.time())
+    offline.turn(report("active"))
+    offline.turn(report("inactive"))
     assert [phase for phase, _, _ in healer.done] == ["execute"]
 
 

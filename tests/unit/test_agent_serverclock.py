@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from opsapp.agent.serverclock import ServerClock, since_boot
+from opsapp.agent.serverclock import ServerClock
+from opsapp.agent.steady import since_boot
 
 DAY = 86400.0
 

@@ -11,7 +11,7 @@ from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages.world import World
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.engine import healing_windows
-from opsapp.runtime import sealing
+from opsapp.runtime import peers, sealing
 from opsapp.runtime.node import node_of
 from opsapp.runtime.supervisor import WorkerStatus
 from opsapp.tree.root import Root
@@ -63,6 +63,8 @@ def _sick(root: Root, healing: Healing, components: list[WorkerStatus], now: flo
         reasons.append(f"the store is slow: {engine.last_work_s:.1f} s for a step")
     if node_of(root).store.room.is_short():
         reasons.append("the disk of the store is full")
+    apart = peers.clocks_apart(node_of(root))
+    reasons += [apart] if apart else []
     key = sealing.trouble(root)
     if key is not None:
         reasons.append(key)

@@ -12,6 +12,7 @@ from BTrees.OOBTree import OOBTree
 
 from opsapp.agents.resources import agents_called
 from opsapp.healing.logic.brake import HOUR
+from opsapp.healing.stages.reported import BelievedStep
 from opsapp.maintenance.resources import HealingWindows
 from opsapp.tree.folder import Facet, Folder, add_facet
 from opsapp.tree.root import Root, root_above
@@ -92,7 +93,13 @@ class Healing(Folder):
     def move(self, by: float, now: float) -> None:
         """The clock was set by so many seconds: the limits of an hour count the same heals, and cases go on."""
         self.begun = tuple(heal._replace(at=heal.at + by) for heal in (RecentHeal(*row) for row in self.begun))
+        self.further = tuple(heal._replace(at=heal.at + by) for heal in self.further)
+        for agent_id, steps in list(self.alone.items()):
+            believed = (BelievedStep(*step) for step in steps)
+            self.alone[agent_id] = tuple(step._replace(at=step.at + by) for step in believed)
         self.book.move(by, now)
+        self.trials.move(by)
+        self.edges.move(by)
 
     @property
     def paused(self) -> bool:

@@ -51,6 +51,12 @@ class EdgeBook(Persistent):
     def ready(self, now: float, limit: int) -> list[EdgeTrial]:
         return [self.trials[edge] for _, edge in islice(self.due.keys(None, (now, ("~",))), limit)]
 
+    def move(self, by: float) -> None:
+        """The clock was set by so many seconds: a child has as long left to come back."""
+        for edge, trial in list(self.trials.items()):
+            moved = trial._replace(healed_at=trial.healed_at + by, ends_at=trial.ends_at + by)
+            self.follow(moved, self.due_of[edge] + by)
+
     def of_child(self, child: str) -> list[EdgeTrial]:
         return list(self.trials.values((child, ""), (child, "\U0010ffff")))
 

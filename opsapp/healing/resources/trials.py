@@ -97,6 +97,16 @@ class TrialBook(Persistent):
         if due is not None:
             self.due.remove((due, case_id))
 
+    def move(self, by: float) -> None:
+        """The clock was set by so many seconds: a window ends when it would have."""
+        for case_id, trial in list(self.open.items()):
+            acted_at = None if trial.acted_at is None else trial.acted_at + by
+            due = self.due_of.get(case_id)
+            moved = trial._replace(began_at=trial.began_at + by, acted_at=acted_at)
+            self.keep(moved, None if due is None else due + by)
+            if self.looks is not None and case_id in self.looks:
+                self.note_seen(moved, self.seen(trial).moved(by))
+
     def ready(self, now: float, limit: int) -> list[Trial]:
         return [self.open[case_id] for _, case_id in islice(self.due.keys(None, (now, "~")), limit)]
 
