@@ -323,5 +323,9 @@ class SecretRecord(SecretUses):
     updated_by = text()
 
 
-class SecretCreated(Created):
-    name = text()
+class SecretUpdated(SecretRecord):
+    status = choice("updated")
+
+
+class SecretCreated(SecretRecord):
+    status = choice("created")

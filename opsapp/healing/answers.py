@@ -28,6 +28,14 @@ class RuleRecord(RuleBody):
     unreadable = text(optional=True)
 
 
+class RuleMade(RuleRecord):
+    status = choice("created")
+
+
+class RuleUpdated(RuleRecord):
+    status = choice("updated")
+
+
 class Status(Body):
     status = text()
 

@@ -32,6 +32,10 @@ class InletRecord(Body):
     last_refusal = text(0, 4000)
 
 
+class InletUpdated(InletRecord):
+    status = choice("updated")
+
+
 class EventList(Paging):
     limit = whole(1, 1000, default=100)
 

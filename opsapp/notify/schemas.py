@@ -73,6 +73,10 @@ class ChannelRecord(Body):
     last_error = text(null=True)
 
 
+class ChannelUpdated(ChannelRecord):
+    status = choice("updated")
+
+
 class Tested(Body):
     status = choice("sent")
     delivery_id = text()

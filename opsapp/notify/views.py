@@ -11,7 +11,7 @@ from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.fields import Paging
 from opsapp.web.paging import page_of
-from opsapp.web.schemas import Deleted, Updated
+from opsapp.web.schemas import Deleted
 
 from . import schemas
 from .engine import channels as engine
@@ -70,7 +70,7 @@ def show(context: Channel, request: Request) -> Any:
     body=schemas.GivenChannel,
     also=lambda context, request, sound: engine.wrong_address(sound),
     read_only=schemas.ChannelRecord,
-    returns=Updated,
+    returns=schemas.ChannelUpdated,
     audit="channel.update",
 )
 def update(context: Channel, request: Request) -> Any:
@@ -78,7 +78,7 @@ def update(context: Channel, request: Request) -> Any:
     before = context.fields
     engine.change(request.root, context, engine.with_url(request.valid_body))
     request.audit("channel.update", context.id, before=before, after=context.fields)
-    return {"status": "updated"}
+    return {**context.plain(), "status": "updated"}
 
 
 @api.delete(Channel, role="admin", returns=Deleted, audit="channel.delete")

@@ -89,6 +89,10 @@ class PageRecord(Body):
     lacking = list_of(text())
 
 
+class PageUpdated(PageRecord):
+    status = choice("updated")
+
+
 class NewLogo(Body):
     image = text(1, 300_000, pattern=r"[A-Za-z0-9+/]+={0,2}", must="be a picture in base64")
 

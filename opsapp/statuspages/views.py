@@ -11,7 +11,7 @@ from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.config import WebSettings
 from opsapp.web.facets import StatusFacet
-from opsapp.web.schemas import Deleted, Updated
+from opsapp.web.schemas import Deleted
 
 from . import schemas
 from .engine import settings, subscribing
@@ -70,7 +70,7 @@ def show_settings(context: PageSettings, request: Request) -> JsonObject:
     role="admin",
     body=schemas.NewPage,
     read_only=schemas.PageRecord,
-    returns=Updated,
+    returns=schemas.PageUpdated,
     audit="status_page.update",
 )
 def change_settings(context: PageSettings, request: Request) -> JsonObject:
@@ -78,8 +78,9 @@ def change_settings(context: PageSettings, request: Request) -> JsonObject:
     before, base = settings.record(request.root), request.node.config[WebSettings].base_url
     default = {} if before["public_url"] or base is None else {"public_url": base}
     settings.change(request.root, default | request.valid_body)
-    request.audit("status_page.update", PLACE, before=before, after=settings.record(request.root))
-    return {"status": "updated"}
+    after = settings.record(request.root)
+    request.audit("status_page.update", PLACE, before=before, after=after)
+    return {**after, "status": "updated"}
 
 
 @api.replace(PageLogo, role="admin", body=schemas.NewLogo, returns=schemas.LogoRecord, audit="status_page.logo")

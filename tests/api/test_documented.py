@@ -46,6 +46,10 @@ FREE = {
     "GET /api/healing/rules [].escalation_chain[].params{}",
     "GET /api/healing/rules/{rule_id} .action.params{}",
     "GET /api/healing/rules/{rule_id} .escalation_chain[].params{}",
+    "POST /api/healing/rules .action.params{}",
+    "POST /api/healing/rules .escalation_chain[].params{}",
+    "PUT /api/healing/rules/{rule_id} .action.params{}",
+    "PUT /api/healing/rules/{rule_id} .escalation_chain[].params{}",
     "GET /api/monitoring/endpoints [].expected_value",  # what a JSON document is compared with
     "GET /api/monitoring/endpoints/{monitor_id} .expected_value",
     "GET /api/monitoring/incidents/{incident_id}/war-room .heals[]{}",  # rows of the ledger, of a room above

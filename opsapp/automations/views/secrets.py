@@ -13,7 +13,7 @@ from opsapp.runtime.projection import readable
 from opsapp.web import api
 from opsapp.web.fields import Paging
 from opsapp.web.paging import page_of
-from opsapp.web.schemas import Deleted, Updated
+from opsapp.web.schemas import Deleted
 
 
 def unknown_automations(request: Request, ids: Iterable[str], field: str = "allowed_for") -> dict[str, str]:
@@ -44,7 +44,7 @@ def create_secret(context: Secrets, request: Request) -> Any:
     for automation_id in body["allowed_for"]:
         made.allow(automation_id)
     request.audit("secret.create", made.__name__, after={"name": made.name, "allowed_for": list(made.allowed_for)})
-    return {"id": made.__name__, "name": made.name, "status": "created"}
+    return {**made.plain(), "status": "created"}
 
 
 @api.get(Secret, role="admin", returns=schemas.SecretRecord)
@@ -59,7 +59,7 @@ def get_secret(context: Secret, request: Request) -> Any:
     confirmed=True,
     body=schemas.SecretValue,
     read_only=schemas.SecretRecord,
-    returns=Updated,
+    returns=schemas.SecretUpdated,
     audit="secret.update",
 )
 def update_secret(context: Secret, request: Request) -> Any:
@@ -67,7 +67,7 @@ def update_secret(context: Secret, request: Request) -> Any:
     if "value" in request.valid_body:
         context.put(request.root, request.valid_body["value"], request.caller.name, request.node.clock.now())
     request.audit("secret.update", context.__name__, after={"name": context.name})
-    return {"status": "updated"}
+    return {**context.plain(), "status": "updated"}
 
 
 @api.delete(Secret, role="admin", own_session=True, returns=Deleted, audit="secret.delete")

@@ -43,14 +43,19 @@ def create(context: Inlets, request: Request) -> Any:
 
 
 @api.update(
-    Inlet, role="admin", body=inlet_answers.NewInlet, read_only=inlet_answers.InletRecord, returns=answers.Status
+    Inlet,
+    role="admin",
+    body=inlet_answers.NewInlet,
+    read_only=inlet_answers.InletRecord,
+    returns=inlet_answers.InletUpdated,
 )
 def change(context: Inlet, request: Request) -> Any:
     """Another name or mapping. The token stays; what the inlet has sent is about what the new mapping says."""
     before, body = context.describe(), request.valid_body
     engine.change(request.root, context, body.get("name"), body.get("mapping"))
     request.audit("healing.inlet.update", context.__name__, before=before, after=context.describe())
-    return {"status": "updated"}
+    standing = toldevents.standings(request.root).get(context.__name__)
+    return {**described(context, standing), "status": "updated"}
 
 
 @api.get(Inlet, "events", role="admin", query=inlet_answers.EventList, returns=[inlet_answers.EventRecord])

@@ -21,7 +21,6 @@ from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
 from opsapp.web.fields import AsOf
 from opsapp.web.paging import in_order, page_of
-from opsapp.web.schemas import Created
 
 from . import WORST_FIRST
 
@@ -58,7 +57,7 @@ def has_words(row: JsonObject, words: str | None) -> bool:
     return all(word in text for word in (words or "").casefold().split())
 
 
-@api.create(Rules, role="admin", body=schemas.NewRule, returns=Created)
+@api.create(Rules, role="admin", body=schemas.NewRule, returns=answers.RuleMade)
 def create_rule(context: Rules, request: Request) -> Any:
     """A new rule."""
     rule_id = request.valid_body["id"] or new_id()
@@ -66,7 +65,7 @@ def create_rule(context: Rules, request: Request) -> Any:
     fields = complete(request.valid_body)
     put_rule(request.root, rule_id, fields, source="api", now=request.node.clock.now())
     request.audit("healing.rule.create", rule_id, after=fields)
-    return {"id": rule_id, "status": "created"}
+    return {**context[rule_id].plain(), "status": "created"}
 
 
 @api.get(Rule, query=AsOf, returns=answers.RuleRecord)
@@ -85,7 +84,7 @@ def rule(context: Rule, request: Request) -> Any:
     also=lambda rule, request, sound: incomplete({**rule.fields, **sound}),
     stored=lambda rule: rule.fields,
     read_only=answers.RuleRecord,
-    returns=answers.Status,
+    returns=answers.RuleUpdated,
 )
 def edit_rule(context: Rule, request: Request) -> Any:
     """Changes what is given; a rule that does something else has its trust to earn again."""
@@ -93,7 +92,7 @@ def edit_rule(context: Rule, request: Request) -> Any:
     if fields != before:  # sent back as it was read, a rule of the file stays the file's
         put_rule(request.root, context.__name__, fields, source="api", now=request.node.clock.now())
     request.audit("healing.rule.update", context.__name__, before=before, after=fields)
-    return {"status": "updated"}
+    return {**context.__parent__[context.__name__].plain(), "status": "updated"}
 
 
 @api.delete(Rule, role="admin", returns=answers.Status)
