@@ -10,12 +10,12 @@ from pyramid.config import Configurator
 from pyramid.router import Router
 
 from .lib.problems import Problem
-from .runtime import backup, chainkey, embedded, sealedstore, sealing, upgrading
+from .runtime import backup, chainkey, embedded, sealedstore, seals, upgrades
 from .runtime.node import Node
 from .runtime.settings import check_apart, make_data_directory, private_files, store_settings
 from .web import configfile
-from .web.scanning import without_source
 from .web.setup import reserve_view_names, settle_requests, settle_views
+from .web.viewscan import without_source
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ def configure(settings: Mapping[str, Any], *, new_history: bool = False) -> Conf
     check_apart(settings)
     make_data_directory(settings)
     with private_files(), without_source():
-        embedded.make_ready(backup.files_of(settings), sealing.file_beside(settings), new_history=new_history)
+        embedded.make_ready(backup.files_of(settings), seals.file_beside(settings), new_history=new_history)
         config = Configurator(settings=settings)
         for room in INCLUDES:
             config.include(room)
@@ -80,8 +80,8 @@ def bring_up_to_date(config: Configurator, node: Node, *, copy: bool = True, pat
     brings into the store may have to be sealed. `copy`, `patient`: as `upgrading` has them."""
     with private_files():
         files = backup.files_of(config.registry.settings)
-        upgrading.bring_up_to_date(node, files, copy=copy, patient=patient)
-        sealing.prepare(node)
+        upgrades.bring_up_to_date(node, files, copy=copy, patient=patient)
+        seals.prepare(node)
         chainkey.prepare(node)
         sealedstore.seal_stored(node)
 

@@ -16,9 +16,9 @@ from typing import Callable, Dict, List, NamedTuple, Optional
 
 from opsapp.wire.fields import JsonObject
 
-from .asking import RepeatedQuestion
 from .config import AgentConfig
 from .disk import write_whole
+from .questions import RepeatedQuestion
 from .services import ask
 
 log = logging.getLogger("containers")

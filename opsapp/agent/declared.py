@@ -10,13 +10,13 @@ from typing import Dict, Iterable, List, Set
 
 from opsapp.wire.actiontypes import OWN, Action
 
-from . import backups, cleaning, firewall, media, mounts, network, recreate, storage
+from . import backups, cleanup, firewall, media, mounts, network, recreate, storage
 from .capabilities import TOOLS
 from .fits import FITS
 from .native import STEPS, Step
 from .snapshots import KINDS
 
-MODULES = (backups, cleaning, firewall, media, mounts, network, recreate, storage)  # they mark their steps with `@step`
+MODULES = (backups, cleanup, firewall, media, mounts, network, recreate, storage)  # they mark their steps with `@step`
 
 
 def mistakes(actions: Iterable[Action]) -> List[str]:

@@ -15,12 +15,12 @@ from opsapp.wire.fields import JsonObject
 from opsapp.wire.restarts import LOOP_STARTS
 from opsapp.wire.version import VERSION
 
-from .asking import RepeatedQuestion
 from .capabilities import ToolManifest
 from .config import AgentConfig
 from .containers import Containers
 from .lookouts import Lookouts
 from .metrics import Metrics, machine_id
+from .questions import RepeatedQuestion
 from .rates import SPAN_S
 from .services import NoManager, Services, UnitStates
 from .spool import Spool

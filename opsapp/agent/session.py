@@ -22,7 +22,7 @@ from .journal import THANKED
 from .outcomes import Outcomes
 from .outputs import Outputs
 from .probing.plugins import PluginRunner
-from .probing.running import Probing
+from .probing.probesunderway import Probing
 from .reporter import Reporter
 from .spool import Spool
 from .streams import OpenStreams

@@ -10,7 +10,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.projection import page_rows
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
-from opsapp.web.paging import page_of
+from opsapp.web.listpages import page_of
 
 from . import engine, schemas
 from .resources import Approval, Approvals

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from opsapp.automations.logic import filling
 from opsapp.automations.logic import inputs as given_inputs
+from opsapp.automations.logic import references
 from opsapp.automations.logic.runs import STATUSES
 from opsapp.automations.logic.settings import (
     CONCURRENCY,
@@ -53,8 +53,8 @@ def _schedule_problem(value: str | None) -> str | None:
 
 def _address_problem(url: str) -> str | None:
     """What stands in the place of a secret or an input is known when it is called, and no sooner."""
-    form = filling.with_a_word(url)
-    return text_problem(form) if filling.begins_with_a_secret(url) else web_problem(form)
+    form = references.with_a_word(url)
+    return text_problem(form) if references.begins_with_a_secret(url) else web_problem(form)
 
 
 # -- params by type

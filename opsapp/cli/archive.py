@@ -28,7 +28,7 @@ from opsapp.tree.root import KEY
 from opsapp.web import configfile
 from opsapp.wire.version import VERSION
 
-from . import asking
+from . import remote
 from .places import Mistaken, add_options, configured, existing, plain, reading, settings_of
 
 LEDGER, MANIFEST = "ledger.jsonl", "manifest.json"
@@ -93,13 +93,13 @@ def _writing(place: Path) -> Iterator[Path]:
 def _source(asked: argparse.Namespace) -> Iterator[tuple[Ask, Tell]]:
     """Where pages come from, and who is told how far the ledger was archived: a running server, or the store itself."""
     if asked.url:
-        token = asking.token_of(asked)
+        token = remote.token_of(asked)
 
         def ask(part: ArchivePart, after: str) -> ArchivePage:
             query = urlencode({"after": after}) if after else ""
-            return ArchivePage(**asking.ask(asked.url, token, "GET", f"{part.path}?{query}"))
+            return ArchivePage(**remote.ask(asked.url, token, "GET", f"{part.path}?{query}"))
 
-        yield ask, lambda told: asking.ask(asked.url, token, "POST", ARCHIVED, told)
+        yield ask, lambda told: remote.ask(asked.url, token, "POST", ARCHIVED, told)
         return
     config = configured(existing(settings_of(asked)))
     node = app.prepare(config, configfile.consult)

@@ -20,7 +20,7 @@ from opsapp.runtime import ascode
 from opsapp.web import ascode as documents
 from opsapp.web import configfile
 
-from . import archive, asking
+from . import archive, remote
 from .places import Mistaken, add_options, configured, existing, settings_of
 from .switching import blackbox, gatus, kuma
 from .switching.estate import Estate
@@ -51,7 +51,7 @@ def add_commands(commands: Any) -> None:
     )
     give.set_defaults(run=export)
     for command in (apply, take, give):
-        asking.add_options(command)
+        remote.add_options(command)
         add_options(command)
 
 
@@ -138,10 +138,10 @@ def _answer(asked: argparse.Namespace, document: JsonObject, *, dry_run: bool) -
 
 
 def _ask(asked: argparse.Namespace, document: JsonObject, dry_run: bool) -> JsonObject:
-    if asked.file == "-" and not (asked.token or os.environ.get(asking.TOKEN)):
-        raise Mistaken(f"standard input is the file: give the token as --token or ${asking.TOKEN}")
+    if asked.file == "-" and not (asked.token or os.environ.get(remote.TOKEN)):
+        raise Mistaken(f"standard input is the file: give the token as --token or ${remote.TOKEN}")
     body = {"document": document, "dry_run": dry_run, "prune": asked.prune}
-    return asking.ask(asked.url, asking.token_of(asked), "POST", "/api/apply", body)
+    return remote.ask(asked.url, remote.token_of(asked), "POST", "/api/apply", body)
 
 
 class _OnlyTried(Exception):
@@ -206,7 +206,7 @@ def export(asked: argparse.Namespace) -> None:
         archive.export_archive(asked)
         return
     if asked.url:
-        document = asking.ask(asked.url, asking.token_of(asked), "GET", "/api/export")
+        document = remote.ask(asked.url, remote.token_of(asked), "GET", "/api/export")
     else:
         config, node = _opened(asked)
         try:

@@ -17,7 +17,7 @@ from zc.lockfile import LockError, LockFile
 
 from opsapp.healing.interfaces import HealingSettings, trace
 from opsapp.lib.problems import Problem
-from opsapp.runtime import backup, certificates, embedded, findings, inspecting, sealing, tls, upgrading
+from opsapp.runtime import backup, certificates, embedded, findings, inspection, seals, tls, upgrades
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.findings import FAIL, OK, WARN, Finding, IFinder
 from opsapp.runtime.settings import Settings, store_settings
@@ -99,11 +99,11 @@ def _store(settings: Settings) -> Iterator[Finding]:
         message = "a restore or a pack was interrupted: the next start, or `opsapp init`, finishes it"
         yield Finding(FAIL, "store", message)
         return
-    told = embedded.incomplete(files, sealing.file_beside(settings)) if files else None
+    told = embedded.incomplete(files, seals.file_beside(settings)) if files else None
     if told:
         yield Finding(FAIL, "store", told)
         return
-    keys = sealing.Seal(sealing.read(sealing.key_file(settings)))
+    keys = seals.Seal(seals.read(seals.key_file(settings)))
     for path in files:
         if not path.exists():
             yield Finding(FAIL, "store", f"there is no {path}: `opsapp init` makes it")
@@ -114,15 +114,15 @@ def _store(settings: Settings) -> Iterator[Finding]:
         else:
             yield _whole(path)
         yield from _ahead(path)
-        yield from (Finding(FAIL, "store", f"{path.name}: damaged: {damage}") for damage in inspecting.damaged(path))
+        yield from (Finding(FAIL, "store", f"{path.name}: damaged: {damage}") for damage in inspection.damaged(path))
         yield from _unopened(path, keys)
     if any(_is_held(path) for path in files):
-        yield _version(upgrading.steps_of_file(files[-1], known_steps()), [], None, files)
+        yield _version(upgrades.steps_of_file(files[-1], known_steps()), [], None, files)
         return
     with reading(settings) as (registry, top):
         steps = registry.opsapp_evolve_steps
-        missing, apart, begun = evolve.pending(top, steps), evolve.apart(top, steps), upgrading.under_way(top)
-        sealed_with = top[KEY].system.get(sealing.CHECK) if KEY in top else None
+        missing, apart, begun = evolve.pending(top, steps), evolve.apart(top, steps), upgrades.under_way(top)
+        sealed_with = top[KEY].system.get(seals.CHECK) if KEY in top else None
         stored = [] if missing or KEY not in top else _stored(settings, registry, top[KEY])
     yield _version(apart, missing, begun, files)
     yield from stored
@@ -148,10 +148,10 @@ def _ahead(path: Path) -> Iterator[Finding]:
 
 
 def _version(
-    apart: StepsApart, missing: list[EvolveStep], begun: upgrading.UpgradeBegun | None, files: list[Path]
+    apart: StepsApart, missing: list[EvolveStep], begun: upgrades.UpgradeBegun | None, files: list[Path]
 ) -> Finding:
     """Whether this version may use the store, and what a start would do with it."""
-    refusal = upgrading.refused(apart, files)
+    refusal = upgrades.refused(apart, files)
     if refusal:
         return Finding(FAIL, "store", refusal)
     if begun is not None:
@@ -186,8 +186,8 @@ def _trace(settings: Settings) -> Iterator[Finding]:
         yield Finding(OK, "trace", "the ledger and the cases are as the pipeline writes them")
 
 
-def _unopened(path: Path, keys: sealing.Seal) -> Iterator[Finding]:
-    sealed = inspecting.unopened(path, keys)
+def _unopened(path: Path, keys: seals.Seal) -> Iterator[Finding]:
+    sealed = inspection.unopened(path, keys)
     if sealed:
         more = f" and {len(sealed) - NAMED} more" if len(sealed) > NAMED else ""
         message = f"{path.name}: sealed with a master key that is not here: {', '.join(sealed[:NAMED])}{more}"

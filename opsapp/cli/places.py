@@ -21,7 +21,7 @@ from ZODB.FileStorage.FileStorage import FileStorageError
 from zodburi import NoResolverForScheme
 
 from opsapp import app
-from opsapp.runtime import backup, embedded, sealing, upgrading
+from opsapp.runtime import backup, embedded, seals, upgrades
 from opsapp.runtime.settings import Settings, store_settings
 from opsapp.wire.version import VERSION
 
@@ -83,7 +83,7 @@ def configured(settings: Settings, *, new_history: bool = False) -> Configurator
         config = app.configure(settings, new_history=new_history)
     node = config.registry["opsapp.node"]
     try:
-        upgrading.refuse_apart(node, backup.files_of(config.registry.settings))
+        upgrades.refuse_apart(node, backup.files_of(config.registry.settings))
     except BaseException:
         node.stop()
         raise
@@ -112,7 +112,7 @@ def _name(user: int) -> str:
 def existing(settings: Settings) -> Settings:
     """The same settings, for a command that is about a store that is there: a mistyped place is not made a new one."""
     settings = {**settings, **store_settings(settings)}
-    files, key = backup.files_of(settings), sealing.file_beside(settings)
+    files, key = backup.files_of(settings), seals.file_beside(settings)
     if embedded.unfinished(files):
         with opening(HELD):
             embedded.make_ready(files, key)
@@ -158,7 +158,7 @@ def reading(settings: Settings) -> Iterator[tuple[Registry, Any]]:
     """The registry, and what is at the top of the store. It is only read."""
     with opening(HELD):
         registry = app.configure(settings).registry
-    registry[sealing.REGISTRY_KEY] = sealing.Seal(sealing.read(sealing.key_file(settings)))
+    registry[seals.REGISTRY_KEY] = seals.Seal(seals.read(seals.key_file(settings)))
     node = registry["opsapp.node"]
     try:
         manager = transaction.TransactionManager(explicit=True)

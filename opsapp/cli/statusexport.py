@@ -14,7 +14,7 @@ from opsapp import app
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.engine import prepare_board
 from opsapp.monitoring.engine import register_of, status_document
-from opsapp.runtime import measuring
+from opsapp.runtime import serieswork
 from opsapp.statuspages.engine import public_page
 from opsapp.ui import statuspage
 from opsapp.web import configfile
@@ -62,7 +62,7 @@ def read(asked: argparse.Namespace) -> tuple[JsonObject, JsonObject]:
         configfile.consult(config.registry)
         prepare_board(node)
         node.transact(register_of(node).catch_up)
-        measuring.follow(node)
+        serieswork.follow(node)
         return node.transact(lambda root: (public_page(root), status_document(node, root)))
     finally:
         node.stop()

@@ -11,11 +11,11 @@ from typing import Any
 
 from opsapp import app
 from opsapp.lib.problems import Conflict
-from opsapp.runtime import backup, fencing, packing, sealing, upgrading
+from opsapp.runtime import backup, fence, seals, storepack, upgrades
 from opsapp.runtime.settings import Settings, make_data_directory, private_files, store_settings
 from opsapp.web import configfile
 
-from . import asking, cluster
+from . import cluster, remote
 from .config import known_steps
 from .places import Mistaken, add_options, configured, existing, plain, refuse_root, settings_of
 
@@ -30,7 +30,7 @@ def add_commands(commands: Any) -> None:
     add_options(init)
     init.set_defaults(run=init_store)
     pack = commands.add_parser("pack", help="remove the store's old revisions; with --url, a running server does it")
-    asking.add_options(pack)
+    remote.add_options(pack)
     pack.add_argument("--days", type=int, default=1, help="keep the history of so many days (default 1)")
     add_options(pack)
     pack.set_defaults(run=pack_store)
@@ -64,12 +64,12 @@ def init_store(asked: argparse.Namespace) -> None:
 
 def pack_store(asked: argparse.Namespace) -> None:
     if asked.url:
-        asking.ask(asked.url, asking.token_of(asked), "POST", "/api/store/pack", {"days": asked.days})
+        remote.ask(asked.url, remote.token_of(asked), "POST", "/api/store/pack", {"days": asked.days})
         print("packed")
         return
     node = configured(existing(settings_of(asked))).registry["opsapp.node"]
     try:
-        packing.pack(node.store, asked.days, node.clock.now())
+        storepack.pack(node.store, asked.days, node.clock.now())
     finally:
         node.stop()
     print("packed")
@@ -104,7 +104,7 @@ def save_store(asked: argparse.Namespace) -> None:
     for copy in copied:
         print(f"{copy.name}\t{copy.size} bytes")
     _print_lacking(Path(asked.directory))
-    key = sealing.key_file(settings)
+    key = seals.key_file(settings)
     if key is not None and key.exists():
         print(f"the master key {key} is not in it: keep a copy of it in another place")
 
@@ -116,7 +116,7 @@ def _print_lacking(directory: Path) -> None:
 
 def _refuse_apart(main: Path, files: list[Path]) -> None:
     """Conflict where this version must not use this file, which may be a server's, or a copy."""
-    refusal = upgrading.refused(upgrading.steps_of_file(main, known_steps()), files)
+    refusal = upgrades.refused(upgrades.steps_of_file(main, known_steps()), files)
     if refusal:
         raise Conflict(refusal)
 
@@ -128,14 +128,14 @@ def restore_store(asked: argparse.Namespace) -> None:
         refuse_root(settings)
         make_data_directory(settings | store_settings(settings))
         _refuse_apart(Path(asked.directory) / files[-1].name, files)
-        given_out = max(fencing.newest_token(path) for path in files)
+        given_out = max(fence.newest_token(path) for path in files)
         aside = backup.restore(
-            Path(asked.directory), files, lambda copy: fencing.keep_ahead(copy, given_out, time.time())
+            Path(asked.directory), files, lambda copy: fence.keep_ahead(copy, given_out, time.time())
         )
     print("restored")
     _print_lacking(Path(asked.directory))
     for path in aside:
         print(f"what was there is now {path}: delete it once it is not needed")
-    key = sealing.key_file(settings)
+    key = seals.key_file(settings)
     if key is None or not key.exists():
-        print(f"that store's master key belongs at {key or sealing.ENVIRONMENT}: without it no secret can be read")
+        print(f"that store's master key belongs at {key or seals.ENVIRONMENT}: without it no secret can be read")

@@ -9,7 +9,7 @@ from pyramid.request import Request
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
 from opsapp.web.fields import Paging
-from opsapp.web.paging import page_of
+from opsapp.web.listpages import page_of
 from opsapp.wire.records import plain
 
 from . import schemas

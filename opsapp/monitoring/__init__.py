@@ -26,6 +26,6 @@ def includeme(config):
     config.add_evolve_step("monitoring-1-tree", "opsapp.monitoring.resources.set_up")
     config.add_evolve_step("monitoring-2-notices", "opsapp.monitoring.notices.set_up", reversible=True)
     config.add_kind("monitors", "opsapp.monitoring.engine.ascode", schema=NewMonitor)
-    config.add_engine("opsapp.monitoring.engine.checking.start")
+    config.add_engine("opsapp.monitoring.engine.checks.start")
     config.add_engine("opsapp.monitoring.engine.retention.start")
     config.scan("opsapp.monitoring.views")

@@ -15,7 +15,7 @@ Must not: know what is told about; reach the network from the hub or inside a tr
 
 
 def includeme(config):
-    from .engine.running import figures
+    from .engine.workers import figures
     from .logic.settings import NotificationSettings
     from .resources import reseal
     from .schemas import NewChannel
@@ -27,8 +27,8 @@ def includeme(config):
     config.add_applier("opsapp.notify.engine.channels.declare")
     config.add_kind("channels", "opsapp.notify.engine.ascode", schema=NewChannel)
     config.add_sealed(reseal)
-    config.add_preparation("opsapp.notify.engine.running.prepare")
-    config.add_engine("opsapp.notify.engine.running.start")
+    config.add_preparation("opsapp.notify.engine.workers.prepare")
+    config.add_engine("opsapp.notify.engine.workers.start")
     config.add_engine("opsapp.notify.engine.clocks.start", everywhere=True)
     config.add_metrics(figures)
     config.scan("opsapp.notify.views")

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from zope.interface import Interface
 
 from .logic import SEVERITIES
-from .logic.addressing import BY_NAME, TYPES, AddressField, ChannelType, wrong_fields
-from .logic.delivering import STATUSES
+from .logic.addresses import BY_NAME, TYPES, AddressField, ChannelType, wrong_fields
+from .logic.destinations import STATUSES
 from .logic.quiet import DAYS
 from .logic.reasons import reason_of
 

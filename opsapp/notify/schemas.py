@@ -5,8 +5,8 @@ from __future__ import annotations
 from opsapp.lib.zones import zone_problem
 from opsapp.web.fields import Body, Paging, choice, field, flag, list_of, map_of, name_text, text, whole, with_settings
 
-from .logic import SEVERITIES, addressing
-from .logic.delivering import KINDS, STATUSES
+from .logic import SEVERITIES, addresses
+from .logic.destinations import KINDS, STATUSES
 from .logic.quiet import DAYS
 
 TAG = text(1, 64, pattern=r"[A-Za-z0-9][A-Za-z0-9_.:-]*", example="a word like database")
@@ -41,7 +41,7 @@ class GivenChannel(ChannelFields):
     """By its Apprise address (`url`), or by `type` and the fields of that type (`address`)."""
 
     url = text(3, 4000, optional=True)
-    type = choice(*addressing.BY_NAME, optional=True)
+    type = choice(*addresses.BY_NAME, optional=True)
     address = map_of(text(0, 4000), 20, optional=True)
 
 
@@ -65,7 +65,7 @@ class ChannelTypeShown(Body):
 class ChannelRecord(Body):
     id = text()
     service = text()
-    type = choice(*addressing.BY_NAME)
+    type = choice(*addresses.BY_NAME)
     source = choice("api", "yaml")
     created_at = whole(0)
     last_sent_at = whole(0, null=True)

@@ -10,14 +10,14 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.fields import Paging
-from opsapp.web.paging import page_of
+from opsapp.web.listpages import page_of
 from opsapp.web.schemas import Deleted
 
 from . import schemas
 from .engine import channels as engine
-from .engine.running import sender_of
-from .engine.sending import begin_test
-from .logic.addressing import TYPES, AddressField
+from .engine.dispatch import begin_test
+from .engine.workers import sender_of
+from .logic.addresses import TYPES, AddressField
 from .resources import Channel, Channels, Deliveries, Delivery, Notifications
 
 

@@ -21,7 +21,7 @@ from ZODB.fsIndex import fsIndex
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.settings import Settings
 
-from . import embedded, inspecting
+from . import embedded, inspection
 from .embedded import PARTIAL
 from .settings import FILE
 
@@ -60,7 +60,7 @@ def save(files: list[Path], directory: Path, *, damaged: bool = False) -> list[C
         _copy(path, partial)
         end = whole_until(partial)
         os.truncate(partial, end)
-        broken = inspecting.damaged(partial)
+        broken = inspection.damaged(partial)
         if not damaged:
             _refuse_damaged(path, partial, broken)
         partial.replace(target)

@@ -13,7 +13,7 @@ from opsapp.lib.problems import Problem
 from opsapp.tree.root import Root
 
 from .base import NodeBase, base_of
-from .sealing import REGISTRY_KEY, Reseal
+from .seals import REGISTRY_KEY, Reseal
 
 NAME, PURPOSE = "chain_key", "chain key"
 OPENED = "opsapp.chain_key"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zope.interface import Interface
 
-from . import backup, sealing
+from . import backup, seals
 from .settings import Settings
 
 if TYPE_CHECKING:
@@ -77,11 +77,11 @@ def data(settings: Settings) -> Iterator[Finding]:
 
 
 def master_key(settings: Settings) -> Iterator[Finding]:
-    path = sealing.key_file(settings)
+    path = seals.key_file(settings)
     if path is None or not path.exists():
         yield Finding(WARN, "master key", f"{path or 'none'} is not there; the first start of a new store makes it")
         return
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
         yield Finding(FAIL, "master key", f"others may read {path}: chmod 600")
-    count = len(sealing.read(path))
+    count = len(seals.read(path))
     yield Finding(OK if count else FAIL, "master key", f"{path} has {count or 'no'} key{'s' if count > 1 else ''}")

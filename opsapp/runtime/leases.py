@@ -23,7 +23,7 @@ from opsapp.tree.root import Root
 from . import events
 from .base import NodeBase, base_of
 from .clock import STEP_S
-from .fencing import next_token
+from .fence import next_token
 
 LEASE_S = 5.0
 CLUSTER = "cluster"  # wakes who watches the other nodes

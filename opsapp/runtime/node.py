@@ -13,7 +13,7 @@ from persistent import Persistent
 
 from opsapp.lib.problems import OutcomeUnknown, StoreAway
 
-from . import indexing, leases, measuring, memory, nodes, packing
+from . import leases, memory, nodes, serieswork, storeindex, storepack
 from .base import NodeBase, base_of
 from .events import Event, Tail
 from .projection import Projections
@@ -45,10 +45,10 @@ class Node(NodeBase):
         self.events.listen(self._on_event)
         self.projections.start()
         self.nodes.start()
-        indexing.start(self)
+        storeindex.start(self)
         self.supervisor.add("connections", lambda: self.lane("looking", 1).run(self._freshen), every=FRESHEN_S)
-        measuring.start(self)
-        packing.start(self)
+        serieswork.start(self)
+        storepack.start(self)
         for start in self.companions:
             start(self)
         if "engine" in self.roles:
@@ -107,7 +107,7 @@ class Node(NodeBase):
 
     def _empty_journal(self) -> None:
         try:
-            measuring.stop(self)
+            serieswork.stop(self)
         except (StoreAway, OutcomeUnknown) as problem:
             log.warning("observations lost at the stop: %d batches: %s", self.series.journal.backlog, problem)
 

@@ -32,7 +32,7 @@ from opsapp.lib.durations import roughly
 from opsapp.lib.problems import Unauthenticated, Unavailable
 
 from .node import Node
-from .sealing import REGISTRY_KEY
+from .seals import REGISTRY_KEY
 from .tls import client_context
 
 HEADER = "X-Opsapp-Node"

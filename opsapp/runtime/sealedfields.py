@@ -20,7 +20,7 @@ from ZODB.utils import u64
 from opsapp.lib.addresses import Parts, at_path, joined, split
 from opsapp.lib.problems import Unavailable, Unopened
 
-from .sealing import Seal, opener_of, seal_of
+from .seals import Seal, opener_of, seal_of
 
 SEALED = "sealed_parts"  # the attribute of the stored state; in memory, a record that could not be opened has it
 CLASSES: list[type[SealedFields]] = []

@@ -24,7 +24,7 @@ from opsapp.tree.root import Root
 
 from .base import NodeBase
 from .sealedfields import CLASSES
-from .sealing import CHECK, GRACE_S, REGISTRY_KEY, Reseal, Seal, key_file, no_key, read, write
+from .seals import CHECK, GRACE_S, REGISTRY_KEY, Reseal, Seal, key_file, no_key, read, write
 
 log = logging.getLogger(__name__)
 

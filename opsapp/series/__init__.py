@@ -10,23 +10,23 @@ owner keeps in its own record; no persistent reference crosses into or out of th
     codec.py          chunks (one series), batches (many series), roll-up chunks
     journal.py        the node's collector, the append-only log it writes
     history.py        the persistent shape: logs, hours, days
-    folding.py        journal → pieces → hours → sealed days, retention
-    erasing.py        the series of owners that are gone, out of all of it
+    folds.py          journal → pieces → hours → sealed days, retention
+    erasure.py        the series of owners that are gone, out of all of it
     rollup.py         buckets of time: sums, percentiles, how long each state lasted
     recent.py         the journal's tail in memory
-    reading.py        reads over all of it
+    reads.py          reads over all of it
     numbers.py        numbers for new series
     live.py           the latest value of everything, in memory
 
 Other rooms use the names below.
 """
 
-from opsapp.series import erasing, folding
+from opsapp.series import erasure, folds
 from opsapp.series.history import history_root
 from opsapp.series.live import Live, Value
 from opsapp.series.observations import CODES, FOREVER, NAMES, NONE, PAUSED
 from opsapp.series.process import Series
-from opsapp.series.reading import HistoryReader
+from opsapp.series.reads import HistoryReader
 from opsapp.series.rollup import DAY, FINE, HOUR, Rollup, merge
 
 __all__ = [
@@ -43,8 +43,8 @@ __all__ = [
     "Rollup",
     "Series",
     "Value",
-    "erasing",
-    "folding",
+    "erasure",
+    "folds",
     "history_root",
     "merge",
 ]

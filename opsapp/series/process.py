@@ -12,7 +12,7 @@ from opsapp.series.history import history_root
 from opsapp.series.journal import Journal
 from opsapp.series.live import Live
 from opsapp.series.numbers import Numbers
-from opsapp.series.reading import HistoryReader
+from opsapp.series.reads import HistoryReader
 from opsapp.series.recent import Recent
 
 

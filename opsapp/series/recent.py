@@ -18,7 +18,7 @@ from struct import Struct
 
 from opsapp.series import codec
 from opsapp.series.codec import LATEST
-from opsapp.series.folding import last_states, read, summary_before
+from opsapp.series.folds import last_states, read, summary_before
 from opsapp.series.history import Day, History, open_history
 from opsapp.series.observations import Row
 from opsapp.series.rollup import Rollup

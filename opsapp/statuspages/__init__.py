@@ -17,7 +17,7 @@ Greenlets: `status-calendar` and `status-news` (what happened becomes messages, 
 def includeme(config):
     from opsapp.monitoring.interfaces import IIncidentTold
 
-    from .engine.announcing import heard
+    from .engine.announcements import heard
     from .logic.settings import StatusPageSettings
     from .resources import reseal
     from .schemas import PageAsCode
@@ -28,6 +28,6 @@ def includeme(config):
     config.add_evolve_step("status-page-1", "opsapp.statuspages.resources.set_up")
     config.add_kind("status_page", "opsapp.statuspages.engine.ascode", schema=PageAsCode, key="page", names=True)
     config.add_sealed(reseal)
-    config.add_engine("opsapp.statuspages.engine.running.start")
+    config.add_engine("opsapp.statuspages.engine.workers.start")
     config.add_body_limit("POST", "/api/status/subscriptions", SMALL)
     config.scan("opsapp.statuspages.views")

@@ -14,7 +14,7 @@ from opsapp.web.facets import StatusFacet
 from opsapp.web.schemas import Deleted
 
 from . import schemas
-from .engine import settings, subscribing
+from .engine import settings, subscriptions
 
 PLACE = "status page"  # as the audit names it
 SMALL = 16 << 10  # bytes of a body of somebody unknown
@@ -42,7 +42,7 @@ class Subscriptions(Facet):
     """/api/status/subscriptions"""
 
     def __getitem__(self, name: str) -> Subscription:
-        if not subscribing.is_known(root_above(self), name):
+        if not subscriptions.is_known(root_above(self), name):
             raise KeyError(name)
         return Subscription(self, name)
 
@@ -111,14 +111,14 @@ def subscribe(context: Subscriptions, request: Request) -> Deferred:
     """Asks to be told of incidents and maintenance. The answer is the same whether the address is known or not."""
     node, ip, body = request.node, request.client_ip, request.valid_body
     asked = (body["kind"], body["address"], tuple(body["groups"]))
-    return Deferred(lambda: (201, {}, subscribing.ask(node, ip, *asked)))
+    return Deferred(lambda: (201, {}, subscriptions.ask(node, ip, *asked)))
 
 
 @api.get(Subscriptions, role="admin", query=schemas.SubscriptionQuery, returns=[schemas.SubscriptionRecord])
 def list_subscriptions(context: Subscriptions, request: Request) -> list[JsonObject]:
     """Who is told, or has asked to be; addresses as far as an admin needs them."""
     query = request.valid_query
-    rows, count = subscribing.page(request.root, query["state"], query["limit"], query["offset"])
+    rows, count = subscriptions.page(request.root, query["state"], query["limit"], query["offset"])
     request.response.headers["X-Total-Count"] = str(count)
     return rows
 
@@ -126,12 +126,12 @@ def list_subscriptions(context: Subscriptions, request: Request) -> list[JsonObj
 @api.get(Subscriptions, "counts", role="admin", returns=schemas.SubscriptionCounts)
 def count_subscriptions(context: Subscriptions, request: Request) -> JsonObject:
     """How many are told, and how many messages wait."""
-    return subscribing.counts(request.root)
+    return subscriptions.counts(request.root)
 
 
 @api.delete(Subscription, role="admin", returns=Deleted, audit="subscription.delete")
 def delete_subscription(context: Subscription, request: Request) -> JsonObject:
     """Takes somebody off the list; what waits for them goes nowhere."""
-    subscribing.remove(request.root, context.__name__)
+    subscriptions.remove(request.root, context.__name__)
     request.audit("subscription.delete", context.__name__)
     return {"status": "deleted"}

@@ -13,7 +13,7 @@ from pyramid.request import Request
 from opsapp.monitoring.engine import status_counts
 from opsapp.monitoring.resources import incidents_of
 
-from . import building
+from . import builder
 
 KEEP_S = 5.0
 CACHE_KEY = "opsapp.ui.counts"
@@ -47,7 +47,7 @@ def counts_of(request: Request) -> Counts:
     if held is None or held[0] != seen or not node.hub.running:  # without a hub nobody follows the outbox
         held = registry[CACHE_KEY] = (seen, _reckoned(request))
     counts: Counts = held[1]
-    decides = building.known_of(registry).may(request.caller.role, APPROVE)
+    decides = builder.known_of(registry).may(request.caller.role, APPROVE)
     return counts if decides else counts._replace(approvals=0)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from opsapp.runtime.node import Node
 from opsapp.web.config import WebSettings
 
-from .building import filled
+from .builder import filled
 from .plan import PAGES
 
 DECLARED = {page.path: page for page in PAGES}

@@ -15,9 +15,9 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Forbidden, Invalid, Problem
 from opsapp.web.answers import Deferred
 
-from .asking import ask, value_of
-from .building import filled, names_of
-from .filling import body_of, given_to
+from .apicalls import ask, value_of
+from .builder import filled, names_of
+from .formvalues import body_of, given_to
 from .pages import render
 from .plan import Act
 

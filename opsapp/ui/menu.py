@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .building import Known, needed
+from .builder import Known, needed
 
 HOUSE = "House"
 # (group, ((address, sign), …)), in the order of the menu. A page with a name for the menu that is not here comes last.

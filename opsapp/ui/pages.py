@@ -29,10 +29,10 @@ from opsapp.web.asked import Asked
 from opsapp.web.errors import ROLE_TOO_LOW
 from opsapp.web.forms import first_look
 
-from . import building, files, filling, words
+from . import builder, files, formvalues, words
 from .counts import counts_of
 from .guidebook import PLACE
-from .helping import help_for, upwards
+from .help import help_for, upwards
 from .menu import menu_for, phone_tabs
 from .reader import Reader, known_zone, query_with, with_query
 from .shapes.pluginmetrics import written
@@ -136,7 +136,7 @@ def known_of(request: Request) -> dict[str, Any]:
     me = request.caller and {"username": request.caller.name, "role": request.caller.role}
     token = masked_token(secret, form_key(request.node)) if secret else None
     once = first_look(request, ONCE) or new_token()  # the forms of this page; one that is drawn again keeps its name
-    menu = menu_for(building.known_of(request.registry), request.caller.role) if request.caller else ()
+    menu = menu_for(builder.known_of(request.registry), request.caller.role) if request.caller else ()
     known = {"me": me, "csrf": token, "once": once, "menu": menu, "path": request.path_info}
     known["help"] = help_for(request.path_info)
     wishes = wishes_of(find_enabled(request.root, request.caller.name)) if request.caller else Wishes()
@@ -147,7 +147,7 @@ def known_of(request: Request) -> dict[str, Any]:
 
 
 def reader_of(request: Request, wishes: Wishes) -> Reader:
-    known, role = building.known_of(request.registry), request.caller.role
+    known, role = builder.known_of(request.registry), request.caller.role
     query = {name: request.GET[name][:500] for name in request.GET}
     service_zone = request.node.config.timezone
     zone = known_zone(wishes.timezone or request.cookies.get(ZONE) or service_zone)
@@ -172,17 +172,17 @@ class PlaceAbove(NamedTuple):
     title: str
 
 
-def place_above(known: building.Known, asked: Asked, status: int) -> PlaceAbove | None:
+def place_above(known: builder.Known, asked: Asked, status: int) -> PlaceAbove | None:
     """The next page upwards that every role may see: where one goes on who was refused, or found nothing."""
     from_here = asked.method == "POST" and status == 403
     for path in upwards(asked.path):
-        found_page = building.find(known, path) if from_here or path != asked.path.rstrip("/") else None
-        if found_page is not None and building.is_for_all(known, found_page[0]):
+        found_page = builder.find(known, path) if from_here or path != asked.path.rstrip("/") else None
+        if found_page is not None and builder.is_for_all(known, found_page[0]):
             return PlaceAbove(quote(path), found_page[0].title)
     return None
 
 
-def error_page(known_pages: building.Known, asked: Asked, status: int, problem: Problem) -> Response:
+def error_page(known_pages: builder.Known, asked: Asked, status: int, problem: Problem) -> Response:
     """A problem outside /api: to the page for signing in, or a page that says what it is."""
     if status == 401 and asked.method in ("GET", "HEAD"):
         wanted = asked.path + (f"?{asked.query}" if asked.query and "token" not in asked.query else "")
@@ -252,12 +252,12 @@ def _make_templates() -> Environment:
         spoken=words.spoken,
     )
     made.globals["static"] = files.address
-    made.filters.update(initials=words.initials, thumb=phone_tabs, dig=building.dig)
-    made.filters.update(filled=building.filled, holds=building.holds, names=building.names_of)
+    made.filters.update(initials=words.initials, thumb=phone_tabs, dig=builder.dig)
+    made.filters.update(filled=builder.filled, holds=builder.holds, names=builder.names_of)
     made.filters.update(asking=query_with, below=with_query)
     made.filters.update(metric=written, in_words=durations.in_words, offset=words.offset)
-    made.filters.update(as_texts=filling.as_texts, called=filling.called)
-    made.filters.update(for_row=building.for_row, choices=building.choices_of)
+    made.filters.update(as_texts=formvalues.as_texts, called=formvalues.called)
+    made.filters.update(for_row=builder.for_row, choices=builder.choices_of)
     return made
 
 

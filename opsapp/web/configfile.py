@@ -17,7 +17,7 @@ from pyramid.settings import asbool
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Problem
-from opsapp.runtime import measuring, packing
+from opsapp.runtime import serieswork, storepack
 from opsapp.runtime.config import Configuration, General
 from opsapp.runtime.node import Node
 from opsapp.wire.kinds import DeclaredField, JsonKind, ListOf, MapOf, Object
@@ -215,5 +215,5 @@ def includeme(config: Configurator) -> None:
     config.add_section("web", WebSettings)
     config.add_section("web.limits", LimitSettings)
     config.add_section("log", LogSettings)
-    config.add_section("store.pack", packing.PackSettings)
-    config.add_section("retention.series", measuring.SeriesRetention)
+    config.add_section("store.pack", storepack.PackSettings)
+    config.add_section("retention.series", serieswork.SeriesRetention)

@@ -14,11 +14,11 @@ from pyramid.request import Request
 from pyramid.settings import asbool, aslist
 from pyramid_retry import BeforeRetry
 
-from opsapp.runtime import certificates, events, fencing, leases, nodes, sealedstore
+from opsapp.runtime import certificates, events, fence, leases, nodes, sealedstore
 from opsapp.runtime.internals import opened_databases
 from opsapp.runtime.node import Node
 from opsapp.runtime.store import ATTEMPTS, backoff
-from opsapp.series import erasing
+from opsapp.series import erasure
 from opsapp.tree.acl import Permission
 from opsapp.tree.evolve import EvolveStep
 from opsapp.tree.folder import RESERVED
@@ -98,8 +98,8 @@ def set_up(config: Configurator) -> None:
         EvolveStep("runtime-1-outbox", events.set_up),
         EvolveStep("runtime-2-leases", leases.set_up),
         EvolveStep("runtime-3-nodes", nodes.set_up),
-        EvolveStep("runtime-4-gone", erasing.set_up),
-        EvolveStep("runtime-5-store-id", fencing.set_up),
+        EvolveStep("runtime-4-gone", erasure.set_up),
+        EvolveStep("runtime-5-store-id", fence.set_up),
         EvolveStep("runtime-6-sealed-fields", sealedstore.set_up),
     ]
     config.registry.opsapp_preparations = []
@@ -112,7 +112,7 @@ def set_up(config: Configurator) -> None:
     config.add_directive("add_engine", add_engine)
     config.add_directive("add_farewell", add_farewell)
     config.add_directive("add_preparation", add_preparation)
-    config.include("opsapp.runtime.sealing")
+    config.include("opsapp.runtime.seals")
     config.include("opsapp.runtime.chainkey")
     config.include("opsapp.web.configfile")
     config.include("opsapp.web.ascode")

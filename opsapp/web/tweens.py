@@ -19,8 +19,8 @@ from . import errors
 from .answers import FINISH, Answer
 from .asked import Asked
 from .callers import REGISTRY_KEY
+from .compression import pack
 from .jsontext import dumps
-from .packing import pack
 
 Handler = Callable[[Request], Response]
 

@@ -9,7 +9,7 @@ from pyramid.request import Request
 from pyramid.response import Response
 
 from opsapp.runtime import ascode as declared
-from opsapp.runtime import packing
+from opsapp.runtime import storepack
 from opsapp.tree.root import Api, Root
 from opsapp.wire.version import VERSION
 
@@ -96,9 +96,9 @@ def prometheus_metrics(context: Root, request: Request) -> Response:
 @api.get(StoreFacet, role="admin", returns=StoreState)
 def store_sizes(context: StoreFacet, request: Request) -> dict[str, Any]:
     """Bytes of each database, when the store was packed last, and why not since if that failed."""
-    done = packing.last(request.root)
+    done = storepack.last(request.root)
     return {
-        "sizes": packing.sizes(request.node.store.databases),
+        "sizes": storepack.sizes(request.node.store.databases),
         "packed_at": done and int(done.at),
         "pack_problem": request.node.pack_problem,
     }
@@ -110,8 +110,8 @@ def pack_store(context: StoreFacet, request: Request) -> Deferred:
     node, days = request.node, request.valid_body["days"]
 
     def pack() -> Any:
-        node.lane("pack", 1).run(packing.pack, node.store, days, node.clock.now())
-        return 200, {}, {"status": "packed", "sizes": packing.sizes(node.store.databases)}
+        node.lane("pack", 1).run(storepack.pack, node.store, days, node.clock.now())
+        return 200, {}, {"status": "packed", "sizes": storepack.sizes(node.store.databases)}
 
     return Deferred(pack)
 

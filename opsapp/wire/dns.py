@@ -10,7 +10,7 @@ import struct
 from typing import Any, List, Optional, Tuple
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
-from .probing import Gate, Outcome, ProbeFailed, ProbeTarget, connect
+from .probes import Gate, Outcome, ProbeFailed, ProbeTarget, connect
 from .urls import is_name
 
 TYPES = {"A": 1, "NS": 2, "CNAME": 5, "SOA": 6, "PTR": 12, "MX": 15, "TXT": 16, "AAAA": 28, "SRV": 33, "CAA": 257}

@@ -11,7 +11,7 @@ import re
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
 from urllib.parse import SplitResult, urlsplit
 
-from . import dns, probing, webchecks
+from . import dns, probes, webchecks
 from .fields import Check, WireField, boolean, json_value, listing, may, text
 from .jsonpath import parse_path
 from .urls import is_host, text_problem
@@ -55,7 +55,7 @@ class MonitorType(NamedTuple):
     needs_port: bool = False
     address_problem: Callable[[SplitResult], Optional[str]] = lambda parts: None
     settings: Tuple[Setting, ...] = ()
-    probe: Optional[probing.Probe] = None
+    probe: Optional[probes.Probe] = None
     body: Optional[webchecks.BodyCheck] = None  # of the web's answer, beside its status
     on_host: bool = False  # an agent alone can look: `agent_id`, or those of `probe_from`
 
@@ -144,10 +144,8 @@ _VALUE = Setting(
 )
 _DECLARED = (
     MonitorType("http", "Asks for a web page, and looks at its status.", "https://host/path", WEB_SCHEMES),
-    MonitorType(
-        "tcp", "Opens a connection to a port.", "tcp://host:port", ("tcp",), needs_port=True, probe=probing.tcp
-    ),
-    MonitorType("ping", "Sends an echo request to a host.", "ping://host", ("ping",), probe=probing.ping),
+    MonitorType("tcp", "Opens a connection to a port.", "tcp://host:port", ("tcp",), needs_port=True, probe=probes.tcp),
+    MonitorType("ping", "Sends an echo request to a host.", "ping://host", ("ping",), probe=probes.ping),
     MonitorType(
         "dns",
         "Asks a name server for a name.",
@@ -158,7 +156,7 @@ _DECLARED = (
         probe=dns.probe,
     ),
     MonitorType(
-        "tls", "Looks at the certificate of a port.", "tls://host:port", ("tls",), needs_port=True, probe=probing.tls
+        "tls", "Looks at the certificate of a port.", "tls://host:port", ("tls",), needs_port=True, probe=probes.tls
     ),
     MonitorType(
         "keyword",

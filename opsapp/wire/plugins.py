@@ -12,7 +12,7 @@ import math
 import re
 from typing import Dict, Iterator, NamedTuple, Tuple
 
-from .probing import Outcome
+from .probes import Outcome
 from .readings import metric_name
 
 READ = 65536  # bytes of output; what is beyond is thrown away

@@ -10,7 +10,7 @@ names, say in SAMPLES how to make such a thing, so that the roles below are seen
 from opsapp.agents import resources as agents
 from opsapp.auth import resources as auth
 from opsapp.automations import resources as automations
-from opsapp.automations.engine import editing
+from opsapp.automations.engine import edits
 from opsapp.automations.schemas import AutomationSettings
 from opsapp.automations.views.bodies import params
 from opsapp.healing.engine import inlets
@@ -262,7 +262,7 @@ def automation_path(rest=""):
         settings = AutomationSettings().deserialize(
             {"name": "sample", "type": "notification", "params": {"title": "x"}}
         )
-        made = editing.create(root, editing.whole(root, settings, params), "ada", 0)
+        made = edits.create(root, edits.whole(root, settings, params), "ada", 0)
         return f"/api/automations/{made.id}{rest}"
 
     return path

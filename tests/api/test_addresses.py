@@ -9,7 +9,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import case_of
 from opsapp.ui.plan import PAGES
 from opsapp.web.openapi import endpoints
-from opsapp.wire.probing import Outcome
+from opsapp.wire.probes import Outcome
 from tests.support.monitoring import Lookout
 
 SECRET = "zq7hidden"

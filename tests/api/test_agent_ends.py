@@ -3,7 +3,7 @@
 import pytest
 
 from opsapp.agents import resources
-from opsapp.runtime import measuring
+from opsapp.runtime import serieswork
 from tests.api.test_agents import Polling
 
 OUTCOME = {"outcome_id": "o1", "rule_id": "r", "outcome": "verified", "created_at": 1.0}
@@ -15,8 +15,8 @@ def box(service):
 
 
 def points(service, box):
-    measuring.flush(service.node)
-    measuring.follow(service.node)
+    serieswork.flush(service.node)
+    serieswork.follow(service.node)
     return {row["time"]: row.get("cpu_percent") for row in service.vera.get(f"{box.path}/metrics?range_h=2").json}
 
 

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from webtest import TestApp
 
-from opsapp.agents.engine.installing import script
+from opsapp.agents.engine.installscript import script
 from opsapp.web.config import WebSettings
 
 SCRIPT = "/api/agents/install-script"

@@ -4,7 +4,7 @@ import pytest
 from webtest import TestApp
 
 from opsapp.automations.engine.flow import moment_come
-from opsapp.runtime import measuring
+from opsapp.runtime import serieswork
 
 REPORT = {
     "hostname": "box-1",
@@ -79,7 +79,7 @@ def test_its_history_can_end_at_a_moment(service, box):
     for minute in range(5):
         box.report(cpu_percent=minute)
         service.clock.advance(60)
-    measuring.flush(service.node)
+    serieswork.flush(service.node)
 
     def measured(query):
         rows = service.vera.get(f"{box.path}/metrics?range_h=1&resolution=60{query}").json
@@ -96,7 +96,7 @@ def test_the_figures_of_all_come_in_one_answer(service, box):
     service.clock.advance(15)
     box.report(version="0.0.1", failed_units=["backup.service"], metrics={"rx_bytes_s": 4000, "tx_bytes_s": 1000})
     silent = Polling(service, "silent")
-    measuring.flush(service.node)
+    serieswork.flush(service.node)
     answer = service.vera.get("/api/agents/figures?limit=1&offset=1")
     assert answer.headers["X-Total-Count"] == "2"
     row = answer.json[0]
@@ -348,7 +348,7 @@ def test_history_is_means_per_minute(service, box):
     for cpu in (10, 20, 60, 90):
         box.report(cpu_percent=cpu, disks={"/": cpu})
         service.clock.advance(30)
-    measuring.flush(service.node)
+    serieswork.flush(service.node)
     points = service.vera.get(f"{box.path}/metrics?range_h=1").json
     assert [point["cpu_percent"] for point in points] == [15, 75]
     assert points[0]["disks"] == {"/": 15}

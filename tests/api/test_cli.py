@@ -10,7 +10,7 @@ import yaml
 from ZODB.FileStorage import FileStorage
 
 from opsapp.app import configure
-from opsapp.cli.asking import TOKEN
+from opsapp.cli.remote import TOKEN
 from opsapp.healing.resources import healing_of
 from tests.support.app import Service
 from tests.support.damage import overwrite

@@ -10,7 +10,7 @@ from opsapp.healing.logic import levels
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.correlation import SEVERITIES
 from opsapp.healing.stages.ledger import OUTCOMES
-from opsapp.runtime import measuring
+from opsapp.runtime import serieswork
 
 PORT_ALONE = {"direction": "in", "action": "drop", "port": 5}
 RULE = {"id": "nginx-down", "condition": 'service.nginx.state == "failed"', "action": {"type": "restart_service"}}
@@ -429,10 +429,10 @@ def test_forecasts_come_from_what_agents_reported(service):
                   "uptime_s": 100, "disks": {"/var": 60.0 + at * 0.6}}  # fmt: skip
         service.anonymous.post_json(path, report, headers=headers)
         service.clock.advance(3 * 3600)
-        measuring.flush(service.node)
+        serieswork.flush(service.node)
     report["disks"] = {"/var": 60.0 + 32 * 0.6}
     service.anonymous.post_json(path, report, headers=headers)  # who is silent raises nothing
-    measuring.flush(service.node)
+    serieswork.flush(service.node)
     service.tokens.clear()  # they live a day
     service.node.leases.want("healing")
     service.node.leases.step()

@@ -5,7 +5,7 @@ import pytest
 from opsapp.monitoring.interfaces import IWarRoomSection
 from opsapp.runtime import events
 from opsapp.web.jsontext import dumps
-from opsapp.wire.probing import Outcome
+from opsapp.wire.probes import Outcome
 from tests.support.monitoring import DOWN, UP, Lookout
 
 PATH = "/api/monitoring/incidents"

@@ -3,7 +3,7 @@
 import pytest
 
 from opsapp.ui.shapes import monitor as shape_of_one
-from opsapp.wire.probing import Outcome
+from opsapp.wire.probes import Outcome
 from tests.support.app import Service
 from tests.support.monitoring import DOWN, UP, Lookout
 

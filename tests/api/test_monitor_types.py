@@ -13,7 +13,7 @@ PROGRAM = """
 
     from opsapp.wire import monitortypes
     from opsapp.wire.monitortypes import MonitorType, Setting
-    from opsapp.wire.probing import Outcome, connect
+    from opsapp.wire.probes import Outcome, connect
 
     def greeted(target, gate):
         host, _, port = target.url.partition("://")[2].partition(":")
@@ -32,7 +32,7 @@ PROGRAM = """
         probe=greeted,
     )
 
-    from opsapp.agent.probing.running import gate_of, look, target_of
+    from opsapp.agent.probing.probesunderway import gate_of, look, target_of
     from opsapp.lib.networks import AddressPolicy
     from opsapp.monitoring.engine.watch import watch_of
     from opsapp.monitoring.probes.prober import Prober

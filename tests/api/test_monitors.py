@@ -5,8 +5,8 @@ import json
 import pytest
 
 from opsapp.monitoring.schemas import SORTS
-from opsapp.runtime import measuring
-from opsapp.wire.probing import Outcome
+from opsapp.runtime import serieswork
+from opsapp.wire.probes import Outcome
 from tests.support.monitoring import DOWN, UP, Lookout
 
 HTTP = {
@@ -362,7 +362,7 @@ def test_lists_sort_by_what_is_worst_and_filter_by_type(service):
         lookout.sees[lookout.add(name=name, retries=0, degraded_ms=500)] = outcome
     lookout.add(name="Echo", enabled=False, type="push", url="")
     lookout.run(180, step=5)  # each is checked twice at least, wherever in the minute its turn is
-    measuring.flush(service.node)
+    serieswork.flush(service.node)
     sorted_by = {sort: [row["name"] for row in service.vera.get(f"{PATH}?sort={sort}").json] for sort in SORTS}
     assert sorted_by["name"] == ["Alpha", "Beta", "Delta", "Echo", "Gamma"]
     assert sorted_by["worst"] == ["Beta", "Gamma", "Alpha", "Delta", "Echo"]
@@ -382,7 +382,7 @@ def test_lists_have_the_last_checks_and_the_last_day_where_they_are_asked_for(se
     for outcome, seconds in ((UP, 3600), (DOWN, 120), (UP, 60)):
         lookout.sees[monitor_id] = outcome
         lookout.run(seconds, step=5)
-    measuring.flush(service.node)
+    serieswork.flush(service.node)
     shop, zeta = service.vera.get(f"{PATH}?recent=5").json
     assert shop["recent"]["statuses"] == ["up", "up", "down", "down", "up"]
     assert (len(shop["recent"]["p95_ms"]), shop["recent"]["p95_ms"][-1]) == (24, 12.0)

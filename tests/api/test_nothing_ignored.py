@@ -4,7 +4,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from opsapp.ui.picking import KINDS
+from opsapp.ui.pickers import KINDS
 from opsapp.ui.plan import PAGES
 from opsapp.web import openapi
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from opsapp.notify.engine import routing, tell
-from opsapp.notify.engine.running import sender_of
-from opsapp.notify.engine.sending import begin_test
+from opsapp.notify.engine import routes, tell
+from opsapp.notify.engine.dispatch import begin_test
+from opsapp.notify.engine.workers import sender_of
 from opsapp.notify.resources import channels_of
 from tests.support.app import Service
 
@@ -182,7 +182,7 @@ def test_the_log_is_filtered_and_paged(service, receiver):
             )
         )
     service.clock.advance(5)
-    while routing.step(service.node) or sender_of(service.node).step():
+    while routes.step(service.node) or sender_of(service.node).step():
         pass
     log = "/api/notifications/deliveries"
     answer = service.ada.get(f"{log}?limit=2&offset=1")
@@ -198,7 +198,7 @@ def test_the_log_is_filtered_and_paged(service, receiver):
         lambda root: tell(root, service.clock.now(), key="k", kind="test.told", severity="info", title="waits", text="")
     )
     service.clock.advance(5)
-    while routing.step(service.node) or sender_of(service.node).step():
+    while routes.step(service.node) or sender_of(service.node).step():
         pass
     (waits,) = service.ada.get(f"{log}?status=queued").json
     assert waits["messages"][0]["title"] == "waits"

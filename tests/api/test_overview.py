@@ -2,8 +2,8 @@
 
 import pytest
 
-from opsapp.runtime import measuring
-from opsapp.wire.probing import Outcome
+from opsapp.runtime import serieswork
+from opsapp.wire.probes import Outcome
 from tests.support.monitoring import DOWN, UP, Lookout
 
 PATH = "/api/overview"
@@ -27,7 +27,7 @@ def test_what_is_down_comes_with_its_cause_its_owner_and_its_day(lookout):
     lookout.run(3700, step=60)
     lookout.sees[sick] = DOWN
     lookout.run(61)
-    measuring.flush(service.node)
+    serieswork.flush(service.node)
     found = service.vera.get(PATH).json
     assert {name: n for name, n in found["monitors"].items() if n} == {"total": 2, "up": 1, "down": 1}
     (trouble,) = found["troubles"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.runtime import measuring
+from opsapp.runtime import serieswork
 
 from .test_agents import Polling
 from .test_rooms import form, press
@@ -17,7 +17,7 @@ def box(service):
 def report(service, box, **more):
     said = {"disks": {"/": 41, "/var": 91}, "services": {"nginx": "active", "imgproxy": "failed"}, "version": "0.0.1"}
     box.report(**(said | more))
-    measuring.flush(service.node)
+    serieswork.flush(service.node)
 
 
 def test_the_list_says_what_each_host_measures(service, box):

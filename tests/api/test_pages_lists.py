@@ -8,7 +8,7 @@ from webtest.forms import Submit
 
 from opsapp.auth.resources import users
 from opsapp.healing.resources import healing_of
-from opsapp.ui import files, picking
+from opsapp.ui import files, pickers
 from tests.support.monitoring import DOWN, UP, Lookout
 
 MONITORS = "/api/monitoring/endpoints"
@@ -307,7 +307,7 @@ def test_of_many_users_and_channels_the_name_is_typed_with_help(service, browser
     approvers = browser("otto").get(f"/automations/{made.json['id']}/edit").html.select_one("input[name=approvers]")
     assert (approvers["data-of"], approvers["data-by"]) == ("user", "username")
     script = (Path(files.__file__).parent / "static/fields.js").read_text()
-    for kind, pickable in picking.KINDS.items():
+    for kind, pickable in pickers.KINDS.items():
         assert re.search(rf'{kind}: \[\["{pickable.source}", "{pickable.name}"\]', script), "script offers every kind"
         assert service.ada.get(f"{pickable.source}?q=no-such-name&limit=1").json == []
 
@@ -317,13 +317,13 @@ def test_a_form_asks_for_no_more_rows_than_it_shows(service, browser, monkeypatc
     window = {"name": "night", "start": "2100-01-01T00:00", "end": "2100-01-01T02:00", "autonomy_override": "disabled"}
     made = service.otto.post_json("/api/maintenance", window | {"scope": ids[:3]}).json["id"]
     asked = []
-    real = picking.ask
-    monkeypatch.setattr(picking, "ask", lambda request, method, path, query="": asked.append((path, query)) or real(
+    real = pickers.ask
+    monkeypatch.setattr(pickers, "ask", lambda request, method, path, query="": asked.append((path, query)) or real(
         request, method, path, query))  # fmt: skip
     form = form_with(browser("otto").get(f"/maintenance/{made}"), "window.save")
     assert form["scope"].value == "shop-00, shop-01, shop-02"
     assert not [query for _, query in asked if "limit=1000" in query]
-    monkeypatch.setattr(picking, "MOST", 25)
+    monkeypatch.setattr(pickers, "MOST", 25)
     service.otto.put_json(f"/api/maintenance/{made}", {"scope": ids})
     form = form_with(browser("otto").get(f"/maintenance/{made}"), "window.save")
     assert form["scope"].value.split(", ") == [f"shop-{number:02}" for number in range(60)], "page by page"

@@ -13,8 +13,8 @@ from bs4 import BeautifulSoup
 
 import opsapp
 from opsapp.runtime.events import read_since
-from opsapp.ui import building
-from opsapp.ui.drafting import SAVE
+from opsapp.ui import builder
+from opsapp.ui.drafts import SAVE
 from opsapp.ui.many import UNCONFIRMED
 from opsapp.ui.plan import PAGES
 from opsapp.web.openapi import endpoints
@@ -58,7 +58,7 @@ class Visitor:
     def __init__(self, service, who):
         self.service, self.who = service, who
         self.browser, self.client = service.browser(who), service.client(who)
-        self.known = building.known_of(service.app.registry)
+        self.known = builder.known_of(service.app.registry)
         self.wrong, self.seen, self.asked = set(), set(), set()
         self.kinds = Counter()
         self.said = {}
@@ -75,7 +75,7 @@ class Visitor:
 
     def kind_of(self, address):
         path, _, query = address.partition("?")
-        found = building.find(self.known, path)
+        found = builder.find(self.known, path)
         names = frozenset(part.partition("=")[0] for part in query.split("&"))
         return (found[0].path if found else re.sub(r"[0-9a-f]{16,}", "*", path), names)
 
@@ -87,7 +87,7 @@ class Visitor:
             return []
         if answer.content_type != "text/html":
             return []
-        found = building.find(self.known, address.partition("?")[0])
+        found = builder.find(self.known, address.partition("?")[0])
         html = answer.html  # parsed each time that it is asked for
         if found:
             self.seen.add(found[0].path)
@@ -98,7 +98,7 @@ class Visitor:
 
     def look_at(self, form, path, html):
         place = (form.get("action") or path).partition("?")[0].partition("#")[0]
-        found = building.find(self.known, place)
+        found = builder.find(self.known, place)
         if found is None:
             assert place == "/logout"
             return
@@ -114,11 +114,11 @@ class Visitor:
                 for question in questions:
                     self.call(page, button["value"], question.api, row)
             elif button["value"] not in NOT_OPERATIONS:
-                act = building.act_of(page, button["value"])
+                act = builder.act_of(page, button["value"])
                 self.call(page, button["value"], act and act.api, row)
 
     def call(self, page, name, api, row):
-        path = api and building.filled(api.partition(" ")[2], row)
+        path = api and builder.filled(api.partition(" ")[2], row)
         if path is None:
             self.wrong.add(f"{page.path} has a form that does nothing: {name}")
         elif (api, path) not in self.asked:
@@ -131,7 +131,7 @@ class Visitor:
 
 def first_row(page, tick):
     """What acts on many rows need of the first one that may be chosen."""
-    names = {name for part in page.parts for act in part.acts if act.many for name in building.names_of(act)}
+    names = {name for part in page.parts for act in part.acts if act.many for name in builder.names_of(act)}
     return dict.fromkeys(names, tick["name"].partition(":")[2] if tick else "0" * 16)
 
 
@@ -160,9 +160,9 @@ def test_a_full_service_offers_only_what_it_lets_do_and_says_who_may_do_the_rest
 
 def says_what_the_role_leaves_out(full, role, said):
     """What a page keeps from its reader stands in its head, with the role that it takes."""
-    known = building.known_of(full.app.registry)
+    known = builder.known_of(full.app.registry)
     for page in PAGES:
-        kept = building.withheld_of(known, page, role)
+        kept = builder.withheld_of(known, page, role)
         wanted = [f"{higher.role.capitalize()}s can: {', '.join(higher.acts)}." for higher in kept]
         assert said.get(page.path, wanted) == wanted, page.path
     fewest = {"viewer": 20, "operator": 10, "admin": 0}[role]

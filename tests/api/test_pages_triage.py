@@ -4,7 +4,7 @@ import pytest
 from webtest import TestApp
 
 from opsapp.auth.cookies import SESSION
-from opsapp.runtime import measuring
+from opsapp.runtime import serieswork
 from opsapp.ui.sentences import said
 from opsapp.ui.shapes.incidents import TimelineItem, folded
 from tests.support.monitoring import DOWN, UP, Lookout
@@ -36,7 +36,7 @@ def test_when_all_is_well_it_says_so(lookout):
     for name in ("Shop", "Search"):
         lookout.sees[lookout.add(name=name, retries=0)] = UP
     lookout.run(5)
-    measuring.flush(lookout.service.node)
+    serieswork.flush(lookout.service.node)
     shown = page(lookout.service, "/")
     assert shown.html.h1.text == "All 2 monitors are up."
     assert "Nothing is wrong" in shown.html.find(id="wrong").text
@@ -156,7 +156,7 @@ def test_a_war_room_shows_how_it_was_before_and_after(lookout):
     lookout.run(200, step=60)
     lookout.sees[monitor_id] = DOWN
     lookout.run(120, step=60)
-    measuring.flush(lookout.service.node)
+    serieswork.flush(lookout.service.node)
     place = f"/incidents/{lookout.incidents()[0]['id']}"
     shown = page(lookout.service, place).html.find(id="around")
     assert shown.find("svg", class_="plot")["aria-label"].startswith("Response time: 95 % within 12 ms")

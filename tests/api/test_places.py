@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from opsapp.ui.building import needed
+from opsapp.ui.builder import needed
 from opsapp.ui.plan import PAGES
 
 ROOT = Path(__file__).resolve().parents[2]

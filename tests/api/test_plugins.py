@@ -7,9 +7,9 @@ from opsapp.healing.engine.fleet_access import fleet_access
 from opsapp.lib.problems import StoreAway
 from opsapp.monitoring.engine import metrics
 from opsapp.monitoring.resources import monitors_of
-from opsapp.runtime import measuring
-from opsapp.series.erasing import KEY as GONE
-from opsapp.wire.probing import Outcome
+from opsapp.runtime import serieswork
+from opsapp.series.erasure import KEY as GONE
+from opsapp.wire.probes import Outcome
 from tests.support.monitoring import Lookout
 
 PATH = "/api/monitoring/endpoints"
@@ -177,7 +177,7 @@ def checked(lookout, monitor_id, *outcomes):
     for outcome in outcomes:
         lookout.sees[monitor_id] = outcome
         lookout.run(60, step=10)
-    measuring.flush(lookout.service.node)
+    serieswork.flush(lookout.service.node)
 
 
 def test_what_it_measures_is_known_to_rules_while_it_is_fresh(service, hosts, lookout):

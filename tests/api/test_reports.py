@@ -5,7 +5,7 @@ import json
 import pytest
 
 from opsapp.healing.resources import healing_of
-from opsapp.runtime import leases, measuring
+from opsapp.runtime import leases, serieswork
 from tests.support.monitoring import BLIND, DOWN, UP, Lookout
 
 BASE = "/api/monitoring"
@@ -18,10 +18,10 @@ def lookout(service):
 
 def fold_everything(service):
     node = service.node
-    node.leases.held[measuring.LEASE] = 1
-    node.transact(leases.beat, node.owner, [measuring.LEASE], {}, node.clock.now())
-    measuring.fold(node)
-    while measuring.merge(node):
+    node.leases.held[serieswork.LEASE] = 1
+    node.transact(leases.beat, node.owner, [serieswork.LEASE], {}, node.clock.now())
+    serieswork.fold(node)
+    while serieswork.merge(node):
         pass
 
 
@@ -121,7 +121,7 @@ def test_the_uptime_of_a_new_monitor_is_known_with_its_first_checks_though_it_wa
     lookout.sees[monitor_id] = UP
     assert lookout.monitor(monitor_id)["uptime_24h"] is None
     lookout.run(12)
-    measuring.flush(lookout.service.node)
+    serieswork.flush(lookout.service.node)
     assert lookout.monitor(monitor_id)["uptime_24h"] == 100
 
 

@@ -10,7 +10,7 @@ from webtest import TestApp
 
 from opsapp.monitoring.engine import changes
 from opsapp.monitoring.resources import monitors_of
-from opsapp.ui import building
+from opsapp.ui import builder
 from opsapp.ui.plan import PAGES
 from opsapp.ui.views import find, rooms
 from tests.support.app import ROLES, Service
@@ -111,7 +111,7 @@ PLAIN = [page for page in PAGES if page.path not in ELSEWHERE]
 @pytest.mark.parametrize("who", ROLES)
 @pytest.mark.parametrize("page", PLAIN, ids=lambda page: page.path)
 def test_every_page(service, page, who):
-    if page not in building.known_of(service.app.registry).pages:
+    if page not in builder.known_of(service.app.registry).pages:
         service.browser(who).get(page.path, status=404)
         return
     refused = (
@@ -131,8 +131,8 @@ def test_every_page(service, page, who):
 
 def test_every_row_of_the_table_names_views_that_there_are(service):
     """Misspelt, a page or an act would silently be left out."""
-    known = building.known_of(service.app.registry)
-    lacking = {api for page in known.pages for api in building.needed(page, all=True) if api not in known.roles}
+    known = builder.known_of(service.app.registry)
+    lacking = {api for page in known.pages for api in builder.needed(page, all=True) if api not in known.roles}
     assert not lacking
     later = {page.path for page in PAGES if page not in known.pages}
     assert later <= {"/maintenance"}

@@ -13,7 +13,7 @@ from persistent.TimeStamp import TimeStamp
 from ZODB.FileStorage.format import TRANS_HDR, TRANS_HDR_LEN
 
 from opsapp.lib.problems import Conflict
-from opsapp.runtime import backup, embedded, fencing, leases, sealing
+from opsapp.runtime import backup, embedded, fence, leases, seals
 from tests.support.app import Service
 
 GARBAGE = random.Random(1).randbytes(2000)
@@ -295,14 +295,14 @@ def test_a_restore_that_was_killed_gives_out_newer_tokens_too(opsapp, data, tmp_
     change(lambda root: leases.beat(root, "somebody", ["healing"], {}, time.time()) and None)
     assert opsapp("backup", tmp_path / "copy", "--data", data)[0] == 0
     change(lambda root: setattr(root.system["leases"]["healing"], "token", ahead))
-    assert fencing.newest_token(data / "main.fs") == ahead
+    assert fence.newest_token(data / "main.fs") == ahead
     with pytest.MonkeyPatch.context() as patched:
         killed_at(patched, step)
         with pytest.raises(Killed):
             opsapp("restore", tmp_path / "copy", "--data", data)
     assert "admin" in users(opsapp, data)
     assert list(data.glob("main.fs.before-*"))
-    assert fencing.newest_token(data / "main.fs") >= ahead
+    assert fence.newest_token(data / "main.fs") >= ahead
 
 
 def test_a_restore_that_was_killed_is_finished_before_the_next_one(opsapp, data, tmp_path):
@@ -340,7 +340,7 @@ def test_what_packs_and_cuts_leave_behind_is_deleted(opsapp, data):
 def test_a_master_key_that_is_not_the_stores_is_told_and_no_new_one_is_made(data, caplog, key, said):
     (data / "secret.key").unlink()
     if key is not None:
-        sealing.write(data / "secret.key", [key])
+        seals.write(data / "secret.key", [key])
     service = Service(data, **{"opsapp.data": str(data)})
     try:
         (record,) = [record for record in caplog.records if "the master key" in record.message]
@@ -350,7 +350,7 @@ def test_a_master_key_that_is_not_the_stores_is_told_and_no_new_one_is_made(data
         assert [said in reason for reason in health["reasons"]] == [True]
     finally:
         service.close()
-    assert sealing.read(data / "secret.key") == ([key] if key and len(key) > 32 else [])
+    assert seals.read(data / "secret.key") == ([key] if key and len(key) > 32 else [])
 
 
 def test_a_store_of_a_newer_version_is_refused(opsapp, data):

@@ -7,7 +7,7 @@ import pytest
 
 from opsapp.auth import engine
 from opsapp.auth.config import LoginSettings
-from opsapp.runtime import sealedstore, sealing
+from opsapp.runtime import sealedstore, seals
 
 LOGIN = {"username": "grace", "password": "a sound password"}
 
@@ -205,6 +205,6 @@ def test_the_secret_is_sealed_and_survives_a_new_key(grace, service, tmp_path):
     assert len(key_file.read_text().splitlines()) == 1
     service.clock.advance(60)
     grace.second_step(grace.first_step(), grace.code())
-    service.node.registry[sealing.REGISTRY_KEY] = sealing.Seal(before.split())
+    service.node.registry[seals.REGISTRY_KEY] = seals.Seal(before.split())
     service.clock.advance(60)
     assert grace.second_step(grace.first_step(), grace.code(), status=503).json["code"] == "no_master_key"

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from opsapp.automations.engine.carrier import take_up
-from opsapp.automations.engine.scheduling import LEASE, Scheduler
+from opsapp.automations.engine.schedules import LEASE, Scheduler
 from tests.bench import Row
 from tests.support.app import Service
 from tests.support.automations import FINAL, ended, run, script

@@ -3,8 +3,8 @@
 import tempfile
 import time
 
-from opsapp.notify.engine import routing, tell
-from opsapp.notify.engine.running import sender_of
+from opsapp.notify.engine import routes, tell
+from opsapp.notify.engine.workers import sender_of
 from tests.bench import Row
 from tests.support.app import Service
 from tests.support.clock import FakeClock
@@ -47,7 +47,7 @@ def delivered(service):
     """Processor of everything that is done until nothing is left."""
     service.clock.advance(5)
     began = time.process_time()
-    while routing.step(service.node) or sender_of(service.node).step():
+    while routes.step(service.node) or sender_of(service.node).step():
         pass
     return time.process_time() - began
 

@@ -17,7 +17,7 @@ from opsapp.healing.engine.configured import declare
 from opsapp.monitoring.engine import changes, status_counts
 from opsapp.monitoring.resources import monitors_of
 from opsapp.ui.pages import PART
-from opsapp.web.packing import LEVEL
+from opsapp.web.compression import LEVEL
 from tests.bench import Row
 from tests.bench.healing import fill_ledger
 from tests.engine.healing import Ward

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from opsapp.agents.engine import lifecycle
 from opsapp.auth import resources as auth
-from opsapp.runtime import events, measuring
+from opsapp.runtime import events, serieswork
 from opsapp.runtime.clock import Clock
-from opsapp.series import folding
+from opsapp.series import folds
 from opsapp.series.history import history_root
 from opsapp.series.observations import DOWN, UP
 from opsapp.series.rollup import DAY
@@ -119,7 +119,7 @@ def users(root):
 
 def checks(node):
     """A check an hour, the last day still open."""
-    now = measuring.now_ms(node)
+    now = serieswork.now_ms(node)
     for day in range(now - DAYS * DAY, now, DAY):
         end = min(day + DAY, now)
         for at in range(day, end, HOUR):
@@ -128,7 +128,7 @@ def checks(node):
                 node.series.journal.add(number, at, 20.0 + number, status, 3700)
         node.series.journal.pack(end)
         node.series.journal.settle(node.transact(node.series.flush))
-        node.transact(lambda root, at: folding.fold(history_root(root), at, 730 * DAY), end)
-        for step in (folding.merge, folding.seal):
+        node.transact(lambda root, at: folds.fold(history_root(root), at, 730 * DAY), end)
+        for step in (folds.merge, folds.seal):
             while node.transact(lambda root, at, step=step: step(history_root(root), at), end):
                 pass

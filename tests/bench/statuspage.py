@@ -6,8 +6,8 @@ The real application without sockets: traversal, transaction, document, template
 import tempfile
 import time
 
-from opsapp.runtime import measuring
-from opsapp.series import folding
+from opsapp.runtime import serieswork
+from opsapp.series import folds
 from opsapp.series.history import history_root
 from opsapp.series.observations import DOWN, UP
 from opsapp.series.rollup import DAY
@@ -37,7 +37,7 @@ def measure():
 
 def fill(service):
     """90 days, the last one still open."""
-    node, now = service.node, measuring.now_ms(service.node)
+    node, now = service.node, serieswork.now_ms(service.node)
     start = now - 90 * DAY
     for day in range(start, now, DAY):
         for at in range(day, min(day + DAY, now), HALF_HOUR):
@@ -46,8 +46,8 @@ def fill(service):
         end = min(day + DAY, now)
         node.series.journal.pack(end)
         node.series.journal.settle(node.transact(node.series.flush))
-        node.transact(lambda root, at: folding.fold(history_root(root), at, KEEP), end)
-        for step in (folding.merge, folding.seal):
+        node.transact(lambda root, at: folds.fold(history_root(root), at, KEEP), end)
+        for step in (folds.merge, folds.seal):
             while node.transact(lambda root, at, step=step: step(history_root(root), at), end):
                 pass
 

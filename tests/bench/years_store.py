@@ -17,7 +17,7 @@ from opsapp.healing.stages.case import About, ClosedCase, PlanningCase
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.notify.logic.texts import Notice
 from opsapp.notify.resources.deliveries import deliveries_of
-from opsapp.runtime import measuring
+from opsapp.runtime import serieswork
 from tests.bench.audit import fill as fill_audit
 from tests.bench.pages import add_monitors, report
 from tests.engine.healing import Ward
@@ -99,7 +99,7 @@ def add_estate(service: Any, target: str) -> list[tuple[str, str, str]]:
     lookout = Lookout(service)
     lookout.sees = dict.fromkeys(service.read(lambda root: list(monitors_of(root))), UP)
     lookout.run(LOOKED_S, step=20)
-    measuring.flush(service.node)
+    serieswork.flush(service.node)
     report(service, hosts)
     for number in range(AUTOMATIONS):
         service.ada.post_json("/api/automations", {"name": f"tidy {number}", **SCRIPT})

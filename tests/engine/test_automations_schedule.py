@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from opsapp.automations.engine.carrier import take_up
-from opsapp.automations.engine.scheduling import LEASE, LOOK_S, Scheduler
+from opsapp.automations.engine.schedules import LEASE, LOOK_S, Scheduler
 from opsapp.runtime import leases
 from opsapp.runtime.supervisor import PULSE_S
 from tests.support.app import Service
@@ -109,7 +109,7 @@ def test_a_tick_in_the_moment_of_a_crash_is_one_run(table, monkeypatch):
     table.tick()
     table.clock.advance(3600)
     table.service.node.leases.step()
-    monkeypatch.setattr("opsapp.automations.engine.scheduling.PAGE", 2)
+    monkeypatch.setattr("opsapp.automations.engine.schedules.PAGE", 2)
     table.scheduler.step()
     assert len(table.runs()) == 2
     table.down()

@@ -8,18 +8,18 @@ import pytest
 
 from opsapp.agents.logic import BACK_WITHIN_S
 from opsapp.lib.problems import StoreAway
-from opsapp.monitoring.engine import measuring
-from opsapp.monitoring.engine.checking import request_check
+from opsapp.monitoring.engine import measurements
+from opsapp.monitoring.engine.checks import request_check
 from opsapp.monitoring.engine.maintenance import WindowEdges
 from opsapp.monitoring.engine.register import Register
 from opsapp.monitoring.logic.settings import MonitoringSettings
 from opsapp.monitoring.logic.timetable import next_moment
 from opsapp.monitoring.resources import monitors_of
-from opsapp.runtime.measuring import flush
+from opsapp.runtime.serieswork import flush
 from opsapp.series.observations import DOWN as DOWN_CODE
 from opsapp.series.observations import UP as UP_CODE
 from opsapp.series.process import Series
-from opsapp.wire.probing import Outcome
+from opsapp.wire.probes import Outcome
 from tests.support.monitoring import BLIND, DOWN, UP, WARNS, Lookout
 
 
@@ -590,7 +590,7 @@ def test_nodes_share_the_checks_and_take_over(lookout, monkeypatch):
 def test_a_quorum_of_agents_decides(lookout, monkeypatch, seen, quorum, status):
     monitor_id = lookout.add(retries=0)
     outcomes = dict(zip("abc", seen, strict=True))
-    monkeypatch.setattr(measuring, "probe_from_agent", lambda node, agent_id, target: outcomes[agent_id])
+    monkeypatch.setattr(measurements, "probe_from_agent", lambda node, agent_id, target: outcomes[agent_id])
     lookout.watch.follow()
     entry = lookout.watch.register.entries[monitor_id]
     entry.settings = entry.settings._replace(lookers=["a", "b", "c"], quorum=quorum)

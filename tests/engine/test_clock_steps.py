@@ -5,18 +5,18 @@ from persistent.TimeStamp import TimeStamp
 
 from opsapp.agents.engine import sweep
 from opsapp.agents.resources import add_agent
-from opsapp.automations.engine import housekeeping
+from opsapp.automations.engine import runretention
 from opsapp.automations.resources import board_of
 from opsapp.healing.logic.lift import Arm
 from opsapp.healing.resources import RecentHeal, healing_of
 from opsapp.healing.resources.edges import EdgeTrial
 from opsapp.healing.stages.reported import BelievedStep
 from opsapp.lib.problems import StoreAway
-from opsapp.notify.engine import clocks, running
-from opsapp.notify.logic.grouping import MessageGroup
+from opsapp.notify.engine import clocks, workers
+from opsapp.notify.logic.messagegroups import MessageGroup
 from opsapp.notify.resources import inbox
 from opsapp.notify.resources.groups import groups_of
-from opsapp.runtime import measuring
+from opsapp.runtime import serieswork
 from opsapp.runtime.events import emit
 from tests.engine.healing import NGINX
 from tests.engine.test_agents_sweep import report, send, status, statuses
@@ -186,7 +186,7 @@ def test_a_cooldown_lasts_as_long_as_it_would_have(ward, seconds):
 @pytest.mark.parametrize("seconds", STEPS)
 def test_a_retry_comes_and_a_run_is_out_of_time_when_they_would_have(tmp_path, seconds):
     table = Table(tmp_path)
-    housekeeping.start(table.service.node)
+    runretention.start(table.service.node)
     table.tick()
     rows = [(table.clock.now() + 60, "run", "retry"), (table.clock.now() + 10, "other", "timeout")]
     table.service.transact(lambda root: board_of(root).moments.update(rows))
@@ -221,7 +221,7 @@ def test_a_message_that_is_tried_again_and_one_that_is_gathered_go_when_they_wou
     node = service.node
     node.leases.want("notify")
     node.leases.step()
-    running.start(node)
+    workers.start(node)
     service.transact(lambda root: groups_of(root).put("a:b", group_at(service.clock.now() + 5), 60.0))
     step(service, seconds)
     now = service.clock.now()
@@ -419,13 +419,13 @@ def test_nothing_is_deleted_while_a_clock_is_days_ahead(service):
 def test_no_series_is_deleted_while_a_clock_is_years_ahead(lookout):
     node = lookout.service.node
     monitor_id = lookout.watch_through((UP, 120))
-    node.leases.want(measuring.LEASE)
+    node.leases.want(serieswork.LEASE)
     node.leases.step()
 
     def rows():
-        while measuring.fold(node):
+        while serieswork.fold(node):
             pass
-        while measuring.merge(node):
+        while serieswork.merge(node):
             node.leases.step()
         number = lookout.watch.register.entries[monitor_id].series
         start = int(lookout.started * 1000)

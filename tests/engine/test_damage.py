@@ -12,7 +12,7 @@ from opsapp.maintenance.resources import windows_of
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.notify.engine import damage as telling
 from opsapp.notify.resources import inbox
-from opsapp.runtime import backup, inspecting
+from opsapp.runtime import backup, inspection
 from tests.support.app import Service
 from tests.support.damage import oid_of, overwrite
 from tests.support.projections import MONITOR, TICKS, WINDOW
@@ -114,10 +114,10 @@ def test_the_doctor_names_it_and_backup_refuses_it(house, kind, share, tmp_path)
     _, _, find = KINDS[kind]
     ids = house.fill(kind)
     files = [tmp_path / "history.fs", tmp_path / "main.fs"]
-    assert [inspecting.damaged(path) for path in files] == [[], []]
+    assert [inspection.damaged(path) for path in files] == [[], []]
     backup.save(files, tmp_path / "sound")
     house.damage(find, ids[3], share=share)
-    (found,) = inspecting.damaged(tmp_path / "main.fs")
+    (found,) = inspection.damaged(tmp_path / "main.fs")
     assert f"{kind.capitalize()} {ids[3]}" in found
     with pytest.raises(Conflict) as refused:
         backup.save(files, tmp_path / "damaged")
@@ -208,7 +208,7 @@ def test_a_sound_backup_says_of_nothing_that_it_is_lacking(house, tmp_path):
 def test_the_state_of_a_monitor_is_named_by_the_monitor(house, tmp_path):
     ids = house.fill("monitor")
     house.damage(lambda root: monitors_of(root)[ids[3]].state)
-    (found,) = inspecting.damaged(tmp_path / "main.fs")
+    (found,) = inspection.damaged(tmp_path / "main.fs")
     assert f"State of Monitor {ids[3]}" in found
     rows = {each["id"]: each for each in house.service.vera.get("/api/monitoring/endpoints").json}
     assert [each for each in ids if "unreadable" in rows[each]] == [ids[3]]

@@ -7,7 +7,7 @@ from opsapp.agents.engine.lifecycle import create
 from opsapp.agents.resources import agents_of
 from opsapp.approvals.engine import expire
 from opsapp.automations.resources import secrets_of
-from opsapp.notify.engine import routing
+from opsapp.notify.engine import routes
 from opsapp.notify.resources import deliveries_of, inbox
 from tests.support.hosts import place
 
@@ -170,7 +170,7 @@ class Post:
         self.node.leases.step()
 
     def route(self):
-        while routing.step(self.node):
+        while routes.step(self.node):
             pass
         return self
 

@@ -12,7 +12,7 @@ from opsapp.healing.engine import forecasts, foresight
 from opsapp.healing.engine.foresight import Foresight
 from opsapp.healing.logic.anomalies import STRANGE
 from opsapp.healing.resources import healing_of
-from opsapp.runtime import measuring
+from opsapp.runtime import serieswork
 
 HOUR = 3600
 
@@ -28,7 +28,7 @@ class Reporter:
     def send(self, value, **more):
         said = {"hostname": "box-1", "os": "linux", "cpu_percent": value, **more}
         self.service.anonymous.post_json(f"/api/agents/{self.id}/report", said, headers=self.headers)
-        measuring.flush(self.service.node)
+        serieswork.flush(self.service.node)
 
     def live(self, hours, value):
         for _ in range(4 * hours):
@@ -106,7 +106,7 @@ def test_after_a_restart_it_says_the_same(reporter):
         for at in range(begin, begin + 43_200, 300):
             value = 20 + 30 * (at % 86_400 < 7200) + dice.gauss(0, 1) + dice.paretovariate(3)
             service.node.series.journal.add(number, at * 1000, value)
-        measuring.flush(service.node)
+        serieswork.flush(service.node)
         before = look(reporter, known).detector
     after = look(reporter, Foresight()).detector
     today = int(service.clock.now() // 86_400)
@@ -139,5 +139,5 @@ def test_what_another_look_has_taken_is_not_late(reporter):
     outlook = look(reporter, known)
     reporter.live(1, 20.0)
     assert look(reporter, known) is outlook
-    measuring.follow(node)
+    serieswork.follow(node)
     assert node.series.late(0) == {}

@@ -9,7 +9,7 @@ from opsapp.maintenance.engine import active_windows, board_of, silent
 from opsapp.maintenance.engine import windows as engine
 from opsapp.monitoring.engine.maintenance import WindowEdges
 from opsapp.notify.resources import inbox
-from opsapp.runtime import measuring
+from opsapp.runtime import serieswork
 from opsapp.runtime.config import General
 from tests.support.monitoring import DOWN, UP, Lookout
 
@@ -69,7 +69,7 @@ def test_the_time_of_a_window_is_not_in_the_sla(service, lookout):
     lookout.run(605)
     lookout.sees[monitor] = UP
     lookout.run(600)
-    measuring.stop(service.node)  # commits what was observed
+    serieswork.stop(service.node)  # commits what was observed
     (entry,) = service.vera.get("/api/monitoring/sla?days=1").json
     assert entry["uptime_percent"] == 100
     assert 9.5 <= entry["maintenance_minutes"] <= 10.5

@@ -3,79 +3,79 @@
 import pytest
 
 from opsapp.lib.problems import Conflict, OutcomeUnknown
-from opsapp.runtime import leases, measuring
-from opsapp.series import codec, folding
+from opsapp.runtime import leases, serieswork
+from opsapp.series import codec, folds
 from opsapp.series.observations import UP
 from tests.support.stores import Stores
 
 
 def look(node, number, seconds=100_000):
-    now = measuring.now_ms(node)
+    now = serieswork.now_ms(node)
     return node.transact(
         lambda root: len(node.series.reading(root).rows(number, now - seconds * 1000, now + seconds * 1000))
     )
 
 
 def lead(node):
-    node.leases.held[measuring.LEASE] = 1
-    node.transact(leases.beat, node.owner, [measuring.LEASE], {}, node.clock.now())
+    node.leases.held[serieswork.LEASE] = 1
+    node.transact(leases.beat, node.owner, [serieswork.LEASE], {}, node.clock.now())
 
 
 def test_a_second_of_observations_is_committed_and_followed(service):
     node = service.node
-    assert not measuring.flush(node)
-    node.series.journal.add(1, measuring.now_ms(node), 12.5, UP, 90)
-    assert not measuring.flush(node)
+    assert not serieswork.flush(node)
+    node.series.journal.add(1, serieswork.now_ms(node), 12.5, UP, 90)
+    assert not serieswork.flush(node)
     assert not node.series.journal.waiting
-    assert not measuring.follow(node)
+    assert not serieswork.follow(node)
     node.series.live.bind(1, "monitor:m", "ms")
-    assert not measuring.follow(node)
+    assert not serieswork.follow(node)
     assert node.series.live.value("monitor:m", "ms") == 12.5
     assert look(node, 1) == 1
 
 
 def test_what_is_older_than_was_settled_has_come_late(service):
     """A batch that was folded before this process looked is no exception."""
-    node, now = service.node, measuring.now_ms(service.node)
+    node, now = service.node, serieswork.now_ms(service.node)
     lead(node)
     node.series.journal.add(1, now, 1.0, UP, 90)
-    measuring.flush(node)
-    measuring.follow(node)
+    serieswork.flush(node)
+    serieswork.follow(node)
     assert node.series.late(now) == {}
     for number, time in ((1, now - 5), (2, now), (1, now - 9), (1, now - 7)):
         node.series.journal.add(number, time, 1.0, UP, 90)
-    measuring.flush(node)
-    assert not measuring.fold(node)
-    measuring.follow(node)
+    serieswork.flush(node)
+    assert not serieswork.fold(node)
+    serieswork.follow(node)
     assert node.series.late(now) == {1: now - 9}
     assert node.series.late(now) == {}
 
 
 def test_folding_and_merging_need_the_lease(service):
     node, clock = service.node, service.clock
-    node.series.journal.add(1, measuring.now_ms(node), 12.5, UP, 90)
-    measuring.flush(node)
-    for step in (measuring.fold, measuring.merge):
+    node.series.journal.add(1, serieswork.now_ms(node), 12.5, UP, 90)
+    serieswork.flush(node)
+    for step in (serieswork.fold, serieswork.merge):
         with pytest.raises(Conflict):
             step(node)
     lead(node)
-    assert not measuring.fold(node)
+    assert not serieswork.fold(node)
     clock.advance(3 * 86_400)
-    assert measuring.merge(node)
-    while measuring.merge(node):
+    assert serieswork.merge(node)
+    while serieswork.merge(node):
         pass
     assert look(node, 1, 4 * 86_400) == 1
 
 
 def test_retention_is_the_configured_one(service):
-    assert measuring.keep_ms(service.node) == (7 * 86_400_000, 90 * 86_400_000, 730 * 86_400_000)
-    service.configure(measuring.SeriesRetention, raw_days=1, fine_days=2, hourly_days=3)
-    assert measuring.keep_ms(service.node) == (86_400_000, 2 * 86_400_000, 3 * 86_400_000)
+    assert serieswork.keep_ms(service.node) == (7 * 86_400_000, 90 * 86_400_000, 730 * 86_400_000)
+    service.configure(serieswork.SeriesRetention, raw_days=1, fine_days=2, hourly_days=3)
+    assert serieswork.keep_ms(service.node) == (86_400_000, 2 * 86_400_000, 3 * 86_400_000)
 
 
 def test_a_clean_stop_loses_nothing(service, tmp_path):
     node = service.node
-    node.series.journal.add(1, measuring.now_ms(node), 12.5, UP, 90)
+    node.series.journal.add(1, serieswork.now_ms(node), 12.5, UP, 90)
     node.stop()
     assert not node.series.journal.waiting
     stores = Stores(tmp_path)
@@ -86,7 +86,7 @@ def test_a_clean_stop_loses_nothing(service, tmp_path):
 
 def test_a_stop_without_a_store_says_what_is_lost(service, monkeypatch, caplog):
     node = service.node
-    node.series.journal.add(1, measuring.now_ms(node), 12.5, UP, 90)
+    node.series.journal.add(1, serieswork.now_ms(node), 12.5, UP, 90)
 
     def broken(fn, *values):
         raise OutcomeUnknown
@@ -97,20 +97,20 @@ def test_a_stop_without_a_store_says_what_is_lost(service, monkeypatch, caplog):
 
 
 def test_every_node_commits_and_follows_and_engines_fold(service):
-    measuring.start(service.node)
+    serieswork.start(service.node)
     assert {"journal", "series-follow", "series-fold", "series-merge"} <= set(service.node.supervisor.workers)
     service.node.supervisor.workers.clear()
     service.node.roles = frozenset({"web"})
-    measuring.start(service.node)
+    serieswork.start(service.node)
     assert set(service.node.supervisor.workers) == {"journal", "series-follow"}
 
 
 def test_the_configuration_says_how_often_the_journal_is_folded(service):
     node = service.node
-    measuring.start(node)
+    serieswork.start(node)
     worker = node.supervisor.workers["series-fold"]
     assert worker.every == 300
-    service.configure(measuring.SeriesRetention, fold_s=7)
+    service.configure(serieswork.SeriesRetention, fold_s=7)
     lead(node)
     worker.step()
     assert worker.every == 7
@@ -124,5 +124,5 @@ def test_corrupt_chunks_are_counted(service):
         return next(float(line.split()[1]) for line in lines if line.startswith(name))
 
     before = count()
-    folding.read(codec.decode_chunk, b"no chunk")
+    folds.read(codec.decode_chunk, b"no chunk")
     assert count() == before + 1

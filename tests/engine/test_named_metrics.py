@@ -8,7 +8,7 @@ from opsapp.agents.resources import agents_of
 from opsapp.healing.config import HealingSettings, PredictionSettings
 from opsapp.healing.engine import forecasts
 from opsapp.healing.engine.foresight import Foresight
-from opsapp.runtime import measuring
+from opsapp.runtime import serieswork
 
 RULE = {"id": "mail", "condition": "queue.mail > 90", "action": {"type": "clear_cache"}, "initial_level": "notify"}
 
@@ -30,9 +30,9 @@ class Reporter:
         for at in range(0, hours, step):
             self.report(queue__mail=60 + at * 0.2, queue__other=1.0, heat=3.0)
             self.service.clock.advance(step * 3600)
-            measuring.flush(self.service.node)
+            serieswork.flush(self.service.node)
         self.report(queue__mail=60 + hours * 0.2, queue__other=1.0, heat=3.0)
-        measuring.flush(self.service.node)
+        serieswork.flush(self.service.node)
 
     def kept(self):
         return sorted(self.service.transact(lambda root: list(agents_of(root)[self.id].series)))

@@ -3,11 +3,11 @@
 import pytest
 import yaml
 
-from opsapp.notify.engine import courier, routing, sending, tell
+from opsapp.notify.engine import courier, dispatch, routes, tell
 from opsapp.notify.engine.courier import SendOutcome
-from opsapp.notify.engine.running import purge, sender_of
+from opsapp.notify.engine.workers import purge, sender_of
 from opsapp.notify.interfaces import ICauses, ISilence, RootCause
-from opsapp.notify.logic.delivering import STATUSES
+from opsapp.notify.logic.destinations import STATUSES
 from opsapp.notify.resources import channels_of, deliveries_of, inbox
 from opsapp.notify.resources.groups import groups_of
 from tests.support.app import Service
@@ -37,7 +37,7 @@ class Office:
 
     def work(self):
         """Every step as long as there is work, as the supervisor does."""
-        while routing.step(self.node) or sender_of(self.node).step():
+        while routes.step(self.node) or sender_of(self.node).step():
             pass
 
     def after(self, seconds):
@@ -289,11 +289,11 @@ def test_after_a_crash_between_intent_and_outcome_it_is_sent_again(office):
     office.channel()
     office.tell()
     office.clock.advance(5)
-    routing.step(office.node)
-    letters, _ = office.service.transact(sending.begin, office.clock.now(), frozenset(), 8)
+    routes.step(office.node)
+    letters, _ = office.service.transact(dispatch.begin, office.clock.now(), frozenset(), 8)
     assert len(letters) == 1
     assert office.log()[0]["status"] == "sending"
-    assert office.service.transact(sending.begin, office.clock.now(), frozenset(), 8)[0] == []
+    assert office.service.transact(dispatch.begin, office.clock.now(), frozenset(), 8)[0] == []
     office.node.boot = "another"
     office.service.transact(lambda root: setattr(root.system["leases"]["notify"], "owner", "box:another"))
     office.after(1)
@@ -306,9 +306,9 @@ def test_an_outcome_that_comes_too_late_changes_nothing(office):
     office.tell()
     office.after(5)
     (entry,) = office.log()
-    office.service.transact(sending.finish, entry["id"], SendOutcome("late"), office.clock.now())
+    office.service.transact(dispatch.finish, entry["id"], SendOutcome("late"), office.clock.now())
     assert office.log()[0]["status"] == "sent"
-    office.service.transact(sending.finish, "nobody", SendOutcome(None), office.clock.now())
+    office.service.transact(dispatch.finish, "nobody", SendOutcome(None), office.clock.now())
 
 
 def test_a_silent_target_is_not_told_of(office):

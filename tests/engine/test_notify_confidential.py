@@ -4,7 +4,7 @@ import pytest
 
 from opsapp.automations.engine.carrier import take_up
 from opsapp.runtime import sealedstore
-from opsapp.runtime.sealing import REGISTRY_KEY, Seal
+from opsapp.runtime.seals import REGISTRY_KEY, Seal
 
 from .test_notify import Office
 

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from opsapp.notify.engine.running import sender_of
+from opsapp.notify.engine.workers import sender_of
 from tests.engine.test_notify import Office
 from tests.support.app import Service
 from tests.support.receiver import Receiver

@@ -13,7 +13,7 @@ from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.pipeline import IHealingEngine
 from opsapp.healing.resources import healing_of
 from opsapp.monitoring.logic.timetable import next_moment
-from opsapp.notify.engine import routing, tell
+from opsapp.notify.engine import routes, tell
 from opsapp.notify.resources import deliveries_of, inbox
 from opsapp.notify.resources.groups import groups_of
 from opsapp.wire.messages import check_report
@@ -100,7 +100,7 @@ def routed(service, seconds=0.0):
     service.clock.advance(seconds)
     service.node.leases.want("notify")
     service.node.leases.step()
-    while routing.step(service.node):
+    while routes.step(service.node):
         pass
     messages = service.read(lambda root: [one.fields for one in deliveries_of(root).messages.values()])
     return [(one["kind"], one["title"], one["cause"], one["events"]) for one in messages]

@@ -4,9 +4,9 @@ import pytest
 
 from opsapp.monitoring.engine import reports
 from opsapp.monitoring.resources import incidents_of, monitors_of
-from opsapp.runtime import measuring
+from opsapp.runtime import serieswork
 from opsapp.runtime.node import node_of
-from opsapp.series import folding, reading, rollup
+from opsapp.series import folds, reads, rollup
 from opsapp.series.history import history_root
 from opsapp.series.sketch import EMPTY
 from tests.support.monitoring import UP, Lookout
@@ -20,15 +20,15 @@ def looked_at(service):
     monitors = [lookout.add(name=f"part {number:02}") for number in range(MONITORS)]
     lookout.sees = dict.fromkeys(monitors, UP)
     lookout.run(3 * HOUR_S, step=60)
-    measuring.flush(service.node)
-    service.transact(merge, measuring.now_ms(service.node))
+    serieswork.flush(service.node)
+    service.transact(merge, serieswork.now_ms(service.node))
     return monitors
 
 
 def merge(root, now):
     """What is over is merged, but for the last hours."""
-    folding.fold(history_root(root), now, measuring.keep_ms(node_of(root))[0])
-    assert folding.merge(history_root(root), now)
+    folds.fold(history_root(root), now, serieswork.keep_ms(node_of(root))[0])
+    assert folds.merge(history_root(root), now)
 
 
 def test_the_worst_are_found_without_the_incidents_of_the_others(service, looked_at):
@@ -49,13 +49,13 @@ def test_the_worst_are_found_without_the_incidents_of_the_others(service, looked
 
 
 def test_scores_read_what_is_not_merged_yet_once_for_all_their_spans(service, looked_at, monkeypatch):
-    read, rows = [], reading.HistoryReader.rows
+    read, rows = [], reads.HistoryReader.rows
 
     def noting(reader, number, start, end):
         read.append(number)
         return rows(reader, number, start, end)
 
-    monkeypatch.setattr(reading.HistoryReader, "rows", noting)
+    monkeypatch.setattr(reads.HistoryReader, "rows", noting)
     found = service.transact(lambda root: reports.health_of_all(service.node, root))
     assert len(found["monitors"]) == MONITORS
     assert len(read) == len(set(read)) == MONITORS
@@ -81,7 +81,7 @@ def test_the_lines_of_hosts_are_means_and_no_percentile_is_made_for_them(service
     report = {"hostname": "box-1", "os": "Debian 12", "cpu_percent": 5, "mem_percent": 40}
     path, headers = f"/api/agents/{host['agent_id']}/report", {"X-Agent-Key": host["key"]}
     service.anonymous.post_json(path, report, headers=headers)
-    measuring.flush(service.node)
+    serieswork.flush(service.node)
     made = []
     monkeypatch.setattr(rollup.sketch, "sketch", lambda values: made.append(len(values)) or EMPTY)
     [row] = service.vera.get("/api/agents/figures").json

@@ -4,7 +4,7 @@ import pytest
 
 from opsapp.approvals.engine import expire
 from opsapp.automations.config import RunsRetention
-from opsapp.automations.engine import carrier, housekeeping, request_run, run_state
+from opsapp.automations.engine import carrier, request_run, run_state, runretention
 from opsapp.automations.engine.approval_requests import accepted
 from opsapp.automations.engine.carrier import recover, take_up
 from opsapp.automations.engine.flow import moment_come
@@ -420,13 +420,13 @@ def test_old_runs_are_forgotten(desk):
     desk.service.clock.advance(91 * 86_400)
     desk.service.tokens.clear()
     kept = desk.run(automation)
-    housekeeping.step(desk.service.node)
+    runretention.step(desk.service.node)
     assert [row["run_id"] for row in desk.service.vera.get("/api/automations/runs").json] == [kept["run_id"]]
 
 
 def test_of_each_automation_so_many_runs_are_kept(desk, monkeypatch):
     """However few automations and runs one transaction looks at."""
-    monkeypatch.setattr(housekeeping, "PAGE", 2)
+    monkeypatch.setattr(runretention, "PAGE", 2)
     desk.service.configure(RunsRetention, per_automation=1)
     kept = set()
     for _ in range(3):
@@ -435,7 +435,7 @@ def test_of_each_automation_so_many_runs_are_kept(desk, monkeypatch):
             last = desk.run(automation)
             desk.end()
         kept.add(last["run_id"])
-    housekeeping.step(desk.service.node)
+    runretention.step(desk.service.node)
     assert {row["run_id"] for row in desk.service.vera.get("/api/automations/runs").json} == kept
 
 

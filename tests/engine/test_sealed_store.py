@@ -10,11 +10,11 @@ from opsapp.agents.resources import agents_of
 from opsapp.automations.engine import carrier
 from opsapp.healing.resources import healing_of
 from opsapp.lib.problems import Unavailable
-from opsapp.notify.engine import damage, routing
-from opsapp.runtime import backup, inspecting, packing, sealedstore, sealing
+from opsapp.notify.engine import damage, routes
+from opsapp.runtime import backup, inspection, sealedstore, seals, storepack
 from opsapp.runtime.sealedfields import CLASSES, SEALED, SealedFields, SealedParts
-from opsapp.runtime.sealing import Seal
-from opsapp.wire.probing import Outcome
+from opsapp.runtime.seals import Seal
+from opsapp.wire.probes import Outcome
 from tests.support.app import Service
 from tests.support.monitoring import UP, Lookout
 from tests.support.waiting import until
@@ -87,7 +87,7 @@ def follow_up(here):
     assert len(here.service.vera.get("/api/monitoring/incidents").json) == 1
     here.node.leases.want("notify")
     here.node.leases.step()
-    routing.step(here.node)
+    routes.step(here.node)
     for approval in here.service.ada.get("/api/approvals?status=pending").json:
         here.service.ada.post_json(f"/api/approvals/{approval['request_id']}/approve", {})
     here.report(service__nginx__state="failed").turn().turn(5)
@@ -181,9 +181,9 @@ def test_a_node_with_another_key_shows_lists_and_does_nothing_with_what_it_canno
             assert service.ada.get(path.format(**full.ids), status=503).json["code"] == "no_master_key"
         _refuses_changes(service, full.ids)
         damage.step(service.node)
-        found = inspecting.unopened(tmp_path / "main.fs", Seal(["0" * 64]))
+        found = inspection.unopened(tmp_path / "main.fs", Seal(["0" * 64]))
         assert any(f"Monitor {full.ids['monitor http']}" in each for each in found)
-        assert inspecting.damaged(tmp_path / "main.fs") == []
+        assert inspection.damaged(tmp_path / "main.fs") == []
         (tmp_path / "secret.key").write_text(key)  # put back while it runs
         until(lambda: not _unreadable(service, "/api/healing/rules"), what="the key")
         assert not _unreadable(service, "/api/automations")
@@ -193,7 +193,7 @@ def test_a_node_with_another_key_shows_lists_and_does_nothing_with_what_it_canno
     (tmp_path / "secret.key").write_text(key)
     with opened(tmp_path, full.clock) as service:
         assert shown(service, full.ids) == before
-        assert inspecting.unopened(tmp_path / "main.fs", Seal(key.split())) == []
+        assert inspection.unopened(tmp_path / "main.fs", Seal(key.split())) == []
 
 
 def _unreadable(service, path):
@@ -254,7 +254,7 @@ def test_with_a_new_key_all_is_there_and_the_old_one_opens_nothing(full, tmp_pat
 
 
 def load_state(root, oid):
-    return inspecting.read(root._p_jar.db().storage.load(oid)[0]).state
+    return inspection.read(root._p_jar.db().storage.load(oid)[0]).state
 
 
 def test_a_store_of_before_is_sealed_in_small_transactions(full, tmp_path, monkeypatch):
@@ -269,7 +269,7 @@ def test_a_store_of_before_is_sealed_in_small_transactions(full, tmp_path, monke
         assert shown(service, full.ids) == before
         assert len(lots) > 5
         assert max(lots) == 7
-        packing.pack(service.node.store, 0, service.clock.now())
+        storepack.pack(service.node.store, 0, service.clock.now())
     assert marked(tmp_path) == []
     lots.clear()
     with opened(tmp_path, full.clock) as service:
@@ -281,9 +281,9 @@ def test_a_storage_that_cannot_be_gone_through_is_refused_and_not_passed_over(fu
     """Else a new key would leave records behind that only the old one opens, and then the old one goes."""
     with pytest.raises(Unavailable, match="cannot be listed"):
         list(sealedstore._of_class(object(), tuple(CLASSES)))
-    key_file = sealing.key_file(full.node.registry.settings)
-    old = sealing.read(key_file)
+    key_file = seals.key_file(full.node.registry.settings)
+    old = seals.read(key_file)
     monkeypatch.setattr(sealedstore, "_of_class", lambda *_: (_ for _ in ()).throw(Unavailable("no")))
     with pytest.raises(Unavailable):
         sealedstore.rekey(full.node)
-    assert set(old) <= set(sealing.read(key_file))
+    assert set(old) <= set(seals.read(key_file))

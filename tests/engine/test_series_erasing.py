@@ -4,8 +4,8 @@ import pytest
 
 from opsapp.agents.engine import lifecycle
 from opsapp.agents.resources import agents_of
-from opsapp.runtime import measuring
-from opsapp.series import codec, erasing
+from opsapp.runtime import serieswork
+from opsapp.series import codec, erasure
 from opsapp.series.history import Blob, history_root, open_history
 from opsapp.series.observations import UP
 from tests.engine.test_measuring import lead
@@ -38,16 +38,16 @@ class House:
 
     def observe(self, numbers):
         for number in numbers:
-            self.node.series.journal.add(number, measuring.now_ms(self.node), 5.0, UP, 90)
-        measuring.flush(self.node)
+            self.node.series.journal.add(number, serieswork.now_ms(self.node), 5.0, UP, 90)
+        serieswork.flush(self.node)
 
     def delete(self):
         self.node.transact(lambda root: lifecycle.delete(root, agents_of(root)[self.gone]))
 
     def work(self, fold=True):
         if fold:
-            measuring.fold(self.node)
-        while measuring.merge(self.node):
+            serieswork.fold(self.node)
+        while serieswork.merge(self.node):
             pass
 
     def held(self):
@@ -55,7 +55,7 @@ class House:
         return self.service.read(lambda root: _held(open_history(history_root(root))))
 
     def rows(self, number):
-        now = measuring.now_ms(self.node)
+        now = serieswork.now_ms(self.node)
         return self.node.transact(
             lambda root: (
                 self.node.series.reading(root).rows(number, 0, now),
@@ -83,25 +83,25 @@ def test_nothing_stays_of_a_deleted_agent_wherever_it_lay(house):
         house.service.clock.advance(HOUR_S)
         house.work()
     house.observe(gone | kept)
-    measuring.fold(house.node)
+    serieswork.fold(house.node)
     house.observe(gone | kept)  # in the journal alone
     assert house.held() >= gone | kept
     house.delete()
     before = {number: house.rows(number) for number in kept}
     house.work(fold=False)
     assert house.held() >= gone  # others may be folding them just now
-    house.service.clock.advance(erasing.SETTLED_MS / 1000)
-    measuring.fold(house.node)
+    house.service.clock.advance(erasure.SETTLED_MS / 1000)
+    serieswork.fold(house.node)
     for _ in range(5):
         house.work()
     assert house.held() & gone == set()
     assert house.held() >= kept
-    house.service.clock.advance(-erasing.SETTLED_MS / 1000)
+    house.service.clock.advance(-erasure.SETTLED_MS / 1000)
     assert {number: house.rows(number) for number in kept} == before
     house.service.clock.advance(2 * 86_400)
     for _ in range(5):
         house.work()
-    assert house.service.read(erasing.gone) == frozenset()
+    assert house.service.read(erasure.gone) == frozenset()
     assert house.held() & gone == set()
 
 
@@ -130,8 +130,8 @@ def test_what_is_being_put_together_just_then_is_gone_through_too(house):
     gone, others = house.numbers(house.gone), {n * 64 for n in range(1, 200)}
     house.observe(gone | house.numbers(house.kept) | others)
     house.service.clock.advance(2 * HOUR_S)
-    measuring.fold(house.node)
-    assert measuring.merge(house.node)  # some of its shards
+    serieswork.fold(house.node)
+    assert serieswork.merge(house.node)  # some of its shards
 
     def compacting(root):
         days = open_history(history_root(root)).days.values()
@@ -140,9 +140,9 @@ def test_what_is_being_put_together_just_then_is_gone_through_too(house):
     assert house.service.read(lambda root: len(compacting(root))) == 1
     assert house.held() >= gone
     house.delete()
-    house.service.clock.advance(erasing.SETTLED_MS / 1000)
-    now = measuring.now_ms(house.node)
-    while house.node.transact(lambda root: erasing.erase(root, history_root(root), now)):
+    house.service.clock.advance(erasure.SETTLED_MS / 1000)
+    now = serieswork.now_ms(house.node)
+    while house.node.transact(lambda root: erasure.erase(root, history_root(root), now)):
         pass
     assert house.held() & gone == set()
     assert house.held() >= house.numbers(house.kept) | others

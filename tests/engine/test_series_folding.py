@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from opsapp.series import folding
+from opsapp.series import folds
 from opsapp.series.history import Blob
 from opsapp.series.observations import DOWN, FOREVER, MAINTENANCE, NONE, PAUSED, UP, Row
 from opsapp.series.rollup import DAY, FINE, HOUR, WHOLE, merge, percentile, roll_up
@@ -200,7 +200,7 @@ def test_a_day_that_takes_late_rows_while_it_is_sealed_begins_again(store):
     later = BASE + DAY + HOUR
     store.fold(later)
     store.merge(later)
-    assert store.stores.measured(folding.seal, later)
+    assert store.stores.measured(folds.seal, later)
     store.journal.add(1, BASE + 5, 1.0, UP, 90)
     store.commit(later)
     store.fold(later)
@@ -220,7 +220,7 @@ def test_many_shards_are_compacted_in_slices(store):
 
 def test_a_fold_stops_at_its_limit_and_goes_on(store, monkeypatch):
     observe(store, (1, 2), BASE, BASE + 10 * MINUTE)
-    monkeypatch.setattr(folding, "OBSERVATIONS", 4)
+    monkeypatch.setattr(folds, "OBSERVATIONS", 4)
     assert [store.fold(BASE + HOUR) for _ in range(6)] == [4, 4, 4, 4, 4, 0]
 
 
@@ -361,7 +361,7 @@ def test_rows_still_in_memory_that_are_merged_already_count_once(store, monkeypa
         store.journal.add(number, at, 1.0, UP, 90)
         store.commit(at)
     store.read(lambda reading: None)
-    monkeypatch.setattr(folding, "OBSERVATIONS", 1)
+    monkeypatch.setattr(folds, "OBSERVATIONS", 1)
     assert store.fold(BASE + 2 * HOUR) == 1
     store.merge(BASE + 2 * HOUR)
     totals = store.totals(BASE, BASE + 3 * HOUR, [1, 2])

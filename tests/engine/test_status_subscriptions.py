@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.statuspages.engine import announcing, running, sending
+from opsapp.statuspages.engine import announcements, dispatch, workers
 from opsapp.statuspages.logic.settings import StatusPageSettings
 from opsapp.statuspages.resources import store_of
 from tests.support.monitoring import DOWN, UP
@@ -48,10 +48,10 @@ def test_who_does_not_confirm_hears_no_more_and_is_forgotten_with_the_address(pr
     press.after(20)
     assert press.subjects == ["[Lindenhof] Confirm your subscription"]
     token = press.link("confirm").rpartition("/")[2]
-    assert press.service.transact(lambda root: running.subscribing.waits(root, token))
+    assert press.service.transact(lambda root: workers.subscribing.waits(root, token))
     press.clock.advance(86_400)
-    assert not press.service.transact(lambda root: running.subscribing.waits(root, token))
-    running.purge(press.node)
+    assert not press.service.transact(lambda root: workers.subscribing.waits(root, token))
+    workers.purge(press.node)
     assert press.store(lambda store: (len(store.subscribers), len(store.marks), len(store.pending))) == (0, 0, 0)
 
 
@@ -146,9 +146,9 @@ def test_a_process_that_dies_between_claim_and_outcome_loses_nothing(press):
     press.subscribed()
     press.see(DOWN)
     press.clock.advance(20)
-    while announcing.step(press.node):
+    while announcements.step(press.node):
         pass
-    batch = press.service.transact(sending.begin, "mail", press.clock.now(), 50, ())
+    batch = press.service.transact(dispatch.begin, "mail", press.clock.now(), 50, ())
     assert [letter.to for letter in batch.letters] == [ADA]  # and here it dies
     press.work()
     assert press.subjects[1:] == ["[Lindenhof] Shop is down"]
@@ -164,9 +164,9 @@ def test_maintenance_is_told_when_planned_moved_and_cancelled(press):
     for change in ({}, {"start": "2030-01-01T10:30:00"}, {"enabled": False}):
         if change:
             press.service.otto.put_json(f"/api/maintenance/{made}", change)
-        announcing.look_at_windows(press.node)
+        announcements.look_at_windows(press.node)
         press.after(20)
-        announcing.look_at_windows(press.node)
+        announcements.look_at_windows(press.node)
     assert [subject.partition("] ")[2] for subject in press.subjects[1:]] == [
         "Maintenance: New disks is planned",
         "Maintenance: New disks was moved",
@@ -234,11 +234,11 @@ def test_guessed_tokens_open_nothing(press):
     leave = press.link("unsubscribe").rpartition("/")[2]
     wrong = [leave[:-1] + ("0" if leave[-1] != "0" else "1"), leave[:16], "0" * 64, "é" * 64, ""]
     for token in wrong:
-        assert not press.service.transact(lambda root, token=token: running.subscribing.belongs(root, token))
-        press.service.transact(lambda root, token=token: running.subscribing.leave(root, token, "192.0.2.1"))
+        assert not press.service.transact(lambda root, token=token: workers.subscribing.belongs(root, token))
+        press.service.transact(lambda root, token=token: workers.subscribing.leave(root, token, "192.0.2.1"))
     assert press.store(lambda store: len(store.confirmed)) == 1
-    assert not press.service.transact(lambda root: running.subscribing.waits(root, leave))
-    press.service.transact(lambda root: running.subscribing.leave(root, leave, "192.0.2.1"))
+    assert not press.service.transact(lambda root: workers.subscribing.waits(root, leave))
+    press.service.transact(lambda root: workers.subscribing.leave(root, leave, "192.0.2.1"))
     assert press.store(lambda store: (len(store.confirmed), len(store.subscribers))) == (0, 0)
 
 
@@ -255,7 +255,7 @@ def test_a_large_list_is_written_a_page_at_a_time_and_waits_for_nobody(press):
     press.service.transact(many, 1200)
     press.see(DOWN)
     press.clock.advance(20)
-    assert announcing.step(press.node)
+    assert announcements.step(press.node)
     assert press.store(lambda store: len(store.queues["mail"].rows)) == 500
     press.ask("late@example.org")
     press.node.leases.step()
@@ -275,7 +275,7 @@ def test_a_mail_server_that_is_away_is_asked_from_time_to_time_and_costs_nobody_
     press.after(20)
     commits = [0]
     for _ in range(60):
-        commits[0] += sending.step(press.node, "mail", press.carriers["mail"])
+        commits[0] += dispatch.step(press.node, "mail", press.carriers["mail"])
         press.clock.advance(10)
     assert commits[0] <= 10, "600 s of a server that is away, with a pause that doubles"
     assert before < press.node.store.db.lastTransaction()

@@ -8,7 +8,7 @@ import gevent
 import pytest
 
 from opsapp.monitoring.probes import transfers
-from opsapp.statuspages.engine import announcing, running, sending
+from opsapp.statuspages.engine import announcements, dispatch, workers
 from opsapp.statuspages.logic.settings import StatusPageSettings
 from tests.support.mailbox import Mailbox
 from tests.support.monitoring import DOWN, UP
@@ -96,7 +96,7 @@ def test_who_says_the_challenge_back_is_told_of_beginning_update_and_end_once(pr
     assert "internal" not in repr(receiver.messages)
     assert len({message["id"] for message in receiver.messages}) == 4
     token = begin["unsubscribe_url"].rpartition("/")[2]
-    press.service.transact(lambda root: running.subscribing.leave(root, token, "192.0.2.1"))
+    press.service.transact(lambda root: workers.subscribing.leave(root, token, "192.0.2.1"))
     assert states(press) == []
 
 
@@ -207,7 +207,7 @@ def test_a_challenge_is_not_asked_for_ever(press, receivers):
     subscribed(press, hook(receiver))
     for _ in range(30):
         press.after(3600)
-    running.purge(press.node)
+    workers.purge(press.node)
     asked = receiver.asked
     press.after(3600)
     assert receiver.asked == asked < 60
@@ -254,9 +254,9 @@ def test_a_process_that_dies_in_a_call_calls_again_under_the_same_id(press, rece
     subscribed(press, hook(receiver))
     press.see(DOWN)
     press.clock.advance(20)
-    while announcing.step(press.node):
+    while announcements.step(press.node):
         pass
-    batch = press.service.transact(sending.begin, "webhook", press.clock.now(), 50, ())
+    batch = press.service.transact(dispatch.begin, "webhook", press.clock.now(), 50, ())
     assert [letter.to for letter in batch.letters] == [hook(receiver)]  # and here it dies
     press.work()
     assert [message["type"] for message in receiver.messages] == ["challenge", "news"]

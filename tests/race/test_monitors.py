@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from opsapp.lib.problems import NotFound
-from opsapp.monitoring.engine import listing
+from opsapp.monitoring.engine import monitorlists
 from opsapp.monitoring.engine.watch import watch_of
 
 
@@ -72,7 +72,7 @@ def test_a_monitor_that_is_deleted_while_it_is_asked_for_is_not_found(service):
             other = threading.Thread(target=target)
             other.start()
             other.join(60)
-        return listing.one(service.node, root, made, secrets=False)
+        return monitorlists.one(service.node, root, made, secrets=False)
 
     service.client("ada")
     service.client("vera")

@@ -7,7 +7,7 @@ import pytest
 from opsapp.approvals.engine import Voter, decide, expire
 from opsapp.automations.engine import request_run
 from opsapp.automations.engine.carrier import finish, take_up
-from opsapp.automations.engine.editing import Editor, update
+from opsapp.automations.engine.edits import Editor, update
 from opsapp.automations.engine.programs import AttemptEnd
 from opsapp.automations.resources import automations_of, board_of, runs_of
 from opsapp.lib.problems import Conflict

@@ -8,8 +8,8 @@ from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.logic.problems import ProblemFacts
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import put_rule
-from opsapp.runtime import measuring
-from opsapp.ui import building, guidebook
+from opsapp.runtime import serieswork
+from opsapp.ui import builder, guidebook
 from opsapp.ui.plan import PAGES
 from tests.support.hosts import place
 from tests.support.monitoring import DOWN, UP, Lookout
@@ -53,7 +53,7 @@ def fill(ward: Any) -> None:
     service.transact(add_problem, service.clock.now())
     ward.hosts.here = [place("box-1", agent["agent_id"])]
     ward.at("approve").report(f"agent:{agent['agent_id']}", **FAILED).turn().turn(6)
-    measuring.flush(service.node)
+    serieswork.flush(service.node)
 
 
 def add_problem(root: Any, now: float) -> None:
@@ -76,7 +76,7 @@ def addresses(service: Any) -> list[str]:
 
 def address_of(path: str, ids: dict[str, dict[str, str]]) -> str | None:
     """A page's address with the ids of what stands before the first of them; None where there is no such thing."""
-    return building.filled(path, ids.get(path.partition("/{")[0], {}))
+    return builder.filled(path, ids.get(path.partition("/{")[0], {}))
 
 
 def ids_of(service: Any) -> dict[str, dict[str, str]]:

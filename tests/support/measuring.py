@@ -1,8 +1,8 @@
 """A store that is measured into and folded by hand, on a clock of the test's own."""
 
-from opsapp.series import folding
+from opsapp.series import folds
 from opsapp.series.journal import Journal
-from opsapp.series.reading import HistoryReader
+from opsapp.series.reads import HistoryReader
 from opsapp.series.recent import Recent
 from opsapp.series.rollup import DAY
 
@@ -21,17 +21,17 @@ class Measuring:
         self.journal.settle(self.stores.measured(self.journal.flush))
 
     def fold(self, now):
-        return self.stores.measured(folding.fold, now, self.keep[0])
+        return self.stores.measured(folds.fold, now, self.keep[0])
 
     def merge(self, now):
         """Slices of work done."""
-        return _all(lambda: self.stores.measured(folding.merge, now))
+        return _all(lambda: self.stores.measured(folds.merge, now))
 
     def seal(self, now):
-        return _all(lambda: self.stores.measured(folding.seal, now))
+        return _all(lambda: self.stores.measured(folds.seal, now))
 
     def retire(self, now):
-        return self.stores.measured(folding.retire, now, self.keep)
+        return self.stores.measured(folds.retire, now, self.keep)
 
     def settle(self, now):
         """Everything that is due."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gevent
 
-from opsapp.monitoring.engine.checking import Checker
+from opsapp.monitoring.engine.checks import Checker
 from opsapp.monitoring.engine.watch import watch_of
-from opsapp.runtime import measuring
-from opsapp.wire.probing import Outcome
+from opsapp.runtime import serieswork
+from opsapp.wire.probes import Outcome
 
 WARNS = Outcome(True, 12.0, "it fills", degraded=True)
 UP, DOWN, BLIND = Outcome(True, 12.0, "HTTP 200"), Outcome(False, None, "HTTP 500"), Outcome(None, None, "cannot look")
@@ -69,7 +69,7 @@ class Lookout:
         for outcome, seconds in phases:
             self.sees[monitor_id] = outcome
             self.run(seconds, step=step)
-        measuring.flush(self.service.node)
+        serieswork.flush(self.service.node)
         return monitor_id
 
     def monitor(self, monitor_id):

@@ -12,7 +12,7 @@ import pytest
 from persistent.mapping import PersistentMapping
 
 from opsapp import app, cli
-from opsapp.runtime import nodes, upgrading
+from opsapp.runtime import nodes, upgrades
 from opsapp.tree import evolve
 
 from .process import Serve
@@ -40,7 +40,7 @@ def later(steps, version="0.9.0"):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(ABOUT, json.dumps({"version": version, "steps": steps}))
         patch.setattr(app, "INCLUDES", (*app.INCLUDES, __name__))
-        for module in (evolve, nodes, upgrading):
+        for module in (evolve, nodes, upgrades):
             patch.setattr(module, "VERSION", version)
         yield
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from opsapp.agents.engine import lifecycle
 from opsapp.agents.engine.directory import touched
 from opsapp.agents.resources import find_agent
-from opsapp.automations.engine import editing
-from opsapp.automations.engine.scheduling import CHANGED, Scheduler
+from opsapp.automations.engine import edits
+from opsapp.automations.engine.schedules import CHANGED, Scheduler
 from opsapp.automations.resources import automations_of
 from opsapp.maintenance.engine import windows
 from opsapp.maintenance.resources import windows_of
@@ -110,7 +110,7 @@ SAMPLES = {
     "schedules": Sample(
         lambda service: service.otto.post_json("/api/automations", TICKS).json["id"],
         _call_schedule,
-        lambda root, item_id: editing.remove(root, automations_of(root)[item_id], 1.0),
+        lambda root, item_id: edits.remove(root, automations_of(root)[item_id], 1.0),
         _shown_schedule,
         lambda root, item_id: automations_of(root).plans,
     ),

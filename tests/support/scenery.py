@@ -11,8 +11,8 @@ import time
 import urllib.request
 from pathlib import Path
 
-from opsapp.runtime import measuring
-from opsapp.wire.probing import Outcome
+from opsapp.runtime import serieswork
+from opsapp.wire.probes import Outcome
 from opsapp.wire.version import VERSION
 from tests.engine.healing import Ward
 from tests.support import process
@@ -101,7 +101,7 @@ class Scenery:
         self._pass(2.5 * HOUR, 300)
         self._break()
         self._pass(0.5 * HOUR - 60, 60)
-        measuring.flush(self.service.node)
+        serieswork.flush(self.service.node)
         self.ids |= {
             "/healing/cases/{case_id}": next(e["case_id"] for e in self.ward.ledger if e["rule_id"] == RULES[0]["id"]),
             "/approvals/{request_id}": self.service.vera.get("/api/approvals").json[0]["request_id"],
@@ -193,7 +193,7 @@ class Scenery:
             self.lookout.tick()
             self.ward.turn()
             self.clock.advance(min(step, until - self.clock.now()))
-        measuring.flush(self.service.node)
+        serieswork.flush(self.service.node)
 
     def _heal(self, name, sick, well):
         """A host fails, is healed as it should be, and reports that it is well."""

@@ -1,6 +1,6 @@
 """Whose a monitor is, from outside of all nodes."""
 
-from opsapp.monitoring.logic.sharding import score
+from opsapp.monitoring.logic.shards import score
 
 
 def owner(key, nodes):

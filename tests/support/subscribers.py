@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from opsapp.statuspages.engine import announcing, running, sending
+from opsapp.statuspages.engine import announcements, dispatch, workers
 from opsapp.statuspages.resources import store_of
 from tests.support.monitoring import UP, Lookout
 
@@ -17,7 +17,7 @@ class Press:
 
     def __init__(self, service, mailbox):
         self.service, self.mailbox, self.node, self.clock = service, mailbox, service.node, service.clock
-        self.carriers = running.carriers(self.node)
+        self.carriers = workers.carriers(self.node)
         self.node.leases.want("status-page")
         self.node.leases.step()
         self.lookout = Lookout(service)
@@ -41,11 +41,11 @@ class Press:
         return self.service.anonymous.post_json(SUBSCRIPTIONS, body, status=status)
 
     def work(self):
-        while announcing.step(self.node) or any([self.send(kind) for kind in self.carriers]):
+        while announcements.step(self.node) or any([self.send(kind) for kind in self.carriers]):
             pass
 
     def send(self, kind):
-        return sending.step(self.node, kind, self.carriers[kind])
+        return dispatch.step(self.node, kind, self.carriers[kind])
 
     def after(self, seconds):
         self.clock.advance(seconds)
@@ -61,7 +61,7 @@ class Press:
         self.work()
         own = [mail for mail in self.mailbox.mails if mail["To"] == address][-1]
         token = self.link("confirm", own).rpartition("/")[2]
-        self.service.transact(lambda root: running.subscribing.confirm(root, token, "192.0.2.1"))
+        self.service.transact(lambda root: workers.subscribing.confirm(root, token, "192.0.2.1"))
 
     def see(self, outcome, monitor_id=None):
         self.lookout.sees[monitor_id or self.shop] = outcome

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 import yaml
 
-from opsapp.agents.engine.installing import script
+from opsapp.agents.engine.installscript import script
 from opsapp.agents.zipapp import agent_file
 from tests.support.agent_process import EnrolledAgent
 from tests.support.process import Serve

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from opsapp.cli import main
-from opsapp.cli.asking import TOKEN
+from opsapp.cli.remote import TOKEN
 from tests.support.client import Client
 from tests.support.documented_commands import ROOT, blocks, documented
 from tests.support.documented_runs import AT_REST, CURL, FIRST_STEPS, SERVED, rows_of

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from opsapp.runtime import peers, sealing
+from opsapp.runtime import peers, seals
 from tests.support.client import Client
 from tests.support.process import Serve, Zeo
 
@@ -21,7 +21,7 @@ class Forger:
 
     def __init__(self, serve):
         self.serve = serve
-        self.secret = sealing.Seal(sealing.read(serve.data / "secret.key")).derived(peers.PURPOSE)
+        self.secret = seals.Seal(seals.read(serve.data / "secret.key")).derived(peers.PURPOSE)
 
     def header(self, method, target, caller, *, name="one", at=None, body=b"", digest=None):
         digest = hashlib.sha256(body).hexdigest() if digest is None else digest

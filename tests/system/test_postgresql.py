@@ -13,7 +13,7 @@ from ZEO.Exceptions import ClientDisconnected
 from ZODB.utils import u64
 
 from opsapp.lib.problems import StoreAway
-from opsapp.runtime.postgresql import deleting
+from opsapp.runtime.postgresql import deletion
 from opsapp.runtime.postgresql import storage as storages
 from opsapp.runtime.store import Store
 from opsapp.wire.version import VERSION
@@ -136,7 +136,7 @@ def test_who_holds_a_lock_for_too_long_is_cut_off(shared):
 
 def test_a_pack_deletes_what_is_old_and_what_nothing_refers_to_and_nothing_else(shared, monkeypatch):
     """Over many pages, with commits going on."""
-    monkeypatch.setattr(deleting, "PAGE", 7)
+    monkeypatch.setattr(deletion, "PAGE", 7)
     uri = shared.uri(name := shared.make_database())
     with opened(uri) as db:
         with change(db) as root:

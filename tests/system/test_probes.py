@@ -22,7 +22,7 @@ from opsapp.monitoring.probes import transfers as transfers_module
 from opsapp.monitoring.probes.names import AddressRefused, NameFailed, Names
 from opsapp.monitoring.probes.prober import Prober
 from opsapp.wire.monitortypes import TYPES
-from opsapp.wire.probing import ProbeTarget
+from opsapp.wire.probes import ProbeTarget
 from tests.support.certificates import Authority
 from tests.support.targets import NameServer, blackhole, refused_port, website
 from tests.support.waiting import patience, until

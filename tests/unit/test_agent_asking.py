@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from opsapp.agent.asking import NoAnswerYet, RepeatedQuestion
+from opsapp.agent.questions import NoAnswerYet, RepeatedQuestion
 from tests.support.waiting import until
 
 

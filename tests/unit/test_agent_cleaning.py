@@ -9,8 +9,8 @@ import types
 
 import pytest
 
-from opsapp.agent import cleaning, fileage, mounts
-from opsapp.agent.cleaning import CleanableDirectory
+from opsapp.agent import cleanup, fileage, mounts
+from opsapp.agent.cleanup import CleanableDirectory
 from tests.support.fake_tools import Bench
 
 LATER = 40 * 24 * 3600
@@ -19,7 +19,7 @@ LATER = 40 * 24 * 3600
 @pytest.fixture(autouse=True)
 def later(monkeypatch):
     """Forty days after the files of a test were made: nobody can give a file an older change time or birth."""
-    monkeypatch.setattr(cleaning, "time", types.SimpleNamespace(time=lambda: time.time() + LATER))
+    monkeypatch.setattr(cleanup, "time", types.SimpleNamespace(time=lambda: time.time() + LATER))
 
 
 def renew(path):
@@ -45,11 +45,11 @@ def host(tmp_path, monkeypatch):
     """A directory in which every place that is cleaned lies; nothing of this machine is one of them."""
     root = tmp_path / "host"
     monkeypatch.setattr(
-        cleaning,
+        cleanup,
         "PLACES",
         {
             part: tuple(CleanableDirectory(f"{root}{place.path}", place.hours, place.wanted) for place in places)
-            for part, places in cleaning.PLACES.items()
+            for part, places in cleanup.PLACES.items()
         },
     )
     put(root / "tmp/old")
@@ -168,7 +168,7 @@ def test_only_old_plain_files_of_this_place_go(place, tmp_path, monkeypatch):
     ],
 )
 def test_only_a_place_for_temporary_files_is_cleaned(place, path, reason, tmp_path, monkeypatch):
-    monkeypatch.setattr(cleaning, "TEMPORARY", {"spool"} if "none" in path else set())
+    monkeypatch.setattr(cleanup, "TEMPORARY", {"spool"} if "none" in path else set())
     refused = Bench(tmp_path, monkeypatch, {}).execute("temp_cleanup", path=path.format(place=place))
     wanted = reason.format(place=os.path.realpath(path.format(place=place)).removesuffix("/none"))
     assert (refused.ran.status, refused.ran.reason) == ("failed", wanted)
@@ -177,7 +177,7 @@ def test_only_a_place_for_temporary_files_is_cleaned(place, path, reason, tmp_pa
 def test_a_door_that_leads_out_is_no_temporary_place(place, tmp_path, monkeypatch):
     put(tmp_path / "data/old")
     os.symlink(tmp_path / "data", place / "door")
-    monkeypatch.setattr(cleaning, "TEMPORARY", {"spool"})
+    monkeypatch.setattr(cleanup, "TEMPORARY", {"spool"})
     refused = Bench(tmp_path, monkeypatch, {}).execute("temp_cleanup", path=str(place / "door"))
     assert refused.ran.reason.startswith("not_allowed: ")
     assert left(tmp_path / "data") == ["old"]
@@ -199,7 +199,7 @@ def test_what_may_not_be_looked_at_or_removed_does_not_end_the_cleaning(place, t
 
     monkeypatch.setattr(os, "stat", refuse(refuse(stat, "closed"), "a"))
     monkeypatch.setattr(os, "unlink", refuse(unlink, "kept"))
-    found = cleaning._sweep(str(place), 24, cleaning._any, set())
+    found = cleanup._sweep(str(place), 24, cleanup._any, set())
     monkeypatch.undo()
     assert found[:2] == (str(place), 1)
     assert left(place) == ["a/closed", "b/kept"]
@@ -255,7 +255,7 @@ def test_what_a_process_holds_open_stays(place, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("asked", "days", "kept"), [(24, 29, True), (24, 31, False), (8760, 31, True)])
 def test_var_tmp_keeps_what_is_younger_than_thirty_days(host, tmp_path, monkeypatch, asked, days, kept):
-    monkeypatch.setattr(cleaning, "time", types.SimpleNamespace(time=lambda: time.time() + days * 86400))
+    monkeypatch.setattr(cleanup, "time", types.SimpleNamespace(time=lambda: time.time() + days * 86400))
     path = put(host / "var/tmp/deep/file")
     Bench(tmp_path, monkeypatch, {}).execute("temp_cleanup", path=str(path.parent), max_age_hours=asked)
     assert path.exists() == kept
@@ -268,7 +268,7 @@ class Disks:
     def __init__(self, monkeypatch, *paths):
         self.paths = sorted(map(str, paths), key=len)
         monkeypatch.setattr(os.path, "ismount", lambda path: str(path) in self.paths)
-        for module in (mounts, cleaning):
+        for module in (mounts, cleanup):
             monkeypatch.setattr(module, "lies_on", self.lies_on)
 
     def of(self, path):
@@ -344,8 +344,8 @@ def test_what_is_no_mount_is_told(host, data, tmp_path, monkeypatch, name):
 
 def test_a_cache_of_the_system_is_no_temporary_place(monkeypatch):
     monkeypatch.setattr(os.path, "isdir", lambda path: True)
-    monkeypatch.setattr(cleaning, "lies_on", lambda path, mount: True)
-    assert [place.path for place in cleaning._of_its_own("/var")] == [
+    monkeypatch.setattr(cleanup, "lies_on", lambda path, mount: True)
+    assert [place.path for place in cleanup._of_its_own("/var")] == [
         f"/var/{name}" for name in (".cache", ".tmp", "spool-tmp", "temp", "var-tmp")
     ]
 

@@ -8,12 +8,12 @@ import pytest
 
 from opsapp.agent import processes
 from opsapp.agent.probing.plugins import PluginRunner
-from opsapp.agent.probing.running import Probing, gate_of, look, message_of, target_of
+from opsapp.agent.probing.probesunderway import Probing, gate_of, look, message_of, target_of
 from opsapp.agent.processes import signal_group, start_time
 from opsapp.agent.tails import end_left
 from opsapp.wire import messages
 from opsapp.wire.fields import record
-from opsapp.wire.probing import ProbeUnavailable
+from opsapp.wire.probes import ProbeUnavailable
 from tests.support import plugins
 from tests.support.plugins import write_plugin
 from tests.support.waiting import until

@@ -12,8 +12,8 @@ from cryptography import x509
 
 from opsapp.agent.probing import gate
 from opsapp.agent.probing.plugins import PluginRunner
-from opsapp.agent.probing.running import MOST, SLACK_S, Probing, gate_of, look, message_of, target_of
-from opsapp.wire import messages, probing
+from opsapp.agent.probing.probesunderway import MOST, SLACK_S, Probing, gate_of, look, message_of, target_of
+from opsapp.wire import messages, probes
 from opsapp.wire.fields import record
 from tests.support.certificates import Authority
 from tests.support.targets import NameServer, blackhole, refused_port, website
@@ -138,9 +138,9 @@ def test_a_certificate_is_judged_and_its_days_are_told(authority, monkeypatch):
 def test_the_end_of_a_certificate_is_read_as_others_read_it(authority):
     path, _ = authority.issue("read")
     der = ssl.PEM_cert_to_DER_cert(pathlib.Path(path).read_text())
-    assert probing.not_after(der) == x509.load_der_x509_certificate(der).not_valid_after_utc.timestamp()
+    assert probes.not_after(der) == x509.load_der_x509_certificate(der).not_valid_after_utc.timestamp()
     with pytest.raises(Exception, match="unreadable"):
-        probing.not_after(der[:40])
+        probes.not_after(der[:40])
 
 
 def test_tcp_and_ping(site):

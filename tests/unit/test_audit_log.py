@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from opsapp.audit.logic import matches
 from opsapp.audit.resources import log as logs
-from opsapp.audit.resources import reading
+from opsapp.audit.resources import recordpages
 from opsapp.audit.resources.log import Block, Log
 
 NOTHING = {"user": None, "action": None, "target": None, "since": None, "limit": 100, "offset": 0}
@@ -57,7 +57,7 @@ def test_a_page_is_what_a_plain_walk_gives(rows, wanted):
             writers[writer].append(made)
             plain.append(made)
         found = [each for each in plain if each["time"] >= (wanted["since"] or 0) and matches(each, wanted)]
-        page, total = reading.read(writers, wanted)
+        page, total = recordpages.read(writers, wanted)
     assert total == len(found)
     times = sorted((each["time"] for each in found), reverse=True)
     assert [each["time"] for each in page] == times[wanted["offset"] :][: wanted["limit"]]
@@ -69,7 +69,7 @@ def test_pages_cover_everything_once(small):
     writers = [Log(), Log()]
     for n in range(50):
         writers[n % 2].append(entry(n, n // 4))
-    pages = [reading.read(writers, NOTHING | {"limit": 7, "offset": at})[0] for at in range(0, 50, 7)]
+    pages = [recordpages.read(writers, NOTHING | {"limit": 7, "offset": at})[0] for at in range(0, 50, 7)]
     assert sorted(int(each["id"]) for page in pages for each in page) == list(range(50))
 
 
@@ -77,7 +77,7 @@ def test_of_one_writer_the_last_comes_first_though_the_clock_stood_still(small):
     log = Log()
     for n in range(20):
         log.append(entry(n, 7.0))
-    assert [each["id"] for each in reading.read([log], NOTHING)[0]] == [str(n) for n in reversed(range(20))]
+    assert [each["id"] for each in recordpages.read([log], NOTHING)[0]] == [str(n) for n in reversed(range(20))]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_only_blocks_that_hold_the_answer_are_unpacked(monkeypatch, query, most)
         return entries(block)
 
     monkeypatch.setattr(Block, "entries", counted)
-    reading.read([log], NOTHING | query | {"limit": 100})
+    recordpages.read([log], NOTHING | query | {"limit": 100})
     assert len(unpacked) <= most
 
 
@@ -115,10 +115,10 @@ def test_the_oldest_go_shelf_by_shelf(small):
         log.append(entry(n, n))
     while log.retire(before=10):
         pass
-    left = [int(each["id"]) for each in reading.read([log], NOTHING)[0]]
+    left = [int(each["id"]) for each in recordpages.read([log], NOTHING)[0]]
     assert left == list(reversed(range(6, 20)))  # a shelf with one young entry stays
     while log.retire(before=100):
         pass
-    assert reading.read([log], NOTHING) == ([], 0)
+    assert recordpages.read([log], NOTHING) == ([], 0)
     log.append(entry(20, 20))
-    assert reading.read([log], NOTHING)[1] == 1
+    assert recordpages.read([log], NOTHING)[1] == 1

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from opsapp.automations import schemas
 from opsapp.automations.engine.output_stream import OutputLines, position_of
 from opsapp.automations.engine.webhook_sender import body_of
-from opsapp.automations.logic import inputs, ranking, runs, services, templates, workflow
-from opsapp.automations.logic.filling import Missing, Values, places
+from opsapp.automations.logic import inputs, ranks, runs, services, templates, workflow
+from opsapp.automations.logic.references import Missing, Values, places
 from opsapp.automations.logic.settings import AutomationSettings, InputDeclaration, loosens_gate
 from opsapp.automations.resources import Output
 from opsapp.automations.resources.runs import OutputChunk
-from opsapp.lib.masking import MASK, Masker, everywhere, masked
+from opsapp.lib.masks import MASK, Masker, everywhere, masked
 
 
 def test_each_place_in_its_own_form():
@@ -134,10 +134,10 @@ def test_inputs_and_their_kinds():
 
 
 def test_the_rank_of_what_has_worked():
-    assert ranking.at_least(0, 0) == ranking.at_least(0, 5) == 0.0
-    assert ranking.for_condition(3, 3, 0, 9) == ranking.at_least(3, 3)
-    assert ranking.for_condition(0, 0, 8, 8) == ranking.at_least(8, 8) / 2
-    assert 0.7 < ranking.at_least(10, 10) < 0.8 < ranking.at_least(100, 100) < 1
+    assert ranks.at_least(0, 0) == ranks.at_least(0, 5) == 0.0
+    assert ranks.for_condition(3, 3, 0, 9) == ranks.at_least(3, 3)
+    assert ranks.for_condition(0, 0, 8, 8) == ranks.at_least(8, 8) / 2
+    assert 0.7 < ranks.at_least(10, 10) < 0.8 < ranks.at_least(100, 100) < 1
     assert runs.succeeded(["done", "failed", "lost"]) == "lost"
     assert runs.succeeded(["done", "done"]) == "done"
 

@@ -5,7 +5,7 @@ import pytest
 from opsapp.lib.durations import from_words, in_words, seconds, written
 from opsapp.lib.problems import Invalid
 from opsapp.ui.clocks import by_readers_clock
-from opsapp.ui.filling import body_of, given_to
+from opsapp.ui.formvalues import body_of, given_to
 from opsapp.ui.plan import Act, Field
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from opsapp.ui import guidebook
-from opsapp.ui.helping import ABOUT, MOST_STEPS, help_for, upwards
+from opsapp.ui.help import ABOUT, MOST_STEPS, help_for, upwards
 from opsapp.ui.plan import PAGES
 
 ROOT = Path(__file__).resolve().parents[2]

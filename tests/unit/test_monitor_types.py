@@ -14,11 +14,11 @@ from opsapp.agent.probing.gate import SocketGate
 from opsapp.agent.session import FEATURES
 from opsapp.ui.plan.monitors import CREATE
 from opsapp.ui.shapes.monitorform import kind_of
-from opsapp.wire import dns, messages, probing, webchecks
+from opsapp.wire import dns, messages, probes, webchecks
 from opsapp.wire.addresses import AddressPolicy
 from opsapp.wire.fields import record
 from opsapp.wire.monitortypes import LARGEST, TYPES, settings_by_types
-from opsapp.wire.probing import Outcome, ProbeFailed, ProbeTarget, ProbeUnavailable, guarded
+from opsapp.wire.probes import Outcome, ProbeFailed, ProbeTarget, ProbeUnavailable, guarded
 from tests.support.targets import refused_port, udp_and_tcp
 
 GUIDE = pathlib.Path(__file__).resolve().parents[2] / "docs/guide/monitoring.md"
@@ -109,11 +109,11 @@ def gate():
 def test_the_next_address_is_tried_and_the_last_error_told(gate):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        assert probing.connect(gate, ["::1", "127.0.0.1"], port).getpeername() == ("127.0.0.1", port)
+        assert probes.connect(gate, ["::1", "127.0.0.1"], port).getpeername() == ("127.0.0.1", port)
     with pytest.raises(ConnectionRefusedError):
-        probing.connect(gate, ["127.0.0.1"], refused_port())
+        probes.connect(gate, ["127.0.0.1"], refused_port())
     with pytest.raises(OSError, match="no address"):
-        probing.connect(gate, [], 80)
+        probes.connect(gate, [], 80)
 
 
 def test_a_connection_that_takes_too_long_tries_no_other(gate):
@@ -130,7 +130,7 @@ def test_a_connection_that_takes_too_long_tries_no_other(gate):
         full.listen(0)
         first.connect(full.getsockname())
         with pytest.raises(TimeoutError):
-            probing.connect(slow, ["127.0.0.1", "127.0.0.2"], full.getsockname()[1])
+            probes.connect(slow, ["127.0.0.1", "127.0.0.2"], full.getsockname()[1])
     slow.clear()
     assert asked == ["127.0.0.1"]
 
@@ -138,14 +138,14 @@ def test_a_connection_that_takes_too_long_tries_no_other(gate):
 @pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
 def test_an_echo_is_told_from_others(family):
     token = b"0123456789abcdef"
-    request = probing.echo_request(family, 7, token)
+    request = probes.echo_request(family, 7, token)
     reply = bytes([0 if family == socket.AF_INET else 129]) + request[1:]
-    assert probing.is_echo_reply(family, reply, token, raw=False)
-    assert not probing.is_echo_reply(family, request, token, raw=False)
-    assert not probing.is_echo_reply(family, reply, b"another", raw=False)
-    assert not probing.is_echo_reply(family, b"", token, raw=True)
+    assert probes.is_echo_reply(family, reply, token, raw=False)
+    assert not probes.is_echo_reply(family, request, token, raw=False)
+    assert not probes.is_echo_reply(family, reply, b"another", raw=False)
+    assert not probes.is_echo_reply(family, b"", token, raw=True)
     headed = b"\x45" + bytes(19) + reply if family == socket.AF_INET else reply
-    assert probing.is_echo_reply(family, headed, token, raw=True)
+    assert probes.is_echo_reply(family, headed, token, raw=True)
 
 
 class NoICMP(SocketGate):
@@ -180,9 +180,9 @@ class Echoing:
 def test_ping_falls_back_to_a_raw_socket_and_says_when_there_is_none():
     target, gate = ProbeTarget("", "ping", "ping://127.0.0.1"), NoICMP(5.0, AddressPolicy(deny=()))
     with pytest.raises(ProbeUnavailable, match="neither"):
-        probing.ping(target, gate)
+        probes.ping(target, gate)
     gate.allowed = socket.SOCK_RAW
-    assert probing.ping(target, gate).detail == "echo received"
+    assert probes.ping(target, gate).detail == "echo received"
 
 
 def element(tag, *content):
@@ -203,10 +203,10 @@ def test_the_end_of_a_certificate_in_each_form(version, end, year):
     fields = [element(2, b"\x01"), element(0x30), element(0x30)]
     validity = element(0x30, element(0x17, b"200101000000Z"), end)
     der = element(0x30, element(0x30, version, *fields, validity))
-    assert probing.not_after(der) == timegm((year, 1, 1, 0, 0, 0))
+    assert probes.not_after(der) == timegm((year, 1, 1, 0, 0, 0))
     for size in range(len(der)):
         with pytest.raises((ProbeFailed, ValueError)):
-            probing.not_after(der[:size])
+            probes.not_after(der[:size])
 
 
 def header(query, flags=0x8000, answers=0):

@@ -3,7 +3,7 @@
 import apprise
 import pytest
 
-from opsapp.notify.logic.addressing import BY_NAME, address_of, type_of, wrong_fields
+from opsapp.notify.logic.addresses import BY_NAME, address_of, type_of, wrong_fields
 
 MAIL = {"host": "mail.example.org", "from": "ops@example.org", "to": "a@x.org, b@y.org"}
 SLACK = "https://hooks.slack.com/services/T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from opsapp.notify.logic import delivering, grouping, quiet, rank, texts
+from opsapp.notify.logic import destinations, messagegroups, quiet, rank, texts
 from opsapp.notify.logic.reasons import reason_of
 from opsapp.notify.logic.settings import RetrySettings
 
@@ -19,7 +19,7 @@ WAIT, EVERY = 5.0, 60.0
 
 
 def row(kind="incident.opened", severity="critical", title="Shop is down", **more):
-    return grouping.Told(**{"at": 0.0, "key": "k", "kind": kind, "severity": severity, "title": title} | more)
+    return messagegroups.Told(**{"at": 0.0, "key": "k", "kind": kind, "severity": severity, "title": title} | more)
 
 
 def play(*rows):
@@ -28,17 +28,17 @@ def play(*rows):
 
     def until(now):
         nonlocal group
-        while group is not None and grouping.agenda(group, EVERY) <= now:
-            at = grouping.agenda(group, EVERY)
+        while group is not None and messagegroups.agenda(group, EVERY) <= now:
+            at = messagegroups.agenda(group, EVERY)
             if group.due is None:
                 group = None
             else:
                 sent.append((at, group.kind, group.severity, group.events))
-                group = grouping.told(group, "m", at)
+                group = messagegroups.told(group, "m", at)
 
     for at, each in rows:
         until(at)
-        group = grouping.gather(group, each._replace(at=at), grouping.NOTHING, at, WAIT, EVERY)
+        group = messagegroups.gather(group, each._replace(at=at), messagegroups.NOTHING, at, WAIT, EVERY)
     until(1e9)
     return sent
 
@@ -47,7 +47,7 @@ def gather(group, row, now, again=False):
     """A row whose own beginning is known where its group counts any: in these stories each begins once."""
     others = group.open if group else 0
     own = bool(others) and (again or row.phase == "over")
-    return grouping.gather(group, row, grouping.Before(own, others - own), now, WAIT, EVERY)
+    return messagegroups.gather(group, row, messagegroups.Before(own, others - own), now, WAIT, EVERY)
 
 
 class TestGrouping:
@@ -102,12 +102,12 @@ class TestGrouping:
     def test_what_has_one_root_cause_begins_once_and_is_over_once_in_the_words_of_the_root(self):
         group = gather(None, self.begins("db"), 0)
         for name in ("a", "b"):
-            group = grouping.join(group, self.moved(name), 1, 0, EVERY)
+            group = messagegroups.join(group, self.moved(name), 1, 0, EVERY)
         assert (group.title, group.events) == ("db is down", 3)
-        group = grouping.told(group, "m", 5)
-        group = grouping.join(group, self.moved("c"), 900, 0, EVERY)  # long after
+        group = messagegroups.told(group, "m", 5)
+        group = messagegroups.join(group, self.moved("c"), 900, 0, EVERY)  # long after
         assert (group.due, group.absorbed, group.open) == (None, 1, 4)
-        assert grouping.agenda(group, EVERY) == math.inf
+        assert messagegroups.agenda(group, EVERY) == math.inf
         for name in ("a", "db", "c"):
             group = gather(group, self.over(name), 1000)
             assert group.due is None
@@ -123,45 +123,45 @@ class TestGrouping:
         assert (group.title, group.events) == ("db is down", 3)
 
     def test_the_last_one_speaks_where_the_root_says_nothing(self):
-        group = grouping.told(self.moved("a")._replace(root="uplink"), "m", 5)
+        group = messagegroups.told(self.moved("a")._replace(root="uplink"), "m", 5)
         group = gather(group, self.over("a"), 100)
         assert group.title == "a is up"
 
     def test_what_also_tells_of_it_is_no_news_and_opens_nothing(self):
         also = row("heal.notified", key="heal:shop", phase="also", name="shop", severity="warning")
-        group = grouping.told(gather(None, self.begins(), 0), "m", 5)
+        group = messagegroups.told(gather(None, self.begins(), 0), "m", 5)
         assert gather(group, also, 6).due is None
         assert gather(group, also, 600).open == group.open
-        worse = grouping.told(gather(None, self.begins(severity="warning"), 0), "m", 5)
+        worse = messagegroups.told(gather(None, self.begins(severity="warning"), 0), "m", 5)
         assert gather(worse, also._replace(severity="critical", at=6), 6).due == 11
         alone = gather(None, also, 0)
         assert (alone.due, alone.open) == (5, 0)
 
     def test_what_begins_again_after_an_end_that_nobody_was_told_of_is_told(self):
-        group = grouping.told(gather(None, self.begins(), 0), "m", 5)
+        group = messagegroups.told(gather(None, self.begins(), 0), "m", 5)
         assert gather(group, self.begins(), 30, again=True).due is None
         again = gather(group, self.begins(at=600), 600, again=True)
         assert (again.due, again.title) == (605, "shop is down")
 
     def test_the_end_that_comes_before_the_beginning_was_told_counts(self):
-        group = grouping.join(gather(None, self.begins("db"), 0), self.moved("a"), 1, 0, EVERY)
+        group = messagegroups.join(gather(None, self.begins("db"), 0), self.moved("a"), 1, 0, EVERY)
         group = gather(group, self.over("a"), 2)
         assert (group.title, group.events, group.open) == ("db is down", 3, 1)
 
     def test_only_a_beginning_that_nobody_was_told_of_waits_for_its_root_cause(self):
         group = gather(None, self.begins(), 0)
-        assert grouping.may_wait(group)
-        assert grouping.postponed(group, 5).due == 5 + grouping.LOOK_AGAIN_S
-        assert not grouping.may_wait(grouping.told(group, "m", 5))
-        assert not grouping.may_wait(gather(None, row(), 0))
+        assert messagegroups.may_wait(group)
+        assert messagegroups.postponed(group, 5).due == 5 + messagegroups.LOOK_AGAIN_S
+        assert not messagegroups.may_wait(messagegroups.told(group, "m", 5))
+        assert not messagegroups.may_wait(gather(None, row(), 0))
 
     def test_joining_adds_up(self):
         home = gather(None, row(), 0)
         other = gather(gather(None, row(title="B"), 0), row(title="C"), 1)
-        joined = grouping.join(home, other, 2, WAIT, EVERY)
+        joined = messagegroups.join(home, other, 2, WAIT, EVERY)
         assert (joined.events, joined.titles) == (3, ("Shop is down", "C", "B"))
-        told = grouping.told(home, "m", 5)
-        assert grouping.join(told, other, 6, WAIT, EVERY).absorbed == 2
+        told = messagegroups.told(home, "m", 5)
+        assert messagegroups.join(told, other, 6, WAIT, EVERY).absorbed == 2
 
     @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
     @given(
@@ -260,21 +260,21 @@ class TestDelivering:
         ],
     )
     def test_routing(self, change, severity, tags, takes):
-        assert delivering.takes(self.CHANNEL | change, message(severity=severity, tags=tags)) is takes
+        assert destinations.takes(self.CHANNEL | change, message(severity=severity, tags=tags)) is takes
 
     @pytest.mark.parametrize(
         ("name", "enabled", "takes"), [("ops", True, True), ("ops", False, False), ("x", True, False)]
     )
     def test_a_message_for_a_named_channel_is_for_that_one(self, name, enabled, takes):
         meant = message(severity="info", tags=("channel:ops",))
-        assert delivering.takes(self.CHANNEL | {"name": name, "enabled": enabled}, meant) is takes
+        assert destinations.takes(self.CHANNEL | {"name": name, "enabled": enabled}, meant) is takes
 
     def test_pauses_double_up_to_the_longest_and_end(self):
         retry = RetrySettings(first_s=5, longest_s=60, for_s=300)
-        pauses = [delivering.retry_at(n, 0.0, 100.0, retry) - 100 for n in range(1, 7)]
+        pauses = [destinations.retry_at(n, 0.0, 100.0, retry) - 100 for n in range(1, 7)]
         assert pauses == [5, 10, 20, 40, 60, 60]
-        assert delivering.retry_at(1, 0.0, 296.0, retry) is None
-        assert delivering.retry_at(5000, 0.0, 0.0, retry) == 60
+        assert destinations.retry_at(1, 0.0, 296.0, retry) is None
+        assert destinations.retry_at(5000, 0.0, 0.0, retry) == 60
 
     @pytest.mark.parametrize(
         "url",
@@ -286,13 +286,13 @@ class TestDelivering:
     )
     def test_an_error_tells_nothing_of_the_address(self, url):
         rest = url.partition("://")[2]
-        told = delivering.without_address(f"Connecting to {url} ({rest}, {unquote(rest)}) timed out", url)
+        told = destinations.without_address(f"Connecting to {url} ({rest}, {unquote(rest)}) timed out", url)
         for part in re.split(r"[/:@?&=#,]+", rest + "/" + unquote(rest)):
             assert len(part) < 4 or part not in told
         assert "timed out" in told
 
     def test_a_long_error_is_cut(self):
-        assert len(delivering.without_address("x" * 5000, "json://h")) == 500
+        assert len(destinations.without_address("x" * 5000, "json://h")) == 500
 
 
 def message(**more):
@@ -347,7 +347,7 @@ class TestTexts:
 )
 def test_which_channel_a_message_is_for(channel, about, takes):
     mail = {"name": "mail", "enabled": True, "severities": ["critical"], "tags": []} | channel
-    assert delivering.takes(mail, message(**about)) is takes
+    assert destinations.takes(mail, message(**about)) is takes
 
 
 POOL = "A Connection error occurred sending JSON notification to [redacted].; HTTPConnectionPool(host='[redacted]'): "

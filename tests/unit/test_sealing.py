@@ -3,13 +3,13 @@
 import pytest
 
 from opsapp.lib.problems import Unavailable
-from opsapp.runtime import sealing
+from opsapp.runtime import seals
 
 ONE, TWO = "1" * 64, "2" * 64
 
 
 def test_what_is_sealed_opens_again_and_is_never_the_same():
-    seal = sealing.Seal([ONE])
+    seal = seals.Seal([ONE])
     sealed = seal.seal("päss", "totp")
     assert "päss" not in sealed
     assert seal.open(sealed, "totp") == "päss"
@@ -17,7 +17,7 @@ def test_what_is_sealed_opens_again_and_is_never_the_same():
 
 
 def test_a_sealed_value_cannot_be_used_for_something_else_or_changed():
-    seal = sealing.Seal([ONE])
+    seal = seals.Seal([ONE])
     sealed = seal.seal("x", "totp")
     with pytest.raises(Unavailable, match="damaged or moved"):
         seal.open(sealed, "channel")
@@ -28,17 +28,17 @@ def test_a_sealed_value_cannot_be_used_for_something_else_or_changed():
 
 
 def test_old_keys_open_and_new_ones_seal():
-    old = sealing.Seal([ONE]).seal("x", "totp")
-    both = sealing.Seal([TWO, ONE])
+    old = seals.Seal([ONE]).seal("x", "totp")
+    both = seals.Seal([TWO, ONE])
     assert both.open(old, "totp") == "x"
-    assert sealing.Seal([TWO]).open(both.seal("x", "totp"), "totp") == "x"
+    assert seals.Seal([TWO]).open(both.seal("x", "totp"), "totp") == "x"
     with pytest.raises(Unavailable, match="master key"):
-        sealing.Seal([TWO]).open(old, "totp")
+        seals.Seal([TWO]).open(old, "totp")
 
 
 def test_without_a_key_nothing_is_sealed():
     with pytest.raises(Unavailable, match="OPSAPP_SECRET_FILE"):
-        sealing.Seal([]).seal("x", "totp")
+        seals.Seal([]).seal("x", "totp")
 
 
 @pytest.mark.parametrize(
@@ -51,27 +51,27 @@ def test_without_a_key_nothing_is_sealed():
     ],
 )
 def test_where_the_key_is(settings, environment, place, monkeypatch):
-    monkeypatch.delenv(sealing.ENVIRONMENT, raising=False)
+    monkeypatch.delenv(seals.ENVIRONMENT, raising=False)
     if environment:
-        monkeypatch.setenv(sealing.ENVIRONMENT, environment)
-    assert str(sealing.key_file(settings)) == place
+        monkeypatch.setenv(seals.ENVIRONMENT, environment)
+    assert str(seals.key_file(settings)) == place
 
 
 def test_the_first_process_makes_the_key_and_others_take_it(tmp_path):
     path = tmp_path / "secret.key"
-    sealing.write(path, [ONE], fresh=True)
-    sealing.write(path, [TWO], fresh=True)
-    assert sealing.read(path) == [ONE]
-    sealing.write(path, [TWO, ONE])
-    assert sealing.read(path) == [TWO, ONE]
+    seals.write(path, [ONE], fresh=True)
+    seals.write(path, [TWO], fresh=True)
+    assert seals.read(path) == [ONE]
+    seals.write(path, [TWO, ONE])
+    assert seals.read(path) == [TWO, ONE]
     assert path.stat().st_mode & 0o777 == 0o600
     assert [each.name for each in tmp_path.iterdir()] == ["secret.key"]
-    assert sealing.read(tmp_path / "nothing") == sealing.read(None) == []
+    assert seals.read(tmp_path / "nothing") == seals.read(None) == []
 
 
 def test_a_key_that_others_can_read_is_told_of(tmp_path, caplog):
     path = tmp_path / "secret.key"
     path.write_text(ONE)
     path.chmod(0o644)
-    assert sealing.read(path) == [ONE]
+    assert seals.read(path) == [ONE]
     assert "chmod 600" in caplog.text

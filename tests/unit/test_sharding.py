@@ -1,6 +1,6 @@
 """Each monitor has one node; a node that is lost moves only its own."""
 
-from opsapp.monitoring.logic.sharding import owns
+from opsapp.monitoring.logic.shards import owns
 from tests.support.sharding import owner
 
 KEYS = [f"monitor-{n}" for n in range(3000)]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from opsapp.automations.logic import filling, templates
-from opsapp.automations.logic.filling import Missing, Values, script_problem
+from opsapp.automations.logic import references, templates
+from opsapp.automations.logic.references import Missing, Values, script_problem
 from opsapp.automations.logic.settings import script_of
 from opsapp.automations.logic.shelltext import rewrite, shell_of
 
@@ -120,8 +120,8 @@ def test_the_line_is_named_and_so_are_several():
 
 def test_each_name_has_a_variable_of_its_own():
     names = ["a", "A", "a-b", "a.b", "a_b"]
-    assert len({filling.variable("secret", name) for name in names}) == len(names)
-    assert filling.variable("input", "who") == "OPSAPP_INPUT_who"
+    assert len({references.variable("secret", name) for name in names}) == len(names)
+    assert references.variable("input", "who") == "OPSAPP_INPUT_who"
     text, env = Values({"who": 1}, {"a-b": "s"}).script("echo {{secret:a-b}} {{input:who}}", "sh")
     assert set(env.values()) == {"1", "s"}
     assert all(f'"${{{name}}}"' in text for name in env)

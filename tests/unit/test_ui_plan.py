@@ -1,6 +1,6 @@
 """The table of pages: what every act that takes something away owes its reader."""
 
-from opsapp.ui.building import names_of
+from opsapp.ui.builder import names_of
 from opsapp.ui.plan import PAGES, forms_of
 from opsapp.ui.plan.outcomes import OUTCOMES
 

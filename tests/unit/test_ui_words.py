@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.ui import building, words
+from opsapp.ui import builder, words
 from opsapp.ui.plan import Act, Column, Page, Part
 from opsapp.ui.reader import Reader, known_zone
 
@@ -60,7 +60,7 @@ def shown(page, answers, **query):
         asked.append((path, text))
         return Answer(answers[path])
 
-    return asked, building.show(page, {"id": "m1"}, reader(query=query), ask, lambda response: response.value)
+    return asked, builder.show(page, {"id": "m1"}, reader(query=query), ask, lambda response: response.value)
 
 
 def test_a_part_asks_for_what_an_earlier_one_named():
@@ -93,6 +93,6 @@ def test_acts_are_known_by_the_names_of_their_parts():
         (Part("A", "/api/a", (), acts=(pause, tell), name="a"), Part("B", "/api/b", (), acts=(pause,))),
         (make,),
     )
-    assert set(building.acts_of(page, reader().may)) == {"a.pause", "1.pause", "make"}
-    assert building.act_of(page, "a.pause") == building.act_of(page, "1.pause") == pause
-    assert building.act_of(page, "0.pause") is None
+    assert set(builder.acts_of(page, reader().may)) == {"a.pause", "1.pause", "make"}
+    assert builder.act_of(page, "a.pause") == builder.act_of(page, "1.pause") == pause
+    assert builder.act_of(page, "0.pause") is None

@@ -9,7 +9,7 @@ from typing import Any, List, Set
 
 from opsapp.agent.transport import tls_context
 from opsapp.wire.addresses import AddressPolicy
-from opsapp.wire.probing import CertificateRefused, ProbeFailed, connect
+from opsapp.wire.probes import CertificateRefused, ProbeFailed, connect
 
 
 class SocketGate:

@@ -25,7 +25,7 @@ from opsapp.agent.processes import (
 )
 from opsapp.agent.tails import MARK, whose
 from opsapp.wire.plugins import READ, outcome_of
-from opsapp.wire.probing import Gate, Outcome, ProbeFailed, ProbeTarget, ProbeUnavailable
+from opsapp.wire.probes import Gate, Outcome, ProbeFailed, ProbeTarget, ProbeUnavailable
 
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 # Numbers with a point, texts in UTF-8, whatever the host's own language is.

@@ -8,7 +8,7 @@ from typing import Any, Dict, NamedTuple, Optional, Tuple
 from urllib.parse import quote, urljoin, urlsplit
 
 from opsapp.wire.monitortypes import TYPES
-from opsapp.wire.probing import CertificateRefused, Outcome, ProbeFailed, ProbeTarget, connect, days_left
+from opsapp.wire.probes import CertificateRefused, Outcome, ProbeFailed, ProbeTarget, connect, days_left
 from opsapp.wire.version import VERSION
 from opsapp.wire.webchecks import after_redirect, status_problem
 

@@ -14,9 +14,9 @@ from opsapp.agents.resources import Agent, Command, agents_of, at_work, find_age
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.events import emit
-from opsapp.runtime.fencing import store_id
+from opsapp.runtime.fence import store_id
 from opsapp.runtime.node import node_of
-from opsapp.runtime.sealing import seal_of
+from opsapp.runtime.seals import seal_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 from opsapp.wire.commands import check_params

@@ -23,7 +23,7 @@ from invoke.exceptions import CommandTimedOut
 from opsapp.agents.zipapp import agent_file
 from opsapp.lib.problems import Conflict, Problem, UpstreamFailed
 
-from .installing import script
+from .installscript import script
 
 CONNECT_S = 15
 SHORT_S = 30

@@ -10,7 +10,7 @@ from opsapp.agents.resources import Agent, add_agent, agents_on, remove_agent, r
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
 from opsapp.runtime.wakes import after_commit, wake_after_commit
-from opsapp.series import erasing
+from opsapp.series import erasure
 from opsapp.tree.root import Root
 
 from . import reports
@@ -83,7 +83,7 @@ def delete(root: Root, agent: Agent) -> None:
     node, agent_id = node_of(root), agent.id
     told = {"agent_id": agent_id, "label": agent.label, "hostname": agent.hostname}
     unfinished = [command.__name__ for command in agent.commands.unfinished()]
-    erasing.forget(root, agent.series.values(), int(node.clock.now() * 1000))
+    erasure.forget(root, agent.series.values(), int(node.clock.now() * 1000))
     reports.tell_of_end(root, agent, node.clock.now())
     remove_agent(root, agent)
     touched(root, agent_id, deleted=True, unfinished=unfinished)

@@ -10,7 +10,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.notify import engine as notify
 from opsapp.runtime.events import emit
-from opsapp.runtime.fencing import store_id
+from opsapp.runtime.fence import store_id
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.wakes import after_commit, wake_after_commit
 from opsapp.tree.root import Root

@@ -9,7 +9,7 @@ from opsapp.agents.resources import Agent, agents_of, find_agent
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Unauthenticated
 from opsapp.runtime.events import emit
-from opsapp.runtime.fencing import store_id
+from opsapp.runtime.fence import store_id
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 

@@ -13,7 +13,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Unavailable
 from opsapp.runtime import peers
 from opsapp.runtime.events import Event
-from opsapp.runtime.fencing import store_id
+from opsapp.runtime.fence import store_id
 from opsapp.runtime.node import Node
 from opsapp.wire import frames
 

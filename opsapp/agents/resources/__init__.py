@@ -12,7 +12,7 @@ from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, NotFound
 from opsapp.runtime.projection import is_sound, readable, sound
-from opsapp.runtime.sealing import Reseal
+from opsapp.runtime.seals import Reseal
 from opsapp.tree.root import Root
 
 from .agents import Agent, Agents, AgentState, InstallScript, Manifest, Policies, StreamFacet

@@ -15,10 +15,10 @@ from BTrees.OOBTree import OOTreeSet
 
 from opsapp.agents.logic import CommandResult, HeldCommand, is_final, may_follow
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.masking import everywhere, masked
+from opsapp.lib.masks import everywhere, masked
 from opsapp.runtime.projection import sound
 from opsapp.runtime.sealedfields import SealedFields
-from opsapp.runtime.sealing import Reseal, Seal, seal_of
+from opsapp.runtime.seals import Reseal, Seal, seal_of
 from opsapp.tree.folder import Folder, Record
 
 KEPT = 200

@@ -11,7 +11,7 @@ from opsapp.agents.engine import lifecycle, records
 from opsapp.agents.engine.directory import touched
 from opsapp.agents.resources import Agent, Agents
 from opsapp.web import api
-from opsapp.web.paging import in_order, page_of
+from opsapp.web.listpages import in_order, page_of
 from opsapp.web.schemas import Deleted, Updated
 
 

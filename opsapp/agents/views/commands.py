@@ -12,7 +12,7 @@ from opsapp.agents.resources import Command, Commands
 from opsapp.lib.problems import Conflict
 from opsapp.web import api
 from opsapp.web.fields import Paging
-from opsapp.web.paging import page_of
+from opsapp.web.listpages import page_of
 
 from .journals import require_reader, shown
 

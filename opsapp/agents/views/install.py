@@ -8,7 +8,7 @@ from pyramid.request import Request
 from pyramid.response import Response
 
 from opsapp.agents.config import AgentSettings
-from opsapp.agents.engine.installing import script
+from opsapp.agents.engine.installscript import script
 from opsapp.agents.resources import Agents, InstallScript, find_by_key
 from opsapp.agents.zipapp import agent_file
 from opsapp.lib.problems import Invalid

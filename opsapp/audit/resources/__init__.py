@@ -19,7 +19,7 @@ from opsapp.runtime.projection import among, child_of
 from opsapp.tree.folder import Folder
 from opsapp.tree.root import Root
 
-from . import reading
+from . import recordpages
 from .log import UNREAD, Checked, Log
 
 WRITERS = "audit_writers"
@@ -82,7 +82,7 @@ def record(
 
 def read(root: Root, wanted: dict[str, Any]) -> tuple[list[dict[str, Any]], int]:
     """A page of the entries asked for, newest first, and how many there are."""
-    page, total = reading.read(list(logs_of(root)), wanted)
+    page, total = recordpages.read(list(logs_of(root)), wanted)
     return [entry | {"time": int(entry["time"])} for entry in page], total
 
 

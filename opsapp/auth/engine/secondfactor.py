@@ -18,7 +18,7 @@ from opsapp.lib.ids import digest
 from opsapp.lib.problems import Conflict, Invalid, Unauthenticated
 from opsapp.runtime.fair import Whose
 from opsapp.runtime.node import Node, node_of
-from opsapp.runtime.sealing import seal_of
+from opsapp.runtime.seals import seal_of
 from opsapp.tree.root import Root
 
 from .accounts import prove, user_of

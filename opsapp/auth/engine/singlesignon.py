@@ -23,7 +23,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Forbidden, Malformed, NotFound, Problem, Unavailable
 from opsapp.runtime.hub import Lane
 from opsapp.runtime.node import Node
-from opsapp.runtime.sealing import REGISTRY_KEY
+from opsapp.runtime.seals import REGISTRY_KEY
 from opsapp.tree.acl import ROLES
 from opsapp.tree.root import Root
 

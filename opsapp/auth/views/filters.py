@@ -16,7 +16,7 @@ from opsapp.lib.problems import Conflict, NotFound
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.web import api
 from opsapp.web.fields import Paging
-from opsapp.web.paging import page_of
+from opsapp.web.listpages import page_of
 
 from .me import Me
 

@@ -15,7 +15,7 @@ from opsapp.tree.acl import roles_up_to
 from opsapp.tree.root import Api
 from opsapp.web import api
 from opsapp.web.fields import Paging
-from opsapp.web.paging import page_of
+from opsapp.web.listpages import page_of
 
 
 def wrong_end(request: Request, sound: JsonObject) -> dict[str, str]:

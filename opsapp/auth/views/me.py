@@ -7,7 +7,7 @@ from typing import Any
 from pyramid.request import Request
 
 from opsapp.auth import resources, schemas
-from opsapp.auth.engine import accounts, confirming, secondfactor
+from opsapp.auth.engine import accounts, confirmation, secondfactor
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.tree.folder import Facet, add_facet
@@ -15,7 +15,7 @@ from opsapp.tree.root import Api
 from opsapp.web import api
 from opsapp.web.answers import Deferred, ok_after
 from opsapp.web.fields import Paging
-from opsapp.web.paging import page_of
+from opsapp.web.listpages import page_of
 
 
 class Me(Facet):
@@ -118,7 +118,7 @@ def confirm(context: Me, request: Request) -> Deferred:
     node, actor, caller, body = request.node, request.actor, request.caller, request.valid_body
 
     def fn() -> Any:
-        until = confirming.confirm(node, caller.name, caller.session_id, body["password"], body["code"], actor)
+        until = confirmation.confirm(node, caller.name, caller.session_id, body["password"], body["code"], actor)
         return 200, {}, {"status": "ok", "confirmed_until": until}
 
     return Deferred(fn)

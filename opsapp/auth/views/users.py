@@ -16,7 +16,7 @@ from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
 from opsapp.web import api
 from opsapp.web.answers import Deferred, ok_after
-from opsapp.web.paging import in_order, page_of
+from opsapp.web.listpages import in_order, page_of
 
 
 class UserTotp(Facet):

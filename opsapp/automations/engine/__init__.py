@@ -10,14 +10,14 @@ from opsapp.automations.resources import all_values, run_of
 from opsapp.lib.addresses import public_text
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.lastwords import telling_line
-from opsapp.lib.masking import masked
+from opsapp.lib.masks import masked
 from opsapp.monitoring.interfaces import IWarRoomSection
 from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import Node
 from opsapp.runtime.projection import WAKE as PROJECTIONS
 from opsapp.tree.root import Root
 
-from . import answers, approval_requests, decisions, flow, housekeeping, notices, scheduling, warroom
+from . import answers, approval_requests, decisions, flow, notices, runretention, schedules, warroom
 from .approval_requests import accepted, shown_of, written_by
 from .carrier import Carrier, anything
 from .figures import CARRIER, SCHEDULER
@@ -100,7 +100,7 @@ def start(node: Node) -> None:
         lease="automations",
         look=QueueLook(node, lambda root, _now: answers.awaited(root)),
     )
-    scheduler = node.registry[SCHEDULER] = scheduling.Scheduler(node)
-    wake = ("leases", "config", PROJECTIONS, scheduling.QUEUE)
+    scheduler = node.registry[SCHEDULER] = schedules.Scheduler(node)
+    wake = ("leases", "config", PROJECTIONS, schedules.QUEUE)
     node.supervisor.add("automations-schedule", scheduler.step, every=scheduler.pause, wake=wake)
-    housekeeping.start(node)
+    runretention.start(node)

@@ -9,11 +9,11 @@ import json
 
 from opsapp.agents import engine as agents
 from opsapp.automations.logic import settings
-from opsapp.automations.logic.filling import Missing, Values
+from opsapp.automations.logic.references import Missing, Values
 from opsapp.automations.resources import Run, board_of, forbidden, reveal
 from opsapp.lib.addresses import public_text
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.masking import MASK, masked
+from opsapp.lib.masks import MASK, masked
 from opsapp.lib.placeholders import places
 from opsapp.lib.problems import Conflict, Invalid, NotFound, Unavailable, Unopened
 from opsapp.notify.engine import CHANNEL, Confidential, tell

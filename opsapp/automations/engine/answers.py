@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from opsapp.agents import engine as agents
-from opsapp.automations.logic.filling import Missing
+from opsapp.automations.logic.references import Missing
 from opsapp.automations.logic.runs import CUT, readable, succeeded
 from opsapp.automations.resources import Run, board_of, run_of
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.masking import masked
+from opsapp.lib.masks import masked
 from opsapp.tree.root import Root
 
 from .agent_commands import revealed

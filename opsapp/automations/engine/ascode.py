@@ -14,7 +14,7 @@ from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
-from . import editing
+from . import edits
 
 BY = "code"
 
@@ -45,24 +45,24 @@ def complete(_node: Node, _root: Root, given: JsonObject, present: JsonObject | 
     fields = {**given, "icon": given["icon"] or meaning.ICONS[given["type"]], "schedule": given["schedule"] or None}
     fields = {name: restored(value, (present or {}).get(name), name) for name, value in fields.items()}
     fields["params"] = {name: value for name, value in fields["params"].items() if value is not None}
-    return editing.plain(fields)
+    return edits.plain(fields)
 
 
 shown = public
 
 
 def create(node: Node, root: Root, fields: JsonObject) -> str:
-    settings = editing.whole(root, _with_ids(root, fields), _checked_already)
-    return editing.create(root, settings, BY, node.clock.now()).id
+    settings = edits.whole(root, _with_ids(root, fields), _checked_already)
+    return edits.create(root, settings, BY, node.clock.now()).id
 
 
 def update(node: Node, root: Root, automation_id: str, fields: JsonObject) -> None:
-    editor, now = editing.Editor(BY, is_admin=True), node.clock.now()  # whoever may apply a file is an admin
-    editing.update(root, automations_of(root)[automation_id], _with_ids(root, fields), _checked_already, editor, now)
+    editor, now = edits.Editor(BY, is_admin=True), node.clock.now()  # whoever may apply a file is an admin
+    edits.update(root, automations_of(root)[automation_id], _with_ids(root, fields), _checked_already, editor, now)
 
 
 def delete(node: Node, root: Root, automation_id: str) -> None:
-    editing.remove(root, automations_of(root)[automation_id], node.clock.now())
+    edits.remove(root, automations_of(root)[automation_id], node.clock.now())
 
 
 def _checked_already(_kind: str, params: Any) -> JsonObject:

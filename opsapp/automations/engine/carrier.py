@@ -17,10 +17,10 @@ from opsapp.agents.config import ExecutorSettings
 from opsapp.agents.engine import executor_of
 from opsapp.automations.config import AutomationSettings
 from opsapp.automations.logic import templates
-from opsapp.automations.logic.filling import Missing, Values
 from opsapp.automations.logic.jobs import Job, ScriptWork, ServiceWork, WebhookWork
+from opsapp.automations.logic.references import Missing, Values
 from opsapp.automations.resources import Run, automations_of, board_of, run_of
-from opsapp.lib.masking import masked
+from opsapp.lib.masks import masked
 from opsapp.runtime.events import Event as Told
 from opsapp.runtime.node import Node
 from opsapp.runtime.queue import until_stored

@@ -9,7 +9,7 @@ import gevent
 from gevent.event import Event
 
 from opsapp.automations.logic.runs import readable
-from opsapp.lib.masking import Masker
+from opsapp.lib.masks import Masker
 
 FLUSH_EVERY_S = 0.2
 BEHIND = 256 * 1024

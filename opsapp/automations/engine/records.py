@@ -13,7 +13,7 @@ from opsapp.runtime.projection import among, child_of, page_rows, readable
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.tree.root import Root
 
-from . import approval_requests, editing, flow, notices, scheduling
+from . import approval_requests, edits, flow, notices, schedules
 
 UNREAD: JsonObject = {
     "type": "notification",
@@ -43,7 +43,7 @@ UNREAD_RUN: JsonObject = {  # in the place of what cannot be read: nobody can te
 def rows(root: Root, text: str | None, uses: str | None = None) -> list[JsonObject]:
     """By name; with `text` those that have it in their name or description, with `uses` those that name it."""
     damaged: list[Damage] = []
-    present = [automation for _, automation in readable(automations_of(root), editing.KIND, damaged)]
+    present = [automation for _, automation in readable(automations_of(root), edits.KIND, damaged)]
     automations = sorted(present, key=lambda automation: (automation.name.lower(), automation.id))
     if text:
         automations = [automation for automation in automations if _has(automation, text.lower())]
@@ -66,7 +66,7 @@ def _names(automation: Automation, used: str) -> bool:
 def row(root: Root, automation: Automation) -> JsonObject:
     settings, state = automation.definition.settings, automation.state
     plan = automations_of(root).plan_for(automation.id)
-    following = scheduling.next_of(root, automation.id, plan, flow.node_of(root).clock.now())
+    following = schedules.next_of(root, automation.id, plan, flow.node_of(root).clock.now())
     return {
         "id": automation.id,
         **{name: settings[name] for name in IN_A_ROW},

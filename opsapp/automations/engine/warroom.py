@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from opsapp.agents import engine as agents
-from opsapp.automations.logic import ranking
+from opsapp.automations.logic import ranks
 from opsapp.automations.resources import Automation, Run, automations_of, runs_of
 from opsapp.automations.resources.runs import first_id
 from opsapp.lib.jsontypes import JsonObject
@@ -15,7 +15,7 @@ from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime.projection import among, readable
 from opsapp.tree.root import Root
 
-from .editing import KIND
+from .edits import KIND
 
 MOST = 10
 LOOKED_AT = 50  # of the newest runs of each
@@ -108,7 +108,7 @@ def suggestion(root: Root, automation: Automation, outages: Sequence[Outage]) ->
         "success_rate": round(100 * good / tried, 2) if tried else None,
         "tried_here": len(results),
         "helped_here": sum(results),
-        "score": round(ranking.for_condition(sum(results), len(results), good, tried), 4),
+        "score": round(ranks.for_condition(sum(results), len(results), good, tried), 4),
     }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from opsapp.automations.logic.jobs import Job, WebhookWork
 from opsapp.monitoring.engine import MonitoringSettings, Prober, Reply, call_web
 from opsapp.runtime.node import Node
-from opsapp.wire.probing import ProbeTarget
+from opsapp.wire.probes import ProbeTarget
 
 from .programs import AttemptEnd
 

@@ -10,7 +10,7 @@ from BTrees.OOBTree import OOBTree
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Unavailable
-from opsapp.runtime.sealing import Reseal, opener_of, seal_of
+from opsapp.runtime.seals import Reseal, opener_of, seal_of
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 

@@ -7,11 +7,11 @@ from typing import Any
 from pyramid.request import Request
 
 from opsapp.automations import schemas
-from opsapp.automations.engine import editing, records, request_run
+from opsapp.automations.engine import edits, records, request_run
 from opsapp.automations.resources import Automation, Automations
 from opsapp.web import api
 from opsapp.web.bodies import RAW
-from opsapp.web.paging import in_order, page_of
+from opsapp.web.listpages import in_order, page_of
 from opsapp.web.schemas import Deleted, Updated
 
 from . import bodies
@@ -36,8 +36,8 @@ def list_automations(context: Automations, request: Request) -> Any:
 def create_automation(context: Automations, request: Request) -> Any:
     """A new automation. The token of its webhook is shown this once."""
     bodies.require_author(request, request.valid_body)
-    settings = editing.whole(request.root, request.valid_body, bodies.params)
-    made = editing.create(request.root, settings, request.caller.name, request.node.clock.now())
+    settings = edits.whole(request.root, request.valid_body, bodies.params)
+    made = edits.create(request.root, settings, request.caller.name, request.node.clock.now())
     request.audit("automation.create", made.id, after=settings)
     return {"id": made.id, "status": "created", **bodies.webhook(made.token)}
 
@@ -63,8 +63,8 @@ def update_automation(context: Automation, request: Request) -> Any:
     present = context.definition.settings
     bodies.require_author(request, present, {**present, **request.valid_body})
     before = present
-    editor = editing.Editor(request.caller.name, request.caller.role == "admin")
-    editing.update(request.root, context, request.valid_body, bodies.params, editor, request.node.clock.now())
+    editor = edits.Editor(request.caller.name, request.caller.role == "admin")
+    edits.update(request.root, context, request.valid_body, bodies.params, editor, request.node.clock.now())
     request.audit("automation.update", context.id, before=before, after=context.definition.settings)
     return {"status": "updated"}
 
@@ -73,7 +73,7 @@ def update_automation(context: Automation, request: Request) -> Any:
 def delete_automation(context: Automation, request: Request) -> Any:
     """The automation is gone; a run that waits or is under way is cancelled."""
     request.audit("automation.delete", context.id, before=context.definition.settings)
-    editing.remove(request.root, context, request.node.clock.now())
+    edits.remove(request.root, context, request.node.clock.now())
     return {"status": "deleted"}
 
 
@@ -98,6 +98,6 @@ def run_automation(context: Automation, request: Request) -> Any:
 @api.act(Automation, "webhook-token", returns=schemas.NewToken, audit="automation.webhook_token")
 def replace_webhook_token(context: Automation, request: Request) -> Any:
     """A new token, shown this once; the old one is refused from now on."""
-    token = editing.new_webhook_token(request.root, context, request.caller.name)
+    token = edits.new_webhook_token(request.root, context, request.caller.name)
     request.audit("automation.webhook_token", context.id)
     return bodies.webhook(token)

@@ -8,7 +8,7 @@ from pyramid.request import Request
 
 from opsapp.agents import engine as agents
 from opsapp.automations import schemas
-from opsapp.automations.engine import editing
+from opsapp.automations.engine import edits
 from opsapp.automations.logic import settings as meaning
 from opsapp.automations.resources import Automation
 from opsapp.lib.addresses import without_hidden
@@ -40,7 +40,7 @@ def also_wrong(context: Any, request: Request, sound: JsonObject) -> dict[str, s
         return {}
     values["params"], wrong = schemas.read_params(values["type"], values["params"])
     own_id = context.id if present else None
-    return editing.problems_of(request.root, values, own_id, params_are_sound=not wrong) | wrong
+    return edits.problems_of(request.root, values, own_id, params_are_sound=not wrong) | wrong
 
 
 def require_author(request: Request, *settings: meaning.AutomationSettings | JsonObject) -> None:

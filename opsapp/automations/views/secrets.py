@@ -12,7 +12,7 @@ from opsapp.automations.resources import Secret, Secrets, automations_of
 from opsapp.runtime.projection import readable
 from opsapp.web import api
 from opsapp.web.fields import Paging
-from opsapp.web.paging import page_of
+from opsapp.web.listpages import page_of
 from opsapp.web.schemas import Deleted
 
 

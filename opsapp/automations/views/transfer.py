@@ -8,14 +8,14 @@ from pyramid.request import Request
 
 from opsapp.agents import engine as agents
 from opsapp.automations import schemas
-from opsapp.automations.engine import editing
+from opsapp.automations.engine import edits
 from opsapp.automations.logic import templates
 from opsapp.automations.resources import Automations, Template, Templates
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.web import api
 from opsapp.web.bodies import RAW, judge, read_object, refuse
 from opsapp.web.fields import Paging
-from opsapp.web.paging import page_of
+from opsapp.web.listpages import page_of
 
 from . import bodies
 
@@ -24,7 +24,7 @@ from . import bodies
 def export_automations(context: Automations, request: Request) -> Any:
     """All of them, as an import takes them: without ids, tokens and secrets."""
     names = {host.agent_id: host.label or host.hostname for host in agents.hosts(request.root)}
-    return page_of(request, editing.export(request.root, lambda agent_id: names.get(agent_id, agent_id)))
+    return page_of(request, edits.export(request.root, lambda agent_id: names.get(agent_id, agent_id)))
 
 
 @api.act(
@@ -41,7 +41,7 @@ def import_automations(context: Automations, request: Request) -> Any:
     who, now = request.caller.name, request.node.clock.now()
     entries, wrong = bodies.listed(request)
     bodies.require_author(request, *entries.values())
-    ids = editing.import_all(request.root, entries, wrong, bodies.params, who, now)
+    ids = edits.import_all(request.root, entries, wrong, bodies.params, who, now)
     request.audit("automation.import", "automations", after={"imported": len(ids)})
     return {"imported": len(ids), "ids": ids}
 
@@ -78,7 +78,7 @@ def apply_template(context: Template, request: Request) -> Any:
     sound, wrong = judge(schemas.AutomationSettings(), values)
     refuse(bodies.also_wrong(context, request, sound) | wrong)
     bodies.require_author(request, sound)
-    settings = editing.whole(request.root, sound, bodies.params)
-    made = editing.create(request.root, settings, request.caller.name, request.node.clock.now())
+    settings = edits.whole(request.root, sound, bodies.params)
+    made = edits.create(request.root, settings, request.caller.name, request.node.clock.now())
     request.audit("automation.apply_template", made.id, after=settings)
     return {"id": made.id, "status": "created", **bodies.webhook(made.token)}

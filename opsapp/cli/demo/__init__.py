@@ -20,8 +20,8 @@ from typing import IO, Any
 import yaml
 
 from opsapp.agents import zipapp
-from opsapp.cli.asking import ask
 from opsapp.cli.places import Mistaken
+from opsapp.cli.remote import ask
 
 from . import estate
 from .processes import DemoProcesses, DemoTrouble

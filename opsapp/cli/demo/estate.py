@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from opsapp.cli.asking import ask
 from opsapp.cli.places import Mistaken
+from opsapp.cli.remote import ask
 from opsapp.lib.jsontypes import JsonObject
 
 SITES = ("shop", "catalog", "payments")

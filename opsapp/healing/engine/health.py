@@ -11,7 +11,7 @@ from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages.world import World
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.engine import healing_windows
-from opsapp.runtime import peers, sealing
+from opsapp.runtime import peers, seals
 from opsapp.runtime.node import node_of
 from opsapp.runtime.supervisor import WorkerStatus
 from opsapp.tree.root import Root
@@ -65,7 +65,7 @@ def _sick(root: Root, healing: Healing, components: list[WorkerStatus], now: flo
         reasons.append("the disk of the store is full")
     apart = peers.clocks_apart(node_of(root))
     reasons += [apart] if apart else []
-    key = sealing.trouble(root)
+    key = seals.trouble(root)
     if key is not None:
         reasons.append(key)
     damaged = node_of(root).projections.damaged()

@@ -14,7 +14,7 @@ from opsapp.lib.problems import NotFound
 from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.fields import Paging
-from opsapp.web.paging import page_of
+from opsapp.web.listpages import page_of
 
 
 @api.get(Chaos, "scenarios", query=Paging, returns=[answers.ScenarioRecord])

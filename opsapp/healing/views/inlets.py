@@ -16,7 +16,7 @@ from opsapp.runtime.projection import readable
 from opsapp.web import api
 from opsapp.web.bodies import RAW, require_plain_json
 from opsapp.web.fields import Paging
-from opsapp.web.paging import page_of
+from opsapp.web.listpages import page_of
 
 from . import eventbodies
 

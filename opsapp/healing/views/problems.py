@@ -12,7 +12,7 @@ from opsapp.healing.resources.problems import Problems, RecurringProblem
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
-from opsapp.web.paging import page_of
+from opsapp.web.listpages import page_of
 
 UNREAD: JsonObject = {
     "rule_id": NAMELESS,

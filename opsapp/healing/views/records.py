@@ -20,7 +20,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.web import api
 from opsapp.web.answers import Deferred
-from opsapp.web.paging import in_order, page_of
+from opsapp.web.listpages import in_order, page_of
 from opsapp.web.schemas import ArchiveAnswer, ArchiveQuery
 
 from . import WORST_FIRST

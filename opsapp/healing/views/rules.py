@@ -20,7 +20,7 @@ from opsapp.runtime.projection import readable
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
 from opsapp.web.fields import AsOf
-from opsapp.web.paging import in_order, page_of
+from opsapp.web.listpages import in_order, page_of
 
 from . import WORST_FIRST
 

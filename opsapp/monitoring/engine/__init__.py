@@ -10,11 +10,11 @@ from opsapp.monitoring.probes.prober import Prober
 from opsapp.monitoring.probes.transfers import Reply
 
 from .archive import archived_incidents
-from .checking import request_check
+from .checks import request_check
 from .incident_list import incident_rows, taken_since
 from .lateststatus import KeptText, latest_status
-from .listing import page as list_monitors
-from .listing import status_counts, statuses_now
+from .monitorlists import page as list_monitors
+from .monitorlists import status_counts, statuses_now
 from .register import Entry
 from .statuspage import TAG as PUBLIC_TAG
 from .statuspage import published, published_incident, published_incidents, status_document

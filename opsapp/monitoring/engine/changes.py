@@ -19,7 +19,7 @@ from opsapp.monitoring.resources import Incident, Monitor, add_monitor, incident
 from opsapp.runtime import events
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import among, is_sound
-from opsapp.series import NONE, erasing
+from opsapp.series import NONE, erasure
 from opsapp.tree.root import Root
 from opsapp.wire.monitortypes import TYPES
 
@@ -202,7 +202,7 @@ def _resolve(root: Root, monitor: Monitor, now: float, why: str = "") -> None:
 
 def _forget_metrics(root: Root, monitor: Monitor, now: float) -> None:
     if monitor.metrics:
-        erasing.forget(root, [metric.series for metric in monitor.metrics.values()], int(now * 1000))
+        erasure.forget(root, [metric.series for metric in monitor.metrics.values()], int(now * 1000))
         monitor.keep_metrics({})
 
 

@@ -9,7 +9,7 @@ from gevent.lock import Semaphore
 
 from opsapp.monitoring.probes.prober import Prober
 from opsapp.runtime.clock import Clock
-from opsapp.wire.probing import ProbeTarget
+from opsapp.wire.probes import ProbeTarget
 
 
 class Connectivity:

@@ -9,7 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.runtime.node import Node
-from opsapp.series import folding
+from opsapp.series import folds
 
 
 def figures(node: Node) -> Iterable[Any]:
@@ -25,7 +25,7 @@ def figures(node: Node) -> Iterable[Any]:
     yield GaugeMetricFamily("opsapp_journal_backlog", "Batches of observations not committed yet.", journal.backlog)
     yield CounterMetricFamily("opsapp_observations_lost", "Observations that were refused or lost.", value=journal.lost)
     corrupt = "How often packed data of the series could not be read."
-    yield CounterMetricFamily("opsapp_series_corrupt_chunks", corrupt, value=folding.damage.met)
+    yield CounterMetricFamily("opsapp_series_corrupt_chunks", corrupt, value=folds.damage.met)
     if watch.checker is None:
         return
     late = sorted(watch.checker.lateness)

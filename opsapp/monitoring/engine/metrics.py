@@ -13,10 +13,10 @@ from opsapp.lib.problems import Problem
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.resources import Metric, Monitor, monitors_of
 from opsapp.runtime.node import Node, node_of
-from opsapp.series import HOUR, erasing
+from opsapp.series import HOUR, erasure
 from opsapp.tree.root import Root
 from opsapp.wire.plugins import MOST_METRICS
-from opsapp.wire.probing import Outcome
+from opsapp.wire.probes import Outcome
 from opsapp.wire.readings import PLUGIN, STALE_AFTER_INTERVALS, metric_name
 
 from . import changes
@@ -76,7 +76,7 @@ def note(root: Root, monitor_id: str, revision: int, units: dict[str, str], now:
     new = sorted(units.keys() - known.keys())
     if len(known) + len(new) > MOST_METRICS:
         gone = [known.pop(name).series for name in known.keys() - units.keys()]
-        erasing.forget(root, gone, int(now * 1000))
+        erasure.forget(root, gone, int(now * 1000))
     numbers = node_of(root).series.numbers.take(len(new)) if new else ()
     known |= {name: Metric(number, "") for name, number in zip(new, numbers, strict=True)}
     known |= {name: Metric(known[name].series, unit) for name, unit in units.items()}

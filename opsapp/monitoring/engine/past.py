@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
-from opsapp.monitoring.engine.listing import NOT_MEASURED, cut, with_push_url
+from opsapp.monitoring.engine.monitorlists import NOT_MEASURED, cut, with_push_url
 from opsapp.monitoring.logic.settings import searched
 from opsapp.monitoring.resources import Monitor, monitors_of
 from opsapp.runtime.projection import readable

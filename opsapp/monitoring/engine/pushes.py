@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.runtime.node import Node
-from opsapp.wire.probing import Outcome
+from opsapp.wire.probes import Outcome
 
 
 def called(node: Node, monitor_id: str) -> None:

@@ -26,7 +26,7 @@ from opsapp.series import Live, Value
 from opsapp.tree.damage import load
 from opsapp.tree.root import Root
 from opsapp.wire import monitortypes
-from opsapp.wire.probing import Outcome, ProbeTarget
+from opsapp.wire.probes import Outcome, ProbeTarget
 from opsapp.wire.readings import PLUGIN
 
 _thresholds = attrgetter("certificate_warn_days", "retry_spacing_s", "flapping_changes", "flapping_window_s")

@@ -7,7 +7,7 @@ from BTrees.OOBTree import OOTreeSet
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.config import MaintenanceSettings
 from opsapp.maintenance.engine import upcoming
-from opsapp.monitoring.engine import listing, notices
+from opsapp.monitoring.engine import monitorlists, notices
 from opsapp.monitoring.engine.register import Entry, by_name
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.interfaces import IRootCauses
@@ -79,7 +79,7 @@ def _days_until(node: Node, root: Root, series: int, at: int) -> dict[int, tuple
 def _components(node: Node, root: Root, entries: list[Entry], now: float) -> list[PublicMonitor]:
     return [
         PublicMonitor(
-            entry.id, entry.name, listing.current_status(node, entry, now), _days(node, root, entry.series, now)
+            entry.id, entry.name, monitorlists.current_status(node, entry, now), _days(node, root, entry.series, now)
         )
         for entry in entries
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from opsapp.monitoring.engine import listing
+from opsapp.monitoring.engine import monitorlists
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.reports import STATUSES as BY_CODE
 from opsapp.monitoring.engine.watch import watch_of
@@ -58,7 +58,7 @@ def standing_of_all(node: Node, root: Root, now: float) -> MonitorsStanding:
     unreadable = {damage.id for damage in watch.register.damaged.values()}
     statuses |= dict.fromkeys(unreadable, "unknown")
     troubled = [entry for entry in entries if statuses[entry.id] in WORST]
-    since = {entry.id: listing.since_when(node, entry, statuses[entry.id]) for entry in troubled}
+    since = {entry.id: monitorlists.since_when(node, entry, statuses[entry.id]) for entry in troubled}
     troubled.sort(key=lambda entry: (WORST.index(statuses[entry.id]), since[entry.id], entry.name.casefold()))
     counts = Counter(statuses.values())
     return MonitorsStanding(

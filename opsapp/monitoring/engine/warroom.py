@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.monitoring.engine import listing
+from opsapp.monitoring.engine import monitorlists
 from opsapp.monitoring.engine.incident_list import with_causes
 from opsapp.monitoring.engine.shownstates import state_at
 from opsapp.monitoring.engine.watch import watch_of
@@ -32,7 +32,7 @@ def context(node: Node, root: Root, incident: Incident, *, secrets: bool) -> Jso
     own = entries.get(incident.monitor_id)
     return {
         "incident": with_causes(root, [record], now)[0],
-        "monitor": None if own is None else listing.record(node, own, now, secrets=secrets),
+        "monitor": None if own is None else monitorlists.record(node, own, now, secrets=secrets),
         "related_monitors": related(node, entries, incident, now),
         **sections,
     }
@@ -71,7 +71,7 @@ def related(node: Node, entries: JsonObject, incident: Incident, now: float) -> 
             "status": (status := state_of(entry).status),
             "tags": sorted(tags & set(entry.settings.tags)),
             "cause": entry.told.cause,
-            "since": listing.since_when(node, entry, status),
+            "since": monitorlists.since_when(node, entry, status),
         }
         for _, _, entry in matches[:RELATED]
     ]

@@ -18,7 +18,7 @@ from opsapp.monitoring.logic.state import CheckVerdict, Seen, judge, steady
 from opsapp.runtime.node import Node
 from opsapp.series import CODES, NONE, Value
 from opsapp.tree.root import Root
-from opsapp.wire.probing import Outcome
+from opsapp.wire.probes import Outcome
 
 KEY = "opsapp.monitoring"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from opsapp.wire.probing import Outcome
+from opsapp.wire.probes import Outcome
 
 
 def decide(seen: Sequence[bool | None], quorum: int) -> bool | None:

@@ -11,7 +11,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.networks import OutboundSettings
 from opsapp.lib.settings import Between, CheckedBy, Length, Most
 from opsapp.wire import monitortypes
-from opsapp.wire.probing import ProbeTarget
+from opsapp.wire.probes import ProbeTarget
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 DEFAULTS: JsonObject = {

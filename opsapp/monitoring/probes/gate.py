@@ -10,7 +10,7 @@ import gevent
 import gevent.socket
 from gevent import ssl
 
-from opsapp.wire.probing import CertificateRefused, Outcome, ProbeTarget, connect
+from opsapp.wire.probes import CertificateRefused, Outcome, ProbeTarget, connect
 
 Resolve = Callable[[str, float], list[str]]  # (host, seconds) -> the addresses that may be reached
 

@@ -15,7 +15,7 @@ import pycurl
 from opsapp.monitoring.probes.names import AddressRefused, is_address
 from opsapp.monitoring.probes.transfers import Hop, Reply
 from opsapp.wire.monitortypes import TYPES
-from opsapp.wire.probing import Outcome, ProbeFailed, ProbeTarget
+from opsapp.wire.probes import Outcome, ProbeFailed, ProbeTarget
 from opsapp.wire.version import VERSION
 from opsapp.wire.webchecks import after_redirect, status_problem
 

@@ -24,7 +24,7 @@ from gevent.event import AsyncResult
 
 from opsapp.monitoring.probes.gate import HubGate
 from opsapp.wire.dns import exchange
-from opsapp.wire.probing import ProbeFailed
+from opsapp.wire.probes import ProbeFailed
 
 MAX_TTL = 3600.0
 MAX_ENTRIES = 20_000

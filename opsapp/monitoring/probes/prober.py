@@ -15,7 +15,7 @@ from opsapp.monitoring.probes.gate import HubGate, TlsContexts
 from opsapp.monitoring.probes.names import AddressRefused, Names, is_address
 from opsapp.monitoring.probes.transfers import Transfers
 from opsapp.wire.monitortypes import TYPES
-from opsapp.wire.probing import Outcome, ProbeFailed, ProbeTarget, days_left, guarded
+from opsapp.wire.probes import Outcome, ProbeFailed, ProbeTarget, days_left, guarded
 
 READING_S = 2.0  # for a certificate that was refused
 

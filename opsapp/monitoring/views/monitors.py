@@ -7,7 +7,7 @@ from pyramid.request import Request
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Forbidden, NotFound
 from opsapp.monitoring import schemas
-from opsapp.monitoring.engine import changes, listing, past, pushes, trying
+from opsapp.monitoring.engine import changes, monitorlists, past, pushes, requestedchecks
 from opsapp.monitoring.logic.settings import needs_admin
 from opsapp.monitoring.resources import Monitor, Monitors, PushAddress
 from opsapp.tree.acl import Permission
@@ -25,7 +25,7 @@ def list_monitors(context: Monitors, request: Request) -> list[JsonObject]:
     if query["as_of"] is not None:
         records, count = request.node.transact_at(query["as_of"], past.page, query, secrets)
     else:
-        records, count = listing.page(request.node, request.root, query, secrets=secrets)
+        records, count = monitorlists.page(request.node, request.root, query, secrets=secrets)
     request.response.headers["X-Total-Count"] = str(count)
     return records
 
@@ -61,7 +61,7 @@ def try_monitor(context: Monitors, request: Request) -> Deferred:
     require_author(request, {}, request.valid_body)
     settings = changes.with_defaults(request.root, request.valid_body)
     request.audit("monitor.try", settings["name"], after=settings)
-    return Deferred(lambda: (200, {}, trying.try_out(node, settings)))
+    return Deferred(lambda: (200, {}, requestedchecks.try_out(node, settings)))
 
 
 @api.act(Monitor, "check", returns=schemas.TriedMonitor, audit="monitor.check")
@@ -69,7 +69,7 @@ def check_monitor(context: Monitor, request: Request) -> Deferred:
     """One check of this monitor, now, which counts like any other."""
     node, monitor_id = request.node, context.id
     request.audit("monitor.check", monitor_id)
-    return Deferred(lambda: (200, {}, trying.check_now(node, monitor_id)))
+    return Deferred(lambda: (200, {}, requestedchecks.check_now(node, monitor_id)))
 
 
 @api.get(Monitor, query=AsOf, returns=schemas.MonitorRecord)
@@ -78,7 +78,7 @@ def get_monitor(context: Monitor, request: Request) -> JsonObject:
     at = request.valid_query["as_of"]
     if at is not None:
         return request.node.transact_at(at, past.one, context.id, request.may_edit)
-    return listing.one(request.node, request.root, context.id, secrets=request.may_edit)
+    return monitorlists.one(request.node, request.root, context.id, secrets=request.may_edit)
 
 
 @api.update(

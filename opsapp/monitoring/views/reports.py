@@ -14,7 +14,7 @@ from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.fields import AsOf, Paging
 from opsapp.web.jsontext import dumps
-from opsapp.web.paging import page_of, slice_of
+from opsapp.web.listpages import page_of, slice_of
 
 
 @api.get(Monitor, "history", query=reportschemas.HistoryRange, returns=[reportschemas.ResponsePoint])

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from opsapp.lib.addresses import public_text
 from opsapp.notify.interfaces import ISilence
 from opsapp.notify.logic import LONGEST_TEXT, LONGEST_TITLE, SEVERITIES, clip
-from opsapp.notify.logic.delivering import CHANNEL, retry_at
-from opsapp.notify.logic.grouping import GONE, Told
+from opsapp.notify.logic.destinations import CHANNEL, retry_at
+from opsapp.notify.logic.messagegroups import GONE, Told
 from opsapp.notify.logic.settings import NotificationSettings
 from opsapp.notify.resources import inbox
 from opsapp.notify.resources.confidential import Confidential, seal
 from opsapp.runtime.node import node_of
-from opsapp.runtime.sealing import opener_of
+from opsapp.runtime.seals import opener_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 

@@ -9,7 +9,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.notify.resources import channels_of
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
-from opsapp.runtime.sealing import seal_of
+from opsapp.runtime.seals import seal_of
 from opsapp.tree.root import Root
 
 from . import channels

@@ -7,13 +7,13 @@ from typing import Any
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
-from opsapp.notify.logic import addressing
+from opsapp.notify.logic import addresses
 from opsapp.notify.logic.settings import NotificationSettings
 from opsapp.notify.resources import Channel, channels_of, deliveries_of
 from opsapp.notify.resources.channels import SHOWN, add_channel, change_channel, readdress
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import node_of
-from opsapp.runtime.sealing import seal_of
+from opsapp.runtime.seals import seal_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
@@ -49,7 +49,7 @@ def with_url(given: JsonObject) -> JsonObject:
     """The same with the URL in place of a type and its fields, which `wrong_address` has found sound."""
     rest = {name: value for name, value in given.items() if name not in ("type", "address")}
     typed = "address" in given
-    return {**rest, "url": addressing.address_of(given["type"], given["address"])} if typed else rest
+    return {**rest, "url": addresses.address_of(given["type"], given["address"])} if typed else rest
 
 
 def wrong_address(given: JsonObject, *, needed: bool = False) -> dict[str, str]:
@@ -69,7 +69,7 @@ def _wrong_fields(given: JsonObject) -> dict[str, str]:
         return {"address": "must be left out when there is a url"}
     if "type" not in given:
         return {"type": "is required too"}
-    wrong = addressing.wrong_fields(given["type"], given["address"])
+    wrong = addresses.wrong_fields(given["type"], given["address"])
     return {f"address.{name}": message for name, message in wrong.items()} or _unknown(
         with_url(given)["url"], "address"
     )

@@ -19,10 +19,10 @@ import gevent
 from gevent.event import AsyncResult
 
 from opsapp.lib.ids import digest
-from opsapp.lib.masking import masked
+from opsapp.lib.masks import masked
 from opsapp.lib.problems import Invalid
 from opsapp.notify.logic.adapting import Journey, adapted
-from opsapp.notify.logic.delivering import without_address
+from opsapp.notify.logic.destinations import without_address
 from opsapp.notify.logic.documents import VERSION
 from opsapp.runtime.internals import delivery_tracker
 from opsapp.runtime.node import Node

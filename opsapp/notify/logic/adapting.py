@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
 
-from .addressing import type_of
+from .addresses import type_of
 
 Parsed = JsonObject  # an address as Apprise parses it, and takes it for making a service
 

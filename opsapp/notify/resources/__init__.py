@@ -5,7 +5,7 @@ Lives here: /api/notifications itself, and how a new store gets it. Must not: HT
 
 from __future__ import annotations
 
-from opsapp.runtime.sealing import Reseal
+from opsapp.runtime.seals import Reseal
 from opsapp.tree.folder import Folder
 from opsapp.tree.root import Root
 

@@ -7,9 +7,9 @@ from typing import Any
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
-from opsapp.notify.logic.addressing import type_of
+from opsapp.notify.logic.addresses import type_of
 from opsapp.runtime.projection import readable
-from opsapp.runtime.sealing import Seal, seal_of
+from opsapp.runtime.seals import Seal, seal_of
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 

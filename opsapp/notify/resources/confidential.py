@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.notify.logic.texts import Notice
-from opsapp.runtime.sealing import Reseal, seal_of
+from opsapp.runtime.seals import Reseal, seal_of
 from opsapp.tree.root import Root
 
 from . import inbox

@@ -5,7 +5,7 @@ from __future__ import annotations
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
-from opsapp.notify.logic.grouping import BEGINS, OVER, Before, MessageGroup, Told, agenda
+from opsapp.notify.logic.messagegroups import BEGINS, OVER, Before, MessageGroup, Told, agenda
 from opsapp.runtime.queue import LAST, Agenda
 from opsapp.tree.root import Root
 

@@ -7,7 +7,7 @@ from typing import Any
 from BTrees.OOBTree import OOBTree
 from persistent.mapping import PersistentMapping
 
-from opsapp.notify.logic.grouping import Told
+from opsapp.notify.logic.messagegroups import Told
 from opsapp.runtime.node import node_of
 from opsapp.runtime.queue import Inbox
 from opsapp.tree.root import Root

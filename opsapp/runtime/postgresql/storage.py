@@ -18,7 +18,7 @@ from opsapp.runtime.commits import HELD_UP
 
 from .address import DatabaseAddress, Waits, read_address
 from .connections import ConnectionManager, DatabaseAway, Driver
-from .deleting import BulkPack
+from .deletion import BulkPack
 from .pulse import DatabasePulse
 
 # Each connection that breaks is a warning of theirs with a stack; the pulse says in one line what happened.

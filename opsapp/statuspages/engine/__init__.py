@@ -8,7 +8,7 @@ from opsapp.statuspages.resources import store_of
 from opsapp.tree.root import Root
 
 from .settings import public_page, settings_of
-from .subscribing import ask, belongs, confirm, leave, waits
+from .subscriptions import ask, belongs, confirm, leave, waits
 
 __all__ = [
     "CANCELLED",

@@ -11,7 +11,7 @@ from opsapp.lib.problems import Invalid
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
-from opsapp.runtime.sealing import seal_of
+from opsapp.runtime.seals import seal_of
 from opsapp.statuspages.logic.settings import DEFAULTS
 from opsapp.statuspages.resources import MAIL_SERVER, store_of
 from opsapp.tree.root import Root

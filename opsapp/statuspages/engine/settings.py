@@ -14,7 +14,7 @@ from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
-from opsapp.runtime.sealing import seal_of
+from opsapp.runtime.seals import seal_of
 from opsapp.statuspages.logic.addresses import MAIL
 from opsapp.statuspages.logic.pictures import picture_of, picture_problem
 from opsapp.statuspages.logic.settings import DEFAULTS, PUBLIC, groups_of, with_ids

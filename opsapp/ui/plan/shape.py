@@ -50,7 +50,7 @@ class Field(NamedTuple):
     preset: str = ""
     key: str = ""  # its name in the API's body, where that is not `name`
     unsaid: str = ""  # what an empty choice means, in words: "as the service does it"
-    of: str = ""  # the kind of thing that is named (`ui.picking`)
+    of: str = ""  # the kind of thing that is named (`ui.pickers`)
     by: str = "id"
     ticks: bool = False  # of few, names are ticked; of many they are typed
     fields: tuple[Field, ...] = ()  # of each row

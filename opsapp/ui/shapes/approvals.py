@@ -14,7 +14,7 @@ from opsapp.ui import sentences
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import NameBook, Word, count, spoken_target
 
-from .asking import outcome, question
+from .requests import outcome, question
 
 PENDING = "pending"
 CODE_LINES = 200

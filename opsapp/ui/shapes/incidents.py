@@ -14,7 +14,7 @@ from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.sentences import STAGES, NameBook, Sentence, Word, listed, said, sentence_of, span
 
 from . import beforeafter
-from .asking import Question, question
+from .requests import Question, question
 
 TEMPLATES = {
     "investigating": "We have noticed that {name} does not work as it should. We are looking into it.",

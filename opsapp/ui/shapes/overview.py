@@ -17,7 +17,7 @@ from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.sentences import NameBook, Sentence, Word, case, count, listed, said, sentence_of
 
 from . import foresight, happened, monitorlist, problems
-from .asking import Question, question
+from .requests import Question, question
 
 STAGES = ("Correlate", "Plan", "Execute", "Verify", "Record", "Trust")
 WORD = {"down": "Down", "degraded": "Degraded", "unknown": "Unknown", "alert": "Holds", "event": "Open"}

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from opsapp.lib import durations
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.ui.moving import moved
 from opsapp.ui.questions import Question
+from opsapp.ui.rowmoves import moved
 from opsapp.wire.actions import ACTIONS
 
 TRIED = 3  # targets on which a draft is tried

@@ -2,7 +2,7 @@
 // shown as chips. Without it the names are typed, with commas between them.
 // Must not: know a form.
 
-// What `ui/picking.py` has in KINDS: the lists of each kind, and the field with the name.
+// What `ui/pickers.py` has in KINDS: the lists of each kind, and the field with the name.
 const SOURCES = {
   monitor: [["/api/monitoring/endpoints", "name"]],
   target: [["/api/monitoring/endpoints", "name"], ["/api/agents", "label"]],

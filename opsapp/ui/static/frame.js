@@ -32,7 +32,7 @@ function tick() {
     if (Math.abs(gone) < 2592000 && time.textContent !== words) time.textContent = words;
   }
 }
-// What is left until a moment (a decision, a window, a pause): as opsapp/ui/shapes/asking.py says it. Each second in the
+// What is left until a moment (a decision, a window, a pause): as opsapp/ui/shapes/requests.py says it. Each second in the
 // last hour, where motion is welcome.
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 let downs = 0;

@@ -9,10 +9,10 @@ from pyramid.response import Response
 
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Root
-from opsapp.ui import finding
-from opsapp.ui.asking import ask, value_of
-from opsapp.ui.building import find
-from opsapp.ui.building import known_of as pages_of
+from opsapp.ui import pagesearch
+from opsapp.ui.apicalls import ask, value_of
+from opsapp.ui.builder import find
+from opsapp.ui.builder import known_of as pages_of
 from opsapp.ui.pages import frame_part, known_of, parts_asked, render
 from opsapp.web import api
 
@@ -34,15 +34,17 @@ def found(context: FindPage, request: Request) -> Response:
 def search(request: Request) -> Response:
     known = known_of(request)
     words = known["reader"].query.get("q", "").strip()[:LONGEST]
-    hits = [look(request, kind, words) for kind in finding.KINDS if words and known["reader"].may(f"GET {kind.source}")]
-    hits = [finding.pages_of(known["menu"], words), *hits, finding.guide_of(words)]
+    hits = [
+        look(request, kind, words) for kind in pagesearch.KINDS if words and known["reader"].may(f"GET {kind.source}")
+    ]
+    hits = [pagesearch.pages_of(known["menu"], words), *hits, pagesearch.guide_of(words)]
     values = known | {"title": "Find", "words": words, "hits": [group for group in hits if group.rows]}
     return render("find.jinja2", values, parts=parts_asked(request))
 
 
-def look(request: Request, kind: finding.SearchedList, words: str) -> finding.Hits:
-    rows = value_of(ask(request, "GET", kind.source, urlencode(finding.query_of(kind, words))))
-    hits = finding.hits_of(kind, rows, words)
+def look(request: Request, kind: pagesearch.SearchedList, words: str) -> pagesearch.Hits:
+    rows = value_of(ask(request, "GET", kind.source, urlencode(pagesearch.query_of(kind, words))))
+    hits = pagesearch.hits_of(kind, rows, words)
     known = pages_of(request.registry)
     above = kind.place.partition("/{")[0]
     places = [hit.place if find(known, hit.place.partition("?")[0]) else above for hit in hits.rows]

@@ -16,10 +16,10 @@ from opsapp.lib.problems import Conflict, Forbidden, Invalid, OutcomeUnknown, Pr
 from opsapp.runtime.node import Node
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Root
-from opsapp.ui import building, drafting, keeping, many, picking, repeating
-from opsapp.ui.asking import ask, value_of
-from opsapp.ui.drafting import REDRAW, Draw, Redrawn
-from opsapp.ui.filling import body_of, given_to, redrawn
+from opsapp.ui import builder, drafts, keptforms, many, pickers, repeats
+from opsapp.ui.apicalls import ask, value_of
+from opsapp.ui.drafts import REDRAW, Draw, Redrawn
+from opsapp.ui.formvalues import body_of, given_to, redrawn
 from opsapp.ui.pages import COUNTS, EVERY_PAGE, frame_part, known_of, parts_asked, render, see_other
 from opsapp.ui.plan import FILTERS, PAGES, Act, Page, is_list
 from opsapp.ui.plan.outcomes import outcome_of
@@ -67,7 +67,7 @@ def found(context: PlannedPage, request: Request) -> tuple[Page, dict[str, str]]
 
 
 def found_at(request: Request, path: str) -> tuple[Page, dict[str, str]]:
-    page = building.find(building.known_of(request.registry), path)
+    page = builder.find(builder.known_of(request.registry), path)
     if page is None:
         raise HTTPNotFound
     return page
@@ -100,30 +100,30 @@ def values_of(request: Request, page: Page, ids: dict[str, str], path: str, bloc
     """All that a page's template needs of the store, or these blocks of it: it may be drawn later, when the request is
     gone."""
     own_blocks = [block for block in blocks if block != COUNTS]
-    made_of = building.narrowed(page, own_blocks) if own_blocks else page
+    made_of = builder.narrowed(page, own_blocks) if own_blocks else page
     whole = made_of is page
     values = known_of(request)
     reader = values["reader"]
     values |= {"page": page, "path": path, "said": said(page, reader.query.get("said"))}
-    values |= {"forms": [act for act in page.forms if reader.may(act.api)], "acts": building.acts_of(page, reader.may)}
-    values["bulk"] = building.many_of(page, values["acts"])
-    needed = building.needed_for(page)
+    values |= {"forms": [act for act in page.forms if reader.may(act.api)], "acts": builder.acts_of(page, reader.may)}
+    values["bulk"] = builder.many_of(page, values["acts"])
+    needed = builder.needed_for(page)
     if needed and not reader.may(needed):
-        raise role_too_low(reader.role, building.known_of(request.registry).roles.get(needed))
-    values["withheld"] = building.withheld_of(building.known_of(request.registry), page, reader.role)
-    sections = building.show(made_of, ids, reader, lambda path, query: ask(request, "GET", path, query), value_of)
+        raise role_too_low(reader.role, builder.known_of(request.registry).roles.get(needed))
+    values["withheld"] = builder.withheld_of(builder.known_of(request.registry), page, reader.role)
+    sections = builder.show(made_of, ids, reader, lambda path, query: ask(request, "GET", path, query), value_of)
     if page.file is not None:
         values["file"] = tuple(sections[0].value[field] for field in page.file)
-    fields = [field for act in building.acts_of(made_of, reader.may).values() for field in act.fields]
+    fields = [field for act in builder.acts_of(made_of, reader.may).values() for field in act.fields]
     fields += [field for part in made_of.parts for field in part.filters if whole]
     shown = [section.value for section in sections if isinstance(section.value, dict)]
-    values["options"], values["known_names"] = picking.choosable(request, reader, fields, shown)
+    values["options"], values["known_names"] = pickers.choosable(request, reader, fields, shown)
     values |= {
         "title": title_of(page, sections),
         "sections": [section for section in sections if not section.part.hidden],
     }
-    if page.template == building.GENERIC:
-        values["live_main"] = building.told_of(page)
+    if page.template == builder.GENERIC:
+        values["live_main"] = builder.told_of(page)
     if whole and is_list(page) and values["csrf"]:
         rows = value_of(ask(request, "GET", FILTERS))
         values["saved_filters"] = [row for row in rows if row["path"] == path]
@@ -167,7 +167,7 @@ def as_file(name: str, text: str) -> Response:
     return response
 
 
-def title_of(page: Page, sections: list[building.Shown]) -> str:
+def title_of(page: Page, sections: list[builder.Shown]) -> str:
     """A page about one thing says its name."""
     if "{" not in page.path or not sections or not sections[0].rows:
         return page.title
@@ -177,9 +177,9 @@ def title_of(page: Page, sections: list[building.Shown]) -> str:
 
 
 def said(page: Page, name: str | None) -> str | None:
-    if name == repeating.REPEATED:
+    if name == repeats.REPEATED:
         return "This form was already sent. Nothing was done a second time."
-    act = building.act_of(page, name) if name else None
+    act = builder.act_of(page, name) if name else None
     return outcome_of(act) if act else None
 
 
@@ -194,10 +194,10 @@ def change(request: Request, page: Page, ids: dict[str, str], place: str) -> Any
     form = read_form(request)
     if form.get(PROOF) and not is_confirmed(request):
         return confirmed_first(place, request, form)
-    if form.get(keeping.REFILL) or form.get(REDRAWN):
+    if form.get(keptforms.REFILL) or form.get(REDRAWN):
         return refilled(request, page, ids, place, form)
     if page.draft is not None and form.get("act") == REDRAW:
-        return drafting.drawn(request, page.draft, form, ids, drawing(request, page, ids, place))
+        return drafts.drawn(request, page.draft, form, ids, drawing(request, page, ids, place))
     if form.get("act") == many.MANY:
         return change_many(request, page, place, form)
     return change_one(request, page, ids, place, form)
@@ -206,7 +206,7 @@ def change(request: Request, page: Page, ids: dict[str, str], place: str) -> Any
 def refilled(request: Request, page: Page, ids: dict[str, str], place: str, form: dict[str, str]) -> Any:
     """What was typed, shown again: as it was before the session ended, or with a row more or less. Nothing is done."""
     if page.draft is not None and form.get("act") == REDRAW:
-        return drafting.drawn(request, page.draft, form | {"do": ""}, ids, drawing(request, page, ids, place))
+        return drafts.drawn(request, page.draft, form | {"do": ""}, ids, drawing(request, page, ids, place))
     if form.get("act") == many.MANY:
         return change_many(request, page, place, form)
     act, row, _ = named_by(request, page, ids, form)
@@ -219,28 +219,28 @@ def refilled(request: Request, page: Page, ids: dict[str, str], place: str, form
 
 def named_by(request: Request, page: Page, ids: dict[str, str], form: dict[str, str]) -> tuple[Act, JsonObject, str]:
     """The act that a form names, the row that it is about, and the API's path."""
-    act = building.act_of(page, form.get("act", ""))
+    act = builder.act_of(page, form.get("act", ""))
     row: JsonObject = {name[4:]: text for name, text in form.items() if name.startswith("row-")} | ids
-    path = act and building.filled(act.path, row)
-    if act is None or path is None or any(not row.get(name) for name in building.names_of(act)):
+    path = act and builder.filled(act.path, row)
+    if act is None or path is None or any(not row.get(name) for name in builder.names_of(act)):
         raise HTTPNotFound
     if act.inputs:
         row |= declared_inputs(request, page, form["act"], act, ids)
-        act = building.for_row(act, row)._replace(inputs="")
+        act = builder.for_row(act, row)._replace(inputs="")
     return act, row, path
 
 
 def change_one(request: Request, page: Page, ids: dict[str, str], place: str, form: dict[str, str]) -> Any:
     act, row, path = named_by(request, page, ids, form)
-    sent = repeating.sent(request, form)
+    sent = repeats.sent(request, form)
     if not (sent.first_time or act.tries):
-        return see_other(repeating.again_led_to(sent, again_at(request, place)))
+        return see_other(repeats.again_led_to(sent, again_at(request, place)))
     values = known_of(request) | {"title": act.label, "page": page, "path": place, "name": form["act"]}
     values["back"] = again_at(request, place, said=form["act"])
     values["server"] = (request.node.config[WebSettings].base_url or request.host_url).rstrip("/")
     with_form = values | {"act": act, "row": row, "given": given_to(act, form)}
     try:
-        named, unknown = picking.resolved(request, values["reader"], act, form)
+        named, unknown = pickers.resolved(request, values["reader"], act, form)
         if unknown:
             raise Invalid(unknown)
         answer = ask(request, act.method, path, body=body_of(act, named, row, request.node.config.timezone))
@@ -275,15 +275,15 @@ def change_one(request: Request, page: Page, ids: dict[str, str], place: str, fo
 
 def change_many(request: Request, page: Page, place: str, form: dict[str, str]) -> Any:
     """One act on the rows that were chosen: asked first where it takes something away."""
-    act = building.act_of(page, form.get("do", ""))
+    act = builder.act_of(page, form.get("do", ""))
     if act is None or not act.many:
         raise HTTPNotFound
     values = known_of(request) | {"page": page, "path": place, "name": form["do"], "query": request.query_string}
-    if keeping.REFILL in form or many.needs_asking(act, form) or not many.chosen_of(form):
+    if keptforms.REFILL in form or many.needs_asking(act, form) or not many.chosen_of(form):
         return many.asked_first(act, form, values)
-    sent = repeating.sent(request, form)
+    sent = repeats.sent(request, form)
     if not sent.first_time:
-        return see_other(repeating.again_led_to(sent, again_at(request, place)))
+        return see_other(repeats.again_led_to(sent, again_at(request, place)))
     try:
         return many.carried_out(request, act, form, values)
     except Forbidden as problem:
@@ -317,11 +317,11 @@ def confirmed_first(place: str, request: Request, form: dict[str, str]) -> Defer
 
 def declared_inputs(request: Request, page: Page, name: str, act: Act, ids: dict[str, str]) -> dict[str, Any]:
     """The inputs that the thing shown on this page declares, as the API says now."""
-    part = building.part_of(page, name)
-    source = building.filled(part.source, ids) if part is not None and part.facts else None
+    part = builder.part_of(page, name)
+    source = builder.filled(part.source, ids) if part is not None and part.facts else None
     if source is None:
         return {}
-    return {act.inputs: building.dig(value_of(ask(request, "GET", source)), act.inputs)}
+    return {act.inputs: builder.dig(value_of(ask(request, "GET", source)), act.inputs)}
 
 
 def late(act: Act, answer: Deferred, with_form: dict[str, Any], node: Node, sent: SentForm) -> Response:
@@ -346,7 +346,7 @@ def after(act: Act, value: Any, values: dict[str, Any]) -> Response:
     if act.shows:
         return render(act.result, values | {"act": act, "value": value})
     known = values["row"] | (value if isinstance(value, dict) else {})
-    return see_other(building.filled(act.goes, known) or values["back"])
+    return see_other(builder.filled(act.goes, known) or values["back"])
 
 
 def again_at(request: Request, place: str, **said: str) -> str:

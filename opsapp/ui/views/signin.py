@@ -31,7 +31,7 @@ from opsapp.lib.problems import Forbidden, Problem, UnsupportedType
 from opsapp.runtime.node import Node
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Root
-from opsapp.ui import building, keeping
+from opsapp.ui import builder, keptforms
 from opsapp.ui.pages import error_page, local_path, render, see_other
 from opsapp.ui.reader import with_query
 from opsapp.web import api
@@ -101,7 +101,7 @@ class Form(NamedTuple):
         )
         if not self.kept:
             return see_other(self.next, *cookies)
-        known = {"title": "You are signed in", "next": self.next, "fields": keeping.fields_of(self.kept)}
+        known = {"title": "You are signed in", "next": self.next, "fields": keptforms.fields_of(self.kept)}
         response = render("go_on.jinja2", known | {"csrf_of_form": masked_token(signed_in["token"], form_key(node))})
         response.headerlist += [("Set-Cookie", cookie) for cookie in cookies]
         return response
@@ -109,10 +109,10 @@ class Form(NamedTuple):
 
 def problem_page(registry: Any, asked: Asked, status: int, problem: Problem) -> Response:
     """A problem's page; or, for a form of an older session, the way to go on with it."""
-    kept = keeping.typed_in(asked.path, problem.kept) if isinstance(problem, StaleForm) else None
+    kept = keptforms.typed_in(asked.path, problem.kept) if isinstance(problem, StaleForm) else None
     if not isinstance(problem, StaleForm) or not kept:
-        return error_page(building.known_of(registry), asked, status, problem)
-    known = {"title": problem.message, "next": asked.path, "fields": keeping.fields_of(kept)}
+        return error_page(builder.known_of(registry), asked, status, problem)
+    known = {"title": problem.message, "next": asked.path, "fields": keptforms.fields_of(kept)}
     return render("go_on.jinja2", known | {"csrf_of_form": problem.token}, status)
 
 
@@ -173,7 +173,7 @@ def signed_out(request: Request) -> Response | None:
         return None
     if not is_of_our_page(request, request.cookies.get(SESSION)):
         return None
-    kept = keeping.typed_in(request.path_info, read_form(request))
+    kept = keptforms.typed_in(request.path_info, read_form(request))
     if kept is None:
         return None
     place = with_query(request.path_info, request.query_string)

@@ -8,7 +8,7 @@ from pyramid.response import Response
 
 from opsapp.tree.root import Root
 from opsapp.ui import files
-from opsapp.web.packing import takes_gzip
+from opsapp.web.compression import takes_gzip
 
 
 def served(context: Root, request: Request) -> Response:

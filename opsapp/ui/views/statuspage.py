@@ -18,10 +18,10 @@ from opsapp.ui import statuspage, statusshape
 from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.asked import Asked
+from opsapp.web.compression import takes_gzip
 from opsapp.web.config import WebSettings
 from opsapp.web.fields import Query, text
 from opsapp.web.jsontext import dumps
-from opsapp.web.packing import takes_gzip
 
 AT_ONCE = 200  # incidents of a month
 

@@ -11,7 +11,7 @@ from opsapp.web.paths import Paths
 
 from .accesslog import AccessLog
 from .knowncallers import KnownCallers
-from .lasting import Lasting
+from .lastinganswers import Lasting
 from .limits import Limits
 from .shares import ServerShares, Share
 

@@ -12,8 +12,8 @@ from opsapp.notify.resources import deliveries_of
 from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import Node
 
-from . import damage, routing, sending
-from .sending import ISender, Sender
+from . import damage, dispatch, routes
+from .dispatch import ISender, Sender
 from .settings import LEASE, QUEUE, SENDING, options
 
 DAY_S = 86400.0
@@ -28,10 +28,10 @@ def prepare(node: Node) -> None:
 def start(node: Node) -> None:
     sender = sender_of(node)
     node.leases.busy_while(LEASE, lambda: sender.flying - sender.late)
-    node.clock_steps.carry(LEASE, routing.move)
+    node.clock_steps.carry(LEASE, routes.move)
     add, look = partial(node.supervisor.add, every=EVERY_S, lease=LEASE), partial(QueueLook, node)
-    add("notify-routing", partial(routing.step, node), wake=(QUEUE,), look=look(routing.anything))
-    add("notify-sending", sender.step, wake=(SENDING,), look=look(lambda root, _now: sending.anything(root)))
+    add("notify-routing", partial(routes.step, node), wake=(QUEUE,), look=look(routes.anything))
+    add("notify-sending", sender.step, wake=(SENDING,), look=look(lambda root, _now: dispatch.anything(root)))
     node.supervisor.add("notify-damage", partial(damage.step, node), every=damage.EVERY_S)
     node.supervisor.add("notify-purge", partial(purge, node), every=3600.0, lease="housekeeping", cleans=True)
 

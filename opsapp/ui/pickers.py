@@ -14,9 +14,9 @@ from pyramid.request import Request
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound, Unreadable
 
-from .asking import ask, value_of
-from .building import dig
-from .filling import rows_of, words
+from .apicalls import ask, value_of
+from .builder import dig
+from .formvalues import rows_of, words
 from .plan import Act, Field
 from .reader import Reader
 

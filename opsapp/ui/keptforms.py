@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, quote_plus, urlencode
 
-from .building import Known, act_of, find
-from .drafting import REDRAW
+from .builder import Known, act_of, find
+from .drafts import REDRAW
 from .many import MANY
 from .plan import PAGES
 

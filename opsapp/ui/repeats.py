@@ -16,8 +16,8 @@ from opsapp.lib.problems import NotFound
 from opsapp.web import idempotency
 from opsapp.web.idempotency import SentForm
 
-from .asking import ask
-from .building import filled, find, known_of
+from .apicalls import ask
+from .builder import filled, find, known_of
 from .reader import query_with, with_query
 
 REPEATED = "already-sent"

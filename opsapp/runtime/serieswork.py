@@ -11,7 +11,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from opsapp.lib.settings import Between
-from opsapp.series import erasing, folding, history_root
+from opsapp.series import erasure, folds, history_root
 from opsapp.tree.root import Root
 
 from . import leases
@@ -78,7 +78,7 @@ class SeriesFollower:
 
 def fold(node: NodeBase) -> bool:
     """The journal into pieces; again while a commit was full."""
-    return node.transact(_leased, _fold, now_ms(node), keep_ms(node)[0]) >= folding.OBSERVATIONS
+    return node.transact(_leased, _fold, now_ms(node), keep_ms(node)[0]) >= folds.OBSERVATIONS
 
 
 def merge(node: NodeBase) -> bool:
@@ -90,24 +90,24 @@ def merge(node: NodeBase) -> bool:
         or (not node.clock_steps.is_far_ahead() and node.transact(_leased, _retire, now, keep_ms(node)))
     )
     if not worked:
-        node.transact(_leased, erasing.erase, now)
+        node.transact(_leased, erasure.erase, now)
     return worked
 
 
 def _fold(root: Root, history: Any, now: int, raw_keep: int) -> int:
-    return folding.fold(history, now, raw_keep, erasing.gone(root))
+    return folds.fold(history, now, raw_keep, erasure.gone(root))
 
 
 def _merge(root: Root, history: Any, now: int) -> bool:
-    return folding.merge(history, now, erasing.gone(root))
+    return folds.merge(history, now, erasure.gone(root))
 
 
 def _seal(root: Root, history: Any, now: int) -> bool:
-    return folding.seal(history, now, erasing.gone(root))
+    return folds.seal(history, now, erasure.gone(root))
 
 
 def _retire(_root: Root, history: Any, now: int, keep: tuple[int, int, int]) -> bool:
-    return folding.retire(history, now, keep)
+    return folds.retire(history, now, keep)
 
 
 def stop(node: NodeBase) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from opsapp.notify.interfaces import Failure, ICauses, RootCause
-from opsapp.notify.logic import delivering, grouping, quiet
-from opsapp.notify.logic.grouping import MessageGroup, Told
+from opsapp.notify.logic import destinations, messagegroups, quiet
+from opsapp.notify.logic.messagegroups import MessageGroup, Told
 from opsapp.notify.logic.settings import NotificationSettings
 from opsapp.notify.logic.texts import Notice
 from opsapp.notify.resources import channels_of, deliveries_of, inbox
@@ -48,15 +48,15 @@ def route(root: Root, now: float) -> bool:
     node, groups, settings = node_of(root), groups_of(root), options(node_of(root))
     wait_s, every_s = settings.group_wait_s, settings.group_s
     rows = inbox.take(root, ROWS_AT_ONCE)
-    deliveries_of(root).withdraw({row.name for row in rows if row.phase == grouping.GONE}, now)
+    deliveries_of(root).withdraw({row.name for row in rows if row.phase == messagegroups.GONE}, now)
     gathered: dict[str, MessageGroup] = {}
     for row in rows:
-        if row.phase == grouping.GONE and (_take_back(groups, gathered, row.name) or not row.title):
+        if row.phase == messagegroups.GONE and (_take_back(groups, gathered, row.name) or not row.title):
             continue
         key = _key_of(groups, row)
         group = gathered.get(key) or groups.get(key)
         before = groups.before(key, group, row.key)
-        gathered[key] = grouping.gather(group, row, before, now, wait_s, every_s)
+        gathered[key] = messagegroups.gather(group, row, before, now, wait_s, every_s)
         groups.note(key, row)
     for key, group in gathered.items():
         _keep(root, groups, key, group, every_s)
@@ -79,10 +79,10 @@ def _take_back(groups: Groups, gathered: dict[str, MessageGroup], key: str) -> b
 
 def _key_of(groups: Groups, row: Told) -> str:
     """Its own key, or that of the group in which it is open, or which has gathered for its target as a root cause."""
-    if row.phase == grouping.APART:
+    if row.phase == messagegroups.APART:
         return row.key
-    if row.phase in (grouping.BEGINS, grouping.ALSO, grouping.OVER):
-        home = groups.home(row.key, "" if row.phase == grouping.OVER else row.name)
+    if row.phase in (messagegroups.BEGINS, messagegroups.ALSO, messagegroups.OVER):
+        home = groups.home(row.key, "" if row.phase == messagegroups.OVER else row.name)
         if home is not None:
             return home
     if row.target is None:
@@ -122,10 +122,10 @@ def _look_at(
     if cause.name is not None and key != (rightful := _rightful(groups, key, cause.name)):
         _move(root, groups, key, rightful, cause.name, now, settings)
     elif cause.wait:
-        groups.put(key, grouping.postponed(group, now), every_s)
+        groups.put(key, messagegroups.postponed(group, now), every_s)
     else:
         message_id = _publish(root, node, key, group, cause.name, now)
-        groups.put(key, grouping.told(group, message_id, now), every_s)
+        groups.put(key, messagegroups.told(group, message_id, now), every_s)
 
 
 def _causes(root: Root, node: Node, asked: Iterable[MessageGroup | None], now: float) -> Mapping[Failure, RootCause]:
@@ -139,7 +139,7 @@ def _causes(root: Root, node: Node, asked: Iterable[MessageGroup | None], now: f
 
 
 def _failure(target: str, group: MessageGroup) -> Failure:
-    return Failure(target, group.first_at if grouping.may_wait(group) else None)
+    return Failure(target, group.first_at if messagegroups.may_wait(group) else None)
 
 
 def _rightful(groups: Groups, key: str, cause: str) -> str:
@@ -158,7 +158,7 @@ def _move(
     if home is None:
         moved = group._replace(told=None, due=now, root=cause)
     else:
-        moved = grouping.join(home, group, now, 0.0, settings.group_s)
+        moved = messagegroups.join(home, group, now, 0.0, settings.group_s)
     _keep(root, groups, rightful, moved, settings.group_s)
 
 
@@ -169,7 +169,7 @@ def _publish(root: Root, node: Node, key: str, group: MessageGroup, cause: str |
     notice = notice._replace(ids=group.ids)
     message_id = log.add_message(notice, now)
     for channel in channels_of(root).readable():
-        if delivering.takes(channel.fields, notice):
+        if destinations.takes(channel.fields, notice):
             due, held = _when(log, channel, group.severity, now, node.config.timezone)
             log.enqueue(channel, (message_id,), now, due, held)
             wake_after_commit(root, SENDING)

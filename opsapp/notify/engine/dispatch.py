@@ -17,7 +17,7 @@ from zope.interface import Interface
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Unavailable, UpstreamFailed
 from opsapp.notify.interfaces import IPageAddresses
-from opsapp.notify.logic import delivering, documents, rank, texts
+from opsapp.notify.logic import destinations, documents, rank, texts
 from opsapp.notify.logic.adapting import Journey
 from opsapp.notify.logic.reasons import reason_of
 from opsapp.notify.logic.texts import Notice
@@ -26,7 +26,7 @@ from opsapp.notify.resources.confidential import opened
 from opsapp.runtime import leases
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.queue import until_stored
-from opsapp.runtime.sealing import seal_of
+from opsapp.runtime.seals import seal_of
 from opsapp.tree.root import Root
 
 from . import courier
@@ -257,7 +257,7 @@ def _not_taken(root: Root, delivery: Delivery, error: str, now: float) -> None:
     if channel is not None:
         channel.last, channel.rests_until = {**channel.last, "failed_at": int(now), "error": error}, 0.0
     retry = options(node_of(root)).retry
-    again = delivering.retry_at(delivery.attempts, delivery.created_at, now, retry)
+    again = destinations.retry_at(delivery.attempts, delivery.created_at, now, retry)
     if delivery.kind == "test" or again is None:
         log_of.end(delivery, "failed", now, error)
         return

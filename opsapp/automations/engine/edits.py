@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 
 from opsapp.agents.resources import agents_of
 from opsapp.automations.interfaces import IAutomationEdited
-from opsapp.automations.logic import filling, workflow
+from opsapp.automations.logic import references, workflow
 from opsapp.automations.logic import settings as meaning
 from opsapp.automations.logic.settings import AutomationSettings
 from opsapp.automations.resources import Automation, Definition, automations_of, board_of, run_of, secrets_of, unusable
@@ -24,7 +24,7 @@ from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
 from . import approval_requests, flow
-from .scheduling import CHANGED
+from .schedules import CHANGED
 
 KIND = "automation"
 PLACE = "#"  # in an export the n-th automation of the list is called "#n"
@@ -96,7 +96,7 @@ def _secret_problems(root: Root, params: JsonObject, own_id: str | None) -> dict
 def _script_problems(kind: str, params: JsonObject) -> dict[str, str]:
     """Placeholders where no value can be filled in safely."""
     script = meaning.script_of(kind, params)
-    message = script and filling.script_problem(script.text, script.shell)
+    message = script and references.script_problem(script.text, script.shell)
     return {f"params.{script.field}": message} if script and message else {}
 
 

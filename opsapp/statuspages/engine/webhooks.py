@@ -16,7 +16,7 @@ from opsapp.monitoring.engine import MonitoringSettings, Prober, call_web
 from opsapp.runtime.node import Node
 from opsapp.statuspages.logic.letters import NewsItem
 from opsapp.statuspages.logic.settings import StatusPageSettings
-from opsapp.wire.probing import ProbeTarget
+from opsapp.wire.probes import ProbeTarget
 
 from .letter import PageLetter, PageSender, Posted
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from opsapp.series import codec
-from opsapp.series.folding import read, tidy
+from opsapp.series.folds import read, tidy
 from opsapp.series.history import Day, Span, open_history
 from opsapp.series.observations import Row
 from opsapp.series.recent import Recent

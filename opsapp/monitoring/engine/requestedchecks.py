@@ -11,13 +11,13 @@ from dataclasses import replace
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Unavailable
 from opsapp.monitoring.engine import metrics
-from opsapp.monitoring.engine.checking import request_check
+from opsapp.monitoring.engine.checks import request_check
 from opsapp.monitoring.engine.register import Entry, StoredMonitor, common_settings
 from opsapp.monitoring.engine.watch import seen_by, watch_of
 from opsapp.monitoring.logic.settings import MonitoringSettings
 from opsapp.monitoring.logic.state import Standing, judge
 from opsapp.runtime.node import Node
-from opsapp.wire.probing import Outcome
+from opsapp.wire.probes import Outcome
 
 WAITS = "It waits to be called at its own address; there is nothing to look at."
 

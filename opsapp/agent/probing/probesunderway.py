@@ -9,7 +9,7 @@ from typing import Callable, List
 from opsapp.wire.addresses import AddressPolicy
 from opsapp.wire.fields import JsonObject
 from opsapp.wire.monitortypes import TYPES
-from opsapp.wire.probing import Outcome, Probe, ProbeTarget, guarded
+from opsapp.wire.probes import Outcome, Probe, ProbeTarget, guarded
 
 from . import web
 from .gate import SocketGate

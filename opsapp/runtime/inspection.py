@@ -20,7 +20,7 @@ from opsapp.tree.damage import is_damage, reason_of
 
 from .internals import PersistentUnpickler, read_only_file, record_ids
 from .sealedfields import SEALED, opened
-from .sealing import Seal
+from .seals import Seal
 
 
 class Referred(NamedTuple):

@@ -14,7 +14,7 @@ from opsapp.notify.engine import NotificationSettings, denied_networks, retry_at
 from opsapp.runtime import leases
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.queue import until_stored
-from opsapp.runtime.sealing import seal_of
+from opsapp.runtime.seals import seal_of
 from opsapp.statuspages.logic import letters
 from opsapp.statuspages.logic.addresses import MAIL
 from opsapp.statuspages.logic.letters import MessageWords, NewsItem
@@ -24,7 +24,7 @@ from opsapp.tree.root import Root
 
 from .letter import LetterCarrier, PageLetter, PageSender, Posted
 from .settings import LEASE, offered, settings_of
-from .subscribing import LEAVE
+from .subscriptions import LEAVE
 
 log = logging.getLogger(__name__)
 

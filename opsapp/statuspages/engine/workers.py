@@ -9,25 +9,25 @@ from opsapp.runtime.node import Node
 from opsapp.statuspages.logic.addresses import MAIL, WEBHOOK
 from opsapp.tree.root import Root
 
-from . import announcing, sending, subscribing
-from .hooking import WebhookCarrier
+from . import announcements, dispatch, subscriptions
 from .letter import LetterCarrier
-from .mailing import MailCarrier
+from .mail import MailCarrier
 from .settings import LEASE, NEWS
+from .webhooks import WebhookCarrier
 
 EVERY_S = 1.0
 
 
 def start(node: Node) -> None:
-    add, calendar = node.supervisor.add, partial(announcing.look_at_windows, node)
+    add, calendar = node.supervisor.add, partial(announcements.look_at_windows, node)
     add("status-calendar", calendar, every=10.0, wake=("maintenance",), lease=LEASE)
     add("status-purge", partial(purge, node), every=3600.0, lease="housekeeping", cleans=True)
     add = partial(add, every=EVERY_S, lease=LEASE)
-    add("status-news", partial(announcing.step, node), wake=(NEWS,), look=QueueLook(node, announcing.anything))
-    node.clock_steps.carry(LEASE, sending.move)
+    add("status-news", partial(announcements.step, node), wake=(NEWS,), look=QueueLook(node, announcements.anything))
+    node.clock_steps.carry(LEASE, dispatch.move)
     for kind, carrier in carriers(node).items():
-        name, look = f"status-{kind}", QueueLook(node, partial(sending.anything, kind))
-        add(name, partial(sending.step, node, kind, carrier), wake=(name,), look=look)
+        name, look = f"status-{kind}", QueueLook(node, partial(dispatch.anything, kind))
+        add(name, partial(dispatch.step, node, kind, carrier), wake=(name,), look=look)
 
 
 def carriers(node: Node) -> dict[str, LetterCarrier]:
@@ -40,5 +40,5 @@ def purge(node: Node) -> bool:
 
 
 def _purge(root: Root, now: float) -> bool:
-    announcing.purge(root, now)
-    return subscribing.purge(root, now)
+    announcements.purge(root, now)
+    return subscriptions.purge(root, now)

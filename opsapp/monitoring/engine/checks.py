@@ -19,11 +19,11 @@ import gevent
 from opsapp.lib.problems import NotFound, Unavailable
 from opsapp.monitoring.engine.connectivity import Connectivity
 from opsapp.monitoring.engine.maintenance import WindowEdges
-from opsapp.monitoring.engine.measuring import Measuring
+from opsapp.monitoring.engine.measurements import Measuring
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.watch import Watch, watch_of
 from opsapp.monitoring.logic.settings import MonitoringSettings
-from opsapp.monitoring.logic.sharding import owns
+from opsapp.monitoring.logic.shards import owns
 from opsapp.monitoring.logic.state import CheckVerdict
 from opsapp.monitoring.logic.timetable import Timetable, passed_within, phase
 from opsapp.monitoring.probes.prober import Prober
@@ -31,7 +31,7 @@ from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import Node
 from opsapp.runtime.nodes import BEAT_S, QUIET_AFTER_S
 from opsapp.series import FOREVER, NONE, PAUSED
-from opsapp.wire.probing import Outcome
+from opsapp.wire.probes import Outcome
 
 log = logging.getLogger(__name__)
 

@@ -15,9 +15,9 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 
 from .clocks import Clocks, by_service_clock
-from .moving import moved
 from .plan.shape import Act, Field
 from .reader import known_zone
+from .rowmoves import moved
 
 
 class WrongText(ValueError):

@@ -16,9 +16,9 @@ from opsapp.lib.problems import Conflict, Forbidden, Invalid, Problem
 from opsapp.web import idempotency
 from opsapp.web.answers import Deferred
 
-from . import repeating
-from .asking import ask, value_of
-from .building import filled
+from . import repeats
+from .apicalls import ask, value_of
+from .builder import filled
 from .pages import see_other
 from .questions import Draft, Question
 from .reader import Reader
@@ -78,9 +78,9 @@ def _asked(request: Request, question: Question) -> Any:
 def _saved(
     request: Request, draft: Draft, question: Question, ids: Mapping[str, str], known: Redrawn, draw: Draw
 ) -> Any:
-    sent = repeating.sent(request, known.given)
+    sent = repeats.sent(request, known.given)
     if not sent.first_time:
-        return see_other(repeating.again_led_to(sent, request.path_info))
+        return see_other(repeats.again_led_to(sent, request.path_info))
     try:
         value = value_of(_asked(request, question))
     except (Invalid, Forbidden, Conflict) as problem:

@@ -16,7 +16,7 @@ from opsapp.monitoring.logic.settings import MonitoringSettings, agent_of
 from opsapp.monitoring.probes.prober import Prober
 from opsapp.runtime.node import Node
 from opsapp.wire.monitortypes import TYPES
-from opsapp.wire.probing import Outcome, ProbeTarget
+from opsapp.wire.probes import Outcome, ProbeTarget
 
 PUSH_SLACK_S = 1.0
 OWN_NETWORK = "the network of this service is down"

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from opsapp.lib.jsontypes import JsonObject
 
 from . import guidebook
-from .building import filled
+from .builder import filled
 from .menu import MenuGroup
 from .reader import with_query
 
