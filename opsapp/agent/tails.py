@@ -23,6 +23,7 @@ from .websocket import ServerSocket
 
 FLUSH_S = 0.1
 FOLLOW_S = 0.3
+MISSING_S = 10
 BATCH = 200
 LINE_MOST = 32768
 MARK = "OPSAPP_AGENT_STREAM"
@@ -35,6 +36,7 @@ class LogTail(OpenStream):
         self._rules = rules
         self._dropped = 0
         self._told: Optional[str] = None  # the place of the last line that was sent
+        self._missing_since: Optional[float] = None  # nothing stands at the path any more
 
     def run(self) -> None:
         try:
@@ -147,7 +149,7 @@ class LogTail(OpenStream):
 
     def _open_again(self) -> Any:
         """The file that took the place of a rotated one; it may need a moment."""
-        until = time.monotonic() + 10
+        until = time.monotonic() + MISSING_S
         while True:
             try:
                 return self._open()
@@ -156,12 +158,18 @@ class LogTail(OpenStream):
                     raise StreamStopped("end", "the file is gone") from None
 
     def _replaced(self, file: Any) -> bool:
+        """Until another file has taken the place of one that was moved away, its writer goes on with the old one."""
         about = os.fstat(file.fileno())
         try:
-            now = os.stat(self.params["path"])
+            there = os.stat(self.params["path"])
         except FileNotFoundError:
-            return True
-        return (now.st_dev, now.st_ino) != (about.st_dev, about.st_ino)
+            now = time.monotonic()
+            self._missing_since = now if self._missing_since is None else self._missing_since
+            if now - self._missing_since > MISSING_S:
+                raise StreamStopped("end", "the file is gone") from None
+            return False
+        self._missing_since = None
+        return (there.st_dev, there.st_ino) != (about.st_dev, about.st_ino)
 
     def _new_lines(self, file: Any, rest: bytes) -> bytes:
         while not self.left.is_set():

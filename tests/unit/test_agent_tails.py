@@ -163,6 +163,28 @@ def test_rotation_loses_nothing_and_goes_on_with_the_new_file(follow, log):
     reader.reads("three", "last of the old", "first of the new")
 
 
+def test_what_is_written_to_a_file_that_was_moved_away_is_read_until_another_one_stands_there(follow, log, monkeypatch):
+    missed, stat = [], os.stat
+
+    def looking(path, *more, **how):
+        try:
+            return stat(path, *more, **how)
+        except FileNotFoundError:
+            missed.append(path)
+            raise
+
+    monkeypatch.setattr(tails.os, "stat", looking)
+    reader = follow(source="file", path=str(log), lines=1)
+    reader.reads("three")
+    with open(log, "a") as old:
+        os.rename(log, f"{log}.1")
+        until(lambda: missed.count(str(log)) > 1, what="the reader seeing that the file was moved")
+        old.write("last of the old\n")
+    reader.reads("three", "last of the old")
+    log.write_text("first of the new\n")
+    reader.reads("three", "last of the old", "first of the new")
+
+
 def test_a_file_that_is_emptied_in_place_begins_anew_and_half_a_line_of_before_is_gone_with_it(follow, log):
     reader = follow(source="file", path=str(log), lines=1)
     reader.reads("three")

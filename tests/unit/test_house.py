@@ -320,3 +320,13 @@ def test_the_check_sees_each_form_of_import(text, found, tmp_path, monkeypatch):
     path.parent.mkdir(parents=True)
     path.write_text(text)
     assert [line.rpartition(" ")[2] for line in strangers(path)] == found
+
+
+def test_no_line_of_a_template_is_wider_than_a_screen():
+    wide = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in (ROOT / "opsapp").rglob("*.jinja2")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if len(line) > 160
+    ]
+    assert wide == []

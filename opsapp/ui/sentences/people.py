@@ -70,6 +70,7 @@ WHOLE = {
     "healing.pause": "paused all healing",
     "healing.resume": "let healing go on",
     "healing.rollback": "undid a heal",
+    "healing.ledger.archived": "wrote an archive of the ledger",
     "healing.problem.open": "saw that a heal comes back again and again:",
     "healing.problem.close": "closed, because it was quiet, the problem",
     "healing.dependencies": "changed what depends on what",
