@@ -1,7 +1,7 @@
 """What takes more than a credential: a person's own session (`own_session=True`), and one that was confirmed a short
 time ago (`confirmed=True`), for what a stolen session or key must not be able to do.
 
-Must not: know how somebody confirms (engine.confirming).
+Must not: know how somebody confirms (engine.confirmation).
 """
 
 from __future__ import annotations

@@ -48,9 +48,9 @@ def test_who_does_not_confirm_hears_no_more_and_is_forgotten_with_the_address(pr
     press.after(20)
     assert press.subjects == ["[Lindenhof] Confirm your subscription"]
     token = press.link("confirm").rpartition("/")[2]
-    assert press.service.transact(lambda root: workers.subscribing.waits(root, token))
+    assert press.service.transact(lambda root: workers.subscriptions.waits(root, token))
     press.clock.advance(86_400)
-    assert not press.service.transact(lambda root: workers.subscribing.waits(root, token))
+    assert not press.service.transact(lambda root: workers.subscriptions.waits(root, token))
     workers.purge(press.node)
     assert press.store(lambda store: (len(store.subscribers), len(store.marks), len(store.pending))) == (0, 0, 0)
 
@@ -234,11 +234,11 @@ def test_guessed_tokens_open_nothing(press):
     leave = press.link("unsubscribe").rpartition("/")[2]
     wrong = [leave[:-1] + ("0" if leave[-1] != "0" else "1"), leave[:16], "0" * 64, "é" * 64, ""]
     for token in wrong:
-        assert not press.service.transact(lambda root, token=token: workers.subscribing.belongs(root, token))
-        press.service.transact(lambda root, token=token: workers.subscribing.leave(root, token, "192.0.2.1"))
+        assert not press.service.transact(lambda root, token=token: workers.subscriptions.belongs(root, token))
+        press.service.transact(lambda root, token=token: workers.subscriptions.leave(root, token, "192.0.2.1"))
     assert press.store(lambda store: len(store.confirmed)) == 1
-    assert not press.service.transact(lambda root: workers.subscribing.waits(root, leave))
-    press.service.transact(lambda root: workers.subscribing.leave(root, leave, "192.0.2.1"))
+    assert not press.service.transact(lambda root: workers.subscriptions.waits(root, leave))
+    press.service.transact(lambda root: workers.subscriptions.leave(root, leave, "192.0.2.1"))
     assert press.store(lambda store: (len(store.confirmed), len(store.subscribers))) == (0, 0)
 
 

@@ -96,7 +96,7 @@ def test_who_says_the_challenge_back_is_told_of_beginning_update_and_end_once(pr
     assert "internal" not in repr(receiver.messages)
     assert len({message["id"] for message in receiver.messages}) == 4
     token = begin["unsubscribe_url"].rpartition("/")[2]
-    press.service.transact(lambda root: workers.subscribing.leave(root, token, "192.0.2.1"))
+    press.service.transact(lambda root: workers.subscriptions.leave(root, token, "192.0.2.1"))
     assert states(press) == []
 
 

@@ -61,7 +61,7 @@ class Press:
         self.work()
         own = [mail for mail in self.mailbox.mails if mail["To"] == address][-1]
         token = self.link("confirm", own).rpartition("/")[2]
-        self.service.transact(lambda root: workers.subscribing.confirm(root, token, "192.0.2.1"))
+        self.service.transact(lambda root: workers.subscriptions.confirm(root, token, "192.0.2.1"))
 
     def see(self, outcome, monitor_id=None):
         self.lookout.sees[monitor_id or self.shop] = outcome

@@ -1,6 +1,7 @@
 """An application of this process on a real socket, for clients that need an address."""
 
 import contextlib
+import errno
 import threading
 
 from waitress.server import create_server
@@ -10,7 +11,7 @@ from waitress.server import create_server
 def listening(app):
     """The address at which the application answers."""
     server = create_server(app, host="127.0.0.1", port=0, threads=2)
-    thread = threading.Thread(target=server.run, daemon=True)
+    thread = threading.Thread(target=run, args=(server,), daemon=True)
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.effective_port}"
@@ -18,3 +19,14 @@ def listening(app):
         server.task_dispatcher.shutdown()
         server.close()
         thread.join(10)
+        for channel in list(server.active_channels.values()):
+            channel.close()
+
+
+def run(server):
+    """Until its socket is closed under it, wherever in its loop that meets it."""
+    try:
+        server.run()
+    except OSError as problem:
+        if problem.errno != errno.EBADF:
+            raise

@@ -212,7 +212,7 @@ def test_what_is_to_be_undone_is_waited_for_whatever_happens():
 def test_an_answer_that_never_comes_is_lost():
     around = world()
     around.settings = replace(around.settings, command_expiry_s=100, answer_wait_s=50)
-    most = ACTIONS[PLAIN].timeout + 150
+    most = ACTIONS[PLAIN].longest + 150
     reason = "no answer of the host: nobody can tell whether it was done"
     then = step(at("executing.execute", sent_at=NOW - most - 1), around)
     assert told(then) == ("EndCase", "executing.execute", "lost", reason)
