@@ -26,6 +26,7 @@ def includeme(config):
     config.add_evolve_step(
         "healing-ledger-filters", "opsapp.healing.resources.ledgerfilters.index_filters", reversible=True
     )
+    config.add_evolve_step("healing-coin", "opsapp.healing.resources.trials.only_by_coin")
     config.add_metrics(figures)
     config.add_chain("opsapp.healing.resources.sign_ledger")
     config.add_section("healing", HealingSettings)

@@ -133,11 +133,19 @@ class LiftArm(Body):
     recovered = whole(0)
 
 
+class UsualRange(Body):
+    low = number()
+    high = number()
+
+
 class LiftAnswer(Body):
-    """`lift`, `low` and `high` are differences of shares: 0.5 is "half of all cases more"."""
+    """Differences of shares: 0.5 is "half of all cases more". `low` and `high` hold however often one looks; `usual` is
+    a plain range of the last 100 trials: of ten such ranges eight hold the truth."""
 
     treated = LiftArm()
     control = LiftArm()
+    usual = field(UsualRange, null=True)
+    share = number(0, 0.5)
     lift = number(null=True)
     low = number()
     high = number()
@@ -330,6 +338,8 @@ class CaseAct(Body):
 
 
 class CaseRecord(Body):
+    """`left_until`: nothing is done before; `arm`: what its coin says, where one was tossed."""
+
     id = text()
     target = text()
     rule_id = text()
@@ -350,6 +360,8 @@ class CaseRecord(Body):
     level = text()
     stage = choice(*STAGES)
     due = whole(null=True)
+    left_until = whole(null=True)
+    arm = choice("treated", "control", null=True)
     deadline = whole(null=True)
     gates = list_of(CaseGate)
     act = field(CaseAct, null=True)

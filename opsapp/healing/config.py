@@ -110,8 +110,17 @@ class EdgeSettings:
 
 
 @dataclass(frozen=True)
+class TrialSettings:
+    """While nobody knows whether a rule helps, so many of the cases that it would act on are left alone for the window
+    first. `risk`: of actions up to this one."""
+
+    share: Annotated[float, Between(0, 0.5)] = 0.25
+    risk: Literal["low", "medium"] = "low"
+
+
+@dataclass(frozen=True)
 class HoldoutSettings:
-    """So many cases are left alone for a while, to see what recovers by itself. `risk`: of actions up to this one."""
+    """The same of rules that are known, and at `execute`."""
 
     share: Annotated[float, Between(0, 0.5)] = 0.1
     risk: Literal["low", "medium"] = "low"
@@ -194,6 +203,7 @@ class HealingSettings:
     recurrence: RecurrenceSettings = RecurrenceSettings()
     problems: ProblemSettings = ProblemSettings()
     edges: EdgeSettings = EdgeSettings()
+    trial: TrialSettings = TrialSettings()
     holdout: HoldoutSettings = HoldoutSettings()
     absorption_window_s: Annotated[float, Between(0, 3600)] = 60
     hold_s: Annotated[float, Between(0, 600)] = 5

@@ -11,9 +11,9 @@ import pytest
 from opsapp.cli import main
 from opsapp.wire.version import VERSION
 from tests.support.process import ROOT, Serve, free_port
-from tests.support.rehearsal import furnish, go_on, made
+from tests.support.rehearsal import answered, furnish, go_on, made
 from tests.support.release import ReleaseAgent, ReleaseServe, last_release, release_of, released
-from tests.support.writers import Writer, missing
+from tests.support.writers import Writer, missing, stored
 
 pytestmark = [
     pytest.mark.system,
@@ -45,7 +45,7 @@ def update(agent):
 
 
 def test_up_under_load_and_back_to_the_release_and_nothing_is_lost(tmp_path, release):
-    data = tmp_path / "data"
+    data, copy = tmp_path / "data", tmp_path / "copy"
     place = {"port": free_port(), "data": data}
     old, new = ReleaseServe(tmp_path / "old", release, **place), Serve(tmp_path / "new", **place)
     with old:
@@ -55,6 +55,9 @@ def test_up_under_load_and_back_to_the_release_and_nothing_is_lost(tmp_path, rel
         writers = [Writer(old.client(token=token), f"writer-{number}", pace=0.02) for number in range(3)]
         with agent:
             agent.online()
+            go_on(writers)
+            before = answered(writers)
+            assert release.opsapp("backup", copy, "--data", data).returncode == 0
             go_on(writers)
             assert old.stop() == 0
             with new:
@@ -71,11 +74,30 @@ def test_up_under_load_and_back_to_the_release_and_nothing_is_lost(tmp_path, rel
                 assert update(agent)["output"] == f"now version {VERSION}\n"
                 assert agent.seen()["version"] == VERSION
                 assert new.stop() == 0
+            go_back(old, release, copy)
             with old:
-                assert missing(old.client(token=token), writers) == {}, "this version has no step that bars the release"
+                there = stored(old.admin)
+                assert {key: there.get(key) for key in before} == before
                 assert made(old.admin) == kept
                 agent.server = old
                 agent.online()
+
+
+def go_back(old, release, copy):
+    """The release refuses what it does not know, and changes nothing; its own backup it takes."""
+    (beside,) = old.data.glob(f"before-{VERSION}-*")
+    tree = (old.data / "main.fs").read_bytes()
+    for command in (["user", "list"], ["doctor"], ["init"]):
+        done = release.opsapp(*command, "--data", old.data)
+        assert done.returncode == 1
+        assert "The store was written by a newer version of opsapp" in done.stdout + done.stderr, command
+    with pytest.raises(AssertionError, match=r"ended with 1:[^$]*written by a newer version of opsapp"):
+        old.start()
+    assert (old.data / "main.fs").read_bytes() == tree
+    for backup in (beside, copy):
+        done = release.opsapp("restore", backup, "--data", old.data)
+        assert done.returncode == 0, done.stderr
+        assert release.opsapp("user", "list", "--data", old.data).stdout.startswith("admin\t")
 
 
 def test_this_version_takes_a_backup_of_the_release(tmp_path, release, capsys):
@@ -85,7 +107,9 @@ def test_this_version_takes_a_backup_of_the_release(tmp_path, release, capsys):
     assert main(["init", "--data", data]) == 0
     assert main(["restore", str(copy), "--data", data]) == 0
     shutil.copyfile(tmp_path / "old/secret.key", tmp_path / "data/secret.key")  # which is in no backup
-    assert release.opsapp("user", "list", "--data", data).returncode == 0
+    assert main(["doctor", "--data", data]) == 0
+    assert "steps come with the next start" in capsys.readouterr().out
+    assert release.opsapp("user", "list", "--data", data).returncode == 0, "restored, it is still the release's"
     assert main(["user", "list", "--data", data]) == 0
     assert main(["doctor", "--data", data]) == 0
     assert "ok    store: is of this version" in capsys.readouterr().out

@@ -96,6 +96,14 @@ INCIDENT = {
             "The machine asks whether it may run journal_vacuum 500M on db-1.",
         ),
         (
+            {
+                "outcome": None,
+                "state": "awaiting_approval",
+                "reason": "left alone for 60 s, to learn whether the heal is needed",
+            },
+            "db-1 is left alone for 60 s, to learn whether the heal is needed. Why",
+        ),
+        (
             {"target": "db-1/postgresql", "case_id": None},
             "postgresql on db-1 was healed in 74 s by journal_vacuum 500M. ",
         ),

@@ -8,7 +8,20 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from opsapp.ui import charts
-from opsapp.ui.charts import ActMark, Band, Bar, Curve, Drop, Limit, Looks, Outlook, PhaseTime, Plot, TimeAxis, Trials
+from opsapp.ui.charts import (
+    ActMark,
+    Band,
+    Bar,
+    Curve,
+    Drop,
+    Limit,
+    Looks,
+    Outlook,
+    PhaseTime,
+    Plot,
+    TimeAxis,
+    TrialCount,
+)
 from opsapp.ui.charts import frame as frame_of
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -173,7 +186,7 @@ def test_words_from_outside_are_only_words():
         charts.sparkline([1], HOSTILE),
         charts.fan(HOSTILE, AXIS, [START], [1], Outlook([], [], [], [], HOSTILE, HOSTILE), Limit(2, HOSTILE)),
         charts.survival([Drop(1, 0.5)], 60, HOSTILE, ActMark(2, HOSTILE)),
-        charts.lift(Trials(HOSTILE, 1, 2), Trials(HOSTILE, 0, 0)),
+        charts.lift(TrialCount(HOSTILE, 1, 2), TrialCount(HOSTILE, 0, 0)),
         charts.phases([PhaseTime(HOSTILE, 1)]),
     ]
     assert [each for each in shown if "<script" in each] == []
@@ -256,13 +269,13 @@ def test_survival_falls_in_steps_to_the_horizon():
 
 
 def test_lift_has_a_disc_for_each_case():
-    shown = charts.lift(Trials("Healed", 13, 14), Trials("Nothing done", 3, 14))
+    shown = charts.lift(TrialCount("Healed", 13, 14), TrialCount("Nothing done", 3, 14))
     assert shown.count("d-on") == 16
     assert shown.count("d-off") == 12
     assert shown.index("Nothing done") < shown.index("Healed")
     assert "<b>13 of 14</b>" in shown
     assert 'aria-label="3 of 14 recovered in time"' in shown
-    many = charts.lift(Trials("Healed", 90, 100), Trials("Nothing done", 0, 0))
+    many = charts.lift(TrialCount("Healed", 90, 100), TrialCount("Nothing done", 0, 0))
     assert "<circle" not in many
     assert 'width="90.0%"' in many
     assert "no case yet" in many

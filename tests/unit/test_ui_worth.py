@@ -9,35 +9,43 @@ NOTHING = {"n": 0, "recovered": 0}
 
 def answer(**changes):
     known = {"treated": {"n": 14, "recovered": 13}, "control": {"n": 14, "recovered": 3}, "lift": 0.714, "low": 0.09,
-             "high": 0.98, "saved_minutes": 32.5, "verdict": "helps"}  # fmt: skip
+             "high": 0.98, "usual": {"low": 0.43, "high": 0.82}, "share": 0.1, "saved_minutes": 32.5,
+             "verdict": "helps"}  # fmt: skip
     return {**known, **changes}
 
 
 def test_a_rule_that_helps_says_by_how_much_and_how_sure():
     worth = worth_of(answer())
     assert (worth.look, worth.verdict) == ("ok", "helps")
-    assert worth.words == "71 points more recover than by doing nothing. 95 % sure: between 9 and 98."
+    assert worth.words == (
+        "In the last 28 trials between 43 and 82 points more recovered than by doing nothing. Of ten such ranges eight "
+        "hold the truth. Of the cases that it would act on 10 % are left alone for a while first, to learn more."
+    )
     assert worth.saved == "Saved 32.5 minutes of outage so far, counted within the action's window."
     assert "13 of 14" in worth.discs
     assert "3 of 14" in worth.discs
-    assert 'aria-label="Points more than by doing nothing: between 9 and 98 points, counted 71"' in worth.span
-    assert '<line class="b-span" x1="54.5%" x2="99%"' in worth.span, "all of it is on the side of more"
+    assert 'aria-label="Points more than by doing nothing: between 43 and 82 points, the middle is 62"' in worth.span
+    assert '<line class="b-span" x1="71.5%" x2="91%"' in worth.span, "all of it is on the side of more"
 
 
 def test_what_is_not_known_is_said_so():
-    worth = worth_of(answer(treated=NOTHING, control=NOTHING, lift=None, saved_minutes=None, verdict="unknown"))
+    unknown = {"lift": None, "usual": None, "share": 0, "saved_minutes": None, "verdict": "unknown"}
+    worth = worth_of(answer(treated=NOTHING, control=NOTHING, **unknown))
     assert worth.verdict == "not known yet"
     assert worth.words.startswith("Nothing can be compared yet")
+    assert worth.words.endswith("No case is left alone to learn more.")
     assert worth.saved == ""
     assert worth.span is None
 
 
-def test_a_rule_that_harms_says_so():
-    worth = worth_of(answer(lift=-0.3, low=-0.6, high=-0.1, verdict="harms"))
-    assert (worth.look, worth.words) == (
-        "bad",
-        "30 points fewer recover than by doing nothing. 95 % sure: between -60 and -10.",
-    )
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [(-0.6, -0.1, "between 10 and 60 points fewer"), (-0.2, 0.3, "between 20 points fewer and 30 points more")],
+)
+def test_a_rule_that_harms_or_may_harm_says_so(low, high, words):
+    worth = worth_of(answer(usual={"low": low, "high": high}, verdict="harms"))
+    assert worth.look == "bad"
+    assert f"In the last 28 trials {words} recovered than by doing nothing." in worth.words
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,8 @@ def story(healing: Healing, case_id: str) -> JsonObject:
         "level": case.level,
         "stage": STAGE_OF.get(case.state, STAGES[0]),
         "due": None if case.due == NEVER else int(case.due),
+        "left_until": None if case.left_until is None else int(case.left_until),
+        "arm": case.arm,
         "deadline": int(case.deadline) if isinstance(case, VerifyingCase) else None,
         "gates": [gate._asdict() for gate in met],
         "act": None if case.heal is None else _act(case.heal, met),

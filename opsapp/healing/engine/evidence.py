@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from opsapp.healing.stages import trials
+from opsapp.healing.resources.trials import TossedCoin
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.attempt import Tried, comes_to
 from opsapp.healing.stages.ledger import LedgerRecord
@@ -58,16 +58,18 @@ def count_case(
     _evaluate(context, state, trust)
 
 
-def count_trial(context: PipelineContext, rule_id: str, arm: str, recovered: bool) -> None:
-    """A case that was left alone, or treated, has shown whether it recovers."""
+def count_trial(context: PipelineContext, rule_id: str, coin: TossedCoin) -> None:
+    """A case that was left alone, or treated, has shown whether it recovers. What was tossed for another definition of
+    the rule says nothing about this one."""
     state = context.healing["trust"].get(rule_id)
-    if state is None:
+    if state is None or coin.definition != state.trust.definition:
         return
-    trust, change = governor.judged(trials.counted(state.trust, arm, recovered), context.now, context.world.settings)
+    trials = state.trust.trials.added(coin.draw, bool(coin.recovered))
+    trust, change = governor.judged(state.trust.tried(trials), context.now, context.world.settings)
     if change is not None:
         state.become(context.root, trust, cause=change.cause, now=context.now)
-        suggestions.useless(context.healing["suggestions"], change, trust, context.now)
-        notifications.useless(context, change, trust)
+        suggestions.useless(context.healing["suggestions"], change, trials, context.now)
+        notifications.useless(context, change, trials)
     _evaluate(context, state, trust)
 
 

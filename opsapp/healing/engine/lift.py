@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from opsapp.healing.logic import survival
-from opsapp.healing.logic.lift import lift_of
 from opsapp.healing.logic.survival import Duration
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.resources.rules import TrustState
 from opsapp.healing.stages import trials
+from opsapp.healing.stages.holdout import share_of
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.tree.root import Root
@@ -18,14 +18,15 @@ SHOWN = 100  # points of a curve
 
 
 def lift(root: Root, rule_id: str) -> JsonObject:
-    trust = _of(healing_of(root), rule_id).trust
-    known = lift_of(trust.treated, trust.control)
+    known = _of(healing_of(root), rule_id).trust.trials
     return {
-        "treated": trust.treated._asdict(),
-        "control": trust.control._asdict(),
+        "treated": known.treated._asdict(),
+        "control": known.control._asdict(),
         "lift": None if known.lift is None else round(known.lift, 4),
-        "low": round(known.low, 4),
-        "high": round(known.high, 4),
+        "low": round(known.bets.low, 4),
+        "high": round(known.bets.high, 4),
+        "usual": known.usual and {name: round(end, 4) for name, end in zip(("low", "high"), known.usual, strict=True)},
+        "share": share_of(rule_id, world_now(root)).share,
         "saved_minutes": _saved_minutes(root, rule_id),
         "verdict": known.verdict,
     }

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
+from opsapp.healing.logic.lift import Trials
 from opsapp.healing.stages import ending
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.case import About, CaseRecord
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.stages.planning import Plan
-from opsapp.healing.stages.trust import LevelChange, Trust
+from opsapp.healing.stages.trust import LevelChange
 from opsapp.notify.engine import tell, withdraw
 
 from .context import PipelineContext
@@ -23,6 +24,8 @@ BRAKE_AGAIN_S = 3600.0
 DEMOTED = {  # by cause: what the rule does now, and why
     governor.BREAKER: ("only notifies now", "Several of its heals in a row failed within a short time."),
     governor.CUSUM: ("asks for approval now", "Its heals fail more often than they used to."),
+    governor.NO_LIFT: ("hardly helps", "Its cases recover about as often by themselves."),
+    governor.NEEDLESS: ("may have become needless", "More of its cases recover by themselves than used to."),
 }
 
 
@@ -123,11 +126,12 @@ def demoted(context: PipelineContext, change: LevelChange, entry_id: int) -> Non
                    ids={"rule": rule_id, "entry": str(entry_id)})  # fmt: skip
 
 
-def useless(context: PipelineContext, change: LevelChange, trust: Trust) -> None:
-    """A rule that acted by itself is known to help hardly anything."""
-    text = f"It asks for approval from now on: {governor.said_of_lift(trust)}."
+def useless(context: PipelineContext, change: LevelChange, trials: Trials) -> None:
+    """A rule that acted by itself is known to help hardly anything, or to help no more."""
+    title, why = DEMOTED[change.cause]
+    text = f"{why} It asks for approval from now on: {governor.said_of_lift(trials)}."
     rule_id = change.rule_id
-    _call_somebody(context, f"breaker:{rule_id}", "heal.breaker", f"Rule {rule_id} hardly helps", text,
+    _call_somebody(context, f"breaker:{rule_id}", "heal.breaker", f"Rule {rule_id} {title}", text,
                    ids={"rule": rule_id})  # fmt: skip
 
 

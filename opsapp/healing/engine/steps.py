@@ -107,6 +107,7 @@ def _apply(then: Next, context: PipelineContext, case: Case) -> Next | None:
 def _wait(then: Wait, context: PipelineContext, case: Case) -> None:
     _learn(context, then.case, then.entry)
     context.measure_above(then.ask)
+    trials.toss(context, case.record, then.case)
     context.book.keep(case, then.case, then.due)
 
 
@@ -147,7 +148,8 @@ def _begin(then: BeginHeal, context: PipelineContext, case: Case) -> Next | None
         entry_id = entries.begin_entry(context, record, then.plan, state="executing")
     else:
         entry_id = record.entry_id
-        context.ledger.update(context.root, entry_id, state="executing", outcome=None)
+        context.ledger.update(context.root, entry_id, state="executing", outcome=None, reason="")
+    trials.toss(context, case.record, record)
     trials.acts(context, record)
     edges.acts(context, record.target)
     context.book.line[record.heal.host] = record.id

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from opsapp.healing.config import HealingSettings, PromotionSettings
 from opsapp.healing.logic import effectiveness
+from opsapp.healing.logic.lift import Trials
 from opsapp.healing.logic.rules import names_of
 from opsapp.healing.resources import Healing
 from opsapp.healing.resources.ledger import held
@@ -15,6 +16,8 @@ from opsapp.healing.stages.trust import LevelChange, Trust
 DEMOTED = {  # by cause: what a suggestion says of the rule
     governor.BREAKER: "failed several times in a row within a short time and only notifies now",
     governor.CUSUM: "fails more often than it used to and asks for approval now",
+    governor.NO_LIFT: "hardly helps and asks for approval now",
+    governor.NEEDLESS: "may have become needless and asks for approval now",
 }
 
 
@@ -30,14 +33,14 @@ def demoted(suggestions: Suggestions, change: LevelChange, entry_id: int, now: f
     )
 
 
-def useless(suggestions: Suggestions, change: LevelChange, trust: Trust, now: float) -> None:
-    """What was left alone recovers about as often as what the rule healed."""
+def useless(suggestions: Suggestions, change: LevelChange, trials: Trials, now: float) -> None:
+    """What was left alone recovers about as often as what the rule healed, or more often than it used to."""
     suggestions.suggest(
         "circuit_breaker",
         "warning",
-        f"Rule {change.rule_id} hardly helps and asks for approval now: {governor.said_of_lift(trust)}.",
+        f"Rule {change.rule_id} {DEMOTED[change.cause]}: {governor.said_of_lift(trials)}.",
         rule_id=change.rule_id,
-        evidence=f"lift:{trust.since:.0f}",
+        evidence=f"lift:{now:.0f}",
         now=now,
     )
 

@@ -73,6 +73,7 @@ def build(root: Root, now: float, inventory: Inventory, failing: Holding) -> Wor
         unmeasured=_nothing if knowledge is None else knowledge.unmeasured,
         well=_nothing if knowledge is None else knowledge.well,
         coin=lambda case_id: _coin(root, case_id),
+        arm_of_outage=healing.trials.arm_of_outage,
         learned_wait=healing.trials.learned_wait,
         overdue=healing["problems"].overdue(now),
         known=lambda about: not about.subject or fleet_access(root).knows(root, about.subject),
@@ -80,7 +81,7 @@ def build(root: Root, now: float, inventory: Inventory, failing: Holding) -> Wor
 
 
 def _coin(root: Root, case_id: str) -> float:
-    return keyed_draw(chain_key(root), f"holdout {case_id}")
+    return keyed_draw(chain_key(root), f"trial {case_id}")
 
 
 def _own_tools(config: Configuration) -> frozenset[str]:

@@ -1,29 +1,35 @@
-"""How much more often cases recover with the heal than without it: an interval that stays true however often one looks.
+"""Whether a heal helps, judged by a coin alone: a bet that hardly anybody wins where it does not (docs/adr/113).
 
-For the true rates p (treated) and q (control), with the likelihood L and independent Beta(1/2, 1/2) mixtures,
+Of each trial a coin says whether the heal is done at once, or the case is left alone for the window first. With y = 1
+for recovered within the window, s the chance of being left alone, and m a guess that was made before the coin,
 
-    E(d) = mixture / max {L(p, q): p - q <= d}
+    z = (y - m) / (1 - s)  if treated,      z = -(y - m) / s  if left alone
 
-is at most the mixture's likelihood ratio against the truth whenever p - q <= d, and that ratio is a martingale of mean
-1. By Ville's inequality E(d) ever reaches 1/alpha with probability alpha at most, however the cases were assigned as
-long as that did not look ahead (docs/adr/080). Most of the 5 % is spent on the lower end: promotion asks for it.
+has the lift of this very trial as its mean, whatever recovers by itself, drifts or differs: only the coin is random.
+So where the lift is at most d, the wealth of whoever bets that it is more, the mean over STAKES of the products of
+1 + g (z - d) / B with B the largest loss, is a martingale that begins with 1: it ever reaches 25 with a chance of 4 %
+at most, however often one looks.
 """
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from operator import mul
 from typing import NamedTuple
 
-BELOW, ABOVE = 0.04, 0.01  # the chance that the truth is ever below the lower end, and above the upper
-NEAR_ZERO = 1e-9
-HALVINGS = 30
+STAKES = (0.2, 0.35, 0.5, 0.7)
+STEPS = tuple(step / 20 for step in range(-19, 20))  # the differences d that are bet on
+ENOUGH, ENOUGH_BELOW = 25.0, 100.0
+LEAST, MOST = 1e-25, 1e25  # wealth is kept between these
 NO_EFFECT = 0.05  # whatever is known to help less than this is not worth the risk
+LAST = 100  # trials that the usual range is about
+USUAL = 1.2816  # of a normal distribution: 80 % lie so many deviations around the mean
+NEEDLESS, NEEDLESS_STAKES, FEW = 500.0, (0.3, 0.6, 0.9), 8
 VERDICTS = ("helps", "unknown", "no_effect", "harms")
 
 
 class Arm(NamedTuple):
-    """Cases of one kind, and how many of them recovered within the window."""
+    """Trials of one kind, and how many of them recovered within the window."""
 
     n: int = 0
     recovered: int = 0
@@ -32,82 +38,128 @@ class Arm(NamedTuple):
         return Arm(self.n + 1, self.recovered + recovered)
 
     @property
-    def rate(self) -> float | None:
-        return self.recovered / self.n if self.n else None
+    def rate(self) -> float:
+        """What is to be expected of the next one."""
+        return (self.recovered + 0.5) / (self.n + 1)
 
 
-class Lift(NamedTuple):
-    """The difference of the two rates, and between what it is with 95 % certainty."""
+class Draw(NamedTuple):
+    """What was committed before a trial's window began."""
 
-    lift: float | None
-    low: float
-    high: float
+    share: float  # the chance of being left alone
+    guess: float
+    treated: bool
+
+
+class Bets(NamedTuple):
+    """How the bets stand. `above` and `below`: for each of STEPS and STAKES the wealth of whoever bets that the lift is
+    more, or less. `low` and `high`: between what it is. `last`: the last trials, 2 for treated and 1
+    for recovered. `needless`: for each stake the wealth of those who bet, from any moment on, that more than before
+    recover by themselves."""
+
+    above: tuple[float, ...] = (1.0,) * len(STEPS) * len(STAKES)
+    below: tuple[float, ...] = (1.0,) * len(STEPS) * len(STAKES)
+    low: float = -1.0
+    high: float = 1.0
+    last: tuple[int, ...] = ()
+    needless: tuple[float, ...] = (0.0,) * len(NEEDLESS_STAKES)
+
+
+class Trials(NamedTuple):
+    """All trials of a rule."""
+
+    treated: Arm = Arm()
+    control: Arm = Arm()
+    bets: Bets = Bets()
+
+    def guess(self, share: float) -> float:
+        return (1 - share) * self.control.rate + share * self.treated.rate
+
+    def added(self, draw: Draw, recovered: bool) -> Trials:
+        """With one more, in the order of their coins."""
+        bets = _betted(self.bets, draw, recovered)
+        if draw.treated:
+            return Trials(self.treated.added(recovered), self.control, bets)
+        return Trials(self.treated, self.control.added(recovered), _without_help(bets, self.control, recovered))
+
+    @property
+    def lift(self) -> float | None:
+        """The difference that was seen."""
+        if not self.treated.n or not self.control.n:
+            return None
+        return self.treated.recovered / self.treated.n - self.control.recovered / self.control.n
 
     @property
     def verdict(self) -> str:
-        if self.low > 0:
+        if self.bets.low > 0:
             return "helps"
-        if self.high < 0:
+        if self.bets.high < 0:
             return "harms"
-        return "no_effect" if self.high < NO_EFFECT else "unknown"
+        return "no_effect" if self.bets.high < NO_EFFECT else "unknown"
+
+    @property
+    def is_needless(self) -> bool:
+        """Whether more recover by themselves than used to."""
+        return sum(self.bets.needless) / len(NEEDLESS_STAKES) >= NEEDLESS
+
+    @property
+    def usual(self) -> tuple[float, float] | None:
+        """A plain range of the lift in the last trials: of ten such ranges eight hold the truth. One good and one bad
+        trial are added to each arm (Agresti and Caffo), without which few trials look surer than they are."""
+        treated = [seen & 1 for seen in self.bets.last if seen & 2]
+        alone = [seen & 1 for seen in self.bets.last if not seen & 2]
+        if not treated or not alone:
+            return None
+        rates = [((sum(arm) + 1) / (len(arm) + 2), len(arm) + 2) for arm in (treated, alone)]
+        middle = rates[0][0] - rates[1][0]
+        spread = USUAL * math.sqrt(sum(rate * (1 - rate) / n for rate, n in rates))
+        return max(-1.0, middle - spread), min(1.0, middle + spread)
 
 
-def lift_of(treated: Arm, control: Arm) -> Lift:
-    if not treated.n or not control.n:
-        return Lift(None, -1.0, 1.0)
-    difference = treated.recovered / treated.n - control.recovered / control.n
-    return Lift(difference, _lower(treated, control, BELOW), -_lower(control, treated, ABOVE))
+def _betted(bets: Bets, draw: Draw, recovered: bool) -> Bets:
+    share, guess = draw.share, draw.guess
+    z = (recovered - guess) / (1 - share) if draw.treated else (guess - recovered) / share
+    lowest, highest = -max(guess / (1 - share), (1 - guess) / share), max((1 - guess) / (1 - share), guess / share)
+    above = _grown(bets.above, [(z - d) / (d - lowest) for d in STEPS])
+    below = _grown(bets.below, [(d - z) / (highest - d) for d in STEPS])
+    return bets._replace(
+        above=above,
+        below=below,
+        low=max(bets.low, _refuted(_means(above), ENOUGH)),
+        high=min(bets.high, -_refuted(_means(below)[::-1], ENOUGH_BELOW)),  # STEPS are their own mirror
+        last=(*bets.last, 2 * draw.treated + recovered)[-LAST:],
+    )
 
 
-def is_better(treated: Arm, control: Arm) -> bool:
-    """Whether the lower end of the lift is above 0: one look instead of a bisection."""
-    return bool(treated.n and control.n) and _refuted(treated, control, 0.0, BELOW)
+def _grown(wealth: tuple[float, ...], gains: list[float]) -> tuple[float, ...]:
+    grown = tuple(map(mul, wealth, [1 + stake * gain for gain in gains for stake in STAKES]))
+    if min(grown) > LEAST and max(grown) < MOST:
+        return grown
+    return tuple(max(LEAST, min(MOST, held)) for held in grown)
 
 
-@lru_cache(maxsize=4096)
-def _lower(first: Arm, second: Arm, alpha: float) -> float:
-    """The lower end of what is not refuted for the rate of `first` less that of `second`."""
-    low, high = -1.0, first.recovered / first.n - second.recovered / second.n
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        if _refuted(first, second, middle, alpha):
-            low = middle
-        else:
-            high = middle
-    return low
+def _means(wealth: tuple[float, ...]) -> list[float]:
+    size = len(STAKES)
+    return [sum(wealth[place : place + size]) / size for place in range(0, len(wealth), size)]
 
 
-def _refuted(first: Arm, second: Arm, difference: float, alpha: float) -> bool:
-    """Whether the true difference is larger than this."""
-    mixture = _log_mixture(first) + _log_mixture(second)
-    return mixture - _best_below(first, second, difference) >= -math.log(alpha)
+def _refuted(wealth: list[float], enough: float) -> float:
+    """Up to which difference the bet is won; wealth falls with the difference, so it is found between two steps."""
+    for place, held in enumerate(wealth):
+        if held >= enough:
+            continue
+        if not place:
+            return -1.0
+        part = math.log(enough / held) / math.log(wealth[place - 1] / held)
+        return STEPS[place] - (STEPS[place] - STEPS[place - 1]) * part
+    return STEPS[-1]
 
 
-def _best_below(first: Arm, second: Arm, difference: float) -> float:
-    """The log-likelihood of the best pair of rates that are at most so far apart. It is concave, so the best lies where
-    they were seen, or on the edge."""
-    if first.recovered / first.n - second.recovered / second.n <= difference:
-        return _log_likelihood(first, first.recovered / first.n) + _log_likelihood(second, second.recovered / second.n)
-    low, high = max(0.0, -difference), min(1.0, 1.0 - difference)
-    for _ in range(HALVINGS):
-        left, right = low + (high - low) / 3, high - (high - low) / 3
-        if _on_edge(first, second, difference, left) < _on_edge(first, second, difference, right):
-            low = left
-        else:
-            high = right
-    return _on_edge(first, second, difference, (low + high) / 2)
-
-
-def _on_edge(first: Arm, second: Arm, difference: float, rate: float) -> float:
-    return _log_likelihood(first, rate + difference) + _log_likelihood(second, rate)
-
-
-def _log_likelihood(arm: Arm, rate: float) -> float:
-    rate = min(max(rate, NEAR_ZERO), 1 - NEAR_ZERO)
-    return arm.recovered * math.log(rate) + (arm.n - arm.recovered) * math.log1p(-rate)
-
-
-def _log_mixture(arm: Arm) -> float:
-    failed = arm.n - arm.recovered
-    whole = math.lgamma(arm.recovered + 0.5) + math.lgamma(failed + 0.5) - math.lgamma(arm.n + 1.0)
-    return whole - math.log(math.pi)
+def _without_help(bets: Bets, before: Arm, recovered: bool) -> Bets:
+    """One more was left alone. Whoever begins to bet now brings 1."""
+    if before.n < FEW:
+        return bets
+    usual = (before.recovered + 1) / (before.n + 2)
+    gain = (1 - usual) / usual if recovered else -1.0
+    wealth = zip(bets.needless, NEEDLESS_STAKES, strict=True)
+    return bets._replace(needless=tuple(min(1e12, (figure + 1) * (1 + stake * gain)) for figure, stake in wealth))

@@ -140,7 +140,7 @@ class CaseBook(Persistent):
     def hasten(self, target: str, rule_id: str, now: float) -> None:
         """A case of this rule that is left alone need not be any longer: its condition is gone."""
         for record, case in [(case.record, case) for case in self.open_cases(target)]:
-            left_alone = record.state == "planning" and record.left_until is not None
+            left_alone = record.state in ("planning", "awaiting_approval") and record.left_until is not None
             if left_alone and record.rule_id == rule_id and record.due > now:
                 self.schedule(case, now)
 

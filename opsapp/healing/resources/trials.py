@@ -1,21 +1,27 @@
 """Trials: cases that are watched to learn whether they recover by themselves, and how long that took.
 
-The counts that decide anything are with the rule's trust. Here is what is open, and the durations of the last ones.
+The counts that decide anything are with the rule's trust. Here is what is open, in which order the coins were tossed,
+and the durations of the last cases.
 """
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
+from opsapp.healing.logic.lift import Draw, Trials
 from opsapp.healing.logic.survival import BestWait, Duration, best_wait
-from opsapp.healing.stages.trials import Trial
+from opsapp.healing.stages.holdout import CONTROL
+from opsapp.healing.stages.trials import FOLLOWED_S, Trial
+from opsapp.tree.root import Root
 from opsapp.wire.verdicts import LooksSeen
 
 KEPT = 300  # durations of a rule
+KEPT_OUTAGES = 20
+SAME_OUTAGE_S = 120.0
 
 
 class Healed(NamedTuple):
@@ -23,6 +29,41 @@ class Healed(NamedTuple):
 
     seconds: float
     heal_s: float
+
+
+class TossedCoin(NamedTuple):
+    """A coin whose trial is not counted yet. `recovered`: None where nobody can say; of no account while `open`."""
+
+    case_id: str
+    definition: str
+    draw: Draw
+    open: bool = True
+    recovered: bool | None = None
+
+
+class Coins(Persistent):
+    """The coins of one rule in their order. `outages`: (when it began, what the coin says), the last ones."""
+
+    def __init__(self) -> None:
+        self.tossed: tuple[TossedCoin, ...] = ()
+        self.outages: tuple[tuple[float, str], ...] = ()
+
+    def toss(self, coin: TossedCoin, began_at: float, arm: str) -> None:
+        self.tossed = (*self.tossed, coin)
+        self.outages = (*self.outages, (began_at, arm))[-KEPT_OUTAGES:]
+
+    def arm_of(self, began_at: float) -> str | None:
+        arms = (arm for began, arm in reversed(self.outages) if abs(began - began_at) <= SAME_OUTAGE_S)
+        return next(arms, None)
+
+    def judge(self, case_id: str, recovered: bool | None) -> list[TossedCoin]:
+        """What this one has shown; the coins that can be counted now, because all before them have ended."""
+        coins = [
+            coin._replace(open=False, recovered=recovered) if coin.case_id == case_id else coin for coin in self.tossed
+        ]
+        ended = list(takewhile(lambda coin: not coin.open, coins))
+        self.tossed = tuple(coins[len(ended) :])
+        return ended
 
 
 class Durations(Persistent):
@@ -45,6 +86,7 @@ class TrialBook(Persistent):
 
     # case id -> what the looks at a case that is left alone have seen; of an older version there is none
     looks: OOBTree | None = None
+    coins: OOBTree | None = None  # rule -> Coins; of an older version there are none
 
     def __init__(self) -> None:
         self.open = OOBTree()  # case id -> Trial
@@ -59,7 +101,7 @@ class TrialBook(Persistent):
             return False
         self.open[trial.case_id] = trial
         self.about[trial.rule_id, trial.target] = trial.case_id
-        self._look_at(trial.case_id, trial.due)
+        self._look_at(trial.case_id, trial.began_at + FOLLOWED_S)
         return True
 
     def of(self, rule_id: str, target: str) -> Trial | None:
@@ -72,6 +114,22 @@ class TrialBook(Persistent):
         self.open[trial.case_id] = trial
         if due is not None:
             self._look_at(trial.case_id, due)
+
+    def coins_of(self, rule_id: str) -> Coins:
+        if self.coins is None:
+            self.coins = OOBTree()
+        if rule_id not in self.coins:
+            self.coins[rule_id] = Coins()
+        coins: Coins = self.coins[rule_id]
+        return coins
+
+    def arm_of_outage(self, rule_id: str, target: str, began_at: float) -> str | None:
+        """A case of a target that is still left alone by its coin is the same outage, however long ago that began."""
+        before = self.of(rule_id, target)
+        if before is not None and before.waits:
+            return CONTROL
+        coins = None if self.coins is None else self.coins.get(rule_id)
+        return None if coins is None else coins.arm_of(began_at)
 
     def seen(self, trial: Trial) -> LooksSeen:
         return LooksSeen() if self.looks is None else LooksSeen(*self.looks.get(trial.case_id, ()))
@@ -135,3 +193,14 @@ class TrialBook(Persistent):
     def learned_wait(self, rule_id: str) -> float:
         best = self.wait_of(rule_id)
         return 0.0 if best is None else best.wait_s
+
+
+def only_by_coin(root: Root) -> None:
+    """0.2.0 counted cases that no coin had drawn: nothing is known of any rule, and no trial is open. What was seen of
+    how long cases last holds."""
+    healing = root["api"]["healing"]
+    for state in healing["trust"].values():
+        state.trust = state.trust.tried(Trials())
+    book = healing.trials
+    for trial in list(book.open.values()):
+        book.end(trial)

@@ -12,7 +12,7 @@ from opsapp.healing.logic.levels import behaviour
 from opsapp.healing.logic.rules import RUNS
 from opsapp.lib.jsontypes import JsonObject
 
-from . import execution, planning, turns
+from . import execution, holdout, planning, turns
 from .case import AwaitingCase, CaseRecord
 from .guards import Lost
 from .moves import EndCase, Next, Wait
@@ -21,6 +21,7 @@ from .trust import effective
 from .turns import Neighbours
 from .world import World
 
+CONDITION_GONE = "condition_gone: the condition no longer holds"
 LOOK_S = 60.0  # how often a request that nobody has decided is looked at
 
 
@@ -61,6 +62,11 @@ def _pending(case: AwaitingCase, request: Request, world: World) -> Next:
 
 def _approved(case: AwaitingCase, request: Request, world: World, near: Neighbours, hashed: Hashed) -> Next:
     """It is done if what people agreed to still stands, once it is the case's turn."""
+    alone = holdout.waits(case, world)
+    if alone is not None:
+        over = world.reading(case.about).verdict is False
+        why = CONDITION_GONE if over else _unwanted(case, request, world)
+        return alone if why is None else EndCase(case, "withdrawn", why)
     waits = turns.in_line(case, request.host or "", near, world.now)
     if waits is not None:
         return waits
@@ -70,10 +76,19 @@ def _approved(case: AwaitingCase, request: Request, world: World, near: Neighbou
         if turn is not None and not isinstance(turn, Lost):
             return turn
         gone = None if turn is None else turn.reason
-    case = case.saying("approval approved" + _by(request))
+        case = _saying_once(case, "approval approved" + _by(request))
+        if gone is None:
+            case, alone = holdout.toss(case, plan.choice, world)
+            if alone is not None:
+                return alone
+    case = _saying_once(case, "approval approved" + _by(request))
     if plan is None or gone is not None:
         return EndCase(case, "withdrawn", gone or "")
     return execution.begin(case, plan, world)
+
+
+def _saying_once(case: AwaitingCase, line: str) -> AwaitingCase:
+    return case if line in case.why else case.saying(line)
 
 
 def _unwanted(case: AwaitingCase, request: Request, world: World) -> str | None:
@@ -122,7 +137,7 @@ def gone_or_plan(case: CaseRecord, plan_hash: str, world: World, hashed: Hashed)
     if world.paused:
         return "healing is paused", None
     if world.reading(case.about).verdict is False:
-        return "condition_gone: the condition no longer holds", None
+        return CONDITION_GONE, None
     plan = planning.plan(case, world)
     if plan.would not in ("request_approval", "execute"):
         return f"the plan has changed: {plan.reason or plan.would}", None

@@ -116,6 +116,8 @@ class CaseRecord:
     waits_from: float | None = None  # for anything
     looks_from: float | None = None  # when it was measured again before it acts
     left_until: float | None = None  # it was left alone until then, to see whether it recovers by itself
+    arm: str | None = None  # what its coin says: "treated" or "control"
+    share: float | None = None  # the chance of being left alone; None where it shares the coin of its outage
     harmed: bool = False  # a step of it has made something worse, and people were told
     recovered_at: float | None = None  # when its condition was known false, whatever was done
 

@@ -1,55 +1,93 @@
-"""Cases that are left alone for a while before anything is done: to learn what recovers by itself, or because waiting
-costs the least downtime.
+"""Cases that are left alone for a while before anything is done: because a coin says so, or because waiting costs the
+least downtime.
 
-Which cases are left alone to learn, a coin says that is drawn from the case's id with the store's key. It is committed
-with the wait, before the window begins. A case that recovers meanwhile ends; else it goes on as if nothing had been.
+The coin is tossed at the decision to act, when everything else says that the case acts now: drawn from the case's id
+with the store's key. It is committed with the wait or with the intent, before the window begins. A case that recovers
+while it is left alone ends; else it is healed after its window.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
 from opsapp.healing.logic.levels import rank_of_risk
 
-from .case import CaseRecord, PlanningCase
+from .case import AwaitingCase, PlanningCase
 from .moves import Wait
 from .planning import Plan, StepChoice
 from .timing import patience_of, settle_of
+from .trust import Trust
 from .world import World
 
-FEW_CONTROLS = 5  # a rule that asks people needs so many, and has one case in so many left alone until then
 LEARNED = "learned"
+LEFT = ", to learn whether the heal is needed: if it does not recover, it is healed then"
+CONTROL, TREATED = "control", "treated"
+Deciding = TypeVar("Deciding", PlanningCase, AwaitingCase)
+
+
+class ShareOfTrials(NamedTuple):
+    """How often cases are left alone, up to which risk."""
+
+    share: float
+    risk: str
+
+
+def waits(case: Deciding, world: World) -> Wait | None:
+    """While it is left alone."""
+    if case.left_until is None or world.now >= case.left_until:
+        return None
+    return Wait(case, case.left_until)
 
 
 def put_off(case: PlanningCase, plan: Plan, world: World) -> Wait | None:
-    """Until when nothing is done about this case, and nobody asked; None: it goes on."""
+    """Until when nothing is done about this case because that costs the least downtime; None: it goes on."""
     if case.left_until is not None:
-        return Wait(case, case.left_until) if world.now < case.left_until else None
-    if case.step or case.tried or case.about.source != "alert" or not case.about.subject or plan.choice is None:
+        return waits(case, world)
+    if plan.choice is None or plan.would != "execute" or world.rules[case.rule_id].get("wait") != LEARNED:
         return None
-    until, why = _until(case, plan, plan.choice, world)
-    if until <= world.now:
+    if case.step or case.tried or not _is_of_an_alert(case):
         return None
-    left = replace(case.saying(f"{why} for {until - world.now:.0f} s"), left_until=until)
-    return Wait(replace(left, waits_from=case.waits_from or world.now), until)
+    until = case.opened_at + world.learned_wait(case.rule_id)
+    return _left(case, until, "waiting, as learned,", world) if until > world.now else None
 
 
-def _until(case: CaseRecord, plan: Plan, choice: StepChoice, world: World) -> tuple[float, str]:
-    if _is_held_out(case, plan, choice, world):
-        window = settle_of(case.rule_id, choice.action, world) + patience_of(case.rule_id, world)
-        return case.opened_at + window, "held out: left alone"
-    if world.rules[case.rule_id].get("wait") == LEARNED and plan.would == "execute":
-        return case.opened_at + world.learned_wait(case.rule_id), "waiting, as learned,"
-    return 0.0, ""
+def toss(case: Deciding, choice: StepChoice, world: World) -> tuple[Deciding, Wait | None]:
+    """The case with its coin, and how long it is left alone, if it is. It acts now, unless the coin forbids it."""
+    if case.arm is not None or case.step or case.tried or not _is_of_an_alert(case):
+        return case, None
+    trials = share_of(case.rule_id, world)
+    if not trials.share or rank_of_risk(choice.action.risk) > rank_of_risk(trials.risk):
+        return case, None
+    arm, share = world.arm_of_outage(case.rule_id, case.target, case.opened_at), None
+    if arm is None:
+        arm, share = CONTROL if world.coin(case.id) < trials.share else TREATED, trials.share
+    case = replace(case, arm=arm, share=share)
+    if arm == TREATED:
+        return case, None
+    window = settle_of(case.rule_id, choice.action, world) + patience_of(case.rule_id, world)
+    return case, _left(case, world.now + window, "left alone", world, LEFT)
 
 
-def _is_held_out(case: CaseRecord, plan: Plan, choice: StepChoice, world: World) -> bool:
-    holdout, rule, trust = world.settings.holdout, world.rules[case.rule_id], world.trust[case.rule_id]
-    own = (rule.get("holdout") or {}).get("share")
-    share = holdout.share if own is None else own
-    if not share or rank_of_risk(choice.action.risk) > rank_of_risk(holdout.risk):
-        return False
-    if plan.would == "execute":
-        return world.coin(case.id) < share
-    asks = plan.would == "request_approval" and choice.action.risk == "low"
-    return asks and trust.control.n < FEW_CONTROLS and world.coin(case.id) < 1 / FEW_CONTROLS
+def share_of(rule_id: str, world: World) -> ShareOfTrials:
+    """Of a rule that is learned about, or of one that is known. 0 in either setting, or in the rule, is none at all."""
+    trial, holdout, trust = world.settings.trial, world.settings.holdout, world.trust[rule_id]
+    own = (world.rules[rule_id].get("holdout") or {}).get("share")
+    usual = trial if is_learned_about(trust) else holdout
+    share = usual.share if own is None else own
+    return ShareOfTrials(share if trial.share and holdout.share else 0.0, usual.risk)
+
+
+def is_learned_about(trust: Trust) -> bool:
+    return trust.current_level != "execute" and trust.trials.verdict == "unknown"
+
+
+def _is_of_an_alert(case: Deciding) -> bool:
+    return case.about.source == "alert" and bool(case.about.subject)
+
+
+def _left(case: Deciding, until: float, why: str, world: World, reason: str = "") -> Wait:
+    """A look from before the wait says nothing after it. Where people have said yes, their entry says why it waits."""
+    line = f"{why} for {until - world.now:.0f} s{reason}"
+    left = replace(case.saying(line), left_until=until, waits_from=case.waits_from or world.now, looks_from=None)
+    return Wait(left, until, entry=None if case.entry_id is None else {"reason": line})

@@ -18,6 +18,7 @@ class EntryFields(TypedDict, total=False):
     """What is learned about an entry while its step is under way, or as it ends."""
 
     state: str
+    reason: str
     action_success: int
     executed: bool
     metrics_after: JsonObject

@@ -77,6 +77,9 @@ def planned(case: PlanningCase, world: World, near: Neighbours) -> Next:
         turn = turns.before_acting(case, plan.choice, plan.host.agent_id, near, world)
         if turn is not None:
             return guards.stopped(case, turn) if isinstance(turn, Lost) else turn
+        case, alone = holdout.toss(case, plan.choice, world)
+        if alone is not None:
+            return alone
     case = replace(case, level=plan.effective.level).saying(*plan.why)
     if plan.choice is not None:
         case = replace(case, step=plan.choice.step.position)

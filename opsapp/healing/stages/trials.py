@@ -1,53 +1,53 @@
-"""What a case says about whether healing helps: it was left alone for the action's window, or something was done.
+"""What a case says about whether healing helps: a coin left it alone for the action's window, or had it treated.
 
-Both are judged alike: by `wire.verdicts`, over a window of the same span. It begins with the case, or with the act.
-
-A case in which nobody acted within the window is a control. One in which something was done is treated. What nobody can
-tell (a person decided in between, the host was silent, something else acted there) counts as neither. Only the first
-case of an outage counts: later ones of the same outage would say the same again.
+A trial begins at the decision to act, with its coin. Both arms are judged alike: by `wire.verdicts`, over a window of
+the same span. What nobody can tell (a person decided in between, the host was silent, something else acted there)
+counts as neither. Cases of one outage share one coin, and count once. What nobody decided to act on, or what was drawn
+by no coin, only shows how long such cases last.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from opsapp.healing.logic.lift import Draw
 from opsapp.healing.logic.rules import steps
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.verdicts import ConditionLook, HealJudgement, LooksSeen, ProofWindow, judge
 
 from .case import CaseRecord
-from .timing import patience_of, settle_of
-from .trust import Trust
+from .timing import POLL_S, patience_of, settle_of
 from .verification import comes_and_goes
 from .world import World
 
 FOLLOWED_S = 86400.0  # so long a case that nobody acts on is followed, for the survival curve
 GRACE_S = 600.0  # so long a reading from after the window is waited for
-LOOK_S = 5.0
+LOOK_S, LOOKS = 5.0, 4  # so often it is looked at meanwhile, and so often at least within the time for its proof
 FOLLOWED_ON = ("notified", "observed", "simulated", "expired", "skipped")  # ends of a case after which nobody acts
-
-CONTROL, TREATED = "control", "treated"
 
 
 class Trial(NamedTuple):
-    """One case, as far as it is known. `arm` is None until it is decided."""
+    """One case, as far as it is known. `draw` and `drawn_at`: of its coin, where it has one of its own; `judged`:
+    whether anybody knows by now what that has shown."""
 
     case_id: str
     rule_id: str
     target: str
     began_at: float
     window_s: float
-    arm: str | None = None
     acted_at: float | None = None
+    draw: Draw | None = None
+    drawn_at: float = 0.0
+    judged: bool = False
 
     @property
     def ends_at(self) -> float:
-        return self.began_at + self.window_s
+        return self.drawn_at + self.window_s
 
     @property
-    def due(self) -> float:
-        """When it is looked at next."""
-        return self.began_at + FOLLOWED_S if self.arm == CONTROL else self.ends_at
+    def waits(self) -> bool:
+        """Whether it is left alone by its coin, and nobody knows yet what comes of it."""
+        return self.draw is not None and not self.draw.treated and not self.judged
 
 
 def window_of(rule_id: str, world: World) -> float:
@@ -57,11 +57,29 @@ def window_of(rule_id: str, world: World) -> float:
     return settles + patience_of(rule_id, world)
 
 
+def window_drawn(case: CaseRecord, world: World) -> float:
+    """The same of a case whose coin was tossed just now, by the action that it is about."""
+    if case.heal is None:
+        return (case.left_until or world.now) - world.now
+    return settle_of(case.rule_id, ACTIONS[case.heal.action], world) + patience_of(case.rule_id, world)
+
+
 def left_alone(trial: Trial, seen: LooksSeen, look: ConditionLook, case: CaseRecord, world: World) -> HealJudgement:
     """What a look says of a case that nobody has acted on: what it would say after an act."""
-    earliest = max(trial.began_at, trial.ends_at - patience_of(trial.rule_id, world))
+    earliest = _counts_from(trial, world)
     seen = seen._replace(flaps=seen.flaps or comes_and_goes(case, world))
     return judge(seen, look, ProofWindow(earliest, trial.ends_at), world.now)
+
+
+def _counts_from(trial: Trial, world: World) -> float:
+    """When its settle time is over, if it has one."""
+    return max(trial.drawn_at, trial.ends_at - patience_of(trial.rule_id, world))
+
+
+def looked_at_next(trial: Trial, world: World) -> float:
+    earliest = _counts_from(trial, world)
+    pace = max(POLL_S, min(LOOK_S, (trial.ends_at - earliest) / LOOKS))
+    return max(earliest, world.now + pace)
 
 
 def helped(trial: Trial, case: CaseRecord, result: str, now: float) -> bool | None:
@@ -79,9 +97,3 @@ def helped(trial: Trial, case: CaseRecord, result: str, now: float) -> bool | No
 def begins(case: CaseRecord) -> bool:
     """Whether a case is a trial: something was measured to be wrong, and can be measured again."""
     return case.about.source == "alert" and bool(case.about.subject) and not case.manual
-
-
-def counted(trust: Trust, arm: str, recovered: bool) -> Trust:
-    if arm == CONTROL:
-        return trust._replace(control=trust.control.added(recovered))
-    return trust._replace(treated=trust.treated.added(recovered))

@@ -6,23 +6,23 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from opsapp.healing.config import BreakerSettings, HealingSettings, PromotionSettings
-from opsapp.healing.logic import bounds, cusum, lift
+from opsapp.healing.logic import bounds, cusum
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES, lowest, one_above, one_below, rank
-from opsapp.healing.logic.lift import Arm
+from opsapp.healing.logic.lift import NO_EFFECT, Arm, Bets, Trials
 from opsapp.lib.jsontypes import JsonObject
 
 KEPT_TRIGGERS = 1000
 KEPT_ROOTS = 50
 KEPT_ALONE = 100
 SAME_OUTAGE_S = 120.0  # what begins so soon after the beginning of an outage belongs to it
-BREAKER, CUSUM, NO_LIFT = "circuit_breaker", "cusum", "no_lift"  # causes of a demotion
+BREAKER, CUSUM, NO_LIFT, NEEDLESS = "circuit_breaker", "cusum", "no_lift", "needless"  # causes of a demotion
 
 
 class Trust(NamedTuple):
     """A rule's trust and the evidence gathered at its level since it entered it (`since`). `executions`, `verified` and
     `failed` count cases, not steps. Triggers are when outages began, however many hosts each had. They are kept for the
-    window of promotion whatever the level; only those since then lead on from `notify`. `treated` and `control` are
-    about what the rule does, whatever the level."""
+    window of promotion whatever the level; only those since then lead on from `notify`. `treated`, `control` and `bets`
+    are the trials of what the rule does, whatever the level."""
 
     rule_id: str
     current_level: str
@@ -44,6 +44,14 @@ class Trust(NamedTuple):
     treated: Arm = Arm()
     control: Arm = Arm()
     roots: tuple[str, ...] = ()  # the outages of root causes that were counted last
+    bets: Bets = Bets()
+
+    @property
+    def trials(self) -> Trials:
+        return Trials(self.treated, self.control, self.bets)
+
+    def tried(self, trials: Trials) -> Trust:
+        return self._replace(**trials._asdict())
 
 
 class LevelChange(NamedTuple):
@@ -80,7 +88,7 @@ def redefine(trust: Trust, definition: str, ceiling: str, now: float) -> Trust:
     """After an edit: the ceiling holds at once, and other deeds have to be trusted anew."""
     allowed = ceiling if definition == trust.definition else lowest(ceiling, "notify")
     if definition != trust.definition:
-        trust = _enter(trust, trust.current_level, now)._replace(triggers=(), roots=(), treated=Arm(), control=Arm())
+        trust = _enter(trust, trust.current_level, now)._replace(triggers=(), roots=()).tried(Trials())
     trust = trust._replace(definition=definition, ceiling=ceiling)
     return demote(trust, allowed, now) if rank(trust.current_level) > rank(allowed) else trust
 
@@ -214,23 +222,34 @@ def _needs_for_execute(trust: Trust, promotion: PromotionSettings) -> list[str]:
 
 
 def judged(trust: Trust, now: float, settings: HealingSettings) -> tuple[Trust, LevelChange | None]:
-    """After a trial: people are asked again about a rule that is known to help hardly anything."""
-    if trust.current_level != "execute" or not settings.holdout.share:
+    """After a trial: people are asked again about a rule that is known to help hardly anything, and about one that has
+    become needless. What is known of the second holds no longer."""
+    if not with_trials(settings):
         return trust, None
-    if lift.lift_of(trust.treated, trust.control).high >= lift.NO_EFFECT:
+    if trust.trials.is_needless:
+        cause, trust = NEEDLESS, trust.tried(Trials())
+    elif trust.bets.high < NO_EFFECT:
+        cause = NO_LIFT
+    else:
         return trust, None
-    return demote(trust, "approve", now), LevelChange(trust.rule_id, "execute", "approve", NO_LIFT)
+    if trust.current_level != "execute":
+        return trust, None
+    return demote(trust, "approve", now), LevelChange(trust.rule_id, "execute", "approve", cause)
+
+
+def with_trials(settings: HealingSettings) -> bool:
+    return bool(settings.trial.share and settings.holdout.share)
 
 
 def _needs_of_lift(trust: Trust, settings: HealingSettings) -> list[str]:
     """That it helps at all, compared with what recovers by itself. Without controls nobody can know."""
-    if not settings.holdout.share or lift.is_better(trust.treated, trust.control):
+    if not with_trials(settings) or trust.bets.low > 0:
         return []
-    return [f"proof that it helps: {said_of_lift(trust)}"]
+    return [f"proof that it helps: {said_of_lift(trust.trials)}"]
 
 
-def said_of_lift(trust: Trust) -> str:
-    treated, control = trust.treated, trust.control
+def said_of_lift(trials: Trials) -> str:
+    treated, control = trials.treated, trials.control
     healed, alone = f"{treated.recovered} of {treated.n}", f"{control.recovered} of {control.n}"
     return f"{healed} recovered with the heal, {alone} by themselves"
 
@@ -244,7 +263,7 @@ def evidence(trust: Trust, now: float, settings: HealingSettings) -> JsonObject:
         "sequential_bound": round(100 * bounds.sequential(trust.verified, trust.failed), 2),
         "cusum": round(trust.cusum, 2),
         "cusum_threshold": settings.cusum.threshold,
-        "lift_low": round(lift.lift_of(trust.treated, trust.control).low, 4),
+        "lift_low": round(trust.bets.low, 4),
     }
 
 

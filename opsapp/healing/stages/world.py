@@ -79,6 +79,8 @@ class World:
     unmeasured: Callable[[str, float, str | None], bool] = lambda *_: False
     well: Callable[[str, float, str | None], bool] = lambda *_: False
     coin: Callable[[str], float] = lambda _: 1.0  # of a case: between 0 and 1, and nobody can foresee it
+    # (rule, target, when the case began): what the coin of the same outage has said, where it was tossed already
+    arm_of_outage: Callable[[str, str, float], str | None] = lambda *_: None
     learned_wait: Callable[[str], float] = lambda _: 0.0  # how long acting for this rule is best put off
     overdue: Collection[tuple[str, str]] = frozenset()  # (rule, target) of problems whose date has passed
     known: Callable[[About], bool] = lambda *_: True  # whether what a case is about is there still

@@ -23,7 +23,7 @@ Looks are classes of the style sheets; there is no style attribute. Must not: re
 from .frame import BYTES, MILLISECONDS, PERCENT, PLAIN, ActMark, Band, Limit, TimeAxis, Unit, grouped, unit_of
 from .lines import Curve, Looks, Plot, before_after, line_chart
 from .outlook import Outlook, fan
-from .shares import Drop, PhaseTime, Trials, interval, lift, phases, survival
+from .shares import Drop, PhaseTime, TrialCount, interval, lift, phases, survival
 from .strips import Bar, bars, sparkline, strip
 
 __all__ = [
@@ -42,7 +42,7 @@ __all__ = [
     "PhaseTime",
     "Plot",
     "TimeAxis",
-    "Trials",
+    "TrialCount",
     "Unit",
     "bars",
     "before_after",

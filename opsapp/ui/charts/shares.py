@@ -34,7 +34,7 @@ class Drop(NamedTuple):
     share: float
 
 
-class Trials(NamedTuple):
+class TrialCount(NamedTuple):
     """Cases of one kind, and how many of them recovered in time."""
 
     name: str
@@ -90,13 +90,13 @@ def seconds(length: float) -> str:
     return f"{length:,.0f} s" if length < 300 else f"{length / 60:,.0f} min"
 
 
-def lift(healed: Trials, alone: Trials) -> Markup:
+def lift(healed: TrialCount, alone: TrialCount) -> Markup:
     """Two rows of discs, nothing done above, healed below, each with its figure: it is its own table."""
     rows = Markup("").join(_discs(trials) for trials in (alone, healed))
     return markup('<div class="lift">{}</div>', rows)
 
 
-def _discs(trials: Trials) -> Markup:
+def _discs(trials: TrialCount) -> Markup:
     if trials.total == 0:
         return markup('<span>{}</span><span class="meta">no case yet</span><span>–</span>', trials.name)
     label = f"{trials.recovered} of {trials.total} recovered in time"
@@ -114,7 +114,7 @@ def _discs(trials: Trials) -> Markup:
 
 
 def interval(label: str, low: float, value: float, high: float) -> Markup:
-    """From -100 to 100 points: where the truth lies in 95 of 100, and what was counted; a line stands at no effect."""
+    """From -100 to 100 points: between what the truth lies, and the middle; a line stands at no effect."""
     left, at, right = (50 + max(-100.0, min(100.0, points)) / 2 for points in (low, value, high))
     shapes = markup(
         '<line class="base" x1="0" x2="100%" y1="9" y2="9"/><line class="cross" x1="50%" x2="50%" y1="1" y2="17"/>'
@@ -125,7 +125,7 @@ def interval(label: str, low: float, value: float, high: float) -> Markup:
     )
     words = text(0, 30, "100 fewer") + text(50, 30, "no effect", "middle") + text(100, 30, "100 more", "end")
     start = '<svg class="plot interval" width="100%" height="34" role="img" aria-label="{}">{}</svg>'
-    return markup(start, f"{label}: between {low:.0f} and {high:.0f} points, counted {value:.0f}", shapes + words)
+    return markup(start, f"{label}: between {low:.0f} and {high:.0f} points, the middle is {value:.0f}", shapes + words)
 
 
 SHADES = (0.25, 0.4, 0.55, 0.85)

@@ -122,6 +122,8 @@ def heal(entry: JsonObject, names: NameBook) -> Sentence:
 def _under_way(entry: JsonObject, names: NameBook) -> Sentence:
     where, did, why = names.target(entry["target"]), act(entry), why_of(entry)
     at, state = entry["created_at"], entry["state"]
+    if state == "awaiting_approval" and entry["reason"]:  # people have said yes, and a coin that it waits
+        return said(at, "heal", where, f" is {entry['reason']}. ", why)
     if state == "awaiting_approval":
         place = f"/approvals/{entry['approval_id']}"
         return said(

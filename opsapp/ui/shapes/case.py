@@ -45,6 +45,14 @@ NEXT = {
     "verifying": "It is measured again and again until then. The first fresh reading that is well proves the heal.",
 }
 
+LEFT_TO_LEARN = (
+    "It is left alone until then, to learn whether the heal is needed. If it has not recovered by itself, it is healed."
+)
+LEFT_TO_WAIT = (
+    "It is left alone until then, because waiting costs the least downtime. If it has not recovered by itself, it is "
+    "healed."
+)
+
 
 class Place(NamedTuple):
     """What a case is about, and where that leads."""
@@ -117,7 +125,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         asked=_asked(entries),
         rungs=ladder,
         counted=counted(ladder),
-        next=_next(case),
+        next=_next(case, reader.now),
         readings=_readings(entries),
         output=_output(case, answers["command"]),
         undo=_undo(case),
@@ -169,10 +177,12 @@ def _took(case: JsonObject) -> str:
     return f"true to healed in {spent}" if case["outcome"] == "verified" else f"over after {spent}"
 
 
-def _next(case: JsonObject) -> ComesNext | None:
+def _next(case: JsonObject, now: float) -> ComesNext | None:
     state = case["state"]
     if state == "closed":
         return None
+    if state in ("planning", "awaiting_approval") and (case["left_until"] or 0) > now:
+        return ComesNext(LEFT_TO_LEARN if case["arm"] == "control" else LEFT_TO_WAIT, case["left_until"], "")
     entry = case["entries"][-1] if case["entries"] else None
     asked = state == "awaiting_approval" and entry and entry["approval_id"]
     at = case["deadline"] if state == "verifying" else case["due"] if state in ("correlating", "settling") else None

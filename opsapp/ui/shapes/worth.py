@@ -10,11 +10,12 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.ui.charts import ActMark, Drop, Trials, interval, lift, survival
+from opsapp.ui.charts import ActMark, Drop, TrialCount, interval, lift, survival
 
 LOOKS = {"helps": "ok", "unknown": "off", "no_effect": "warn", "harms": "bad"}
 WORDS = {"helps": "helps", "unknown": "not known yet", "no_effect": "hardly helps", "harms": "harms"}
 SHORTEST_S = 60.0
+LAST = 100  # trials that the plain range is about
 
 
 class Worth(NamedTuple):
@@ -34,23 +35,40 @@ class IfNobodyActs(NamedTuple):
 
 def worth_of(answer: JsonObject) -> Worth:
     treated, control = answer["treated"], answer["control"]
-    if answer["lift"] is None:
-        words = "Nothing can be compared yet: it takes cases that were healed and cases that were left alone."
-        span = None
+    usual = answer["usual"]
+    if usual is None:
+        words, span = (
+            "Nothing can be compared yet: it takes cases that were healed and cases that were left alone.",
+            None,
+        )
     else:
-        points = round(100 * answer["lift"])
-        more = f"{points} points more" if points >= 0 else f"{-points} points fewer"
-        between = f"between {round(100 * answer['low'])} and {round(100 * answer['high'])}"
-        words = f"{more} recover than by doing nothing. 95 % sure: {between}."
-        span = interval("Points more than by doing nothing", *(100 * answer[name] for name in ("low", "lift", "high")))
+        low, high = 100 * usual["low"], 100 * usual["high"]
+        of = min(LAST, treated["n"] + control["n"])
+        words = f"In the last {of} trials {_between(round(low), round(high))} recovered than by doing nothing. "
+        words += "Of ten such ranges eight hold the truth."
+        span = interval("Points more than by doing nothing", low, (low + high) / 2, high)
     saved = answer["saved_minutes"]
     discs = lift(
-        Trials("With the heal", treated["recovered"], treated["n"]),
-        Trials("By itself", control["recovered"], control["n"]),
+        TrialCount("With the heal", treated["recovered"], treated["n"]),
+        TrialCount("By itself", control["recovered"], control["n"]),
     )
     verdict = answer["verdict"]
     told = "" if saved is None else f"Saved {saved:g} minutes of outage so far, counted within the action's window."
-    return Worth(LOOKS[verdict], WORDS[verdict], words, told, discs, span)
+    return Worth(LOOKS[verdict], WORDS[verdict], f"{words} {_learning(answer['share'])}", told, discs, span)
+
+
+def _between(low: int, high: int) -> str:
+    if low >= 0:
+        return f"between {low} and {high} points more"
+    if high <= 0:
+        return f"between {-high} and {-low} points fewer"
+    return f"between {-low} points fewer and {high} points more"
+
+
+def _learning(share: float) -> str:
+    if not share:
+        return "No case is left alone to learn more."
+    return f"Of the cases that it would act on {100 * share:g} % are left alone for a while first, to learn more."
 
 
 def if_nobody_acts(answer: JsonObject) -> IfNobodyActs:

@@ -1,120 +1,187 @@
-"""Lift: what an action that does nothing can reach, how soon one that helps is known, and that the interval holds."""
+"""The bet on whether a heal helps: what it is worth by exact enumeration of the coin, and what follows from it."""
 
-import random
-from statistics import median
+import math
+from itertools import product
 
 import pytest
 
 from opsapp.healing.logic import lift
-from opsapp.healing.logic.lift import ABOVE, BELOW, Arm, Lift, is_better, lift_of
+from opsapp.healing.logic.lift import ENOUGH, LAST, STAKES, STEPS, Arm, Bets, Draw, Trials
 
-CONTROLS_FIRST = 10  # cases at `notify`: nobody acts
-
-
-def is_control(number):
-    """The rule notifies first; then one case in ten is left alone."""
-    return number < CONTROLS_FIRST or number % 10 == 0
+SHARES, GUESSES = (0.05, 0.1, 0.25, 0.5), (0.02, 0.3, 0.5, 0.75, 0.98)
+RATES = (0.0, 0.1, 0.5, 0.9, 1.0)  # of recovery: left alone, and healed
+grid = pytest.mark.parametrize(("share", "guess"), [*product(SHARES, GUESSES)])
 
 
-def ever(treated_rate, control_rate, cases, is_refuted):
-    """The exact chance that some look within so many cases refutes, by dynamic programming over (recovered treated,
-    recovered control). For a given number of controls that recovered, more treated ones refute sooner: one threshold.
-    """
-    chances, reached, treated, control = {(0, 0): 1.0}, 0.0, 0, 0
-    for number in range(cases):
-        if is_control(number):
-            control += 1
-            chances = spread(chances, control_rate, 1)
-        else:
-            treated += 1
-            chances = spread(chances, treated_rate, 0)
-        if not treated or not control:
-            continue
-        least = {k: threshold(treated, control, k, is_refuted) for k in {key[1] for key in chances}}
-        gone = {key: chance for key, chance in chances.items() if key[0] >= least[key[1]]}
-        reached += sum(gone.values())
-        chances = {key: chance for key, chance in chances.items() if key not in gone and chance > 1e-12}
-    return reached
+def outcomes(share, guess, alone, healed):
+    """(chance, draw, recovered): every side of the coin, with every end of the case."""
+    for treated, chance, rate in ((True, 1 - share, healed), (False, share, alone)):
+        for recovered in (True, False):
+            yield chance * (rate if recovered else 1 - rate), Draw(share, guess, treated), recovered
 
 
-def spread(chances, rate, place):
-    after = {}
-    for key, chance in chances.items():
-        more = tuple(count + (at == place) for at, count in enumerate(key))
-        after[key] = after.get(key, 0.0) + chance * (1 - rate)
-        after[more] = after.get(more, 0.0) + chance * rate
-    return after
+def means_of(side, ends):
+    """Of the wealth after one trial, for each of STEPS: over all that the coin and the case may do, and STAKES."""
+    known = [(chance, getattr(Trials().added(draw, recovered).bets, side)) for chance, draw, recovered in ends]
+    means = [math.fsum(chance * wealth[place] for chance, wealth in known) for place in range(len(known[0][1]))]
+    return [means[place : place + len(STAKES)] for place in range(0, len(means), len(STAKES))]
 
 
-def threshold(treated, control, recovered, is_refuted):
-    """The smallest number of treated cases that recovered with which it is refuted; one too many when none is."""
-    low, high = 0, treated + 1
-    while low < high:
-        middle = (low + high) // 2
-        if middle > treated or is_refuted(Arm(treated, middle), Arm(control, recovered)):
-            high = middle
-        else:
-            low = middle + 1
-    return low
+def after(sides, share=0.25, guess=None):
+    """After these trials: (treated, recovered)."""
+    trials = Trials()
+    for treated, recovered in sides:
+        made = trials.guess(share) if guess is None else guess
+        trials = trials.added(Draw(share, made, treated), recovered)
+    return trials
 
 
-@pytest.mark.parametrize("rate", [0.9, 0.95])
-@pytest.mark.no_cover
-def test_an_action_that_does_nothing_is_hardly_ever_found_better(rate):
-    assert ever(rate, rate, 200, is_better) < 0.05
+def often(treated, alone, times=60):
+    """One of four is left alone; these shares of each arm recover, as evenly as it goes."""
+    sides = []
+    for number in range(times):
+        arm, of = (alone, number // 4) if number % 4 == 0 else (treated, number - number // 4)
+        sides.append((number % 4 != 0, math.floor((of + 1) * arm) > math.floor(of * arm)))
+    return sides
 
 
-@pytest.mark.parametrize(("treated", "control"), [(0.9, 0.3), (0.6, 0.5), (0.3, 0.8)])
-def test_the_ends_of_the_interval_miss_the_truth_as_rarely_as_they_say(treated, control):
-    def below(one, other):
-        return lift._refuted(one, other, treated - control, BELOW)
-
-    def above(one, other):
-        return lift._refuted(one, other, treated - control, ABOVE)
-
-    assert ever(treated, control, 60, below) <= BELOW
-    assert ever(treated, control, 60, above) <= ABOVE
-
-
-def test_what_helps_is_known_soon():
-    chance = random.Random(1)
-    assert median(known_after(0.9, 0.3, chance) for _ in range(200)) <= 30
+@grid
+def test_wealth_is_a_martingale_where_the_lift_is_what_was_bet_against(share, guess):
+    """Its mean after a trial is 1 for the true lift, more below it, and less above it; the other way round for the bets
+    that it is less."""
+    for alone, healed in product(RATES, RATES):
+        ends = [*outcomes(share, guess, alone, healed)]
+        for d, above, below in zip(STEPS, means_of("above", ends), means_of("below", ends), strict=True):
+            sign = round(healed - alone - d, 9)
+            if sign == 0:
+                assert above + below == pytest.approx([1.0] * 8, abs=1e-9)
+            else:
+                assert all((mean > 1) == (sign > 0) for mean in above)
+                assert all((mean > 1) == (sign < 0) for mean in below)
 
 
-def known_after(treated_rate, control_rate, chance):
-    treated, control = Arm(), Arm()
-    for number in range(150):
-        if is_control(number):
-            control = control.added(chance.random() < control_rate)
-        else:
-            treated = treated.added(chance.random() < treated_rate)
-        if is_better(treated, control):
-            return number + 1
-    return 150
+@grid
+def test_nobody_can_lose_everything(share, guess):
+    for _, draw, recovered in outcomes(share, guess, 0.5, 0.5):
+        bets = Trials().added(draw, recovered).bets
+        assert min(bets.above + bets.below) >= 1 - max(STAKES) - 1e-9
 
 
-def test_without_both_arms_nothing_is_known():
-    assert lift_of(Arm(5, 5), Arm()) == lift_of(Arm(), Arm(5, 0)) == Lift(None, -1.0, 1.0)
-    assert not is_better(Arm(5, 5), Arm())
-    assert (Arm().rate, Arm(4, 1).rate) == (None, 0.25)
+def test_the_two_ends_are_mirror_images():
+    """Who changes the arms, and the chance of each, gets the mirrored ends; one end needs four times as much."""
+    sides = often(0.9, 0.3)
+    there = after(sides, share=0.25, guess=0.4).bets
+    back = after([(not treated, recovered) for treated, recovered in sides], share=0.75, guess=0.4).bets
+    size = len(STAKES)
+    for place in range(len(STEPS)):
+        mirror = len(STEPS) - 1 - place
+        left, right = there.above[place * size :][:size], back.below[mirror * size :][:size]
+        assert left == pytest.approx(right, rel=1e-6)
+
+
+def test_the_lower_end_only_rises_and_the_upper_end_only_falls():
+    trials, ends = Trials(), []
+    for treated, recovered in often(0.9, 0.3, 200) + often(0.4, 0.9, 200):
+        trials = trials.added(Draw(0.25, trials.guess(0.25), treated), recovered)
+        ends.append((trials.bets.low, trials.bets.high))
+    assert ends == sorted(ends, key=lambda end: (end[0], -end[1]))
+    assert ends[0] == (-1.0, 1.0)
+    assert ends[-1][0] > 0.3, "what was proven stays: another detector says that it has changed"
+
+
+def test_the_lower_end_lies_where_the_bet_is_just_won():
+    sides, trials = iter(often(0.9, 0.3)), Trials()
+    while trials.bets.low <= 0:
+        treated, recovered = next(sides)
+        trials = trials.added(Draw(0.25, trials.guess(0.25), treated), recovered)
+    at = [sum(trials.bets.above[place * 4 : place * 4 + 4]) / 4 for place in range(len(STEPS))]
+    won = [d for d, wealth in zip(STEPS, at, strict=True) if wealth >= ENOUGH]
+    assert won[-1] <= trials.bets.low < won[-1] + 0.05
+    assert at == sorted(at, reverse=True)
 
 
 @pytest.mark.parametrize(
-    ("treated", "control", "verdict"),
-    [
-        ((14, 13), (14, 3), "helps"),
-        ((5, 4), (5, 3), "unknown"),
-        ((4000, 3600), (4000, 3600), "no_effect"),
-        ((60, 5), (60, 55), "harms"),
-    ],
+    ("treated", "alone", "times", "verdict"),
+    [(0.9, 0.3, 60, "helps"), (0.8, 0.6, 8, "unknown"), (0.1, 0.9, 90, "harms"), (0.9, 0.9, 4000, "no_effect")],
 )
-def test_the_verdict_follows_from_the_interval(treated, control, verdict):
-    known = lift_of(Arm(*treated), Arm(*control))
-    assert known.verdict == verdict
-    assert known.low <= known.lift <= known.high
+def test_the_verdict_follows_from_the_ends(treated, alone, times, verdict):
+    trials = after(often(treated, alone, times))
+    assert trials.verdict == verdict
+    assert trials.bets.low <= treated - alone <= trials.bets.high
 
 
-def test_better_is_a_lower_end_above_zero():
-    for recovered in range(15):
-        treated, control = Arm(14, recovered), Arm(14, 3)
-        assert is_better(treated, control) is (lift_of(treated, control).low > 0)
+def test_wealth_stays_within_what_a_number_holds():
+    trials = after([(number % 2 == 0, number % 2 == 0) for number in range(1000)], share=0.5)
+    assert max(trials.bets.above) == lift.MOST
+    assert min(trials.bets.below) == lift.LEAST
+    assert (trials.bets.low, trials.bets.high) == (STEPS[-1], 1.0)
+    mirrored = after([(number % 2 == 0, number % 2 == 1) for number in range(1000)], share=0.5)
+    assert (mirrored.bets.low, mirrored.bets.high) == (-1.0, STEPS[0])
+
+
+def test_the_guess_is_the_mean_that_is_to_be_expected_weighed_the_other_way_round():
+    assert Trials().guess(0.25) == 0.5
+    known = Trials(Arm(9, 9), Arm(9, 0))
+    assert known.guess(0.25) == pytest.approx(0.75 * 0.05 + 0.25 * 0.95)
+
+
+def test_the_lift_is_what_was_seen():
+    assert Trials(Arm(4, 3), Arm(2, 1)).lift == 0.25
+    assert Trials(Arm(4, 3), Arm()).lift is None
+    assert Trials(Arm(), Arm(4, 3)).lift is None
+
+
+def test_without_both_arms_there_is_no_usual_range():
+    assert Trials().usual is None
+    assert after([(True, True)] * 5).usual is None
+    assert after([(False, True)] * 5).usual is None
+    low, high = after([(True, True), (False, False)]).usual
+    assert -1 <= low < 1 / 3 < high <= 1
+
+
+def test_the_usual_range_is_about_the_last_trials():
+    trials = after([(number % 2 == 0, number % 2 == 1) for number in range(LAST)] + often(0.9, 0.3, LAST))
+    low, high = trials.usual
+    assert 0.3 < low < 0.6 < high < 0.8
+    assert len(trials.bets.last) == LAST
+
+
+@pytest.mark.parametrize(("treated", "alone"), [*product((0.1, 0.5, 0.9), (0.1, 0.5, 0.9))])
+def test_of_ten_usual_ranges_eight_hold_the_truth(treated, alone):
+    """Exactly: over all that 45 treated cases and 15 others may do."""
+    held = 0.0
+    for recovered, by_itself in product(range(46), range(16)):
+        last = (3,) * recovered + (2,) * (45 - recovered) + (1,) * by_itself + (0,) * (15 - by_itself)
+        low, high = Trials(bets=Bets(last=last)).usual
+        if low <= treated - alone <= high:
+            held += binomial(45, recovered, treated) * binomial(15, by_itself, alone)
+    assert 0.75 <= held <= 0.92
+
+
+def binomial(n, k, rate):
+    return math.comb(n, k) * rate**k * (1 - rate) ** (n - k)
+
+
+def test_what_recovers_more_often_by_itself_than_it_used_to_has_become_needless():
+    trials = after([(False, number % 3 == 0) for number in range(60)])
+    assert not trials.is_needless
+    for _ in range(8):
+        trials = trials.added(Draw(0.1, 0.5, False), True)
+    assert trials.is_needless
+
+
+def test_few_cases_and_those_that_were_healed_say_nothing_of_what_is_needless():
+    assert after([(False, True)] * lift.FEW).bets.needless == Bets().needless
+    assert after([(True, True)] * 50).bets.needless == Bets().needless
+
+
+@pytest.mark.parametrize("used_to", [(10, 3), (40, 20), (100, 90)])
+def test_whoever_bets_on_a_change_expects_to_keep_what_he_has(used_to):
+    """If nothing has changed: one more case adds the 1 that he brings, and nothing else."""
+    n, recovered = used_to
+    before = Trials(Arm(), Arm(n, recovered), Bets(needless=(2.0, 3.0, 4.0)))
+    rate = (recovered + 1) / (n + 2)
+    draw = Draw(0.1, 0.5, False)
+    won, lost = (before.added(draw, outcome).bets.needless for outcome in (True, False))
+    expected = [rate * up + (1 - rate) * down for up, down in zip(won, lost, strict=True)]
+    assert expected == pytest.approx([3.0, 4.0, 5.0])

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opsapp.healing.config import CusumSettings, HealingSettings, HoldoutSettings, PromotionSettings
+from opsapp.healing.config import CusumSettings, HealingSettings, HoldoutSettings, PromotionSettings, TrialSettings
 from opsapp.healing.logic.levels import LEVELS, rank
+from opsapp.healing.logic.lift import NO_EFFECT, Arm, Bets, Trials
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.attempt import Tried, comes_to
 from opsapp.healing.stages.trust import LevelRefused
@@ -322,6 +323,49 @@ def test_steps_of_another_definition_are_no_evidence():
 
 
 # -- the effective level ----------------------------------------------------------------------------------------------
+
+
+# -- what trials say --------------------------------------------------------------------------------------------------
+
+TRIALS_COUNT = HealingSettings()
+OFF = [HealingSettings(trial=TrialSettings(share=0)), HealingSettings(holdout=NO_LIFT)]
+NEEDLESS = Trials(Arm(40, 36), Arm(40, 36), Bets(low=0.2, needless=(1e9, 1e9, 1e9)))
+USELESS = Trials(Arm(40, 36), Arm(40, 36), Bets(high=NO_EFFECT - 0.01))
+
+
+@pytest.mark.parametrize(("trials", "cause", "left"), [(NEEDLESS, "needless", Trials()), (USELESS, "no_lift", USELESS)])
+def test_what_helps_hardly_or_no_more_is_asked_about_again(trials, cause, left):
+    after, change = governor.judged(trust("execute").tried(trials), NOW, TRIALS_COUNT)
+    assert (change.new_level, change.cause) == ("approve", cause)
+    assert (after.current_level, after.trials) == ("approve", left)
+
+
+@pytest.mark.parametrize("level", ["notify", "approve"])
+def test_below_execute_what_has_become_needless_is_only_learned_anew(level):
+    """Its old proof would lift it for a moment."""
+    after, change = governor.judged(trust(level).tried(NEEDLESS), NOW, TRIALS_COUNT)
+    assert (change, after.current_level, after.trials) == (None, level, Trials())
+    assert governor.judged(trust(level).tried(USELESS), NOW, TRIALS_COUNT) == (trust(level).tried(USELESS), None)
+
+
+@pytest.mark.parametrize("settings", OFF)
+@pytest.mark.parametrize("trials", [NEEDLESS, USELESS])
+def test_without_trials_nothing_is_judged_by_them(settings, trials):
+    known = trust("execute").tried(trials)
+    assert governor.judged(known, NOW, settings) == (known, None)
+
+
+@pytest.mark.parametrize(("settings", "asks"), [(TRIALS_COUNT, True), (OFF[0], False), (OFF[1], False)])
+def test_promotion_asks_for_proof_that_it_helps(settings, asks):
+    good = trust("approve")._replace(verified=60, executions=60)
+    assert bool(governor.needs(good, NOW, settings)) is asks
+    assert not governor.needs(good.tried(Trials(bets=Bets(low=0.01))), NOW, settings)
+
+
+def test_an_edit_of_what_it_does_begins_the_comparison_anew():
+    known = trust("approve").tried(USELESS)
+    assert governor.redefine(known, "other", "execute", NOW).trials == Trials()
+    assert governor.redefine(known, known.definition, "execute", NOW).trials == USELESS
 
 
 @pytest.mark.parametrize(
