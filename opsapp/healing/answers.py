@@ -6,7 +6,6 @@ from opsapp.web.fields import Body, anything, choice, field, flag, list_of, map_
 from opsapp.web.schemas import ChainAnswer
 
 from .logic.gates import RESULTS, STAGES
-from .logic.lift import VERDICTS
 from .schemas import LEVELS, PROBLEM_STATES, RuleAction, RuleBody, RuleHoldout, RuleTargets
 
 
@@ -126,56 +125,6 @@ class SuggestionRecord(Body):
     dismissed = whole(0, 1)
     created_at = whole()
     about = field(SuggestionAbout, optional=True)
-
-
-class LiftArm(Body):
-    n = whole(0)
-    recovered = whole(0)
-
-
-class UsualRange(Body):
-    low = number()
-    high = number()
-
-
-class LiftAnswer(Body):
-    """Differences of shares: 0.5 is "half of all cases more". `low` and `high` hold however often one looks; `usual` is
-    a plain range of the last 100 trials: of ten such ranges eight hold the truth."""
-
-    treated = LiftArm()
-    control = LiftArm()
-    usual = field(UsualRange, null=True)
-    share = number(0, 0.5)
-    lift = number(null=True)
-    low = number()
-    high = number()
-    saved_minutes = number(null=True)
-    verdict = choice(*VERDICTS)
-
-
-class StillBroken(Body):
-    seconds = number()
-    share = number()
-
-
-class ExpectedDowntime(Body):
-    wait_s = number()
-    downtime_s = number()
-
-
-class WaitAnswer(Body):
-    """`wait_s` is None while too little is known."""
-
-    rule_id = text()
-    cases = whole(0)
-    recovered = whole(0)
-    heals = whole(0)
-    heal_s = number(null=True)
-    wait_s = number(null=True)
-    downtime_s = number(null=True)
-    saves_s = number(null=True)
-    curve = list_of(StillBroken)
-    expected = list_of(ExpectedDowntime)
 
 
 class ProblemRecord(Body):
