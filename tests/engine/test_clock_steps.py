@@ -338,11 +338,29 @@ def test_the_brake_counts_the_heals_of_the_last_hour_whatever_the_clock_says(war
     assert here.node.transact(lambda root: len(healing_of(root).recent(here.clock.now()))) == 0
 
 
-@pytest.mark.parametrize("seconds", STEPS)
-def test_what_is_left_alone_has_its_window_to_recover_whatever_the_clock_says(ward, seconds):
+@pytest.fixture
+def left_alone(ward, monkeypatch):
+    """By its coin, for a minute of which twenty seconds are over."""
+    from opsapp.healing.engine import world
+
+    monkeypatch.setattr(world, "_coin", lambda _root, _case_id: 0.0)
     quick = {**NGINX, "settle_s": 5, "verify_timeout_s": 55, "cooldown_s": 60}
-    here = ward(quick).at("notify").report(**FAILED).turn().turn(5)
-    here.pass_time(20, step=10, **FAILED)
+    here = ward(quick, holdout={"share": 0.5}, trial={"share": 0.5}).at("execute").report(**FAILED).turn().turn(5)
+    return here.pass_time(20, step=10, **FAILED)
+
+
+@pytest.mark.parametrize("seconds", STEPS)
+def test_an_outage_has_one_coin_whatever_the_clock_says(left_alone, seconds):
+    def arm_of_outage(root):
+        return healing_of(root).trials.arm_of_outage("nginx", "box-2", left_alone.clock.now() - 20)
+
+    step(left_alone.service, seconds)
+    assert left_alone.node.transact(arm_of_outage) == "control"
+
+
+@pytest.mark.parametrize("seconds", STEPS)
+def test_what_is_left_alone_has_its_window_to_recover_whatever_the_clock_says(left_alone, seconds):
+    here = left_alone
     step(here.service, seconds)
     here.pass_time(20, step=10, **FAILED)
     assert here.trust().control == Arm(), "its minute is not over"
@@ -351,10 +369,8 @@ def test_what_is_left_alone_has_its_window_to_recover_whatever_the_clock_says(wa
 
 
 @pytest.mark.parametrize("seconds", STEPS)
-def test_what_does_not_recover_is_known_when_its_window_is_over(ward, seconds):
-    quick = {**NGINX, "settle_s": 5, "verify_timeout_s": 55, "cooldown_s": 60}
-    here = ward(quick).at("notify").report(**FAILED).turn().turn(5)
-    here.pass_time(20, step=10, **FAILED)
+def test_what_does_not_recover_is_known_when_its_window_is_over(left_alone, seconds):
+    here = left_alone
     step(here.service, seconds)
     here.pass_time(60, step=10, **FAILED)
     assert here.trust().control == Arm(1, 0)

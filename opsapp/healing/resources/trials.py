@@ -52,6 +52,9 @@ class Coins(Persistent):
         self.tossed = (*self.tossed, coin)
         self.outages = (*self.outages, (began_at, arm))[-KEPT_OUTAGES:]
 
+    def move(self, by: float) -> None:
+        self.outages = tuple((began_at + by, arm) for began_at, arm in self.outages)
+
     def arm_of(self, began_at: float) -> str | None:
         arms = (arm for began, arm in reversed(self.outages) if abs(began - began_at) <= SAME_OUTAGE_S)
         return next(arms, None)
@@ -160,10 +163,12 @@ class TrialBook(Persistent):
         for case_id, trial in list(self.open.items()):
             acted_at = None if trial.acted_at is None else trial.acted_at + by
             due = self.due_of.get(case_id)
-            moved = trial._replace(began_at=trial.began_at + by, acted_at=acted_at)
+            moved = trial._replace(began_at=trial.began_at + by, acted_at=acted_at, drawn_at=trial.drawn_at + by)
             self.keep(moved, None if due is None else due + by)
             if self.looks is not None and case_id in self.looks:
                 self.note_seen(moved, self.seen(trial).moved(by))
+        for coins in () if self.coins is None else self.coins.values():
+            coins.move(by)
 
     def ready(self, now: float, limit: int) -> list[Trial]:
         return [self.open[case_id] for _, case_id in islice(self.due.keys(None, (now, "~")), limit)]
