@@ -69,8 +69,9 @@ class DeclaredField(NamedTuple):
         return next((mark for mark in self.marks if isinstance(mark, of)), None)
 
     def problem(self, value: Any) -> str | None:
-        check = self.mark(CheckedBy)
-        return check.problem(value) if check and value is not None else None
+        """What the first of its checks says that finds something."""
+        checks = (mark.problem(value) for mark in self.marks if isinstance(mark, CheckedBy) and value is not None)
+        return next(filter(None, checks), None)
 
 
 def below(path: str, name: str) -> str:

@@ -3,6 +3,8 @@
 import contextlib
 import itertools
 import json
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -123,12 +125,11 @@ def test_runs_of_a_node_that_is_killed_are_lost_and_none_begins_twice(pair, tmp_
     """Both carry out runs when one is killed: what it had under way is lost, the rest is done."""
     one, two = pair
     survivor, began = SimpleNamespace(admin=signed_in_at(two, one)), tmp_path / "began"
-    node = "sed -n 's/^PPid:[^0-9]*//p' /proc/$PPID/status"  # the executor's parent
-    text = f'echo "$OPSAPP_RUN_ID $({node})" >> {began}; until [ -e {tmp_path}/go ]; do sleep 0.1; done'
+    text = f'echo "$OPSAPP_RUN_ID $$" >> {began}; until [ -e {tmp_path}/go ]; do sleep 0.1; done'
     asked = []
 
     def places():
-        """Which process has which run, once all have begun."""
+        """Which process is which run, once all have begun."""
         rows = [line.split() for line in began.read_text().splitlines()] if began.exists() else []
         return rows if len(rows) >= len(asked) else None
 
@@ -143,17 +144,25 @@ def test_runs_of_a_node_that_is_killed_are_lost_and_none_begins_twice(pair, tmp_
 
     for number in range(10):
         ask(number)
-    both = {str(node.child.pid) for node in pair}
-    while {parent for _, parent in until(places, 20, what="all runs under way")} != both:
+    both = {node.child.pid for node in pair}
+    while {above(int(pid), both) for _, pid in until(places, 20, what="all runs under way")} != both:
         assert len(asked) < 40, "one node takes up everything"
         ask(len(asked))
-    whose = {run_id: int(parent) for run_id, parent in places()}
+    whose = {run_id: above(int(pid), both) for run_id, pid in places()}
     one.kill()
     (tmp_path / "go").touch()
     for run_id in asked:
         lost = whose[run_id] == one.child.pid
         assert ended(survivor, run_id, 60)["status"] == ("lost" if lost else "done")
     assert sorted(run_id for run_id, _ in places()) == sorted(asked)
+
+
+def above(pid, nodes):
+    """The node that a process comes from."""
+    while pid not in nodes:
+        status = Path(f"/proc/{pid}/status").read_text()
+        pid = int(re.search(r"^PPid:\s*(\d+)", status, re.M)[1])
+    return pid
 
 
 def holder_and_other(book, pair):

@@ -155,7 +155,7 @@ def test_a_run_that_kills_its_keeper_fails_and_leaves_nothing_that_carries_its_m
 
 def test_without_its_nursery_the_executor_is_started_again(without):
     executor = executor_pid(without)
-    [nursery] = family(executor)[1:]
+    [nursery] = until(lambda: family(executor)[1:], what="the nursery")
     os.kill(nursery, signal.SIGKILL)
     failed = ended(without, run(without, script(without, "echo on")))
     assert (failed["status"], failed["reason"]) == ("failed", "cannot start /bin/sh: the nursery of keepers is gone")

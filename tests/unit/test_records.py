@@ -45,6 +45,14 @@ from opsapp.wire.records import (
 EVEN = CheckedBy(lambda number: "must be even" if number % 2 else None)
 
 
+SMALL = CheckedBy(lambda number: "must be small" if number > 4 else None)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    size: Annotated[int, Between(1, 10), EVEN, SMALL] = 2
+
+
 @dataclass(frozen=True)
 class Step:
     """Within another record."""
@@ -282,3 +290,8 @@ def test_a_form_asks_for_what_says_how():
 
 def test_what_people_say_of_a_window_is_the_same_whatever_it_answers():
     assert [part.name for part in settings_in(WindowDone)] == [part.name for part in settings_in(WindowRecord)]
+
+
+@pytest.mark.parametrize(("size", "said"), [(3, "must be even"), (8, "must be small"), (7, "must be even"), (4, None)])
+def test_of_several_checks_each_is_made(size, said):
+    assert read({"size": size}, Sizes)[1] == ({} if said is None else {"size": said})
