@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.engine.healing import Ward
+from tests.engine.healing import ALL, QUICK, Ward
 
 
 @pytest.fixture
@@ -16,3 +16,22 @@ def ward(tmp_path):
     yield make
     for one in made:
         one.close()
+
+
+@pytest.fixture
+def held(ward, monkeypatch):
+    """A rule of which half of the cases are left alone. The first coins fall as said, the others like the last one."""
+    from opsapp.healing.engine import world
+
+    def make(level, *sides, rule=QUICK, places=(), **healing):
+        falls, fallen = list(sides or (0.0,)), {}
+
+        def toss(_root, case_id):
+            if case_id not in fallen:
+                fallen[case_id] = falls.pop(0) if len(falls) > 1 else falls[0]
+            return fallen[case_id]
+
+        monkeypatch.setattr(world, "_coin", toss)
+        return ward(rule, places=places, **{"holdout": ALL, "trial": ALL, **healing}).at(level)
+
+    return make

@@ -24,6 +24,8 @@ NGINX = {
     "initial_level": "notify",
     "action": {"type": "restart_service"},
 }
+QUICK = {**NGINX, "settle_s": 5, "verify_timeout_s": 55, "cooldown_s": 60}  # whose trials have a window of a minute
+ALL = {"share": 0.5}
 
 
 def having(section, given):

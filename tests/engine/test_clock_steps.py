@@ -7,9 +7,11 @@ from opsapp.agents.engine import sweep
 from opsapp.agents.resources import add_agent
 from opsapp.automations.engine import runretention
 from opsapp.automations.resources import board_of
+from opsapp.healing.engine.pipeline import move
 from opsapp.healing.logic.lift import Arm
 from opsapp.healing.resources import RecentHeal, healing_of
 from opsapp.healing.resources.edges import EdgeTrial
+from opsapp.healing.resources.trials import Coins
 from opsapp.healing.stages.reported import BelievedStep
 from opsapp.lib.problems import StoreAway
 from opsapp.notify.engine import clocks, workers
@@ -356,6 +358,20 @@ def test_an_outage_has_one_coin_whatever_the_clock_says(left_alone, seconds):
 
     step(left_alone.service, seconds)
     assert left_alone.node.transact(arm_of_outage) == "control"
+
+
+def test_trials_and_their_coins_are_moved_in_one_transaction(left_alone, monkeypatch):
+    def due(root):
+        return list(healing_of(root).trials.due)
+
+    def broken(_coins, _by):
+        raise RuntimeError("the process ends here")
+
+    before = left_alone.node.transact(due)
+    monkeypatch.setattr(Coins, "move", broken)
+    with pytest.raises(RuntimeError):
+        left_alone.node.transact(move, 3600.0)
+    assert left_alone.node.transact(due) == before
 
 
 @pytest.mark.parametrize("seconds", STEPS)

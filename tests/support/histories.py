@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.lift import Draw, Trials
-from opsapp.healing.resources.trials import Coins, TossedCoin
+from opsapp.healing.resources.trials import Coins, DrawnOutage, TossedCoin
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.holdout import CONTROL, TREATED, is_learned_about
 from opsapp.healing.stages.trust import Trust
@@ -132,7 +132,7 @@ class History:
         share = (SETTINGS.trial if is_learned_about(self.trust) else SETTINGS.holdout).share
         treated, name = self.chance.random() >= share, str(number)
         draw = Draw(share, self.trust.trials.guess(share), treated)
-        self.coins.toss(TossedCoin(name, "d", draw), number * HOUR, TREATED if treated else CONTROL)
+        self.coins.toss(TossedCoin(name, "d", draw), DrawnOutage(number * HOUR, TREATED if treated else CONTROL))
         recovered = self.chance.random() < (outage.healed if treated else outage.alone)
         self.waiting.append((number + outage.takes, name, recovered))
         if treated or not recovered:

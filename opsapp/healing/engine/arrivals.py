@@ -40,6 +40,8 @@ def receive(context: PipelineContext, message: JsonObject) -> None:
     # Once a case; and a guess is no evidence that the rule sees well.
     if event.about.source not in PREDICTIVE_SOURCES and event.rule_id not in known:
         evidence.count_trigger(context, event.rule_id, event.at, received.root)
+    if received.root is not None:
+        trials.held_back(context, event.rule_id, event.about.target, received.root)
     if received.kind == "open":
         held = f"event of rule {event.rule_id}: held until {received.due - context.now:.1f} s from now"
         case = context.book.open(opened(event).saying(held), received.due)

@@ -98,7 +98,6 @@ def end_case(context: PipelineContext, case: Case, ended: EndCase) -> None:
     record, entry = finish(context, ended)
     outcome, reason = ended.outcome, ended.reason
     evidence.count_case(context, record.tried, entry)
-    trials.ends(context, record, outcome, reason)
     if ending.tells(outcome, reason, acted=bool(record.tried)) and not record.manual:
         notifications.unresolved(context, record.rule_id, record.about, entry, record.attempts)
     end_others(context, record)
@@ -107,6 +106,9 @@ def end_case(context: PipelineContext, case: Case, ended: EndCase) -> None:
     recovered_at = record.recovered_at or (context.now if is_well else None)
     closed = record.becomes(ClosedCase, outcome=outcome, closed_at=context.now, recovered_at=recovered_at)
     context.book.close(case, closed, reason, unsure_until)
+    trials.ends(context, closed, outcome, reason)
+    if ended.root is not None:
+        trials.held_back(context, record.rule_id, record.target, ended.root)
     if outcome == "verified" and not record.harmed:  # that was a heal, which tells what came of it itself
         context.book.forget_told(record.rule_id, record.target)
         notifications.withdraw_unhealed(context, record.rule_id, record.target)

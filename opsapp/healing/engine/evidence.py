@@ -21,11 +21,11 @@ def count_trigger(context: PipelineContext, rule_id: str, at: float, root_cause:
     state = context.healing["trust"].get(rule_id)
     if state is not None:
         promotion = context.world.settings.promotion
-        root = "" if root_cause is None else _outage_of(context, root_cause)
+        root = "" if root_cause is None else outage_of(context, root_cause)
         _evaluate(context, state, governor.triggered(state.trust, at, promotion, root))
 
 
-def _outage_of(context: PipelineContext, root_cause: str) -> str:
+def outage_of(context: PipelineContext, root_cause: str) -> str:
     """What a failure of a root cause is told from its next one by: its case or its incident. Empty where it has
     neither: then what began at another time is another outage."""
     monitor_id = context.inventory.monitors.get(root_cause, "").partition(":")[2]

@@ -1,5 +1,5 @@
-"""Trials in the store: begun with a case, given their coin at the decision to act, judged when the window is over, when
-the case recovers, or when its heal has ended.
+"""Trials in the store: begun with a case, given their coin at the decision to act, and judged by what is measured
+within the window, whichever arm it is and whatever becomes of its case.
 
 What is judged counts for the rule's lift, which is part of its trust, in the order of the coins.
 """
@@ -12,10 +12,9 @@ from opsapp.healing.logic import windows
 from opsapp.healing.logic.lift import Draw
 from opsapp.healing.logic.rules import names_of
 from opsapp.healing.resources.cases import NEVER, Case
-from opsapp.healing.resources.trials import Durations, Healed, TossedCoin
+from opsapp.healing.resources.trials import DrawnOutage, Durations, Healed, TossedCoin
 from opsapp.healing.stages import trials as stage
-from opsapp.healing.stages.attempt import comes_to
-from opsapp.healing.stages.case import CaseRecord
+from opsapp.healing.stages.case import CaseRecord, ClosedCase
 from opsapp.healing.stages.holdout import TREATED
 from opsapp.healing.stages.trials import Trial
 from opsapp.wire.verdicts import ASK_AGAIN_S, FAILED, VERIFIED, ConditionLook
@@ -27,12 +26,12 @@ AT_ONCE = 500
 
 
 def begin(context: PipelineContext, record: CaseRecord) -> None:
-    """A case that comes while an earlier one is still left alone shows that the condition comes and goes."""
+    """A case that comes while an earlier one is not judged yet shows that the condition comes and goes."""
     book = context.healing.trials
     if not stage.begins(record) or book.begin(_new(context, record)):
         return
     earlier = book.of(record.rule_id, record.target)
-    if earlier is not None and earlier.waits:
+    if earlier is not None and earlier.is_undecided:
         book.note_seen(earlier, book.seen(earlier)._replace(flaps=True))
 
 
@@ -49,9 +48,10 @@ def toss(context: PipelineContext, before: CaseRecord, record: CaseRecord) -> No
     trust = context.world.trust[record.rule_id]
     draw = Draw(record.share, trust.trials.guess(record.share), record.arm == TREATED)
     coins = context.healing.trials.coins_of(record.rule_id)
-    coins.toss(TossedCoin(record.id, trust.definition, draw), record.opened_at, record.arm)
+    root = context.healing.trials.root_of(record.rule_id, record.target)
+    coins.toss(TossedCoin(record.id, trust.definition, draw), DrawnOutage(record.opened_at, record.arm, root))
     trial = trial._replace(draw=draw, drawn_at=context.now, window_s=stage.window_drawn(record, context.world))
-    context.healing.trials.keep(trial, trial.ends_at if trial.waits else None)
+    context.healing.trials.keep(trial, trial.ends_at)
 
 
 def _of(context: PipelineContext, record: CaseRecord) -> Trial:
@@ -68,43 +68,52 @@ def _of(context: PipelineContext, record: CaseRecord) -> Trial:
     return trial
 
 
+def held_back(context: PipelineContext, rule_id: str, target: str, root_cause: str) -> None:
+    """Whatever this becomes once its root cause is over, it belongs to the outage of that."""
+    outage = evidence.outage_of(context, root_cause)
+    if outage:
+        context.healing.trials.note_root(rule_id, target, outage)
+
+
 def recovered(context: PipelineContext, rule_id: str, target: str, at: float) -> None:
-    """The condition is known false since `at`. What something was done about is judged with its case."""
+    """The condition is known false since `at`."""
+    context.healing.trials.forget_root(rule_id, target)
     trial = context.healing.trials.of(rule_id, target)
     if trial is None:
         return
     case = context.book.find(trial.case_id)
     _note_recovery(case, at)
-    if trial.acted_at is not None:
-        return
-    if trial.waits and case is not None and at <= trial.ends_at:
+    if trial.is_undecided and case is not None and at <= trial.ends_at:
         _follow(context, trial, ConditionLook(False, at), case.record)
-    else:
+    elif trial.acted_at is None:
         _end(context, trial, at, recovered=_touched_at(context, trial) > at)
 
 
 def look(context: PipelineContext) -> None:
     """Trials whose window is over, or that were followed for long enough."""
     for trial in context.healing.trials.ready(context.now, AT_ONCE):
-        if trial.waits:
+        if trial.is_undecided:
             _decide(context, trial)
         else:
             _end(context, trial, context.now, recovered=False)
 
 
 def _follow(context: PipelineContext, trial: Trial, look: ConditionLook, case: CaseRecord) -> None:
-    """A look at a case that its coin leaves alone."""
-    judgement = stage.left_alone(trial, context.healing.trials.seen(trial), look, case, context.world)
+    """A look at a case whose coin is not judged yet: the same for both arms."""
+    judgement = stage.looked_at(trial, context.healing.trials.seen(trial), look, case, context.world)
     measured_at = look.measured_at or context.now
     if judgement.kind == VERIFIED:
-        by_itself = _touched_at(context, trial, trial.drawn_at) > measured_at and measured_at <= trial.ends_at
-        _judge(context, trial, True if by_itself else None)
-        _end(context, trial, measured_at, recovered=_touched_at(context, trial) > measured_at)
+        people_at = _people_at(context, trial, trial.drawn_at)
+        known = measured_at <= trial.ends_at and (people_at is None or people_at > measured_at)
+        _let_go(context, _judge(context, trial, True if known else None), measured_at, recovered=True)
     elif judgement.kind == FAILED and measured_at > trial.ends_at - ASK_AGAIN_S:
-        known = _judge(context, trial, False)
-        context.healing.trials.keep(known, trial.began_at + stage.FOLLOWED_S)
+        trial = _judge(context, trial, False)
+        if trial.acted_at is None:
+            context.healing.trials.keep(trial, trial.began_at + stage.FOLLOWED_S)
+        else:
+            _let_go(context, trial, measured_at, recovered=False)
     elif context.now > trial.ends_at + stage.GRACE_S:
-        _end(context, trial, context.now, recovered=False)  # nobody can say
+        _let_go(context, _judge(context, trial, None), context.now, recovered=False)  # nobody can say
     else:
         context.healing.trials.note_seen(trial, judgement.seen)
         context.above.append(str(case.about.subject))
@@ -112,15 +121,25 @@ def _follow(context: PipelineContext, trial: Trial, look: ConditionLook, case: C
 
 
 def _decide(context: PipelineContext, trial: Trial) -> None:
-    """The window is over, or the condition was known false, and nobody has acted: does it hold?"""
+    """The window is over, or the condition was known false: does it hold?"""
     case = context.book.find(trial.case_id)
-    if case is None or trial.rule_id not in context.world.rules or _touched_at(context, trial, trial.drawn_at) < NEVER:
-        _end(context, trial, context.now, recovered=False)
+    known = case is not None and trial.rule_id in context.world.rules
+    if case is None or not known or _people_at(context, trial, trial.drawn_at) is not None:
+        _let_go(context, _judge(context, trial, None), context.now, recovered=False)
         return
     reading = context.world.reading(case.record.about)
     if reading.verdict is False:
         _note_recovery(case, reading.measured_at or context.now)
     _follow(context, trial, ConditionLook(reading.verdict, reading.measured_at), case.record)
+
+
+def _let_go(context: PipelineContext, trial: Trial, at: float, *, recovered: bool) -> None:
+    """Its coin is judged. A case that something is being done about still says how long that takes."""
+    case = context.book.find(trial.case_id)
+    if trial.acted_at is not None and case is not None and case.record.state != ClosedCase.state:
+        context.healing.trials.keep(trial, None)
+    else:
+        _end(context, trial, at, recovered=recovered and _touched_at(context, trial) > at)
 
 
 def acts(context: PipelineContext, record: CaseRecord) -> None:
@@ -129,38 +148,46 @@ def acts(context: PipelineContext, record: CaseRecord) -> None:
     if trial is None or trial.acted_at is not None:
         return
     if trial.waits:
-        whole = context.now >= trial.ends_at and _touched_at(context, trial, trial.drawn_at) > trial.ends_at
+        whole = context.now >= trial.ends_at and _people_at(context, trial, trial.drawn_at) is None
         trial = _judge(context, trial, False if whole else None)
     _lasted(context, trial, context.now, False)
-    context.healing.trials.keep(trial._replace(acted_at=context.now), None)
+    trial = trial._replace(acted_at=context.now)
+    context.healing.trials.keep(trial, trial.ends_at if trial.is_undecided else None)
 
 
 def ends(context: PipelineContext, record: CaseRecord, outcome: str, reason: str) -> None:
-    """Its case ends. What nobody acted on goes on being followed, unless a person or a change came in between."""
+    """Its case ends. A trial whose coin is not judged yet goes on until it is: to drop it here would be a choice after
+    the coin. What no coin has drawn, and nobody acted on, goes on being followed unless somebody decided about it."""
+    if outcome == "verified":
+        context.healing.trials.forget_root(record.rule_id, record.target)
     trial = context.healing.trials.open.get(record.id)
     if trial is None:
         return
-    if trial.acted_at is not None:
-        _healed(context, trial, record, outcome)
+    if trial.acted_at is not None and outcome == "verified":
+        _note_heal(context, trial, trial.acted_at)
+    if trial.is_undecided:
+        _follow(context, trial, _proof(context, record, outcome), record)
+    elif trial.acted_at is not None:
         context.healing.trials.end(trial)
     elif reason.startswith("condition_gone"):
         measured_at = context.world.reading(record.about).measured_at
         recovered(context, trial.rule_id, trial.target, measured_at or context.now)
-    elif outcome not in stage.FOLLOWED_ON or trial.waits:
-        _judge(context, trial, None)
+    elif outcome not in stage.FOLLOWED_ON:
         context.healing.trials.end(trial)
 
 
-def _healed(context: PipelineContext, trial: Trial, record: CaseRecord, outcome: str) -> None:
-    trust = context.world.trust.get(trial.rule_id)
-    result = None if trust is None else comes_to(record.tried, outcome, trust.definition)
-    acted_at = trial.acted_at or context.now
-    if result == "verified":
-        durations = _durations(context, trial.rule_id)
-        if durations is not None:
-            durations.took(Healed(context.now - trial.began_at, context.now - acted_at))
-    known = result in ("verified", "failed") and _people_at(context, trial, trial.drawn_at) is None
-    _judge(context, trial, stage.helped(trial, record, str(result), context.now) if known else None)
+def _proof(context: PipelineContext, record: CaseRecord, outcome: str) -> ConditionLook:
+    """What is measured as the case ends."""
+    if outcome == "verified" and record.recovered_at is not None:
+        return ConditionLook(False, record.recovered_at)
+    reading = context.world.reading(record.about)
+    return ConditionLook(reading.verdict, reading.measured_at)
+
+
+def _note_heal(context: PipelineContext, trial: Trial, acted_at: float) -> None:
+    durations = _durations(context, trial.rule_id)
+    if durations is not None:
+        durations.took(Healed(context.now - trial.began_at, context.now - acted_at))
 
 
 def _judge(context: PipelineContext, trial: Trial, has_recovered: bool | None) -> Trial:
@@ -176,7 +203,8 @@ def _judge(context: PipelineContext, trial: Trial, has_recovered: bool | None) -
 def _end(context: PipelineContext, trial: Trial, at: float, *, recovered: bool) -> None:
     """Nobody looks at it any more. Its coin, if nobody knows by now, will never be judged."""
     _judge(context, trial, None)
-    _lasted(context, trial, at, recovered)
+    if trial.acted_at is None:
+        _lasted(context, trial, at, recovered)
     context.healing.trials.end(trial)
 
 

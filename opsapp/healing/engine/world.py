@@ -75,6 +75,7 @@ def build(root: Root, now: float, inventory: Inventory, failing: Holding) -> Wor
         coin=lambda case_id: _coin(root, case_id),
         arm_of_outage=healing.trials.arm_of_outage,
         learned_wait=healing.trials.learned_wait,
+        heal_takes=healing.trials.heal_takes,
         overdue=healing["problems"].overdue(now),
         known=lambda about: not about.subject or fleet_access(root).knows(root, about.subject),
     )

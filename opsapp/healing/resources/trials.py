@@ -14,12 +14,13 @@ from persistent import Persistent
 
 from opsapp.healing.logic.lift import Draw, Trials
 from opsapp.healing.logic.survival import BestWait, Duration, best_wait
-from opsapp.healing.stages.holdout import CONTROL
+from opsapp.healing.stages.holdout import CONTROL, TREATED
 from opsapp.healing.stages.trials import FOLLOWED_S, Trial
 from opsapp.tree.root import Root
 from opsapp.wire.verdicts import LooksSeen
 
 KEPT = 300  # durations of a rule
+TYPICAL = 20  # of them say how long its heals take now
 KEPT_OUTAGES = 20
 SAME_OUTAGE_S = 120.0
 
@@ -41,22 +42,34 @@ class TossedCoin(NamedTuple):
     recovered: bool | None = None
 
 
+class DrawnOutage(NamedTuple):
+    """What the coin of an outage says. `root`: the outage of its root cause, where its cases were held back by one."""
+
+    began_at: float
+    arm: str
+    root: str = ""
+
+    def holds(self, began_at: float, root: str) -> bool:
+        """Whether a case that began then is a part of it."""
+        return abs(self.began_at - began_at) <= SAME_OUTAGE_S or bool(root and root == self.root)
+
+
 class Coins(Persistent):
-    """The coins of one rule in their order. `outages`: (when it began, what the coin says), the last ones."""
+    """The coins of one rule in their order. `outages`: the last ones."""
 
     def __init__(self) -> None:
         self.tossed: tuple[TossedCoin, ...] = ()
-        self.outages: tuple[tuple[float, str], ...] = ()
+        self.outages: tuple[DrawnOutage, ...] = ()
 
-    def toss(self, coin: TossedCoin, began_at: float, arm: str) -> None:
+    def toss(self, coin: TossedCoin, outage: DrawnOutage) -> None:
         self.tossed = (*self.tossed, coin)
-        self.outages = (*self.outages, (began_at, arm))[-KEPT_OUTAGES:]
+        self.outages = (*self.outages, outage)[-KEPT_OUTAGES:]
 
     def move(self, by: float) -> None:
-        self.outages = tuple((began_at + by, arm) for began_at, arm in self.outages)
+        self.outages = tuple(outage._replace(began_at=outage.began_at + by) for outage in self.outages)
 
-    def arm_of(self, began_at: float) -> str | None:
-        arms = (arm for began, arm in reversed(self.outages) if abs(began - began_at) <= SAME_OUTAGE_S)
+    def arm_of(self, began_at: float, root: str) -> str | None:
+        arms = (outage.arm for outage in reversed(self.outages) if outage.holds(began_at, root))
         return next(arms, None)
 
     def judge(self, case_id: str, recovered: bool | None) -> list[TossedCoin]:
@@ -90,6 +103,7 @@ class TrialBook(Persistent):
     # case id -> what the looks at a case that is left alone have seen; of an older version there is none
     looks: OOBTree | None = None
     coins: OOBTree | None = None  # rule -> Coins; of an older version there are none
+    roots: OOBTree | None = None  # (rule, target) -> the outage of the root cause that has held it back; the same
 
     def __init__(self) -> None:
         self.open = OOBTree()  # case id -> Trial
@@ -127,12 +141,24 @@ class TrialBook(Persistent):
         return coins
 
     def arm_of_outage(self, rule_id: str, target: str, began_at: float) -> str | None:
-        """A case of a target that is still left alone by its coin is the same outage, however long ago that began."""
+        """A case of a target whose coin is not judged yet is the same outage, however long ago that began."""
         before = self.of(rule_id, target)
-        if before is not None and before.waits:
-            return CONTROL
+        if before is not None and before.draw is not None and before.is_undecided:
+            return TREATED if before.draw.treated else CONTROL
         coins = None if self.coins is None else self.coins.get(rule_id)
-        return None if coins is None else coins.arm_of(began_at)
+        return None if coins is None else coins.arm_of(began_at, self.root_of(rule_id, target))
+
+    def root_of(self, rule_id: str, target: str) -> str:
+        return "" if self.roots is None else self.roots.get((rule_id, target), "")
+
+    def note_root(self, rule_id: str, target: str, outage: str) -> None:
+        if self.roots is None:
+            self.roots = OOBTree()
+        self.roots[rule_id, target] = outage
+
+    def forget_root(self, rule_id: str, target: str) -> None:
+        if self.roots is not None:
+            self.roots.pop((rule_id, target), None)
 
     def seen(self, trial: Trial) -> LooksSeen:
         return LooksSeen() if self.looks is None else LooksSeen(*self.looks.get(trial.case_id, ()))
@@ -194,6 +220,12 @@ class TrialBook(Persistent):
             return None
         heal_s = sum(healed.heal_s for healed in durations.healed) / len(durations.healed)
         return best_wait(durations.alone, heal_s)
+
+    def heal_takes(self, rule_id: str) -> float:
+        """Four of five of the last heals were verified within so long, from the act on; 0 where none is known."""
+        durations = self.durations.get(rule_id)
+        took = [] if durations is None else sorted(healed.heal_s for healed in durations.healed[-TYPICAL:])
+        return took[len(took) * 4 // 5] if took else 0.0
 
     def learned_wait(self, rule_id: str) -> float:
         best = self.wait_of(rule_id)

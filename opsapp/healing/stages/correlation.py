@@ -202,7 +202,7 @@ def hold_over(case: CorrelatingCase, world: World) -> Next:
         return Wait(case, correlated.due, correlated.ask)
     if correlated.kind == "end":
         held = case.held or guards.held(case, world) is not None
-        return EndCase(replace(case, held=held), correlated.outcome or "", correlated.reason)
+        return EndCase(replace(case, held=held), correlated.outcome or "", correlated.reason, root=correlated.root)
     return PlanNow(case.becomes(PlanningCase))
 
 

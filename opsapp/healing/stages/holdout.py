@@ -16,7 +16,7 @@ from opsapp.healing.logic.levels import rank_of_risk
 from .case import AwaitingCase, PlanningCase
 from .moves import Wait
 from .planning import Plan, StepChoice
-from .timing import patience_of, settle_of
+from .timing import trial_window
 from .trust import Trust
 from .world import World
 
@@ -65,8 +65,8 @@ def toss(case: Deciding, choice: StepChoice, world: World) -> tuple[Deciding, Wa
     case = replace(case, arm=arm, share=share)
     if arm == TREATED:
         return case, None
-    window = settle_of(case.rule_id, choice.action, world) + patience_of(case.rule_id, world)
-    return case, _left(case, world.now + window, "left alone", world, LEFT)
+    until = world.now + trial_window(case.rule_id, choice.action, world)
+    return case, _left(case, until, "left alone", world, LEFT)
 
 
 def share_of(rule_id: str, world: World) -> ShareOfTrials:

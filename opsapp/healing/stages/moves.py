@@ -88,7 +88,7 @@ class NextStep(NamedTuple):
 
 
 class EndCase(NamedTuple):
-    """The case ends. `notifies`: with a message instead of an action."""
+    """The case ends. `notifies`: with a message instead of an action. `root`: the root cause that holds it back."""
 
     case: CaseRecord
     outcome: str
@@ -96,6 +96,7 @@ class EndCase(NamedTuple):
     plan: Plan | None = None
     entry: EntryFields | None = None
     notifies: bool = False
+    root: str | None = None
 
 
 class Recall(NamedTuple):

@@ -1,9 +1,9 @@
 """What a case says about whether healing helps: a coin left it alone for the action's window, or had it treated.
 
-A trial begins at the decision to act, with its coin. Both arms are judged alike: by `wire.verdicts`, over a window of
-the same span. What nobody can tell (a person decided in between, the host was silent, something else acted there)
-counts as neither. Cases of one outage share one coin, and count once. What nobody decided to act on, or what was drawn
-by no coin, only shows how long such cases last.
+A trial begins at the decision to act, with its coin. Both arms are judged alike: by what is measured within the same
+window from the coin on (`wire.verdicts`), whatever becomes of the heal or of its plan. What nobody can tell (the host
+was silent, a person worked there) counts as neither. Cases of one outage share one coin, and count once. What nobody
+decided to act on, or what was drawn by no coin, only shows how long such cases last.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from opsapp.wire.actions import ACTIONS
 from opsapp.wire.verdicts import ConditionLook, HealJudgement, LooksSeen, ProofWindow, judge
 
 from .case import CaseRecord
-from .timing import POLL_S, patience_of, settle_of
+from .timing import POLL_S, patience_of, trial_window
 from .verification import comes_and_goes
 from .world import World
 
@@ -45,27 +45,31 @@ class Trial(NamedTuple):
         return self.drawn_at + self.window_s
 
     @property
+    def is_undecided(self) -> bool:
+        """Whether it has a coin, and nobody knows yet what comes of it."""
+        return self.draw is not None and not self.judged
+
+    @property
     def waits(self) -> bool:
-        """Whether it is left alone by its coin, and nobody knows yet what comes of it."""
-        return self.draw is not None and not self.draw.treated and not self.judged
+        """Whether it is left alone by its coin meanwhile."""
+        return self.is_undecided and self.draw is not None and not self.draw.treated
 
 
 def window_of(rule_id: str, world: World) -> float:
-    """How long the rule's action would have to help: its settle time and its verification."""
+    """How long the rule's action would have to help."""
     chain = steps(world.rules[rule_id])
-    settles = settle_of(rule_id, ACTIONS[chain[0].action], world) if chain else 0.0
-    return settles + patience_of(rule_id, world)
+    return trial_window(rule_id, ACTIONS[chain[0].action], world) if chain else patience_of(rule_id, world)
 
 
 def window_drawn(case: CaseRecord, world: World) -> float:
     """The same of a case whose coin was tossed just now, by the action that it is about."""
     if case.heal is None:
         return (case.left_until or world.now) - world.now
-    return settle_of(case.rule_id, ACTIONS[case.heal.action], world) + patience_of(case.rule_id, world)
+    return trial_window(case.rule_id, ACTIONS[case.heal.action], world)
 
 
-def left_alone(trial: Trial, seen: LooksSeen, look: ConditionLook, case: CaseRecord, world: World) -> HealJudgement:
-    """What a look says of a case that nobody has acted on: what it would say after an act."""
+def looked_at(trial: Trial, seen: LooksSeen, look: ConditionLook, case: CaseRecord, world: World) -> HealJudgement:
+    """What a look says of a case whose coin is not judged yet."""
     earliest = _counts_from(trial, world)
     seen = seen._replace(flaps=seen.flaps or comes_and_goes(case, world))
     return judge(seen, look, ProofWindow(earliest, trial.ends_at), world.now)
@@ -80,18 +84,6 @@ def looked_at_next(trial: Trial, world: World) -> float:
     earliest = _counts_from(trial, world)
     pace = max(POLL_S, min(LOOK_S, (trial.ends_at - earliest) / LOOKS))
     return max(earliest, world.now + pace)
-
-
-def helped(trial: Trial, case: CaseRecord, result: str, now: float) -> bool | None:
-    """Whether a case recovered within the window after the act. None: nobody can say, because nobody was there to look
-    within the window. A later step has helped only as far as it was within the window of the first."""
-    if result != "verified":
-        return False
-    one_step = len(case.tried) == 1 and case.heal is not None
-    acted_at = case.heal.acted_at if one_step and case.heal is not None else trial.acted_at
-    if (case.recovered_at or now) - (acted_at or now) <= trial.window_s:
-        return True
-    return None if one_step else False
 
 
 def begins(case: CaseRecord) -> bool:

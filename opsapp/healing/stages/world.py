@@ -82,6 +82,7 @@ class World:
     # (rule, target, when the case began): what the coin of the same outage has said, where it was tossed already
     arm_of_outage: Callable[[str, str, float], str | None] = lambda *_: None
     learned_wait: Callable[[str], float] = lambda _: 0.0  # how long acting for this rule is best put off
+    heal_takes: Callable[[str], float] = lambda _: 0.0  # how long a rule's heals have usually taken, from the act on
     overdue: Collection[tuple[str, str]] = frozenset()  # (rule, target) of problems whose date has passed
     known: Callable[[About], bool] = lambda *_: True  # whether what a case is about is there still
 
