@@ -29,6 +29,7 @@ def includeme(config):
     config.add_evolve_step("healing-coin", "opsapp.healing.resources.trials.only_by_coin")
     config.add_metrics(figures)
     config.add_chain("opsapp.healing.resources.sign_ledger")
+    config.add_chain("opsapp.healing.resources.signedtrust.sign_all")
     config.add_section("healing", HealingSettings)
     config.add_section("retention.cases", CasesRetention)
     config.add_section("retention.ledger", LedgerRetention)

@@ -50,6 +50,11 @@ def chain_key(root: Any) -> bytes:
     return key
 
 
+def is_shut(root: Any) -> bool:
+    """Whether there is a key, and this node cannot open it."""
+    return root.system.get(NAME) is not None and not chain_key(root)
+
+
 def keyed_draw(key: bytes, what: str) -> float:
     """Between 0 and 1, the same each time, and known to nobody without the key."""
     drawn = hmac.digest(key, what.encode(), "sha256")

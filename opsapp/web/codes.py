@@ -87,6 +87,7 @@ MEANINGS: dict[int, dict[str, str]] = {
         "last_admin": "This is the last enabled admin.",
         "lease_lost": "Another node has taken over this work.",
         "level_refused": "The trust level cannot be changed in this way.",
+        "trust_edited": "The trust of the rule was edited in the store, and not by the service: it is about to fall.",
         "name_taken": "There is one with this name already.",
         "newer_problem": "There is a newer problem of this rule and target.",
         "newer_store": "A newer version of opsapp has changed the store.",

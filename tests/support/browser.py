@@ -19,6 +19,9 @@ FLAGS = (
     "--disable-sync",
     "--hide-scrollbars",
 )
+# The driver puts every question off until the page is there. Where it misses the moment it waits for as long as this:
+# its own 300 s are those of a test, and nobody would hear which question it was.
+PAGE_S = 90
 
 
 def chromium(profile):
@@ -28,7 +31,9 @@ def chromium(profile):
     for flag in (*FLAGS, f"--user-data-dir={profile}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    return webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+    browser.set_page_load_timeout(PAGE_S)
+    return browser
 
 
 def text(browser, selector):

@@ -20,7 +20,7 @@ PURE = {
 # What the house has too much of. Lower a number when it has fallen; never raise one.
 CEILINGS = {"untyped": 174, "twice_named": 3, "in_circles": 0}
 # documented, in spite of their names
-DOCUMENTED = {"_replace", "_asdict", "_fields", "_make", "_exit", "_srcfile"}
+DOCUMENTED = {"_replace", "_asdict", "_fields", "_field_defaults", "_make", "_exit", "_srcfile"}
 INTERNALS = "opsapp.runtime.internals"  # the one file for private names of libraries
 VAGUE = {"utils", "util", "manager", "core", "helpers", "common", "misc"}
 # Tests may measure here: figures, and clusters whose promises are times. Everywhere else a machine that does other work

@@ -42,6 +42,7 @@ def includeme(config: Any) -> None:
     config.registry.registerUtility(windows.source, IWindowSource, "maintenance")
     config.registry.registerUtility(windows.ended, IWindowEnded, "healing")
     config.add_preparation("opsapp.healing.engine.prepare")
+    config.add_preparation("opsapp.healing.engine.trusted.prepare")
     config.add_preparation("opsapp.healing.engine.ledgerchecks.prepare")
     config.add_preparation("opsapp.healing.engine.inletcounts.prepare")
     config.add_engine("opsapp.healing.engine.ledgerchecks.start", everywhere=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.resources import healing_of
-from opsapp.healing.resources.rules import TRUST
+from opsapp.healing.resources.signedtrust import TRUST
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.runtime.projection import readable

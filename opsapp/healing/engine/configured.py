@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.resources import healing_of
-from opsapp.healing.resources.rules import TRUST, drop_rule, put_rule
+from opsapp.healing.resources.rules import drop_rule, put_rule
+from opsapp.healing.resources.signedtrust import TRUST
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable

@@ -16,7 +16,7 @@ from opsapp.runtime.node import Node
 from opsapp.runtime.sharedread import SharedRead
 from opsapp.tree.root import Root
 
-from . import anchors
+from . import anchors, trusted
 
 EVERY_S, LONG_AFTER_S = 3600.0, 60.0
 LONG = 1000  # entries
@@ -68,7 +68,13 @@ class LedgerChecks:
     def _verdict(self, root: Root) -> ChainVerdict:
         ledger = healing_of(root)["ledger"]
         verdict = ledgercheck.verdict(ledger, chain_key(root), self._node.clock.now())
-        return anchors.checked(self._node, ledger, verdict)
+        return _with_trust(root, anchors.checked(self._node, ledger, verdict))
+
+
+def _with_trust(root: Root, verdict: ChainVerdict) -> ChainVerdict:
+    """The trust of rules is part of the signed record."""
+    edited = trusted.held(root).edited if verdict.valid else ()
+    return verdict._replace(valid=False, reason=trusted.said(edited)) if edited else verdict
 
 
 def _is_long(root: Root) -> bool:

@@ -15,8 +15,7 @@ from opsapp.agents.resources import outcomes_wait
 from opsapp.healing.config import CasesRetention, HealingSettings
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import Case, case_of
-from opsapp.healing.resources.rules import TRUST, IRuleReader
-from opsapp.healing.stages import trust as governor
+from opsapp.healing.resources.rules import IRuleReader
 from opsapp.healing.stages.case import CommandedCase
 from opsapp.healing.stages.moves import EndCase
 from opsapp.healing.stages.world import World
@@ -27,7 +26,7 @@ from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 
-from . import arrivals, commands, edges, entries, inlets, offline_policies, problems, steps, suggestions, trials, world
+from . import arrivals, commands, edges, entries, inlets, offline_policies, problems, steps, trials, trusted, world
 from .agent_reports import report_local
 from .alerts import OVER, Alerts, Past, watched_rules
 from .context import PipelineContext, StepResult
@@ -211,7 +210,7 @@ class HealingEngine:
         self.node.registry.getUtility(IFleetAccess).recheck(self.node, subject, done)
 
     def govern(self) -> bool:
-        self.node.transact(govern, self.node.clock.now())
+        self.node.transact(trusted.govern, self.node.clock.now())
         self.node.transact(problems.close_quiet, self.node.clock.now())
         return False
 
@@ -331,7 +330,9 @@ def work(
 
 def _context(root: Root, now: float, inventory: Inventory, failing: Mapping[str, Any]) -> PipelineContext:
     token = leases.check(root, LEASE)
-    return PipelineContext(root, world.build(root, now, inventory, failing), fleet_access(root), token, inventory)
+    seen = world.build(root, now, inventory, failing)
+    trusted.let_fall(root, seen.edited)
+    return PipelineContext(root, seen, fleet_access(root), token, inventory)
 
 
 def due_now(root: Root, now: float) -> tuple[int, tuple[str, ...]]:
@@ -359,16 +360,6 @@ def drop_case(root: Root, now: float, inventory: Inventory, failing: Mapping[str
         context.book.rest(case, case.record)
         return
     entries.end_case(context, case, EndCase(case.record, "lost", why))
-
-
-def govern(root: Root, now: float) -> None:
-    """Trust, each minute: triggers grow old, ceilings and evidence may have changed."""
-    healing, settings = healing_of(root), node_of(root).config[HealingSettings]
-    for _, state in readable(healing["trust"], TRUST):
-        trust, change = governor.evaluate(state.trust, now, settings)
-        if change is not None or now - state.trust.last_evaluated >= 30:
-            state.become(root, trust, cause=change.cause if change else "edit", now=now)
-            suggestions.after_trigger(healing["suggestions"], trust, settings.promotion, now)
 
 
 def purge_reported(root: Root, before: float, after: str) -> str | None:

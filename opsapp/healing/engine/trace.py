@@ -15,7 +15,7 @@ from typing import NamedTuple
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.brake import HOUR
 from opsapp.healing.logic.chain import DAY, FoldedLinks
-from opsapp.healing.resources import Healing, healing_of, ledgercheck
+from opsapp.healing.resources import healing_of, ledgercheck
 from opsapp.healing.resources.cases import CASE
 from opsapp.healing.resources.ledger import ENTRY
 from opsapp.healing.stages import moves
@@ -25,6 +25,8 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import among, sound
 from opsapp.tree.root import Root
+
+from . import trusted
 
 SENT = re.compile(r"(snapshot|execute|confirm|rollback) of \S+ sent to ")
 PLACES = {
@@ -56,7 +58,7 @@ def trace(root: Root, key: bytes, settings: HealingSettings) -> list[Broken]:
     cases = {case_id: case.record for case_id, case in kept.items()}
     knows_its_steps = {case_id for case_id, case in kept.items() if "tried" in case.fields}  # older versions: none
     approvals = {number: _approved(root, entry["approval_id"]) for number, entry in book.items()}
-    broken = [*_chained(healing, key)]
+    broken = [*_chained(root, key)]
     for number, entry in book.items():
         broken += [Broken(number, what) for what in _entry(entry, approvals[number])]
         broken += [Broken(number, what) for what in _undone(entry, book, mark)]
@@ -81,11 +83,13 @@ def trace(root: Root, key: bytes, settings: HealingSettings) -> list[Broken]:
     return sorted(set(broken))
 
 
-def _chained(healing: Healing, key: bytes) -> Iterator[Broken]:
-    ledger = healing["ledger"]
+def _chained(root: Root, key: bytes) -> Iterator[Broken]:
+    ledger, edited = healing_of(root)["ledger"], trusted.held(root).edited
     verdict = ledgercheck.verdict(ledger, key, node_of(ledger).clock.now())
     if not verdict.valid:
         yield Broken(verdict.first_bad or 0, f"the chain: {verdict.reason}")
+    if edited:
+        yield Broken(0, trusted.said(edited))
     for number, times in Counter(ledger.order.values()).items():
         if times > 1:
             yield Broken(number, "it became final more than once")

@@ -13,7 +13,6 @@ from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.healing.resources import Healing, healing_of
-from opsapp.healing.resources.rules import TRUST
 from opsapp.healing.stages.case import About, ActingCase, ClosedCase
 from opsapp.healing.stages.world import SERVER, Host, Reading, World
 from opsapp.monitoring.resources import incidents_of
@@ -24,6 +23,7 @@ from opsapp.runtime.projection import child_of, readable
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
 
+from . import trusted
 from .failures import Holding, failing_of, sick_hosts
 from .fleet_access import IFleetAccess, fleet_access
 from .inventory import Inventory
@@ -48,7 +48,7 @@ def build(root: Root, now: float, inventory: Inventory, failing: Holding) -> Wor
     healing, node = healing_of(root), node_of(root)
     settings, graph = node.config[HealingSettings], healing["dependencies"].graph()
     failing = {target: rules for target, rules in failing.items() if inventory.holds(target)}
-    trust = {name: state.trust for name, state in readable(healing["trust"], TRUST)}  # no rule acts without its own
+    trust, edited = trusted.held(root)  # no rule acts without its own
     readings: LiveReadings | None = node.registry.queryUtility(ILiveReadings)
     rules = {name: rule.plain() for name, rule in readable(healing["rules"], "rule") if name in trust}
     knowledge = None if readings is None else Measurements(readings, inventory, rules.values(), now)
@@ -56,6 +56,7 @@ def build(root: Root, now: float, inventory: Inventory, failing: Holding) -> Wor
         now=now,
         rules=rules,
         trust=trust,
+        edited=edited,
         settings=settings,
         graph=graph,
         holding=failing,

@@ -7,8 +7,8 @@ from zope.interface import Interface
 from opsapp.automations.resources import digests
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import rules as logic
-from opsapp.healing.logic.levels import lowest
-from opsapp.healing.stages.trust import Trust, evidence, needs, redefine
+from opsapp.healing.logic.levels import LEVELS, lowest
+from opsapp.healing.stages.trust import EDITED, Trust, evidence, needs, redefine
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.events import emit
@@ -18,7 +18,8 @@ from opsapp.runtime.wakes import after_commit
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
-TRUST = "trust of a rule"  # what people call it
+from .signedtrust import SignedTrust
+
 FIELDS = (
     "condition",
     "severity",
@@ -87,18 +88,20 @@ class Rule(SealedFields, Record):
 
 
 class TrustBook(Folder):
-    """/api/healing/trust."""
+    """/api/healing/trust. `signed`: whether each state has its signature; in a store of an older version none has."""
 
     url = "/api/healing/trust"
+    signed = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.signed = True
 
 
-class TrustState(Record):
+class TrustState(SignedTrust):
     """A rule's trust: a small object of its own, because it changes with every trigger."""
 
     url = "/api/healing/trust/{rule_id}"
-
-    def __init__(self, trust: Trust):
-        self.trust = trust
 
     def plain(self, now: float, settings: HealingSettings) -> JsonObject:
         trust = self.trust
@@ -116,13 +119,25 @@ class TrustState(Record):
         }
 
     def become(self, root: Root, trust: Trust, *, cause: str, now: float) -> None:
-        """Keep the new trust; an event tells of a changed level or ceiling."""
+        """Keep the new trust; an event tells of a changed level or ceiling. What follows from an edited one is not
+        kept: the pipeline lets the rule fall."""
+        if not self.is_sound(root):
+            return
         before, self.trust = self.trust, trust
         if before.current_level != trust.current_level:
             root["api"]["healing"].book.review(root, trust.rule_id, now)
         if (before.current_level, before.ceiling) != (trust.current_level, trust.ceiling):
             settings = node_of(root).config[HealingSettings]
             emit(root, "trust", {**self.plain(now, settings), "old_level": before.current_level, "cause": cause})
+
+    def fall(self, root: Root, fields: JsonObject, now: float) -> None:
+        """Somebody has edited it: the rule notifies at most, and its evidence begins anew. `fields` are the rule's."""
+        level = lowest("notify", self.trust.current_level if self.trust.current_level in LEVELS else "notify")
+        ceiling, definition = fields["trust_ceiling"], definition_of(root, fields)
+        self.trust = Trust(self.__name__, level, ceiling, definition, now, demoted_at=now, last_evaluated=now)
+        root["api"]["healing"].book.review(root, self.__name__, now)
+        settings = node_of(root).config[HealingSettings]
+        emit(root, "trust", {**self.plain(now, settings), "old_level": None, "cause": EDITED})
 
 
 def _whole(time: float | None) -> int | None:

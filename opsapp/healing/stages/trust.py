@@ -16,6 +16,7 @@ KEPT_ROOTS = 50
 KEPT_ALONE = 100
 SAME_OUTAGE_S = 120.0  # what begins so soon after the beginning of an outage belongs to it
 BREAKER, CUSUM, NO_LIFT, NEEDLESS = "circuit_breaker", "cusum", "no_lift", "needless"  # causes of a demotion
+EDITED = "trust_edited"  # the same, of a trust state that the service has not written
 
 
 class Trust(NamedTuple):

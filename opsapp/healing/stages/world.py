@@ -84,6 +84,7 @@ class World:
     learned_wait: Callable[[str], float] = lambda _: 0.0  # how long acting for this rule is best put off
     heal_takes: Callable[[str], float] = lambda _: 0.0  # how long a rule's heals have usually taken, from the act on
     overdue: Collection[tuple[str, str]] = frozenset()  # (rule, target) of problems whose date has passed
+    edited: Collection[str] = ()  # rules whose trust somebody has changed in the store: `trust` has them at `notify`
     known: Callable[[About], bool] = lambda *_: True  # whether what a case is about is there still
 
     def find_hosts(self, name: str) -> list[Host]:

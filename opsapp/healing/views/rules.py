@@ -11,7 +11,8 @@ from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine import as_of
 from opsapp.healing.engine.default_rules import RULE_DEFAULTS, complete
 from opsapp.healing.logic.soundness import incomplete
-from opsapp.healing.resources.rules import TRUST, Rule, Rules, TrustBook, TrustState, drop_rule, put_rule, require_free
+from opsapp.healing.resources.rules import Rule, Rules, TrustBook, TrustState, drop_rule, put_rule, require_free
+from opsapp.healing.resources.signedtrust import TRUST
 from opsapp.healing.stages import trust as governor
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
@@ -127,6 +128,7 @@ def demote(context: TrustState, request: Request) -> Any:
 
 def _move(context: TrustState, request: Request, move: Any, name: str) -> JsonObject:
     before, now = context.trust.current_level, request.node.clock.now()
+    context.require_sound(request.root)
     try:
         moved = move(context.trust, request.valid_body["level"], now)
     except governor.LevelRefused as refusal:

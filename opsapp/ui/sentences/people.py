@@ -71,6 +71,8 @@ WHOLE = {
     "healing.resume": "let healing go on",
     "healing.rollback": "undid a heal",
     "healing.ledger.archived": "wrote an archive of the ledger",
+    "healing.trust.edited": "found that its trust was edited in the store, and let fall the rule",
+    "healing.trust.signed": "signed the trust of all rules, which an older version had left unsigned",
     "healing.problem.open": "saw that a heal comes back again and again:",
     "healing.problem.close": "closed, because it was quiet, the problem",
     "healing.dependencies": "changed what depends on what",

@@ -1,0 +1,91 @@
+"""Trust states that are signed with the key of the store's chains when they are stored, and checked before they count.
+
+Whoever edits the store without the key cannot raise a rule's level, its evidence or its lift: what is not as it was
+signed lets no rule act. Must not: decide what follows from that, or tell people.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opsapp.healing.stages.trust import Trust
+from opsapp.lib import chains
+from opsapp.lib.problems import Conflict
+from opsapp.runtime import chainkey
+from opsapp.runtime.projection import readable
+from opsapp.runtime.seals import no_key
+from opsapp.tree.folder import Record
+from opsapp.tree.root import KEY, Root
+
+TRUST = "trust of a rule"  # what people call it
+
+
+class SignedTrust(Record):
+    """A trust and its signature, which covers the rule's id: the state of one rule is none for another."""
+
+    signature: str | None = None
+    _v_sound: Trust | None = None  # the trust that was checked last
+
+    def __init__(self, trust: Trust):
+        self.trust = trust
+
+    def __getstate__(self) -> Any:
+        """Signed whenever it is stored by a node that has the key. Without the key it keeps the signature that it had,
+        which no longer fits."""
+        state = super().__getstate__()
+        if self._p_jar is not None and getattr(self._p_jar.db(), "opsapp_node", None) is not None:
+            root = self._p_jar.root()[KEY]
+            if not chainkey.is_shut(root):
+                state["signature"] = self.__dict__["signature"] = signature(chainkey.chain_key(root), self)
+        return state
+
+    def is_sound(self, root: Root) -> bool:
+        """Whether it is as it was signed. What this transaction has changed is signed with it; in a store of an older
+        version nothing is signed yet."""
+        if not root["api"]["healing"]["trust"].signed:
+            return True
+        if self._p_changed or self._v_sound is self.trust:
+            return True
+        if chainkey.is_shut(root) or self.signature != signature(chainkey.chain_key(root), self):
+            return False
+        self._v_sound = self.trust
+        return True
+
+    def require_sound(self, root: Root) -> None:
+        if self.is_sound(root):
+            return
+        if chainkey.is_shut(root):
+            raise no_key()
+        raise Conflict(
+            "The trust of this rule was edited in the store: the rule is about to fall.", code="trust_edited"
+        )
+
+
+def signature(key: bytes, state: SignedTrust) -> str:
+    return chains.link(key, chains.GENESIS, ["trust", state.__name__, plain(state.trust)])
+
+
+def plain(value: Any) -> Any:
+    """What JSON can say of it. A field with its default value is left out, so that a later version, which has more
+    fields, signs the same."""
+    if hasattr(value, "_fields"):
+        fields, defaults = value._asdict(), value._field_defaults
+        return {name: plain(field) for name, field in fields.items() if name not in defaults or field != defaults[name]}
+    return [plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def sign_all(root: Root, key: bytes) -> int:
+    """The store has got the key of its chains: what is there is signed with it. How many states that are."""
+    states = dict(readable(root["api"]["healing"]["trust"], TRUST))
+    for state in states.values():
+        state._p_changed = True
+    return len(states)
+
+
+def sign_older(root: Root) -> int:
+    """Once in a store of an older version, whose states are taken as they are. How many they were."""
+    book = root["api"]["healing"]["trust"]
+    if book.signed or chainkey.is_shut(root):
+        return 0
+    book.signed = True
+    return sign_all(root, chainkey.chain_key(root))

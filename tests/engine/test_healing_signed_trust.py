@@ -1,0 +1,144 @@
+"""The trust of a rule is part of the signed record: what somebody edits in the store lets no rule act, and is told."""
+
+import pytest
+
+from opsapp.healing.config import HealingSettings
+from opsapp.healing.engine import trusted
+from opsapp.healing.engine.trace import trace
+from opsapp.healing.logic.lift import Arm
+from opsapp.healing.resources import healing_of
+from opsapp.healing.resources.signedtrust import SignedTrust, plain
+from opsapp.healing.stages.trust import Trust
+from opsapp.notify.resources import inbox
+from opsapp.runtime import chainkey
+from opsapp.runtime.chainkey import chain_key
+from tests.engine.healing import NGINX
+
+FAILED, ACTIVE = {"service__nginx__state": "failed"}, {"service__nginx__state": "active"}
+EDITS = {
+    "the level": {"current_level": "execute"},
+    "the ceiling": {"ceiling": "execute"},
+    "how many were verified": {"verified": 40, "executions": 40},
+    "the lift": {"treated": Arm(40, 40)},
+    "triggers": {"triggers": (1.0, 2.0)},
+    "a level that there is not": {"current_level": "root"},
+}
+
+
+@pytest.fixture
+def here(ward):
+    ward = ward({**NGINX, "trust_ceiling": "approve"}).at("notify")
+    ward.turn()
+    return ward
+
+
+@pytest.fixture
+def forge(monkeypatch):
+    """Write into the store without the key, as somebody does who has the file: the old signature stays."""
+
+    def write(here, of="nginx", signature=None, **values):
+        def edit(root):
+            state = healing_of(root)["trust"][of]
+            state.trust = state.trust._replace(**values)
+            state.signature = signature or state.signature
+
+        with monkeypatch.context() as patched:
+            patched.delattr(SignedTrust, "__getstate__")
+            here.node.transact(edit)
+
+    return write
+
+
+def told(here, kind):
+    return [message for message in here.node.transact(inbox.take, 10_000) if message.kind == kind]
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edited_trust_is_refused_at_the_next_decision(here, forge, edit):
+    forge(here, **EDITS[edit])
+    here.report(**FAILED).turn().turn(6)
+    assert here.hosts.sent == []
+    trust = here.trust()
+    assert (trust.current_level, trust.ceiling, trust.executions, trust.treated) == ("notify", "approve", 0, Arm())
+    assert here.node.transact(trusted.held).edited == ()
+
+
+def test_people_are_told_and_the_record_has_it(here, forge):
+    forge(here, current_level="execute")
+    here.report(**FAILED).turn().turn(6)
+    (entry,) = here.service.ada.get("/api/audit?action=healing.trust.edited").json
+    assert (entry["target"], entry["before"], entry["after"]) == ("nginx", "execute", "notify")
+    (message,) = told(here, "heal.trust_edited")
+    assert "was changed in the store" in message.text
+
+
+def test_it_falls_within_a_minute_where_nothing_is_decided(here, forge):
+    forge(here, current_level="execute")
+    here.engine.govern()
+    assert here.trust().current_level == "notify"
+
+
+def test_what_follows_from_an_edited_trust_is_not_signed(here, forge):
+    forge(here, current_level="approve")
+    answer = here.service.ada.post_json("/api/healing/trust/nginx/demote", {"level": "observation"}, status=409)
+    assert answer.json["code"] == "trust_edited"
+    here.node.transact(
+        lambda root: healing_of(root)["trust"]["nginx"].become(
+            root, Trust("nginx", "execute", "execute", "d", 0.0), cause="test", now=0.0
+        )
+    )
+    assert here.node.transact(trusted.held).edited == ("nginx",)
+
+
+def test_the_state_of_another_rule_is_no_state_of_this_one(here, forge):
+    signature = here.node.transact(lambda root: healing_of(root)["trust"]["nginx"].signature)
+    other = here.service.ada.post_json(
+        "/api/healing/rules", {"id": "other", **{k: v for k, v in NGINX.items() if k != "id"}}
+    ).json["id"]
+    trust = here.trust()
+    forge(here, of=other, signature=signature, **trust._asdict())
+    assert here.node.transact(trusted.held).edited == (other,)
+
+
+def test_the_check_of_the_ledger_and_the_trace_name_it(here, forge):
+    ask = lambda root: trace(root, chain_key(root), here.node.config[HealingSettings])  # noqa: E731
+    assert here.node.transact(ask) == []
+    assert here.service.vera.get("/api/healing/ledger/verify").json["valid"] is True
+    forge(here, current_level="execute")
+    assert [broken.what for broken in here.node.transact(ask)] == ["the trust of rules was edited: nginx"]
+    verdict = here.service.vera.get("/api/healing/ledger/verify").json
+    assert (verdict["valid"], verdict["reason"]) == (False, "the trust of rules was edited: nginx")
+
+
+def test_a_store_of_an_older_version_is_signed_once(here, forge):
+    def unsigned(root):
+        book = healing_of(root)["trust"]
+        del book.signed
+        for state in book.values():
+            state.signature = None
+
+    forge(here)
+    here.node.transact(unsigned)
+    trusted.prepare(here.node)
+    assert here.node.transact(trusted.held).edited == ()
+    forge(here, current_level="execute")
+    trusted.prepare(here.node)
+    assert here.node.transact(trusted.held).edited == ("nginx",)
+
+
+def test_without_the_key_no_rule_acts_and_nothing_is_lost(here, monkeypatch):
+    here.at("approve")
+    with monkeypatch.context() as patched:
+        patched.setattr(chainkey, "chain_key", lambda root: b"")
+        trust = here.node.transact(lambda root: trusted.held(root).trust["nginx"])
+        assert trust.current_level == "notify"
+        here.engine.govern()
+    assert here.trust().current_level == "approve"
+    assert here.node.transact(trusted.held).edited == ()
+
+
+def test_a_field_with_its_default_value_is_not_signed():
+    """So a later version, which has more fields, signs the same."""
+    trust = Trust("nginx", "notify", "execute", "d", 0.0)
+    assert set(plain(trust)) == {"rule_id", "current_level", "ceiling", "definition", "since"}
+    assert plain(trust._replace(treated=Arm(2, 1)))["treated"] == {"n": 2, "recovered": 1}
