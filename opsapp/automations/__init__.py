@@ -16,14 +16,14 @@ Must not: know why a room above asks for a run.
 
 def includeme(config):
     from .config import AutomationSettings, RunsRetention
+    from .logic.settings import AutomationSettings as Declared
     from .resources import reseal
-    from .schemas import AutomationEntry
 
     config.add_evolve_step("automations-1", "opsapp.automations.resources.set_up")
     config.add_section("automations", AutomationSettings)
     config.add_section("retention.runs", RunsRetention)
     config.add_sealed(reseal)
-    config.add_kind("automations", "opsapp.automations.engine.ascode", schema=AutomationEntry, names=True)
+    config.add_kind("automations", "opsapp.automations.engine.ascode", schema=Declared, names=True)
     config.add_metrics("opsapp.automations.engine.figures.figures")
     config.include("opsapp.automations.engine")
     config.include("opsapp.automations.views")

@@ -34,9 +34,10 @@ def answer_of(record: Any) -> type[Body]:
 
 
 def adapted(wanted: Any, adapt: Callable[[Any], type[Body]]) -> Any:
-    """What a view takes or returns, with the schema in the place of a record; a list with one is an array of it."""
-    if isinstance(wanted, list):
-        return [adapted(wanted[0], adapt)]
+    """What a view takes or returns, with the schema in the place of a record, or of each of several; a list with one
+    is an array of it."""
+    if isinstance(wanted, list | tuple):
+        return type(wanted)(adapted(part, adapt) for part in wanted)
     return adapt(wanted) if is_dataclass(wanted) else wanted
 
 
@@ -53,4 +54,4 @@ def _sent(part: DeclaredField) -> FieldNode:
 def _answered(part: DeclaredField) -> FieldNode:
     """An answer leaves nothing out, but for what is told at times only."""
     told, optional = part.mark(InAnswers), AT_TIMES in part.marks
-    return field(told.kind if told else part.kind, name=part.name, null=part.null, optional=optional)
+    return field(told.kind if told else part.kind, name=part.name, null=part.null and not told, optional=optional)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -39,6 +39,10 @@ class JsonKind:
         if problem:
             wrong[path] = problem
         return value
+
+    def beside(self, _values: Mapping[str, Any]) -> JsonKind:
+        """The kind among these values of the same object: one of them may say what another is (`ByField`)."""
+        return self
 
     def made(self, value: Any) -> Any:
         """As a declared record has it, of a value that was read."""
@@ -233,7 +237,7 @@ class ListOf(JsonKind):
     unique: bool = False
 
     def read(self, value: Any, path: str, wrong: Wrong) -> Any:
-        if not isinstance(value, list):
+        if not isinstance(value, (list, tuple)):  # a tuple was read before
             wrong[path] = "must be a list"
         elif not self.low <= len(value) <= self.high:
             wrong[path] = f"must have {self.low} to {self.high} entries"
@@ -278,6 +282,18 @@ class MapOf(JsonKind):
         return value
 
 
+class ByField(MapOf):
+    """An object of which `field` beside it says which of these it is. As long as that says nothing sound it is an
+    object of free names: whoever knows reads it again."""
+
+    def __init__(self, field: str, choices: Mapping[str, JsonKind]):
+        super().__init__(DeclaredField("", Anything()))
+        self.field, self.choices = field, choices
+
+    def beside(self, values: Mapping[str, Any]) -> JsonKind:
+        return self.choices.get(values.get(self.field, ""), self)
+
+
 def _says(value: Any, entry: DeclaredField) -> bool:
     """Whether a change says something of this field."""
     said = value.get(entry.name, ABSENT)
@@ -313,6 +329,7 @@ class Object(JsonKind):
             return {}
         entries = [entry for entry in self.entries if not self.partial or _says(value, entry)]
         values = _read_all(((entry.name, entry, value.get(entry.name, ABSENT)) for entry in entries), path, wrong)
+        self._read_by_fields(values, path, wrong)
         across = getattr(self.owner, "across", None)
         known = {name[len(path) + bool(path) :].partition(".")[0] for name in wrong}
         for name, text in (across(values) if across else {}).items():
@@ -321,3 +338,13 @@ class Object(JsonKind):
         strangers = (name for name in value if name not in self.names and name not in self.ignored)
         wrong.update({below(path, name): "is not known here" for name in strangers})
         return values
+
+    def _read_by_fields(self, values: dict[str, object], path: str, wrong: Wrong) -> None:
+        """What others say the kind of; with mistakes it stays as it was sent, for whoever tells more of it."""
+        for entry in self.entries:
+            kind = entry.kind.beside(values)
+            if kind is not entry.kind and entry.name in values:
+                mistakes: Wrong = {}
+                read = kind.read(values[entry.name], below(path, entry.name), mistakes)
+                values[entry.name] = values[entry.name] if mistakes else read
+                wrong.update(mistakes)

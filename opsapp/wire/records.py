@@ -17,6 +17,7 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from .kinds import REQUIRED, Choice, DeclaredField, Flag, JsonKind, ListOf, Number, Object, Text, Whole
@@ -36,10 +37,11 @@ class Between(NamedTuple):
 
 
 class Most(NamedTuple):
-    """A list: how many entries it may have."""
+    """A list: how many entries it may have, and has at least."""
 
     entries: int
     unique: bool = False
+    least: int = 0
 
 
 class ReadOnly(NamedTuple):
@@ -127,7 +129,7 @@ def _kind(hint: Any, marks: tuple[Any, ...]) -> JsonKind:
         float: lambda: Number(*between),
         str: Text,
         Literal: lambda: Choice(*get_args(hint)),
-        tuple: lambda: ListOf(_part("", get_args(hint)[0], REQUIRED), most.entries, unique=most.unique),
+        tuple: lambda: ListOf(_part("", get_args(hint)[0], REQUIRED), most.entries, most.least, most.unique),
     }
     kind = made_by.get(get_origin(hint) or hint)
     if kind is None:
@@ -145,12 +147,13 @@ def made(record: Callable[..., R], values: Mapping[str, Any]) -> R:
 
 def changed(record: R, values: Mapping[str, Any]) -> R:
     """The record with what was read in its place."""
-    return replace(record, **_made(record.__class__, values))  # type: ignore[type-var]
+    return replace(record, **_made(record.__class__, values, vars(record)))  # type: ignore[type-var]
 
 
-def _made(record: Any, values: Mapping[str, Any]) -> dict[str, Any]:
+def _made(record: Any, values: Mapping[str, Any], present: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
     given = ((part, values[part.name]) for part in parts_of(record) if part.name in values)
-    return {part.name: None if value is None else part.kind.made(value) for part, value in given}
+    beside = {**present, **values}
+    return {part.name: None if value is None else part.kind.beside(beside).made(value) for part, value in given}
 
 
 def plain(record: Any) -> dict[str, object]:
@@ -166,4 +169,9 @@ def settings_of(record: Any) -> dict[str, object]:
 def _plain(record: Any, parts: Iterable[DeclaredField]) -> dict[str, object]:
     values = ((part, getattr(record, part.name)) for part in parts)
     told = ((part, value) for part, value in values if AT_TIMES not in part.marks or value != part.default)
-    return {part.name: None if value is None else part.kind.plain(value) for part, value in told}
+    beside, leaves_out = vars(record), getattr(record, "leaves_out_null", False)
+    return {
+        part.name: None if value is None else part.kind.beside(beside).plain(value)
+        for part, value in told
+        if value is not None or not leaves_out
+    }

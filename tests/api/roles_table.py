@@ -11,9 +11,9 @@ from opsapp.agents import resources as agents
 from opsapp.auth import resources as auth
 from opsapp.automations import resources as automations
 from opsapp.automations.engine import edits
-from opsapp.automations.schemas import AutomationSettings
-from opsapp.automations.views.bodies import params
+from opsapp.automations.logic.settings import AutomationSettings
 from opsapp.healing.engine import inlets
+from opsapp.wire.records import made
 
 PUBLIC, VIEWER, OPERATOR, ADMIN, AGENT = "public", "viewer", "operator", "admin", "agent"
 
@@ -259,11 +259,9 @@ def automation_path(rest=""):
     def path(root):
         for automation in automations.automations_of(root).values():
             return f"/api/automations/{automation.id}{rest}"
-        settings = AutomationSettings().deserialize(
-            {"name": "sample", "type": "notification", "params": {"title": "x"}}
-        )
-        made = edits.create(root, edits.whole(root, settings, params), "ada", 0)
-        return f"/api/automations/{made.id}{rest}"
+        values = {"name": "sample", "type": "notification", "params": {"title": "x"}}
+        new = edits.create(root, edits.complete(made(AutomationSettings, values)), "ada", 0)
+        return f"/api/automations/{new.id}{rest}"
 
     return path
 

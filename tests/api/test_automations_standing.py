@@ -1,6 +1,8 @@
 """How automations stand, many of them in one stored object: kept apart, in order, merged, and taken over from older
 stores."""
 
+from dataclasses import replace
+
 import pytest
 
 from opsapp.automations.resources import automations_of, standing_of
@@ -62,7 +64,7 @@ def test_what_happens_to_neighbours_at_once_merges(service, two):
     def begin(root, mine, meanwhile):
         tries.append(mine)
         standing_of(root, mine).begin(IDS[0], 12.5, known=False)
-        automations_of(root)[mine].redefine({**automations_of(root)[mine].definition.settings, "retries": 3}, 1.0)
+        automations_of(root)[mine].redefine(replace(automations_of(root)[mine].settings, retries=3), 1.0)
         if meanwhile:
             service.transact(begin, meanwhile, None)
 

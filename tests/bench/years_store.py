@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from opsapp.approvals.resources import KEEP_S as APPROVALS_KEPT_S
 from opsapp.approvals.resources import Approval
-from opsapp.automations.logic import settings as meaning
 from opsapp.automations.resources import Run, automations_of, runs_of, standing_of
 from opsapp.healing.engine.configured import declare
 from opsapp.healing.resources import healing_of
@@ -194,8 +193,7 @@ def add_runs(root: Any, first: int, last: int, count: int, now: float) -> None:
     for number, at in spread(first, last, count, now):
         automation = automations[number % len(automations)]
         definition, state = automation.definition, standing_of(root, automation.id)
-        outline = meaning.outline(definition.settings)
-        run = Run(automation.id, definition, outline, by="otto", origin="manual", now=at)
+        run = Run(automation.id, definition, definition.record.outline, by="otto", origin="manual", now=at)
         runs_of(root).add(run, at, state.history.last)
         state.history.add(run.id)
         run.write("nothing to do\n", at)

@@ -1,6 +1,7 @@
 """Many ask, decide, edit and take up at once: every run is carried out at most once, every request decided once."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -39,7 +40,8 @@ def test_twenty_clicks_an_expiry_and_an_edit_make_one_outcome(service, attempt):
         return node.transact(decide, run["request_id"], voter, "approve" if n % 2 else "reject", None, now)["status"]
 
     def edit(root):
-        update(root, automations_of(root)[automation], {"timeout": 9}, lambda kind, params: params, EDITOR, now)
+        edited = automations_of(root)[automation]
+        update(root, edited, replace(edited.settings, timeout=9), EDITOR, now)
 
     expiry = [lambda: node.transact(expire, now + 3601) and None, lambda: node.transact(edit)]
     at_once([*[lambda n=n: click(n) for n in range(20)], *expiry])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from opsapp.agents.engine import lifecycle
@@ -62,7 +63,7 @@ def _call_window(root: Any, window_id: str, name: str) -> None:
 
 def _call_schedule(root: Any, automation_id: str, name: str) -> None:
     automation = automations_of(root)[automation_id]
-    if automation.redefine({**automation.definition.settings, "schedule": HOURS[name]}, 1.0):
+    if automation.redefine(replace(automation.settings, schedule=HOURS[name]), 1.0):
         emit(root, CHANGED, {"id": automation_id})
 
 

@@ -1,20 +1,21 @@
 """Values in their places, secrets out of streams, steps, inputs, lines: automations' decisions on plain values."""
 
-from typing import get_type_hints
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opsapp.automations import schemas
 from opsapp.automations.engine.output_stream import OutputLines, position_of
 from opsapp.automations.engine.webhook_sender import body_of
 from opsapp.automations.logic import inputs, ranks, runs, services, templates, workflow
 from opsapp.automations.logic.references import Missing, Values, places
-from opsapp.automations.logic.settings import AutomationSettings, InputDeclaration, loosens_gate
+from opsapp.automations.logic.settings import AutomationSettings, loosens_gate
+from opsapp.automations.logic.workflow import CompositeParams, WorkflowParams
 from opsapp.automations.resources import Output
 from opsapp.automations.resources.runs import OutputChunk
 from opsapp.lib.masks import MASK, Masker, everywhere, masked
+from opsapp.wire.records import DeclaredObject, changed, made
 
 
 def test_each_place_in_its_own_form():
@@ -90,11 +91,11 @@ def test_where_a_reader_left_off():
 
 
 def test_a_list_and_its_end():
-    listed = {"automations": ["a", "b"], "stop_on_failure": True}
-    assert workflow.first("composite", listed)[:2] == ("0", "a")
-    assert workflow.following("composite", listed, [("0", "done")])[:2] == ("1", "b")
-    assert workflow.following("composite", listed, [("0", "timeout")])[2:] == ("failed", "step 1 ended timeout")
-    assert workflow.following("composite", listed, [("0", "done"), ("1", "done")])[2] == "done"
+    listed = CompositeParams(automations=("a", "b"))
+    assert listed.first()[:2] == ("0", "a")
+    assert listed.following([("0", "done")])[:2] == ("1", "b")
+    assert listed.following([("0", "timeout")])[2:] == ("failed", "step 1 ended timeout")
+    assert listed.following([("0", "done"), ("1", "done")])[2] == "done"
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,8 @@ def test_a_list_and_its_end():
     ],
 )
 def test_steps_that_do_not_fit(steps, more, field):
-    assert list(workflow.step_problems({"steps": steps, **more})) == [field]
+    steps = [{"automation_id": "x", **step} for step in steps]
+    assert list(workflow.step_problems(made(WorkflowParams, {"steps": steps, **more}))) == [field]
 
 
 def test_levels_are_counted_up_to_a_bound():
@@ -126,7 +128,7 @@ def test_services_by_manager():
 
 
 def test_inputs_and_their_kinds():
-    declared = [{"name": "n", "type": "number"}, {"name": "s", "type": "string"}]
+    declared = [inputs.Input(name="n", type="number"), inputs.Input(name="s")]
     assert inputs.values(declared, {"n": 1, "s": "x"}) == ({"n": 1, "s": "x"}, {})
     found, wrong = inputs.values(declared, {"n": True, "s": "x" * 20_001})
     assert (found, set(wrong)) == ({}, {"n", "s"})
@@ -143,16 +145,15 @@ def test_the_rank_of_what_has_worked():
 
 
 def test_a_list_goes_on_or_stops_at_what_fails():
-    three = {"automations": ["a", "b", "c"]}
-    assert workflow.first("composite", three) == ("0", "a", "", None)
-    assert workflow.following("composite", three, [("0", "done")])[:2] == ("1", "b")
-    assert workflow.following("composite", three, [("0", "done"), ("1", "failed")])[2:] == (
-        "failed", "step 2 ended failed")  # fmt: skip
-    on = three | {"stop_on_failure": False}
-    assert workflow.following("composite", on, [("0", "failed")])[:2] == ("1", "b")
+    three = CompositeParams(automations=("a", "b", "c"))
+    assert three.first() == ("0", "a", "", None)
+    assert three.following([("0", "done")])[:2] == ("1", "b")
+    assert three.following([("0", "done"), ("1", "failed")])[2:] == ("failed", "step 2 ended failed")
+    on = replace(three, stop_on_failure=False)
+    assert on.following([("0", "failed")])[:2] == ("1", "b")
     ended = [("0", "failed"), ("1", "done"), ("2", "timeout")]
-    assert workflow.following("composite", on, ended)[2:] == ("failed", "failed steps: 1, 3")
-    assert workflow.following("composite", three, [("0", "done"), ("1", "done"), ("2", "done")])[2] == "done"
+    assert on.following(ended)[2:] == ("failed", "failed steps: 1, 3")
+    assert three.following([("0", "done"), ("1", "done"), ("2", "done")])[2] == "done"
 
 
 def test_a_workflow_goes_where_its_steps_say():
@@ -161,12 +162,13 @@ def test_a_workflow_goes_where_its_steps_say():
         {"id": "two", "automation_id": "b"},
         {"id": "three", "automation_id": "c"},
     ]
-    assert workflow.first("workflow", {"steps": steps})[:2] == ("one", "a")
-    assert workflow.first("workflow", {"steps": steps, "start": "three"})[:2] == ("three", "c")
-    assert workflow.following("workflow", {"steps": steps}, [("one", "done")])[:2] == ("two", "b")
-    assert workflow.following("workflow", {"steps": steps}, [("one", "failed")])[:2] == ("three", "c")
-    assert workflow.following("workflow", {"steps": steps}, [("two", "done")])[2] == "done"
-    assert workflow.following("workflow", {"steps": steps}, [("two", "lost")])[2:] == ("failed", "step two ended lost")
+    declared = made(WorkflowParams, {"steps": steps})
+    assert declared.first()[:2] == ("one", "a")
+    assert replace(declared, start="three").first()[:2] == ("three", "c")
+    assert declared.following([("one", "done")])[:2] == ("two", "b")
+    assert declared.following([("one", "failed")])[:2] == ("three", "c")
+    assert declared.following([("two", "done")])[2] == "done"
+    assert declared.following([("two", "lost")])[2:] == ("failed", "step two ended lost")
 
 
 def test_control_characters_are_shown_as_what_they_are_not():
@@ -174,10 +176,11 @@ def test_control_characters_are_shown_as_what_they_are_not():
 
 
 def test_only_a_choice_has_choices():
-    assert inputs.declaration_problem({"type": "choice"}) == "a choice needs choices"
-    assert inputs.declaration_problem({"type": "string", "choices": ["a"]}) == "only a choice has choices"
-    assert inputs.declaration_problem({"type": "choice", "choices": ["a"], "default": "b"}).startswith("the default")
-    assert inputs.declaration_problem({"type": "choice", "choices": ["a"], "default": "a"}) is None
+    choice = {"name": "way", "type": "choice", "choices": ["a"]}
+    assert inputs.declaration_problem({**choice, "choices": []}) == "a choice needs choices"
+    assert inputs.declaration_problem({**choice, "type": "string"}) == "only a choice has choices"
+    assert inputs.declaration_problem({**choice, "default": "b"}).startswith("the default")
+    assert inputs.declaration_problem({**choice, "default": "a"}) is None
 
 
 def test_parts_are_looked_at_once_however_often_they_are_named():
@@ -195,9 +198,33 @@ def test_a_template_of_another_type_keeps_no_params_of_the_old_one():
     assert templates.applied(template, {})["params"] == template["params"]
 
 
-def test_the_stored_settings_have_the_fields_of_the_schema():
-    assert get_type_hints(AutomationSettings).keys() == {node.name for node in schemas.AutomationSettings().children}
-    assert get_type_hints(InputDeclaration).keys() == {node.name for node in schemas.Input().children}
+KEPT = {"schedule": None, "timezone": None, "catch_up": False, "enabled": True, "timeout": 300, "concurrency": "queue",
+        "retries": 0, "requires_approval": False, "approvers": [], "quorum": 1}  # fmt: skip
+STEPS = {"steps": [{"id": "a", "automation_id": "b", "on_success": None, "on_failure": None}]}
+WAY = {"name": "way", "type": "choice", "default": None, "required": True, "choices": ["a"], "description": ""}
+
+
+@pytest.mark.parametrize(
+    ("kind", "sent", "stored"),
+    [
+        ("script", {"script": "id", "tag": None}, {"script": "id"}),
+        ("service_control", {"service": "x", "action": "stop"}, {"service": "x", "action": "stop"}),
+        ("agent_command", {"agent_id": "a", "command": "id"}, {"agent_id": "a", "command": "id"}),
+        ("webhook", {"url": "https://x/", "headers": {"A": "b"}, "body": [1]},
+         {"url": "https://x/", "method": "POST", "headers": {"A": "b"}, "body": [1]}),
+        ("notification", {"title": "x"}, {"title": "x", "channels": [], "severity": "info", "message": ""}),
+        ("composite", {"automations": ["b"]}, {"automations": ["b"], "stop_on_failure": True}),
+        ("workflow", {"steps": [{"id": "a", "automation_id": "b"}]}, STEPS),
+    ],
+)  # fmt: skip
+def test_the_store_has_what_versions_before_can_read(kind, sent, stored):
+    wrong: dict[str, str] = {}
+    inputs_sent = [{"name": "way", "type": "choice", "choices": ["a"], "required": True}]
+    values = {"name": "x", "type": kind, "params": sent, "icon": "bell", "inputs": inputs_sent}
+    settings = made(AutomationSettings, DeclaredObject(AutomationSettings).read(values, "", wrong))
+    whole = {"name": "x", "type": kind, "params": stored, "icon": "bell", "description": "", **KEPT, "inputs": [WAY]}
+    assert (settings.stored(), wrong) == (whole, {})
+    assert made(AutomationSettings, whole) == settings
 
 
 @pytest.mark.parametrize(
@@ -237,4 +264,5 @@ GATE = {"requires_approval": True, "approvers": ["ada", "otto"], "quorum": 2}
     ],
 )
 def test_which_changes_let_fewer_people_decide(gate, changes, looser):
-    assert loosens_gate(gate, changes) is looser
+    before = made(AutomationSettings, {"name": "x", "type": "script", "params": {"script": "id"}, **gate})
+    assert loosens_gate(before, changed(before, changes)) is looser

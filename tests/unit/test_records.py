@@ -15,6 +15,7 @@ from opsapp.web.declared import adapted, answer_of, body_of
 from opsapp.wire import kinds
 from opsapp.wire.kinds import (
     ABSENT,
+    ByField,
     CheckedBy,
     DeclaredField,
     JsonKind,
@@ -295,3 +296,55 @@ def test_what_people_say_of_a_window_is_the_same_whatever_it_answers():
 @pytest.mark.parametrize(("size", "said"), [(3, "must be even"), (8, "must be small"), (7, "must be even"), (4, None)])
 def test_of_several_checks_each_is_made(size, said):
     assert read({"size": size}, Sizes)[1] == ({} if said is None else {"size": said})
+
+
+@dataclass(frozen=True)
+class Drive:
+    leaves_out_null: ClassVar[bool] = True
+
+    to: Annotated[tuple[Annotated[str, Text(1, 9)], ...], Most(3, least=1)]
+    over: Annotated[str | None, Text(1, 9)] = None
+
+
+WAYS = {"drive": DeclaredObject(Drive), "wait": DeclaredObject(Pace)}
+
+
+@dataclass(frozen=True)
+class Move:
+    way: Literal["drive", "wait"]
+    told: Annotated[Any, ByField("way", WAYS)]
+    icon: Annotated[str | None, Text(0, 9), InAnswers(Text())] = None
+
+
+def test_one_field_says_what_another_is():
+    sound, wrong = read({"way": "drive", "told": {"to": ["x"]}}, Move)
+    move = made(Move, sound)
+    assert (wrong, move) == ({}, Move("drive", Drive(("x",))))
+    assert read(sound, Move) == (sound, {})  # what was read may be read again
+    assert plain(move) == {"way": "drive", "told": {"to": ["x"]}, "icon": None}
+    assert made(Move, {"way": "wait", "told": {}}).told == Pace()
+    assert changed(move, {"told": {"to": ["y"]}}).told == Drive(("y",))
+
+
+def test_what_is_wrong_with_it_is_told_below_it_and_it_stays_as_it_was_sent():
+    given = {"to": [], "left": 1}
+    sound, wrong = read({"way": "drive", "told": given}, Move)
+    assert wrong == {"told.to": "must have 1 to 3 entries", "told.left": "is not known here"}
+    assert sound["told"] == given
+    assert read({"way": "drive", "told": 7}, Move)[1] == {"told": "must be an object"}
+
+
+def test_without_that_field_it_is_any_object():
+    assert read({"told": {"any": 1}}, Move)[1] == {"way": "is required"}
+    change = Object(Move, settings_in(Move), partial=True)
+    assert change.read({"told": {"any": 1}}, "", {}) == {"told": {"any": 1}}
+
+
+def test_what_an_answer_has_of_its_own_may_be_never_null():
+    told = shapes.Components()
+    told.answer(answer_of(Move))
+    told.body(body_of(Move))
+    shown, sent = (told.schemas[name]["properties"] for name in ("Move", "NewMove"))
+    assert shown["icon"]["type"] == "string"
+    assert sent["icon"]["anyOf"][1] == {"type": "null"}
+    assert sent["told"]["additionalProperties"] == {}

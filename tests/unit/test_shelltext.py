@@ -2,15 +2,18 @@
 
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from opsapp.automations.logic import references, templates
+from opsapp.automations.logic.params import AgentCommandParams, ScriptParams, WebhookParams
 from opsapp.automations.logic.references import Missing, Values, script_problem
-from opsapp.automations.logic.settings import script_of
+from opsapp.automations.logic.settings import PARAMS
 from opsapp.automations.logic.shelltext import rewrite, shell_of
+from opsapp.wire.records import made
 
 EVIL = "$(echo gone) `id` 'a' \"b\" \\ ; & | > < * ? # ~\n} ]] )) a[$(echo gone)]"
 SHELLS = [path for path in map(shutil.which, ("sh", "bash")) if path]
@@ -152,16 +155,16 @@ def test_other_programs_read_the_environment():
 
 
 def test_which_text_of_an_automation_is_a_program():
-    python = {"script": "#!/usr/bin/python3\n", "interpreter": None}
-    assert script_of("script", python).shell is None
-    assert script_of("script", {**python, "agent_id": "a"}).shell == "sh"
-    assert script_of("agent_command", {"command": "id"})[:] == ("command", "id", "/bin/sh")
-    assert script_of("webhook", {"url": ""}) is None
+    python = ScriptParams(script="#!/usr/bin/python3\n")
+    assert python.program.shell is None
+    assert replace(python, agent_id="a").program.shell == "sh"
+    assert AgentCommandParams(command="id").program[:] == ("command", "id", "/bin/sh")
+    assert WebhookParams(url="").program is None
 
 
 def test_the_templates_keep_the_rule():
     for template in templates.TEMPLATES:
-        script = script_of(template["type"], template["params"])
+        script = made(PARAMS[template["type"]], template["params"]).program
         assert script is None or script_problem(script.text, script.shell) is None, template["id"]
 
 

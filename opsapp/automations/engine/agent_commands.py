@@ -6,15 +6,15 @@ Nobody holds such a run, so no crash of ours loses one: whoever looks next finds
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 from opsapp.agents import engine as agents
-from opsapp.automations.logic import settings
+from opsapp.automations.logic.params import AgentCommandParams, NotificationParams, ScriptParams, ServiceParams
 from opsapp.automations.logic.references import Missing, Values
 from opsapp.automations.resources import Run, board_of, forbidden, reveal
 from opsapp.lib.addresses import public_text
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.masks import MASK, masked
-from opsapp.lib.placeholders import places
 from opsapp.lib.problems import Conflict, Invalid, NotFound, Unavailable, Unopened
 from opsapp.notify.engine import CHANNEL, Confidential, tell
 from opsapp.notify.resources import channels_of
@@ -29,46 +29,44 @@ from .notices import write
 LONGEST_COMMAND = 3600
 
 
-def values(root: Root, run: Run, params: JsonObject) -> tuple[Values, list[str]]:
-    """What the params' places are filled with, and the secrets among that. Missing as well for a secret that the
+def values(root: Root, run: Run) -> tuple[Values, list[str]]:
+    """What the places of its params are filled with, and the secrets among that. Missing as well for a secret that the
     automation may not use, and where the run or its definition has a sealed part that cannot be opened."""
     try:
         load(run)
         load(run.definition)
     except Unopened as closed:
         raise Missing(closed.message) from None
-    refused = forbidden(root, names_of_secrets(params), run.automation_id)
+    names = run.definition.secret_names
+    refused = forbidden(root, names, run.automation_id)
     if refused:
         raise Missing(f"the secret {refused[0]} is not allowed for this automation")
-    secrets = revealed(root, params)
+    secrets = revealed(root, names)
     return Values(run.inputs, secrets), list(secrets.values())
 
 
-def revealed(root: Root, params: JsonObject) -> dict[str, str]:
+def revealed(root: Root, names: Iterable[str]) -> dict[str, str]:
     try:
-        return reveal(root, names_of_secrets(params))
+        return reveal(root, names)
     except Unavailable as closed:  # sealed with a key that is not here
         raise Missing(closed.message) from None
 
 
-def names_of_secrets(params: JsonObject) -> set[str]:
-    return {name for kind, name in places(params) if kind == "secret"}
-
-
 def program(run: Run, filled: Values) -> tuple[str, dict[str, str]]:
     """The text of the run's script or command, and the environment that holds every value of it."""
-    params = run.definition.params
-    script = settings.script_of(run.definition.kind, params)
+    params = run.params
+    script = params.program
     assert script is not None
     text, references = filled.script(script.text, script.shell)
-    own = {name: filled.plain(value) for name, value in (params.get("env") or {}).items()}
+    env = params.env if isinstance(params, ScriptParams) else None
+    own = {name: filled.plain(value) for name, value in (env or {}).items()}
     return text, {**filled.inputs(), **own, **references}
 
 
 def begin(root: Root, run: Run, now: float) -> str | None:
     """A command for each agent that is meant; or why there can be none."""
     try:
-        filled, secrets = values(root, run, run.definition.params)
+        filled, secrets = values(root, run)
         kind, params = command(run, filled)
         hosts = targets.of_run(root, run)
     except (Missing, NotFound, Conflict) as problem:
@@ -91,15 +89,17 @@ def begin(root: Root, run: Run, now: float) -> str | None:
 
 def command(run: Run, filled: Values) -> tuple[str, JsonObject]:
     """The agents' command for this run."""
-    params, timeout = run.definition.params, min(run.settings["timeout"], LONGEST_COMMAND)
-    if run.definition.kind == "service_control":
-        return "service", {"service": params["service"], "action": params["action"], "timeout": timeout}
+    params, timeout = run.params, min(run.settings.timeout, LONGEST_COMMAND)
+    if isinstance(params, ServiceParams):
+        return "service", {"service": params.service, "action": params.action, "timeout": timeout}
+    interpreter = params.interpreter if isinstance(params, ScriptParams) else None
+    own = params.timeout if isinstance(params, AgentCommandParams) else None
     text, env = program(run, filled)
     return "shell", {
         "command": text,
-        "interpreter": params.get("interpreter") or "/bin/sh",
+        "interpreter": interpreter or "/bin/sh",
         "env": env,
-        "timeout": min(params.get("timeout") or timeout, timeout),
+        "timeout": min(own or timeout, timeout),
     }
 
 
@@ -113,15 +113,16 @@ def cancel(root: Root, run: Run) -> None:
 
 def notify(root: Root, run: Run, now: float) -> str | None:
     """A message: with its row in the outbox of notifications the run is done. Why there can be none, else None."""
-    params = run.definition.params
+    params = run.params
+    assert isinstance(params, NotificationParams)
     try:
-        filled, secrets = values(root, run, params)
-        title, text = filled.plain(params["title"]), filled.plain(params["message"])
-        hidden = Values(run.inputs, dict.fromkeys(names_of_secrets(params), MASK))
-        shown = [masked(hidden.plain(params[field]), secrets) for field in ("title", "message")]
+        filled, secrets = values(root, run)
+        title, text = filled.plain(params.title), filled.plain(params.message)
+        hidden = Values(run.inputs, dict.fromkeys(run.definition.secret_names, MASK))
+        shown = [masked(hidden.plain(field), secrets) for field in (params.title, params.message)]
     except Missing as missing:
         return str(missing)
-    unknown = set(params["channels"]) - {channel.fields["name"] for channel in channels_of(root).values()}
+    unknown = set(params.channels) - {channel.fields["name"] for channel in channels_of(root).values()}
     if unknown:
         return "there is no channel " + ", ".join(sorted(unknown))
     tell(
@@ -129,10 +130,10 @@ def notify(root: Root, run: Run, now: float) -> str | None:
         now,
         key=f"run:{run.id}",
         kind="automation.message",
-        severity=params["severity"],
+        severity=params.severity,
         title=shown[0],
         text=shown[1],
-        tags=("automation", *(CHANNEL + name for name in params["channels"])),
+        tags=("automation", *(CHANNEL + name for name in params.channels)),
         ids={"run": run.id, "automation": run.automation_id},
         confidential=Confidential(title, text, tuple(secrets)) if secrets else None,
     )

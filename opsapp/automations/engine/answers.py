@@ -52,7 +52,7 @@ def _take_answers(root: Root, run: Run, now: float) -> bool:
 
 def _write_answer(root: Root, run: Run, label: str, answer: JsonObject, several: bool, now: float) -> None:
     try:
-        text = masked(readable(answer["output"] or ""), list(revealed(root, run.definition.params).values()))
+        text = masked(readable(answer["output"] or ""), list(revealed(root, run.definition.secret_names).values()))
     except Missing as closed:
         text = f"[not shown, for its secrets cannot be found in it: {closed}]"
     cut = CUT if answer["truncated"] else ""

@@ -28,7 +28,7 @@ def request(root: Root, run: Run, now: float) -> str:
     asked = resources.request(
         root,
         kind=KIND,
-        subject=settings["name"],
+        subject=settings.name,
         plan=plan(run),
         reason=f"asked for by {run.requested_by} ({run.origin})",
         risk=None,
@@ -36,15 +36,15 @@ def request(root: Root, run: Run, now: float) -> str:
         now=now,
         expiry_s=node_of(root).config[ApprovalSettings].expiry_s,
         about={"run_id": run.id, "automation_id": run.automation_id},
-        approvers=tuple(settings["approvers"]),
-        quorum=settings["quorum"],
+        approvers=settings.approvers,
+        quorum=settings.quorum,
     )
     return asked.__name__
 
 
 def plan(run: Run) -> JsonObject:
     """What is approved is exactly this: the definition, those that it is made of, the hosts, and the inputs."""
-    shown = public(run.settings)
+    shown = public(run.definition.settings)
     return {
         "automation_id": run.automation_id,
         "definition": run.definition.digest,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from opsapp.automations.logic import settings as meaning
+from opsapp.automations.logic.settings import AutomationSettings
 from opsapp.automations.resources import automations_of
 from opsapp.lib.addresses import public, restored
 from opsapp.lib.jsontypes import JsonObject
@@ -13,6 +13,7 @@ from opsapp.lib.problems import Invalid
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
+from opsapp.wire.records import made
 
 from . import edits
 
@@ -29,45 +30,40 @@ def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
         if automation.id in done:
             return
         done.add(automation.id)
-        for part in automation.definition.children:
+        for part in automation.params.children:
             if part in known:
                 yield from walk(known[part])
         yield automation
 
     for first in sorted(known.values(), key=lambda automation: (automation.created_at, automation.id)):
         for automation in walk(first):
-            made = automation.definition
-            params = meaning.with_children(made.kind, made.params, [names.get(part, part) for part in made.children])
-            yield StoredEntry(automation.id, {**made.settings, "params": params})
+            named = automation.settings.with_children(names.get(part, part) for part in automation.params.children)
+            yield StoredEntry(automation.id, named.stored())
 
 
 def complete(_node: Node, _root: Root, given: JsonObject, present: JsonObject | None) -> JsonObject:
-    fields = {**given, "icon": given["icon"] or meaning.ICONS[given["type"]], "schedule": given["schedule"] or None}
-    fields = {name: restored(value, (present or {}).get(name), name) for name, value in fields.items()}
-    fields["params"] = {name: value for name, value in fields["params"].items() if value is not None}
-    return edits.plain(fields)
+    known = present or {}
+    fields = {name: restored(value, known.get(name), name) for name, value in given.items()}
+    return edits.complete(made(AutomationSettings, fields)).stored()
 
 
 shown = public
 
 
 def create(node: Node, root: Root, fields: JsonObject) -> str:
-    settings = edits.whole(root, _with_ids(root, fields), _checked_already)
+    settings = edits.whole(root, _with_ids(root, fields))
     return edits.create(root, settings, BY, node.clock.now()).id
 
 
 def update(node: Node, root: Root, automation_id: str, fields: JsonObject) -> None:
     editor, now = edits.Editor(BY, is_admin=True), node.clock.now()  # whoever may apply a file is an admin
-    edits.update(root, automations_of(root)[automation_id], _with_ids(root, fields), _checked_already, editor, now)
+    automation = automations_of(root)[automation_id]
+    settings = edits.with_changes(root, automation, _with_ids(root, fields))
+    edits.update(root, automation, settings, editor, now)
 
 
 def delete(node: Node, root: Root, automation_id: str) -> None:
     edits.remove(root, automations_of(root)[automation_id], node.clock.now())
-
-
-def _checked_already(_kind: str, params: Any) -> JsonObject:
-    """By the schema of the document."""
-    return params
 
 
 def _with_ids(root: Root, fields: JsonObject) -> JsonObject:
@@ -75,12 +71,12 @@ def _with_ids(root: Root, fields: JsonObject) -> JsonObject:
     ids: dict[str, list[str]] = {}
     for automation in automations_of(root).values():
         ids.setdefault(automation.name, []).append(automation.id)
-    named, wrong = [], {}
-    for part in meaning.children(fields["type"], fields["params"]):
+    named, wrong, settings = [], {}, made(AutomationSettings, fields)
+    for part in settings.params.children:
         matches = ids.get(part, [part] if part in automations_of(root) else [])
         if len(matches) != 1:
             wrong["params"] = f"there is no automation {part!a}" if not matches else f"several are called {part!a}"
         named.append(matches[0] if matches else part)
     if wrong:
         raise Invalid(wrong)
-    return {**fields, "params": meaning.with_children(fields["type"], fields["params"], named)}
+    return settings.with_children(named).stored()

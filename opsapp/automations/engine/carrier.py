@@ -18,6 +18,7 @@ from opsapp.agents.engine import executor_of
 from opsapp.automations.config import AutomationSettings
 from opsapp.automations.logic import templates
 from opsapp.automations.logic.jobs import Job, ScriptWork, ServiceWork, WebhookWork
+from opsapp.automations.logic.params import ScriptParams, ServiceParams, WebhookParams
 from opsapp.automations.logic.references import Missing, Values
 from opsapp.automations.resources import Run, automations_of, board_of, run_of
 from opsapp.lib.masks import masked
@@ -72,31 +73,29 @@ def take_up(root: Root, owner: str, known: frozenset[str], room: int) -> tuple[l
 
 def _job(root: Root, run: Run, now: float) -> Job | None:
     """Everything that it takes, as plain values; None when it cannot be done and has failed."""
-    params = run.definition.params
-    if not flow.may_run_here(root, run.settings):
+    if not flow.may_run_here(root, run.kind, run.place):
         flow.end(root, run, "failed", now, reason="programs on the server are switched off", for_good=True)
         return None
     try:
-        filled, secrets = agent_commands.values(root, run, params)
+        filled, secrets = agent_commands.values(root, run)
         work = _filled(run, filled)
     except Missing as missing:
         flow.end(root, run, "failed", now, reason=str(missing), for_good=True)
         return None
-    timeout = float(run.settings["timeout"])
+    timeout = float(run.settings.timeout)
     return Job(run.id, run.automation_id, run.attempt, timeout, run.created_at, secrets, work)
 
 
 def _filled(run: Run, filled: Values) -> ScriptWork | ServiceWork | WebhookWork:
-    params = run.definition.params
-    if run.definition.kind == "script":
+    params = run.params
+    if isinstance(params, ScriptParams):
         text, env = agent_commands.program(run, filled)
-        return ScriptWork(text, params.get("interpreter"), env, templates.looks_at_processes(params))
-    if run.definition.kind == "service_control":
-        return ServiceWork(params["service"], params["action"])
-    body = params.get("body")
-    headers = {name: filled.line(value) for name, value in (params.get("headers") or {}).items()}
-    body = filled.plain(body) if isinstance(body, str) else filled.everywhere(body)
-    return WebhookWork(params["method"], filled.url(params["url"]), headers, body)
+        return ScriptWork(text, params.interpreter, env, templates.looks_at_processes(params))
+    if isinstance(params, ServiceParams):
+        return ServiceWork(params.service, params.action)
+    assert isinstance(params, WebhookParams)
+    headers = {name: filled.line(value) for name, value in (params.headers or {}).items()}
+    return WebhookWork(params.method, filled.url(params.url), headers, filled.everywhere(params.body))
 
 
 def write_output(root: Root, run_id: str, owner: str, text: str) -> bool:

@@ -55,6 +55,6 @@ class RunApproval:
 
 def _go_on(root: Root, run: Run, now: float) -> None:
     try:
-        flow.admit(root, run, flow.find(root, run.automation_id).state, run.settings["concurrency"], now)
+        flow.admit(root, run, flow.find(root, run.automation_id).state, run.settings.concurrency, now)
     except Conflict as busy:
         flow.end(root, run, "cancelled", now, reason=busy.message)

@@ -12,7 +12,7 @@ from typing import Any
 
 from opsapp.automations.config import AutomationSettings
 from opsapp.automations.logic import inputs as given_inputs
-from opsapp.automations.logic import settings as meaning
+from opsapp.automations.logic.settings import runs_programs
 from opsapp.automations.logic.workflow import Step
 from opsapp.automations.resources import (
     Automation,
@@ -64,26 +64,26 @@ def ask(
 ) -> Run:
     """A durable run, in the caller's transaction; begun in it where nothing stands against that."""
     automation = find(root, automation_id)
-    definition, state, values = automation.definition, automation.state, _inputs(automation, given)
-    run = Run(automation_id, definition, meaning.outline(definition.settings), by=by, origin=origin, now=now)
+    settings, state, values = automation.settings, automation.state, _inputs(automation, given)
+    run = Run(automation_id, automation.definition, settings.outline, by=by, origin=origin, now=now)
     _permitted(root, run)
     if values:
         run.inputs = values
     if parent is not None:
         run.parent, run.step = parent.id, step
         run.uses, run.hosts = parent.uses, parent.hosts
-    if definition.settings["requires_approval"]:
+    if settings.requires_approval:
         approval_requests.freeze(root, run, automation)  # before anything is written: the list of hosts is up to date
     else:
-        require_turn(root, state, definition.settings["concurrency"])  # a refusal leaves nothing behind
+        require_turn(root, state, settings.concurrency)  # a refusal leaves nothing behind
     runs_of(root).add(run, now, state.history.last)
-    if definition.settings["requires_approval"]:
+    if settings.requires_approval:
         run.status = "pending_approval"
         state.history.add(run.id)  # one that begins at once enters the history with that
         run.request_id = approval_requests.request(root, run, now)
         tell_people(root, run)
     else:
-        admit(root, run, state, definition.settings["concurrency"], now)
+        admit(root, run, state, settings.concurrency, now)
     return run
 
 
@@ -99,7 +99,7 @@ def ask_planned(root: Root, now: float, automation_id: str, plan: SchedulePlan, 
 
 
 def _permitted(root: Root, run: Run) -> None:
-    if run.kind in meaning.PROGRAMS and run.place == "here" and not options(root).server_scripts:
+    if not may_run_here(root, run.kind, run.place):
         raise Conflict("Programs on the server are switched off (automations.server_scripts).", code="forbidden_here")
 
 
@@ -109,13 +109,13 @@ def find(root: Root, automation_id: str) -> Automation:
     return automation
 
 
-def may_run_here(root: Root, settings: Mapping[str, Any]) -> bool:
+def may_run_here(root: Root, kind: str, place: str) -> bool:
     """Whether the configuration lets the server do it."""
-    return options(root).server_scripts or not meaning.runs_programs(settings["type"], settings["params"])
+    return options(root).server_scripts or not runs_programs(kind, place)
 
 
 def _inputs(automation: Automation, given: Mapping[str, Any]) -> dict[str, Any]:
-    values, wrong = given_inputs.values(automation.definition.settings["inputs"], given)
+    values, wrong = given_inputs.values(automation.settings.inputs, given)
     if wrong:
         raise Invalid(wrong)
     return values
@@ -184,9 +184,9 @@ def attempt(root: Root, run: Run, now: float) -> None:
     if run.kind == "notification":
         _start_soon(root, run)
         return
-    board.agenda.add(now + run.settings["timeout"], run.id, TIMEOUT)
+    board.agenda.add(now + run.settings.timeout, run.id, TIMEOUT)
     if place == "inside":
-        _go_on(root, run, parts.first(run), now)
+        _go_on(root, run, parts.plan_of(run).first(), now)
     elif agent_commands.begin(root, run, now):
         _start_soon(root, run)
 
@@ -314,7 +314,7 @@ def end(
 
 
 def _may_try_again(run: Run, status: str) -> bool:
-    wanted = run.attempt <= run.settings["retries"] and run.cancelled_by is None
+    wanted = run.attempt <= run.settings.retries and run.cancelled_by is None
     return wanted and run.status == "running" and status in ("failed", "timeout")
 
 
@@ -386,7 +386,7 @@ def moment_come(root: Root, now: float) -> bool:
             attempt(root, run, now)
         elif why == START and run.status == "running" and not run.commands:
             _start(root, run, now)
-        elif why == TIMEOUT and run.began is not None and now - run.began >= run.settings["timeout"] - 0.001:
+        elif why == TIMEOUT and run.began is not None and now - run.began >= run.settings.timeout - 0.001:
             _time_is_up(root, run, now)
     return bool(due)
 
@@ -397,4 +397,4 @@ def _time_is_up(root: Root, run: Run, now: float) -> None:
         cancel(root, child, by="", why="its parent ran into its time-out", now=now)
     if run.commands:
         agent_commands.cancel(root, run)
-    end(root, run, "timeout", now, reason=f"not finished within {run.settings['timeout']} s")
+    end(root, run, "timeout", now, reason=f"not finished within {run.settings.timeout} s")

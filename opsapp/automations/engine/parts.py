@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from opsapp.automations.logic import workflow
 from opsapp.automations.logic.runs import FINAL
-from opsapp.automations.logic.workflow import Step
+from opsapp.automations.logic.workflow import CompositeParams, Step, WorkflowParams
 from opsapp.automations.resources import Automation, Run, automations_of, runs_of
 from opsapp.lib.problems import Invalid, Problem
 from opsapp.runtime.projection import among
@@ -18,21 +17,23 @@ from opsapp.tree.root import Root
 from .notices import write
 
 
-def first(parent: Run) -> Step:
-    return workflow.first(parent.definition.kind, parent.definition.params)
+def plan_of(parent: Run) -> CompositeParams | WorkflowParams:
+    params = parent.params
+    assert isinstance(params, CompositeParams | WorkflowParams)
+    return params
 
 
 def following(parent: Run) -> Step:
     """After the part that ended last."""
     if parent.cancelled_by is not None:
         return Step(None, None, "cancelled", parent.reason)
-    done = [(name, status) for name, _, status in parent.parts]
-    return workflow.following(parent.definition.kind, parent.definition.params, done)
+    done = [(name, status) for name, _, status in parent.parts]  # in their order
+    return plan_of(parent).following(done)
 
 
 def handed_on(parent: Run, part: Automation) -> dict[str, Any]:
     """The inputs of the parent that the part declares too. What the parent was not given is the part's own default."""
-    declared = {declaration["name"] for declaration in part.definition.settings["inputs"]}
+    declared = part.settings.gives
     return {name: value for name, value in parent.inputs.items() if name in declared and value != ""}
 
 
@@ -73,11 +74,11 @@ def note_end(root: Root, parent: Run, part: Run, now: float) -> bool:
 def _say(root: Root, parent: Run, name: str, part: Run, now: float) -> None:
     """A line of the parent's output about a part."""
     said = f"{part.status}: {part.reason}" if part.reason else part.status
-    write(root, parent, f"[{_label(parent, name)}: {part.settings['name']}: {said}; run {part.id}]\n", now)
+    write(root, parent, f"[{_label(parent, name)}: {part.settings.name}: {said}; run {part.id}]\n", now)
 
 
 def _label(parent: Run, step: str) -> str:
-    return str(int(step) + 1) if parent.definition.kind == "composite" else step
+    return str(int(step) + 1) if parent.settings.type == "composite" else step
 
 
 def open_of(root: Root, run: Run) -> list[Run]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import chain
 from typing import NamedTuple
 
+from opsapp.automations.logic.params import NotificationParams, Targeted
 from opsapp.automations.logic.runs import FINAL
-from opsapp.automations.logic.settings import IN_A_ROW
+from opsapp.automations.records import IN_A_ROW, AutomationRecord
 from opsapp.automations.resources import Automation, Run, automations_of, board_of, runs_of
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.projection import among, child_of, page_rows, readable
@@ -54,40 +55,42 @@ def rows(root: Root, text: str | None, uses: str | None = None) -> list[JsonObje
 
 
 def _has(automation: Automation, text: str) -> bool:
-    return text in automation.name.lower() or text in automation.definition.settings["description"].lower()
+    return text in automation.name.lower() or text in automation.settings.description.lower()
 
 
 def _names(automation: Automation, used: str) -> bool:
-    params, approvers = automation.definition.params, automation.definition.settings.get("approvers", ())
-    named = (params.get("agent_id"), *(params.get("channels") or ()), *automation.definition.children, *approvers)
-    return used in named
+    params = automation.params
+    agent_id = params.agent_id if isinstance(params, Targeted) else None
+    channels = params.channels if isinstance(params, NotificationParams) else ()
+    return used in (agent_id, *channels, *params.children, *automation.settings.approvers)
 
 
 def row(root: Root, automation: Automation) -> JsonObject:
-    settings, state = automation.definition.settings, automation.state
-    plan = automations_of(root).plan_for(automation.id)
+    return {name: getattr(automation.settings, name) for name in IN_A_ROW} | _standing(root, automation)
+
+
+def _standing(root: Root, automation: Automation) -> JsonObject:
+    state, plan = automation.state, automations_of(root).plan_for(automation.id)
     following = schedules.next_of(root, automation.id, plan, flow.node_of(root).clock.now())
     return {
         "id": automation.id,
-        **{name: settings[name] for name in IN_A_ROW},
         "last_run": notices.whole(state.last_run),
         "last_status": state.last_status,
         "next_run": None if following is None else int(following.at),
     }
 
 
-def record(root: Root, automation: Automation) -> JsonObject:
+def record(root: Root, automation: Automation) -> AutomationRecord:
     """All of one."""
-    settings = automation.definition.settings
-    return {
-        **row(root, automation),
-        **{name: value for name, value in settings.items() if name not in IN_A_ROW},
-        "created_at": int(automation.created_at),
-        "created_by": automation.created_by,
-        "updated_at": int(automation.definition.made_at),
-        "running": automation.state.current,
-        "queued": len(automation.waiting),
-    }
+    return AutomationRecord(
+        **vars(automation.settings),
+        **_standing(root, automation),
+        created_at=int(automation.created_at),
+        created_by=automation.created_by,
+        updated_at=int(automation.definition.made_at),
+        running=automation.state.current,
+        queued=len(automation.waiting),
+    )
 
 
 def run_row(run: Run) -> JsonObject:

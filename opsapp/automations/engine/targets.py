@@ -5,13 +5,12 @@ Must not: send anything.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from opsapp.agents import engine as agents
 from opsapp.agents.engine import HostFacts
 from opsapp.agents.resources import agents_of
-from opsapp.automations.logic import settings
+from opsapp.automations.logic.params import Targeted
 from opsapp.automations.resources import Run, with_parts
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, NotFound
@@ -32,10 +31,10 @@ def hosts_of(root: Root, automation_id: str) -> Hosts:
     """Where an automation and all that it is made of would run now."""
     hosts: Hosts = {}
     for automation in with_parts(root, automation_id):
-        made = automation.definition
-        if settings.place(made.kind, made.params) == "agents":
+        params = automation.params
+        if isinstance(params, Targeted) and params.place == "agents":
             try:
-                hosts[automation.id] = tuple((host.agent_id, name_of(host)) for host in meant(root, made.params))
+                hosts[automation.id] = tuple((host.agent_id, name_of(host)) for host in meant(root, params))
             except (NotFound, Conflict):
                 hosts[automation.id] = ()
     return hosts
@@ -51,7 +50,8 @@ def of_run(root: Root, run: Run) -> list[RunTarget]:
     """The hosts of a run, or a problem that says why there are none. What people have agreed to is exactly those that
     they were shown, whatever these are called or tagged by now."""
     if run.hosts is None:
-        return [RunTarget(host.agent_id, name_of(host)) for host in meant(root, run.definition.params)]
+        assert isinstance(run.params, Targeted)
+        return [RunTarget(host.agent_id, name_of(host)) for host in meant(root, run.params)]
     approved = [RunTarget(*target) for target in run.hosts.get(run.automation_id, ())]
     if not approved:
         raise NotFound("There was no host for it when people were asked.")
@@ -61,21 +61,20 @@ def of_run(root: Root, run: Run) -> list[RunTarget]:
     return approved
 
 
-def meant(root: Root, params: Mapping[str, object]) -> list[HostFacts]:
+def meant(root: Root, params: Targeted) -> list[HostFacts]:
     """The agents that are meant now, or a problem that says why there is none."""
     present = agents_of(root)
     known = [host for host in agents.hosts(root) if host.agent_id in present]  # one may have been deleted just now
-    if params.get("agent_id"):
-        hosts = [host for host in known if host.agent_id == params["agent_id"]]
-    elif params.get("tag"):
-        hosts = [host for host in known if params["tag"] in host.tags]
+    if params.agent_id:
+        hosts = [host for host in known if host.agent_id == params.agent_id]
+    elif params.tag:
+        hosts = [host for host in known if params.tag in host.tags]
     else:
-        hosts = [host for host in known if params["hostname"] in (host.hostname, host.label)]
-        if len(hosts) > 1 or any(host.ambiguous and host.hostname == params["hostname"] for host in hosts):
-            raise Conflict(f"Several agents are called {params['hostname']}: use the id.", code="ambiguous_host")
+        hosts = [host for host in known if params.hostname in (host.hostname, host.label)]
+        if len(hosts) > 1 or any(host.ambiguous and host.hostname == params.hostname for host in hosts):
+            raise Conflict(f"Several agents are called {params.hostname}: use the id.", code="ambiguous_host")
     if not hosts:
-        wanted = next(params[name] for name in ("agent_id", "tag", "hostname") if params.get(name))
-        raise NotFound(f"There is no agent {wanted}.")
+        raise NotFound(f"There is no agent {params.agent_id or params.tag or params.hostname}.")
     return sorted(hosts, key=lambda host: (host.label, host.agent_id))
 
 

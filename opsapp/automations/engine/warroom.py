@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from opsapp.agents import engine as agents
 from opsapp.automations.logic import ranks
+from opsapp.automations.logic.params import Targeted
 from opsapp.automations.resources import Automation, Run, automations_of, runs_of
 from opsapp.automations.resources.runs import first_id
 from opsapp.lib.jsontypes import JsonObject
@@ -48,12 +49,12 @@ def section(root: Root, incident: JsonObject, now: float) -> dict[str, list[Any]
 
 def concerns(automation: Automation, host: Any, tags: set[str]) -> bool:
     """Whether it acts on this host, or on what shares a tag with it."""
-    params = automation.definition.params
-    if params.get("tag"):
-        return params["tag"] in tags
-    if host is None:
+    params = automation.params
+    if not isinstance(params, Targeted):
         return False
-    return params.get("agent_id") == host.agent_id or params.get("hostname") in (host.hostname, host.label)
+    if params.tag:
+        return params.tag in tags
+    return host is not None and (params.agent_id == host.agent_id or params.hostname in (host.hostname, host.label))
 
 
 def was_tried(root: Root, automation: Automation, outages: Sequence[Outage]) -> bool:
@@ -102,7 +103,7 @@ def suggestion(root: Root, automation: Automation, outages: Sequence[Outage]) ->
     return {
         "id": automation.id,
         "name": automation.name,
-        "type": automation.definition.kind,
+        "type": automation.settings.type,
         "runs": tried,
         "succeeded": good,
         "success_rate": round(100 * good / tried, 2) if tried else None,

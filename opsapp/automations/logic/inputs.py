@@ -1,40 +1,50 @@
-"""The inputs of a run: what was declared against what was given."""
+"""The inputs of a run: how they are declared, and what was declared against what was given."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from opsapp.wire.kinds import REQUIRED, Choice, DeclaredField, Flag, JsonKind, Number, Object, Text, Whole
-
-from .settings import InputDeclaration
+from opsapp.wire.kinds import REQUIRED, Choice, DeclaredField, Flag, JsonKind, Number, Object, Scalar, Text, Whole
+from opsapp.wire.records import Most, made
 
 KINDS = {"string": Text(0, 20_000), "integer": Whole(), "number": Number(), "boolean": Flag()}
 
 
-def _kind(declared: InputDeclaration) -> JsonKind:
-    return KINDS.get(declared["type"]) or Choice(*declared.get("choices") or ())
+@dataclass(frozen=True, kw_only=True)
+class Input:
+    """What may, or must, be given to a run."""
+
+    name: Annotated[str, Text(1, 64, r"[A-Za-z_][A-Za-z0-9_]*", "a word like path")]
+    type: Annotated[str, Choice(*KINDS, "choice")] = "string"
+    default: Annotated[Any, Scalar()] = None
+    required: bool = False
+    choices: Annotated[tuple[Annotated[str, Text(1, 1000)], ...], Most(200, unique=True)] = ()
+    description: Annotated[str, Text(0, 1000)] = ""
+
+    @property
+    def kind(self) -> JsonKind:
+        return KINDS.get(self.type) or Choice(*self.choices)
+
+    @property
+    def entry(self) -> DeclaredField:
+        missing = REQUIRED if self.required else ""
+        return DeclaredField(self.name, self.kind, default=missing if self.default is None else self.default)
 
 
-def values(declared: Sequence[InputDeclaration], given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+def values(declared: Iterable[Input], given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """(every input's value, defaults filled in; what is wrong by name). null counts as missing."""
     wrong: dict[str, str] = {}
-    return Object(None, [_entry(declaration) for declaration in declared]).read(given, "", wrong), wrong
+    return Object(None, [declaration.entry for declaration in declared]).read(given, "", wrong), wrong
 
 
-def _entry(declared: InputDeclaration) -> DeclaredField:
-    default = declared.get("default")
-    missing = REQUIRED if declared.get("required") else ""
-    return DeclaredField(declared["name"], _kind(declared), default=missing if default is None else default)
-
-
-def declaration_problem(declared: InputDeclaration) -> str | None:
+def declaration_problem(read: Mapping[str, Any]) -> str | None:
     """What is wrong with how an input is declared."""
-    if declared["type"] == "choice" and not declared.get("choices"):
+    declared = made(Input, read)
+    if declared.type == "choice" and not declared.choices:
         return "a choice needs choices"
-    if declared["type"] != "choice" and declared.get("choices"):
+    if declared.type != "choice" and declared.choices:
         return "only a choice has choices"
-    if declared.get("default") is not None:
-        message = _kind(declared).problem(declared["default"])
-        return f"the default {message}" if message else None
-    return None
+    message = None if declared.default is None else declared.kind.problem(declared.default)
+    return f"the default {message}" if message else None

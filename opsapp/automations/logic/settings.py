@@ -1,30 +1,35 @@
-"""What an automation is made of: its types, where each is carried out, its defaults."""
+"""What people say of an automation, declared once: bodies, answers, what is written as code and the typed value follow
+from it. The type says which `params` there are."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, NamedTuple, TypedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Literal
 
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib import cron
+from opsapp.lib.visible import name_kind
+from opsapp.lib.zones import zone_problem
+from opsapp.wire.kinds import ByField, CheckedBy, Choice, Text
+from opsapp.wire.records import Between, DeclaredObject, InAnswers, Most, settings_of
 
-from . import shelltext
+from .inputs import Input, declaration_problem
+from .params import AgentCommandParams, NotificationParams, Params, ScriptParams, ServiceParams, WebhookParams
+from .workflow import CompositeParams, WorkflowParams
 
-TYPES = ("script", "service_control", "agent_command", "webhook", "notification", "composite", "workflow")
-CONCURRENCY = ("queue", "skip", "replace")
-INPUT_TYPES = ("string", "integer", "number", "boolean", "choice")
-SERVICE_ACTIONS = ("start", "stop", "restart", "reload", "enable", "disable", "status")
-IN_A_ROW: tuple[Literal["name", "type", "icon", "schedule", "enabled"], ...] = (
-    "name",
-    "type",
-    "icon",
-    "schedule",
-    "enabled",
-)  # settings that lists show
-METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
-SEVERITIES = ("info", "warning", "critical")
-TARGETS = ("agent_id", "hostname", "tag")
+PARAMS: dict[str, type[Params]] = {
+    "script": ScriptParams,
+    "service_control": ServiceParams,
+    "agent_command": AgentCommandParams,
+    "webhook": WebhookParams,
+    "notification": NotificationParams,
+    "composite": CompositeParams,
+    "workflow": WorkflowParams,
+}
+TYPES = tuple(PARAMS)
+BY_TYPE = ByField("type", {name: DeclaredObject(record) for name, record in PARAMS.items()})
 ICONS = {
     "script": "terminal",
     "service_control": "settings",
@@ -34,107 +39,79 @@ ICONS = {
     "composite": "list",
     "workflow": "git-branch",
 }
-HERE = ("script", "service_control", "webhook")  # by a node of this service, when no agent is named
 PROGRAMS = ("script", "service_control")  # on a host, or on a node of this service where they name none
-PARENTS = ("composite", "workflow")
 
 
-class InputDeclaration(TypedDict):
-    """What may, or must, be given to a run."""
-
-    name: str
-    type: str
-    default: Any
-    required: bool
-    choices: list[str]
-    description: str
+def _schedule_problem(value: str) -> str | None:
+    return cron.problem(value) if value else None
 
 
-class AutomationSettings(TypedDict):
-    """What people say of an automation, as it is stored. The type says which `params` there are."""
-
-    name: str
-    type: str
-    params: JsonObject
-    icon: str
-    description: str
-    schedule: str | None
-    timezone: str | None
-    catch_up: bool
-    enabled: bool
-    timeout: int
-    concurrency: str
-    retries: int
-    requires_approval: bool
-    approvers: list[str]
-    quorum: int
-    inputs: list[InputDeclaration]
+def _inputs_problem(read: list[dict[str, Any]]) -> str | None:
+    names = [declaration["name"] for declaration in read]
+    return "two inputs have the same name" if len(set(names)) != len(names) else None
 
 
-def place(kind: str, params: Mapping[str, Any]) -> str:
-    """Who carries it out: `here` (a node), `agents`, `inside` (nobody: it is made of other runs, or of a message)."""
-    if kind == "agent_command" or any(params.get(name) for name in TARGETS):
-        return "agents"
-    return "here" if kind in HERE else "inside"
+@dataclass(frozen=True, kw_only=True)
+class AutomationSettings:
+    sample: ClassVar[dict[str, Any]] = {"name": "Clean up", "type": "script", "params": {"script": "echo done"}}
+
+    name: Annotated[str, name_kind()]
+    type: Annotated[str, Choice(*TYPES)]
+    params: Annotated[Params, BY_TYPE]
+    icon: Annotated[str | None, Text(0, 100), InAnswers(Text())] = None  # each type has one
+    description: Annotated[str, Text(0, 4000)] = ""
+    schedule: Annotated[str | None, Text(0, 200), CheckedBy(_schedule_problem)] = None
+    timezone: Annotated[str | None, Text(1, 60), CheckedBy(zone_problem)] = None
+    catch_up: bool = False
+    enabled: bool = True
+    timeout: Annotated[int, Between(1, 86_400)] = 300
+    concurrency: Literal["queue", "skip", "replace"] = "queue"
+    retries: Annotated[int, Between(0, 10)] = 0
+    requires_approval: bool = False
+    approvers: Annotated[tuple[Annotated[str, Text(1, 64)], ...], Most(100, unique=True)] = ()
+    quorum: Annotated[int, Between(1, 20)] = 1
+    inputs: Annotated[
+        tuple[Annotated[Input, CheckedBy(declaration_problem)], ...], Most(50), CheckedBy(_inputs_problem)
+    ] = ()
+
+    @property
+    def outline(self) -> tuple[str, str, str]:
+        """What is asked of a run time and again: its automation's name, its type, and who carries it out."""
+        return self.name, self.type, self.params.place
+
+    @property
+    def gives(self) -> frozenset[str]:
+        """The names of its inputs."""
+        return frozenset(declaration.name for declaration in self.inputs)
+
+    def with_children(self, ids: Iterable[str]) -> AutomationSettings:
+        return replace(self, params=self.params.with_children(ids))
+
+    def stored(self) -> dict[str, object]:
+        """As the store keeps it."""
+        return settings_of(self)
 
 
-def runs_programs(kind: str, params: Mapping[str, Any]) -> bool:
+def read_params(kind: str, given: object) -> tuple[dict[str, Any], dict[str, str]]:
+    """The params of this type, defaults filled in, and what is wrong with them by path."""
+    wrong: dict[str, str] = {}
+    return BY_TYPE.choices[kind].read(given, "params", wrong), wrong
+
+
+def runs_programs(kind: str, place: str) -> bool:
     """Whether it starts a program on the server: what `automations.server_scripts` may forbid."""
-    return kind in PROGRAMS and place(kind, params) == "here"
+    return kind in PROGRAMS and place == "here"
 
 
-class Script(NamedTuple):
-    """The text of a program that an automation holds. `shell`: the shell that reads it, None when it is no shell."""
-
-    field: str
-    text: str
-    shell: str | None
-
-
-def script_of(kind: str, params: Mapping[str, Any]) -> Script | None:
-    if kind == "agent_command":
-        return Script("command", params["command"], shelltext.DEFAULT_SHELL)
-    if kind != "script":
-        return None
-    interpreter = params.get("interpreter")
-    if place(kind, params) == "agents":  # an agent does not look at the first line
-        interpreter = interpreter or shelltext.DEFAULT_SHELL
-    return Script("script", params["script"], shelltext.shell_of(interpreter, params["script"]))
-
-
-def outline(settings: AutomationSettings) -> tuple[str, str, str]:
-    """What is asked of a run time and again: its automation's name, its type, and who carries it out."""
-    kind = settings["type"]
-    return settings["name"], kind, place(kind, settings["params"])
-
-
-def children(kind: str, params: Mapping[str, Any]) -> list[str]:
-    """The automations that this one is made of."""
-    if kind == "composite":
-        return list(params["automations"])
-    return [step["automation_id"] for step in params["steps"]] if kind == "workflow" else []
-
-
-def with_children(kind: str, params: Mapping[str, Any], ids: Iterable[str]) -> dict[str, Any]:
-    """The params with other automations in the place of those, in the order of `children`."""
-    if kind == "composite":
-        return {**params, "automations": list(ids)}
-    if kind == "workflow":
-        steps = zip(params["steps"], ids, strict=True)
-        return {**params, "steps": [{**step, "automation_id": automation_id} for step, automation_id in steps]}
-    return dict(params)
-
-
-def digest(settings: AutomationSettings) -> str:
+def digest(stored: dict[str, object]) -> str:
     """A name for exactly these settings."""
-    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(stored, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def loosens_gate(settings: AutomationSettings, changes: Mapping[str, Any]) -> bool:
-    """Whether fewer people, or others, have to agree to a run after these changes. Where anybody who may operate could
+def loosens_gate(before: AutomationSettings, after: AutomationSettings) -> bool:
+    """Whether fewer people, or others, have to agree to a run after this change. Where anybody who may operate could
     approve, naming some of them is no loosening."""
-    after = {**settings, **changes}
-    if not settings["requires_approval"]:
+    if not before.requires_approval:
         return False
-    others = bool(settings["approvers"]) and set(after["approvers"]) != set(settings["approvers"])
-    return not after["requires_approval"] or others or after["quorum"] < settings["quorum"]
+    others = bool(before.approvers) and set(after.approvers) != set(before.approvers)
+    return not after.requires_approval or others or after.quorum < before.quorum

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from opsapp.lib.jsontypes import JsonObject
+from dataclasses import replace
 
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire.records import made
+
+from .params import ScriptParams
 from .settings import ICONS
 
 DISK = """\
@@ -205,7 +209,7 @@ TEMPLATES: tuple[JsonObject, ...] = (
     },
 )
 BY_ID = {template["id"]: template for template in TEMPLATES}
-LOOKING = [BY_ID[name]["params"] for name in ("top-memory", "zombies")]  # at the processes of the machine
+LOOKING = [made(ScriptParams, BY_ID[name]["params"]) for name in ("top-memory", "zombies")]  # at all processes
 
 
 def record(template: JsonObject) -> JsonObject:
@@ -213,9 +217,9 @@ def record(template: JsonObject) -> JsonObject:
     return {**template, "icon": ICONS[template["type"]]}
 
 
-def looks_at_processes(params: JsonObject) -> bool:
+def looks_at_processes(params: ScriptParams) -> bool:
     """Our own words, with nothing added that could change what they do."""
-    return {name: value for name, value in params.items() if value} in LOOKING
+    return replace(params, env=params.env or None) in LOOKING
 
 
 def applied(template: JsonObject, overrides: JsonObject) -> JsonObject:

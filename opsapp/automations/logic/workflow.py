@@ -1,11 +1,15 @@
-"""Runs made of other runs: which comes next, what the whole came to, and that no automation contains itself."""
+"""Runs made of other runs, as people declare them: which comes next, what the whole came to, and that no automation
+contains itself."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Annotated, NamedTuple
 
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire.records import Most
+
+from .params import ID, Params
 
 DEEPEST = 10
 GOOD = "done"
@@ -20,80 +24,84 @@ class Step(NamedTuple):
     reason: str | None = None
 
 
-class WorkflowStep(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class WorkflowStep:
     """A part of a workflow, and the steps that follow it."""
 
-    id: str
-    automation_id: str
-    on_success: str | None = None
-    on_failure: str | None = None
+    id: Annotated[str, ID]
+    automation_id: Annotated[str, ID]
+    on_success: Annotated[str | None, ID] = None
+    on_failure: Annotated[str | None, ID] = None
 
     def ways(self) -> list[str]:
         return [name for name in (self.on_success, self.on_failure) if name]
 
 
-class Workflow(NamedTuple):
-    steps: dict[str, WorkflowStep]
-    start: str
+@dataclass(frozen=True, kw_only=True)
+class CompositeParams(Params):
+    automations: Annotated[tuple[Annotated[str, ID], ...], Most(50, least=1)]
+    stop_on_failure: bool = True
 
-    def step(self, name: str) -> Step:
-        return Step(name, self.steps[name].automation_id)
+    @property
+    def children(self) -> tuple[str, ...]:
+        return self.automations
 
-    def following(self, done: list[tuple[str, str]]) -> Step:
-        name, status = done[-1]
-        goes_to = self.steps[name].on_success if status == GOOD else self.steps[name].on_failure
-        if goes_to:
-            return self.step(goes_to)
-        return Step(None, None, GOOD) if status == GOOD else Step(None, None, "failed", f"step {name} ended {status}")
+    def with_children(self, ids: Iterable[str]) -> CompositeParams:
+        return replace(self, automations=tuple(ids))
 
+    def first(self) -> Step:
+        return self._step(0)
 
-class Composite(NamedTuple):
-    automations: list[str]
-    stop_on_failure: bool
-    start: str = "0"
-
-    def step(self, name: str) -> Step:
-        return Step(name, self.automations[int(name)])
+    def _step(self, at: int) -> Step:
+        return Step(str(at), self.automations[at])
 
     def following(self, done: list[tuple[str, str]]) -> Step:
         at, status = int(done[-1][0]), done[-1][1]
         if status != GOOD and self.stop_on_failure:
             return Step(None, None, "failed", f"step {at + 1} ended {status}")
         if at + 1 < len(self.automations):
-            return self.step(str(at + 1))
+            return self._step(at + 1)
         bad = [str(int(name) + 1) for name, ended in done if ended != GOOD]
         return Step(None, None, "failed", "failed steps: " + ", ".join(bad)) if bad else Step(None, None, GOOD)
 
 
-def plan_of(kind: str, params: JsonObject) -> Composite | Workflow:
-    """What a run is made of, from the params of its automation."""
-    if kind == "composite":
-        return Composite(list(params["automations"]), params.get("stop_on_failure", True))
-    steps = _steps(params)
-    return Workflow({step.id: step for step in steps}, params.get("start") or steps[0].id)
+@dataclass(frozen=True, kw_only=True)
+class WorkflowParams(Params):
+    start: Annotated[str | None, ID] = None
+    steps: Annotated[tuple[WorkflowStep, ...], Most(100, least=1)]
+
+    @property
+    def children(self) -> tuple[str, ...]:
+        return tuple(step.automation_id for step in self.steps)
+
+    def with_children(self, ids: Iterable[str]) -> WorkflowParams:
+        steps = zip(self.steps, ids, strict=True)
+        return replace(self, steps=tuple(replace(step, automation_id=automation_id) for step, automation_id in steps))
+
+    def first(self) -> Step:
+        return self._step(self.start or self.steps[0].id)
+
+    def _named(self, name: str) -> WorkflowStep:
+        return {step.id: step for step in self.steps}[name]
+
+    def _step(self, name: str) -> Step:
+        return Step(name, self._named(name).automation_id)
+
+    def following(self, done: list[tuple[str, str]]) -> Step:
+        name, status = done[-1]
+        goes_to = self._named(name).on_success if status == GOOD else self._named(name).on_failure
+        if goes_to:
+            return self._step(goes_to)
+        return Step(None, None, GOOD) if status == GOOD else Step(None, None, "failed", f"step {name} ended {status}")
 
 
-def _steps(params: JsonObject) -> list[WorkflowStep]:
-    return [WorkflowStep(**{name: step.get(name) for name in WorkflowStep._fields}) for step in params["steps"]]
-
-
-def first(kind: str, params: JsonObject) -> Step:
-    plan = plan_of(kind, params)
-    return plan.step(plan.start)
-
-
-def following(kind: str, params: JsonObject, done: list[tuple[str, str]]) -> Step:
-    """After these steps ({name, status} in their order), the last of which has just ended."""
-    return plan_of(kind, params).following(done)
-
-
-def step_problems(params: JsonObject) -> dict[str, str]:
+def step_problems(params: WorkflowParams) -> dict[str, str]:
     """What is wrong with a workflow's steps among themselves, by field."""
-    steps, wrong = _steps(params), {}
+    steps, wrong = params.steps, {}
     names = [step.id for step in steps]
     if len(set(names)) != len(names):
         wrong["steps"] = "two steps have the same id"
-    if params.get("start") and params["start"] not in names:
+    if params.start and params.start not in names:
         wrong["start"] = "is no step"
     for n, step in enumerate(steps):
         for field, name in (("on_success", step.on_success), ("on_failure", step.on_failure)):

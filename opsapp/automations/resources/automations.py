@@ -8,38 +8,42 @@ from BTrees.OOBTree import OOBTree
 
 from opsapp.automations.logic import settings as meaning
 from opsapp.automations.logic import templates
+from opsapp.automations.logic.params import Params
 from opsapp.automations.logic.settings import AutomationSettings
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.placeholders import places
 from opsapp.runtime.projection import child_of
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.folder import Facet, Folder, Record
 from opsapp.tree.sharded import ShardedTree
+from opsapp.wire.records import made
 
 from .plans import SchedulePlan, plan_of
 from .standing import AutomationStanding, RunHistory, Standings, Waiting
 
 
 class Definition(SealedFields):
-    """Settings that never change: an edit makes another one, and a run keeps the one that it was asked for under."""
+    """Settings that never change: an edit makes another one, and a run keeps the one that it was asked for under.
+    `settings` is as it is stored, `record` the same, typed."""
 
     sealed_fields = ("settings",)
+    _v_record: tuple[dict[str, object], AutomationSettings] | None = None  # of which settings
 
     def __init__(self, settings: AutomationSettings, now: float):
-        self.settings = settings
-        self.digest = meaning.digest(settings)
+        self.settings = settings.stored()
+        self.digest = meaning.digest(self.settings)
         self.made_at = now
 
     @property
-    def kind(self) -> str:
-        return self.settings["type"]
+    def record(self) -> AutomationSettings:
+        stored = self.settings
+        if self._v_record is None or self._v_record[0] is not stored:
+            self._v_record = stored, made(AutomationSettings, stored)
+        return self._v_record[1]
 
     @property
-    def params(self) -> JsonObject:
-        return self.settings["params"]
-
-    @property
-    def children(self) -> list[str]:
-        return meaning.children(self.kind, self.params)
+    def secret_names(self) -> set[str]:
+        """Those that its params name."""
+        return {name for kind, name in places(self.settings["params"]) if kind == "secret"}
 
 
 class Webhooks(Facet):
@@ -135,8 +139,16 @@ class Automation(Record):
         return self.__name__
 
     @property
+    def settings(self) -> AutomationSettings:
+        return self.definition.record
+
+    @property
     def name(self) -> str:
-        return self.definition.settings["name"]
+        return self.settings.name
+
+    @property
+    def params(self) -> Params:
+        return self.settings.params
 
     @property
     def state(self) -> AutomationStanding:
@@ -172,7 +184,7 @@ def with_parts(root: Any, automation_id: str) -> list[Automation]:
         automation = child_of(root["api"]["automations"], "automation", waiting.pop())
         if automation is not None and automation.id not in known:
             known[automation.id] = automation
-            waiting += automation.definition.children
+            waiting += automation.params.children
     return list(known.values())
 
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from opsapp.automations.logic import settings as meaning
-
 
 class SchedulePlan(NamedTuple):
     """`zone` is empty for the configuration's. `simple`: nobody is asked first, and there are no inputs."""
@@ -31,17 +29,17 @@ class SchedulePlan(NamedTuple):
 
 def plan_of(definition: Any) -> SchedulePlan | None:
     """None: it has no schedule, or is switched off."""
-    settings = definition.settings
-    if not settings["schedule"] or not settings["enabled"]:
+    settings = definition.record
+    if not settings.schedule or not settings.enabled:
         return None
     return SchedulePlan(
         definition.digest,
         definition.made_at,
-        settings["schedule"],
-        settings["timezone"] or "",
-        settings["catch_up"],
-        not settings["requires_approval"] and not settings["inputs"],
-        meaning.outline(settings),
-        settings["concurrency"],
+        settings.schedule,
+        settings.timezone or "",
+        settings.catch_up,
+        not settings.requires_approval and not settings.inputs,
+        settings.outline,
+        settings.concurrency,
         definition,
     )

@@ -12,7 +12,7 @@ from typing import Any
 from BTrees.IOBTree import IOBTree
 from persistent import Persistent
 
-from opsapp.automations.logic import settings as meaning
+from opsapp.automations.logic.params import Params
 from opsapp.automations.logic.runs import CUT, FINAL, KEPT, fitting
 from opsapp.automations.logic.settings import AutomationSettings
 from opsapp.runtime.sealedfields import SealedFields
@@ -147,7 +147,7 @@ class Run(SealedFields, Record):
     @property
     def outline(self) -> tuple[str, str, str]:
         """Name, type and place, without a look into the definition; older runs have to look."""
-        return self.outline_kept or meaning.outline(self.definition.settings)
+        return self.outline_kept or self.settings.outline
 
     @property
     def name(self) -> str:
@@ -176,7 +176,11 @@ class Run(SealedFields, Record):
 
     @property
     def settings(self) -> AutomationSettings:
-        return self.definition.settings
+        return self.definition.record
+
+    @property
+    def params(self) -> Params:
+        return self.settings.params
 
 
 class Runs(Folder):

@@ -7,8 +7,8 @@ from typing import Any
 
 from BTrees.OOBTree import OOBTree
 
+from opsapp.automations.records import SecretRecord
 from opsapp.lib.ids import new_id
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Unavailable
 from opsapp.runtime.seals import Reseal, opener_of, seal_of
 from opsapp.tree.folder import Folder, Record
@@ -47,17 +47,17 @@ class Secret(Record):
             self.take_back(automation_id)
             self.lapsed = (*self.lapsed, automation_id)
 
-    def plain(self) -> JsonObject:
-        """All that anybody is shown."""
-        return {
-            "id": self.__name__,
-            "name": self.name,
-            "allowed_for": list(self.allowed_for),
-            "lapsed": list(self.lapsed),
-            "created_at": int(self.created_at),
-            "updated_at": int(self.updated_at),
-            "updated_by": self.updated_by,
-        }
+    @property
+    def record(self) -> SecretRecord:
+        return SecretRecord(
+            id=self.__name__,
+            name=self.name,
+            allowed_for=self.allowed_for,
+            lapsed=self.lapsed,
+            created_at=int(self.created_at),
+            updated_at=int(self.updated_at),
+            updated_by=self.updated_by,
+        )
 
 
 class Secrets(Folder):

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pyramid.request import Request
 
 from opsapp.automations import schemas
 from opsapp.automations.engine import edits, records, request_run
+from opsapp.automations.records import AutomationRecord
 from opsapp.automations.resources import Automation, Automations
 from opsapp.web import api
 from opsapp.web.bodies import RAW
 from opsapp.web.listpages import in_order, page_of
 from opsapp.web.schemas import Deleted, Updated
+from opsapp.wire.records import plain
 
 from . import bodies
 
@@ -28,43 +31,42 @@ def list_automations(context: Automations, request: Request) -> Any:
 
 @api.create(
     Automations,
-    body=schemas.AutomationSettings,
+    body=AutomationRecord,
     also=bodies.also_wrong,
     returns=schemas.AutomationCreated,
     audit="automation.create",
 )
 def create_automation(context: Automations, request: Request) -> Any:
     """A new automation. The token of its webhook is shown this once."""
-    bodies.require_author(request, request.valid_body)
-    settings = edits.whole(request.root, request.valid_body, bodies.params)
+    settings = edits.whole(request.root, request.valid_body)
+    bodies.require_author(request, settings)
     made = edits.create(request.root, settings, request.caller.name, request.node.clock.now())
-    request.audit("automation.create", made.id, after=settings)
+    request.audit("automation.create", made.id, after=settings.stored())
     return {"id": made.id, "status": "created", **bodies.webhook(made.token)}
 
 
-@api.get(Automation, returns=schemas.AutomationRecord)
+@api.get(Automation, returns=AutomationRecord)
 def get_automation(context: Automation, request: Request) -> Any:
     """One automation."""
-    asks = bodies.needs_admin(request, context.definition.settings)
-    return request.shown({**records.record(request.root, context), "needs_admin": asks})
+    asks = bodies.needs_admin(request, context.settings.type, context.params.place)
+    return request.shown(plain(replace(records.record(request.root, context), needs_admin=asks)))
 
 
 @api.update(
     Automation,
-    body=schemas.AutomationSettings,
+    body=AutomationRecord,
     also=bodies.also_wrong,
     stored=lambda automation: automation.definition.settings,
-    read_only=(schemas.AutomationRecord, schemas.NewToken),
+    read_only=(AutomationRecord, schemas.NewToken),
     returns=Updated,
     audit="automation.update",
 )
 def update_automation(context: Automation, request: Request) -> Any:
     """Changes what is given, and leaves the rest."""
-    present = context.definition.settings
-    bodies.require_author(request, present, {**present, **request.valid_body})
-    before = present
+    before, settings = context.definition.settings, edits.with_changes(request.root, context, request.valid_body)
+    bodies.require_author(request, context.settings, settings)
     editor = edits.Editor(request.caller.name, request.caller.role == "admin")
-    edits.update(request.root, context, request.valid_body, bodies.params, editor, request.node.clock.now())
+    edits.update(request.root, context, settings, editor, request.node.clock.now())
     request.audit("automation.update", context.id, before=before, after=context.definition.settings)
     return {"status": "updated"}
 
@@ -90,7 +92,7 @@ def run_automation(context: Automation, request: Request) -> Any:
     """At once, whatever its schedule says. The body gives the inputs."""
     given, now = bodies.inputs(request, context), request.node.clock.now()
     run = request_run(request.root, now, context.id, inputs=given, by=request.caller.name, origin="manual")
-    told = {"name": context.definition.settings["name"], "run_id": run["run_id"], "status": run["status"]}
+    told = {"name": context.name, "run_id": run["run_id"], "status": run["status"]}
     request.audit("automation.run", context.id, after=told)
     return run
 

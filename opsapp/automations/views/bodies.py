@@ -2,56 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from pyramid.request import Request
 
 from opsapp.agents import engine as agents
-from opsapp.automations import schemas
 from opsapp.automations.engine import edits
-from opsapp.automations.logic import settings as meaning
+from opsapp.automations.logic.settings import AutomationSettings, read_params, runs_programs
 from opsapp.automations.resources import Automation
 from opsapp.lib.addresses import without_hidden
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid, Malformed, TooLarge
 from opsapp.tree.acl import Permission
-from opsapp.web.bodies import read_object, refuse, require_plain_json
+from opsapp.web.bodies import read_object, require_plain_json
 from opsapp.web.jsontext import loads
-from opsapp.wire.kinds import ListOf
+from opsapp.wire.kinds import DeclaredField, ListOf
+from opsapp.wire.records import DeclaredObject, made
 
 from . import IMPORT_LIMIT
 
 MOST = 10_000
 
 
-def params(kind: str, values: Any) -> JsonObject:
-    """The params of this type, defaults filled in."""
-    sound, wrong = schemas.read_params(kind, values)
-    refuse(wrong)
-    return sound
-
-
 def also_wrong(context: Any, request: Request, sound: JsonObject) -> dict[str, str]:
     """What the store and the fields among themselves tell of a body for a new automation, or for this one: told with
     what is wrong with single fields."""
-    present = cast(JsonObject, context.definition.settings) if isinstance(context, Automation) else {}
+    present = context.definition.settings if isinstance(context, Automation) else {}
     values = {**present, **sound}
     if "type" not in values or "params" not in values:
         return {}
-    values["params"], wrong = schemas.read_params(values["type"], values["params"])
+    values["params"], wrong = read_params(values["type"], values["params"])
     own_id = context.id if present else None
     return edits.problems_of(request.root, values, own_id, params_are_sound=not wrong) | wrong
 
 
-def require_author(request: Request, *settings: meaning.AutomationSettings | JsonObject) -> None:
+def require_author(request: Request, *settings: AutomationSettings) -> None:
     """Whether the caller may write what runs on the service's own machine, if any of these does."""
-    if any(meaning.runs_programs(setting["type"], setting["params"]) for setting in settings):
+    if any(runs_programs(setting.type, setting.params.place) for setting in settings):
         agents.require_author(request.node, is_admin=bool(request.has_permission(Permission.administer)))
 
 
-def needs_admin(request: Request, settings: meaning.AutomationSettings | JsonObject) -> bool:
+def needs_admin(request: Request, kind: str, place: str) -> bool:
     """Whether `require_author` asks for an admin, whoever the caller is: forms say so before anything is typed."""
-    return agents.needs_admin(request.node) and meaning.runs_programs(settings["type"], settings["params"])
+    return agents.needs_admin(request.node) and runs_programs(kind, place)
 
 
 def webhook(token: str) -> dict[str, str]:
@@ -62,8 +55,7 @@ def webhook(token: str) -> dict[str, str]:
 def inputs(request: Request, automation: Automation) -> JsonObject:
     """The run's inputs: `{"inputs": {…}}`, or the body's own keys."""
     body = read_object(request, optional=True)
-    declared = {declaration["name"] for declaration in automation.definition.settings["inputs"]}
-    if set(body) == {"inputs"} and "inputs" not in declared:
+    if set(body) == {"inputs"} and "inputs" not in automation.settings.gives:
         given = body["inputs"]
         if given is not None and not isinstance(given, dict):
             raise Invalid({"inputs": "must be an object"})
@@ -74,10 +66,10 @@ def inputs(request: Request, automation: Automation) -> JsonObject:
 def webhook_inputs(request: Request, automation: Automation) -> JsonObject:
     """Others send what they like: an automation without inputs takes none of it."""
     given = inputs(request, automation)
-    return given if automation.definition.settings["inputs"] else {}
+    return given if automation.settings.inputs else {}
 
 
-def listed(request: Request) -> tuple[dict[int, JsonObject], dict[str, str]]:
+def listed(request: Request) -> tuple[dict[int, AutomationSettings], dict[str, str]]:
     """A JSON array of automations as an export gives it: the entries that are sound, and what is wrong with others.
     What the export did not show is left out."""
     if (request.content_length or 0) > IMPORT_LIMIT:
@@ -93,7 +85,9 @@ def listed(request: Request) -> tuple[dict[int, JsonObject], dict[str, str]]:
     return _checked(values)
 
 
-def _checked(values: list[Any]) -> tuple[dict[int, JsonObject], dict[str, str]]:
+def _checked(values: list[Any]) -> tuple[dict[int, AutomationSettings], dict[str, str]]:
     wrong: dict[str, str] = {}
-    sound = ListOf(schemas.AutomationSettings(), MOST).read([*map(without_hidden, values)], "", wrong)
-    return {n: value for n, value in enumerate(sound) if value is not None}, wrong
+    sound = ListOf(DeclaredField("", DeclaredObject(AutomationSettings)), MOST).read(
+        [*map(without_hidden, values)], "", wrong
+    )
+    return {n: made(AutomationSettings, value) for n, value in enumerate(sound) if value is not None}, wrong

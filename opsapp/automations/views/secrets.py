@@ -7,13 +7,14 @@ from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.automations import schemas
+from opsapp.automations.records import NewSecret, SecretDone, SecretRecord, SecretUse, SecretUses, SecretValue
 from opsapp.automations.resources import Secret, Secrets, automations_of
 from opsapp.runtime.projection import readable
 from opsapp.web import api
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
 from opsapp.web.schemas import Deleted
+from opsapp.wire.records import made, plain
 
 
 def unknown_automations(request: Request, ids: Iterable[str], field: str = "allowed_for") -> dict[str, str]:
@@ -21,45 +22,50 @@ def unknown_automations(request: Request, ids: Iterable[str], field: str = "allo
     return {field: "there is no automation " + ", ".join(unknown)} if unknown else {}
 
 
-@api.get(Secrets, role="admin", query=Paging, returns=[schemas.SecretRecord])
+def done(secret: Secret, status: str) -> Any:
+    return {**plain(secret.record), "status": status}
+
+
+@api.get(Secrets, role="admin", query=Paging, returns=[SecretRecord])
 def list_secrets(context: Secrets, request: Request) -> Any:
     """Their names; nobody is shown a value."""
-    shown = (secret.plain() for _, secret in readable(context, "secret"))
-    return page_of(request, sorted(shown, key=lambda record: record["name"]))
+    records = (secret.record for _, secret in readable(context, "secret"))
+    return page_of(request, [plain(record) for record in sorted(records, key=lambda record: record.name)])
 
 
 @api.create(
     Secrets,
     role="admin",
     confirmed=True,
-    body=schemas.NewSecret,
+    body=NewSecret,
     also=lambda secrets, request, sound: unknown_automations(request, sound.get("allowed_for", ())),
-    returns=schemas.SecretCreated,
+    returns=SecretDone,
     audit="secret.create",
 )
 def create_secret(context: Secrets, request: Request) -> Any:
     """A new secret; its value is never shown again."""
-    body, now = request.valid_body, request.node.clock.now()
-    made = context.add(request.root, body["name"], body["value"], request.caller.name, now)
-    for automation_id in body["allowed_for"]:
-        made.allow(automation_id)
-    request.audit("secret.create", made.__name__, after={"name": made.name, "allowed_for": list(made.allowed_for)})
-    return {**made.plain(), "status": "created"}
+    wanted, now = made(NewSecret, request.valid_body), request.node.clock.now()
+    secret = context.add(request.root, wanted.name, wanted.value, request.caller.name, now)
+    for automation_id in wanted.allowed_for:
+        secret.allow(automation_id)
+    after = {"name": secret.name, "allowed_for": list(secret.allowed_for)}
+    request.audit("secret.create", secret.__name__, after=after)
+    return done(secret, "created")
 
 
-@api.get(Secret, role="admin", returns=schemas.SecretRecord)
+@api.get(Secret, role="admin", returns=SecretRecord)
 def get_secret(context: Secret, request: Request) -> Any:
     """One secret, without its value."""
-    return context.plain()
+    return plain(context.record)
 
 
 @api.update(
     Secret,
     role="admin",
     confirmed=True,
-    body=schemas.SecretValue,
-    read_only=schemas.SecretRecord,
-    returns=schemas.SecretUpdated,
+    body=SecretValue,
+    read_only=SecretRecord,
+    returns=SecretDone,
     audit="secret.update",
 )
 def update_secret(context: Secret, request: Request) -> Any:
@@ -67,7 +73,7 @@ def update_secret(context: Secret, request: Request) -> Any:
     if "value" in request.valid_body:
         context.put(request.root, request.valid_body["value"], request.caller.name, request.node.clock.now())
     request.audit("secret.update", context.__name__, after={"name": context.name})
-    return {**context.plain(), "status": "updated"}
+    return done(context, "updated")
 
 
 @api.delete(Secret, role="admin", own_session=True, returns=Deleted, audit="secret.delete")
@@ -83,11 +89,11 @@ def delete_secret(context: Secret, request: Request) -> Any:
     "allow",
     role="admin",
     own_session=True,
-    body=schemas.SecretUse,
+    body=SecretUse,
     also=lambda secret, request, sound: unknown_automations(
         request, [sound["automation_id"]] if "automation_id" in sound else [], "automation_id"
     ),
-    returns=schemas.SecretUses,
+    returns=SecretUses,
     audit="secret.allow",
 )
 def allow_secret(context: Secret, request: Request) -> Any:
@@ -95,21 +101,15 @@ def allow_secret(context: Secret, request: Request) -> Any:
     automation_id = request.valid_body["automation_id"]
     context.allow(automation_id)
     request.audit("secret.allow", context.__name__, after={"name": context.name, "automation_id": automation_id})
-    return {"allowed_for": list(context.allowed_for), "lapsed": list(context.lapsed)}
+    return plain(SecretUses(allowed_for=context.allowed_for, lapsed=context.lapsed))
 
 
 @api.delete(
-    Secret,
-    "allow",
-    role="admin",
-    own_session=True,
-    body=schemas.SecretUse,
-    returns=schemas.SecretUses,
-    audit="secret.disallow",
+    Secret, "allow", role="admin", own_session=True, body=SecretUse, returns=SecretUses, audit="secret.disallow"
 )
 def disallow_secret(context: Secret, request: Request) -> Any:
     """This automation may use the secret no longer: its next run fails."""
     automation_id = request.valid_body["automation_id"]
     context.take_back(automation_id)
     request.audit("secret.disallow", context.__name__, before={"name": context.name, "automation_id": automation_id})
-    return {"allowed_for": list(context.allowed_for), "lapsed": list(context.lapsed)}
+    return plain(SecretUses(allowed_for=context.allowed_for, lapsed=context.lapsed))

@@ -10,17 +10,22 @@ from opsapp.agents import engine as agents
 from opsapp.automations import schemas
 from opsapp.automations.engine import edits
 from opsapp.automations.logic import templates
+from opsapp.automations.logic.params import Targeted
+from opsapp.automations.logic.settings import AutomationSettings
+from opsapp.automations.records import AutomationRecord
 from opsapp.automations.resources import Automations, Template, Templates
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.web import api
 from opsapp.web.bodies import RAW, judge, read_object, refuse
+from opsapp.web.declared import body_of
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
+from opsapp.wire.records import made
 
 from . import bodies
 
 
-@api.get(Automations, "export", query=Paging, returns=[schemas.AutomationSettings])
+@api.get(Automations, "export", query=Paging, returns=[AutomationSettings])
 def export_automations(context: Automations, request: Request) -> Any:
     """All of them, as an import takes them: without ids, tokens and secrets."""
     names = {host.agent_id: host.label or host.hostname for host in agents.hosts(request.root)}
@@ -31,7 +36,7 @@ def export_automations(context: Automations, request: Request) -> Any:
     Automations,
     "import",
     body=RAW,
-    takes=[schemas.AutomationSettings],
+    takes=[AutomationRecord],
     idempotent=True,
     returns=schemas.Imported,
     audit="automation.import",
@@ -41,7 +46,7 @@ def import_automations(context: Automations, request: Request) -> Any:
     who, now = request.caller.name, request.node.clock.now()
     entries, wrong = bodies.listed(request)
     bodies.require_author(request, *entries.values())
-    ids = edits.import_all(request.root, entries, wrong, bodies.params, who, now)
+    ids = edits.import_all(request.root, entries, wrong, who, now)
     request.audit("automation.import", "automations", after={"imported": len(ids)})
     return {"imported": len(ids), "ids": ids}
 
@@ -59,7 +64,8 @@ def get_template(context: Template, request: Request) -> Any:
 
 
 def _shown(request: Request, template: JsonObject) -> JsonObject:
-    return templates.record(template) | {"needs_admin": bodies.needs_admin(request, template)}
+    place = made(Targeted, template["params"]).place
+    return templates.record(template) | {"needs_admin": bodies.needs_admin(request, template["type"], place)}
 
 
 @api.create(
@@ -75,10 +81,10 @@ def apply_template(context: Template, request: Request) -> Any:
     """An automation from the template; what the body gives takes the place of the template's."""
     template = templates.BY_ID[context.__name__]
     values = templates.applied(template, read_object(request, optional=True))
-    sound, wrong = judge(schemas.AutomationSettings(), values)
+    sound, wrong = judge(body_of(AutomationSettings)(), values)
     refuse(bodies.also_wrong(context, request, sound) | wrong)
-    bodies.require_author(request, sound)
-    settings = edits.whole(request.root, sound, bodies.params)
-    made = edits.create(request.root, settings, request.caller.name, request.node.clock.now())
-    request.audit("automation.apply_template", made.id, after=settings)
-    return {"id": made.id, "status": "created", **bodies.webhook(made.token)}
+    settings = edits.whole(request.root, sound)
+    bodies.require_author(request, settings)
+    new = edits.create(request.root, settings, request.caller.name, request.node.clock.now())
+    request.audit("automation.apply_template", new.id, after=settings.stored())
+    return {"id": new.id, "status": "created", **bodies.webhook(new.token)}

@@ -1,0 +1,141 @@
+"""What an automation of each type is told, declared once, and what follows from it: where it is carried out, and what
+program it has. Types that are made of other automations are in `workflow`.
+
+Must not: know settings that all types have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+from opsapp.wire.kinds import Anything, CheckedBy, Choice, DeclaredField, MapOf, Text
+from opsapp.wire.records import Between, Most
+from opsapp.wire.urls import text_problem, web_problem
+
+from . import references, shelltext
+
+ID = Text(1, 64)
+SERVICE_ACTIONS = ("start", "stop", "restart", "reload", "enable", "disable", "status")
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
+SEVERITIES = ("info", "warning", "critical")
+TARGETS = ("agent_id", "hostname", "tag")
+
+
+def _map(value: Text, high: int, name: Text) -> MapOf:
+    return MapOf(DeclaredField("", value), high, name)
+
+
+ENVIRONMENT = _map(Text(0, 20_000), 64, Text(1, 128, r"[A-Za-z_][A-Za-z0-9_]*", "a word like PATH"))
+HEADERS = _map(Text(0, 8000), 50, Text(1, 200, r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", "X-Name"))
+
+
+def _address_problem(url: str) -> str | None:
+    """What stands in the place of a secret or an input is known when it is called, and no sooner."""
+    form = references.with_a_word(url)
+    return text_problem(form) if references.begins_with_a_secret(url) else web_problem(form)
+
+
+class Script(NamedTuple):
+    """The text of a program that an automation holds. `shell`: the shell that reads it, None when it is no shell."""
+
+    field: str
+    text: str
+    shell: str | None
+
+
+class Params:
+    """Of any type. `place`, who carries it out: `here` (a node), `agents`, `inside` (nobody: it is made of other runs,
+    or of a message)."""
+
+    leaves_out_null: ClassVar[bool] = True
+
+    @property
+    def place(self) -> str:
+        return "inside"
+
+    @property
+    def children(self) -> tuple[str, ...]:
+        """Ids of the automations that it is made of."""
+        return ()
+
+    @property
+    def program(self) -> Script | None:
+        return None
+
+    def with_children(self, ids: Iterable[str]) -> Params:
+        """The same with other automations in the place of those."""
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class Targeted(Params):
+    """On which hosts; on none that is named, on a node of this service."""
+
+    agent_id: Annotated[str | None, ID] = None
+    hostname: Annotated[str | None, Text(1, 255)] = None
+    tag: Annotated[str | None, Text(1, 64)] = None
+
+    @property
+    def targets(self) -> dict[str, str]:
+        given = ((name, getattr(self, name)) for name in TARGETS)
+        return {name: value for name, value in given if value}
+
+    @property
+    def place(self) -> str:
+        return "agents" if self.targets else "here"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScriptParams(Targeted):
+    script: Annotated[str, Text(1, 65_000)]
+    interpreter: Annotated[str | None, Text(1, 255, r"[A-Za-z0-9/._+-]+", "/bin/bash or python3")] = None
+    env: Annotated[dict[str, str] | None, ENVIRONMENT] = None
+
+    @property
+    def program(self) -> Script:
+        interpreter = self.interpreter
+        if self.place == "agents":  # an agent does not look at the first line
+            interpreter = interpreter or shelltext.DEFAULT_SHELL
+        return Script("script", self.script, shelltext.shell_of(interpreter, self.script))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceParams(Targeted):
+    service: Annotated[str, Text(1, 255, r"[A-Za-z0-9_@.:\\][A-Za-z0-9_@.:\\-]*", "nginx")]
+    action: Annotated[str, Choice(*SERVICE_ACTIONS)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentCommandParams(Targeted):
+    command: Annotated[str, Text(1, 65_000)]
+    timeout: Annotated[int | None, Between(1, 3600)] = None
+
+    @property
+    def place(self) -> str:
+        return "agents"
+
+    @property
+    def program(self) -> Script:
+        return Script("command", self.command, shelltext.DEFAULT_SHELL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebhookParams(Params):
+    url: Annotated[str, Text(1, 4000), CheckedBy(_address_problem)]
+    method: Annotated[str, Choice(*METHODS)] = "POST"
+    headers: Annotated[dict[str, str] | None, HEADERS] = None
+    body: Annotated[Any, Anything()] = None
+
+    @property
+    def place(self) -> str:
+        return "here"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotificationParams(Params):
+    channels: Annotated[tuple[Annotated[str, Text(1, 200)], ...], Most(50, unique=True)] = ()
+    severity: Annotated[str, Choice(*SEVERITIES)] = "info"
+    title: Annotated[str, Text(1, 200)]
+    message: Annotated[str, Text(0, 10_000)] = ""
