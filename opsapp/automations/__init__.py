@@ -3,7 +3,8 @@
 Greenlets: automations (takes runs up), automations-schedule, automations-answers (what agents have done),
 automations-lost (what dead nodes had under way), automations-purge, and one per run in flight.
 
-    logic/      settings, inputs, places and values, workflows, templates; pure
+    logic/      settings, params by type, inputs, places and values, workflows, templates; pure
+    records     automations and secrets as they are answered
     resources/  automations, runs, secrets, the queues of runs
     engine/     a run's way (`flow`) and who carries it out: this node (`carrier`), agents (`agent_commands`,
                 `answers`), other runs (`parts`), after people have agreed (`approval_requests`, `decisions`);

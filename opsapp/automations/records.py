@@ -22,7 +22,7 @@ IN_A_ROW = ("name", "type", "icon", "schedule", "enabled")  # settings that list
 STANDING = ("id", "last_run", "last_status", "next_run")  # what they show beside
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class AutomationRecord(AutomationSettings):
     id: Told[str] = ""
     last_run: Told[Since | None] = None
@@ -37,7 +37,7 @@ class AutomationRecord(AutomationSettings):
     needs_admin: Told[bool] = False  # it runs on the service's own machine as its own user: only admins write that
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class NewSecret:
     component: ClassVar[str] = "Secret"
 
@@ -46,17 +46,17 @@ class NewSecret:
     allowed_for: AllowedFor = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class SecretValue:
     value: Annotated[str, Text(1, 20_000)]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class SecretUse:
     automation_id: Annotated[str, Text(1, 64)]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class SecretUses:
     allowed_for: Told[tuple[str, ...]] = ()
     lapsed: Told[tuple[str, ...]] = ()

@@ -33,14 +33,14 @@ class AutomationList(Paging):
     sort = order("name", "type", "last_run", "next_run")
 
 
-class AutomationCreated(Created):
-    webhook_token = text()
-    webhook_url = text()
-
-
 class NewToken(Body):
     webhook_token = text()
     webhook_url = text()
+
+
+@with_settings(NewToken)
+class AutomationCreated(Created):
+    """The token is shown this once."""
 
 
 class Imported(Body):

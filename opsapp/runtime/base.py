@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import secrets
 import socket
+import threading
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from persistent import Persistent
 
@@ -25,10 +28,38 @@ from .config import Configuration
 from .hub import Hub, Lane, LeadLane
 from .store import Databases, Store
 from .supervisor import Supervisor
-from .threadnumbers import ThreadNumbers
 
 ENGINE_THREADS = 2
 SHARED_THREADS = 4  # on a shared store some may wait in a commit for another node
+
+
+class HeldNumber:
+    """What a thread holds of `ThreadNumbers`. It goes with the thread, and its number is free again."""
+
+    __slots__ = ("__weakref__", "number")
+
+    def __init__(self, number: int):
+        self.number = number
+
+
+class ThreadNumbers:
+    """Each thread that asks has one number while it lives, the lowest that is free. The interpreter is never asked
+    which threads there are: in `sys._current_frames` of Python 3.11 the collector may free a thread's value while a
+    lock is held that this takes too, and then the whole process stands still for ever."""
+
+    def __init__(self) -> None:
+        self._own = threading.local()
+        self._all: WeakValueDictionary[int, HeldNumber] = WeakValueDictionary()
+        self._lock = threading.Lock()
+
+    def mine(self) -> int:
+        held: HeldNumber | None = getattr(self._own, "held", None)
+        if held is None:
+            with self._lock:
+                held = HeldNumber(next(number for number in count() if number not in self._all))
+                self._all[held.number] = held
+            self._own.held = held
+        return held.number
 
 
 class NodeBase:

@@ -1,4 +1,5 @@
-"""What the index beside a data file says of the file's length: a witness that the file was cut off.
+"""The index beside a data file, written while the file grows; and what it says of the file's length: a witness that
+the file was cut off.
 
 FileStorage writes the index at a clean stop and now and then, always after what it points to is on the disk. So a file
 that ends before the place where its index ends has lost changes, wherever it was cut; neither `kill -9` nor a power cut
@@ -9,7 +10,17 @@ Must not: decide what is done about it.
 from __future__ import annotations
 
 import pickle
+from functools import partial
 from pathlib import Path
+from typing import Any
+
+from ZODB.FileStorage import FileStorage
+
+from .base import NodeBase
+from .internals import save_index
+
+EVERY_S = 30.0
+WORTH_BYTES = 32 << 20  # a tenth of a second to read
 
 
 def known_length(path: Path) -> int | None:
@@ -59,3 +70,26 @@ def _index_of(path: Path) -> Path:
 
 def _old_of(path: Path) -> Path:
     return path.with_name(path.name + ".old")
+
+
+# -- written from time to time
+
+
+def start(node: NodeBase) -> None:
+    """ZODB writes an index when a store is closed or packed; after a kill the whole file since then is read again, some
+    seconds for each gigabyte. So it is written from time to time too."""
+    storages = [db.storage for db in node.store.databases.values() if isinstance(db.storage, FileStorage)]
+    if storages:
+        written: dict[str, int] = {}
+        save = partial(save_grown, storages, written)
+        node.supervisor.add("store-index", lambda: node.lane("looking", 1).run(save), every=EVERY_S)
+
+
+def save_grown(storages: list[Any], written: dict[str, int], worth: int = WORTH_BYTES) -> bool:
+    """Write the index of each file that is so much larger (or smaller, after a pack) than when it was written last."""
+    for storage in storages:
+        name, size = storage.getName(), storage.getSize()
+        if abs(size - written.get(name, 0)) >= worth:
+            save_index(storage)
+            written[name] = size
+    return False

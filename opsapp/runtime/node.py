@@ -13,7 +13,7 @@ from persistent import Persistent
 
 from opsapp.lib.problems import OutcomeUnknown, StoreAway
 
-from . import leases, memory, nodes, serieswork, storeindex, storepack
+from . import indexed, leases, memory, nodes, serieswork, storepack
 from .base import NodeBase, base_of
 from .events import Event, Tail
 from .projection import Projections
@@ -45,7 +45,7 @@ class Node(NodeBase):
         self.events.listen(self._on_event)
         self.projections.start()
         self.nodes.start()
-        storeindex.start(self)
+        indexed.start(self)
         self.supervisor.add("connections", lambda: self.lane("looking", 1).run(self._freshen), every=FRESHEN_S)
         serieswork.start(self)
         storepack.start(self)

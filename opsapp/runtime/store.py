@@ -6,8 +6,10 @@ Runs in whichever native thread it is called in; `opsapp.runtime.node` does the 
 from __future__ import annotations
 
 import random
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import transaction
@@ -24,7 +26,6 @@ from . import past
 from .commits import CommitGate
 from .diskspace import FULL, Room
 from .internals import has_changes, limit_waiting, reserved_ids
-from .turns import Turns
 from .zeowatch import watches
 
 Databases = Mapping[str, DB]  # the first without a name, and the history
@@ -41,6 +42,54 @@ CACHE_BYTES = 8 << 20
 FRESHEN_S = 20.0
 AWAY = (ClientDisconnected, ReadOnlyError)
 AWAY_S = 2.0  # what a transaction under way waits for a store that went away, before its caller hears of it
+TURN_AFTER = 3  # attempts
+TURN_WAIT_S = 2.0  # then one goes on without: a turn is a help, not a lock, and its holder may be slow
+
+
+class Turns:
+    """For transactions that lose again and again. Whoever commits first makes all others begin again that change the
+    same object, so of many at once one may never get through. Who has lost a few times begins its next attempts in
+    turn with the others who have, and for as long nobody else of this process commits."""
+
+    def __init__(self) -> None:
+        self._turn = threading.RLock()
+        self._counting = threading.Lock()
+        self._losers = 0
+
+    @contextmanager
+    def attempt(self, number: int) -> Iterator[None]:
+        """Around an attempt from its beginning to its end, the first being 0."""
+        if number < TURN_AFTER:
+            yield
+            return
+        self._count(1)
+        try:
+            with self._turn_if_free_in_time():
+                yield
+        finally:
+            self._count(-1)
+
+    @contextmanager
+    def commit(self) -> Iterator[None]:
+        """Around every commit: it waits while somebody has the turn."""
+        if not self._losers:
+            yield
+            return
+        with self._turn_if_free_in_time():
+            yield
+
+    @contextmanager
+    def _turn_if_free_in_time(self) -> Iterator[None]:
+        mine = self._turn.acquire(timeout=TURN_WAIT_S)
+        try:
+            yield
+        finally:
+            if mine:
+                self._turn.release()
+
+    def _count(self, more: int) -> None:
+        with self._counting:
+            self._losers += more
 
 
 def backoff(attempt: int) -> float:

@@ -17,7 +17,6 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from .kinds import REQUIRED, Choice, DeclaredField, Flag, JsonKind, ListOf, Number, Object, Text, Whole
@@ -142,17 +141,16 @@ def _kind(hint: Any, marks: tuple[Any, ...]) -> JsonKind:
 
 def made(record: Callable[..., R], values: Mapping[str, Any]) -> R:
     """The record of what was read, or is stored; what is left out has its default."""
-    return record(**_made(record, values))
+    return record(**_made(record, values, values))
 
 
 def changed(record: R, values: Mapping[str, Any]) -> R:
     """The record with what was read in its place."""
-    return replace(record, **_made(record.__class__, values, vars(record)))  # type: ignore[type-var]
+    return replace(record, **_made(record.__class__, values, {**vars(record), **values}))  # type: ignore[type-var]
 
 
-def _made(record: Any, values: Mapping[str, Any], present: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+def _made(record: Any, values: Mapping[str, Any], beside: Mapping[str, Any]) -> dict[str, Any]:
     given = ((part, values[part.name]) for part in parts_of(record) if part.name in values)
-    beside = {**present, **values}
     return {part.name: None if value is None else part.kind.beside(beside).made(value) for part, value in given}
 
 

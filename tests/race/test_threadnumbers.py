@@ -3,7 +3,7 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from opsapp.runtime.threadnumbers import ThreadNumbers
+from opsapp.runtime.base import ThreadNumbers
 
 THREADS = 8
 

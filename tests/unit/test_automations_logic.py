@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opsapp.automations.engine import warroom
 from opsapp.automations.engine.output_stream import OutputLines, position_of
+from opsapp.automations.engine.programs import argv_of
 from opsapp.automations.engine.webhook_sender import body_of
-from opsapp.automations.logic import inputs, ranks, runs, services, templates, workflow
+from opsapp.automations.logic import inputs, runs, templates, workflow
 from opsapp.automations.logic.references import Missing, Values, places
 from opsapp.automations.logic.settings import AutomationSettings, loosens_gate
 from opsapp.automations.logic.workflow import CompositeParams, WorkflowParams
@@ -119,12 +121,12 @@ def test_levels_are_counted_up_to_a_bound():
 
 
 def test_services_by_manager():
-    assert services.argv("systemd", "x", "restart") == ["systemctl", "restart", "--", "x"]
-    assert services.argv("systemd", "x", "status") == ["systemctl", "status", "--no-pager", "--", "x"]
-    assert services.argv("openrc", "x", "enable") == ["rc-update", "add", "x"]
-    assert services.argv("openrc", "x", "start") == ["rc-service", "x", "start"]
-    assert services.argv("sysv", "x", "disable") == ["update-rc.d", "x", "disable"]
-    assert services.argv("sysv", "x", "stop") == ["service", "x", "stop"]
+    assert argv_of("systemd", "x", "restart") == ["systemctl", "restart", "--", "x"]
+    assert argv_of("systemd", "x", "status") == ["systemctl", "status", "--no-pager", "--", "x"]
+    assert argv_of("openrc", "x", "enable") == ["rc-update", "add", "x"]
+    assert argv_of("openrc", "x", "start") == ["rc-service", "x", "start"]
+    assert argv_of("sysv", "x", "disable") == ["update-rc.d", "x", "disable"]
+    assert argv_of("sysv", "x", "stop") == ["service", "x", "stop"]
 
 
 def test_inputs_and_their_kinds():
@@ -136,10 +138,10 @@ def test_inputs_and_their_kinds():
 
 
 def test_the_rank_of_what_has_worked():
-    assert ranks.at_least(0, 0) == ranks.at_least(0, 5) == 0.0
-    assert ranks.for_condition(3, 3, 0, 9) == ranks.at_least(3, 3)
-    assert ranks.for_condition(0, 0, 8, 8) == ranks.at_least(8, 8) / 2
-    assert 0.7 < ranks.at_least(10, 10) < 0.8 < ranks.at_least(100, 100) < 1
+    assert warroom.at_least(0, 0) == warroom.at_least(0, 5) == 0.0
+    assert warroom.for_condition(3, 3, 0, 9) == warroom.at_least(3, 3)
+    assert warroom.for_condition(0, 0, 8, 8) == warroom.at_least(8, 8) / 2
+    assert 0.7 < warroom.at_least(10, 10) < 0.8 < warroom.at_least(100, 100) < 1
     assert runs.succeeded(["done", "failed", "lost"]) == "lost"
     assert runs.succeeded(["done", "done"]) == "done"
 

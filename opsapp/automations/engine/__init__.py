@@ -43,9 +43,7 @@ __all__ = [
 
 def request_run(root: Root, now: float, automation_id: str, *, inputs: JsonObject, by: str, origin: str) -> JsonObject:
     """A durable run: {run_id, status} and, where people are asked first, request_id. It may be over already."""
-    run = flow.ask(root, now, automation_id, given=inputs, by=by, origin=origin)
-    started = {"run_id": run.id, "status": run.status}
-    return started if run.request_id is None else {**started, "request_id": run.request_id}
+    return notices.started(flow.ask(root, now, automation_id, given=inputs, by=by, origin=origin))
 
 
 def run_state(root: Root, run_id: str) -> JsonObject | None:

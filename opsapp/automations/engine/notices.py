@@ -28,6 +28,12 @@ def tell_people(root: Root, run: Run) -> None:
     after_commit(root, watchers_of(node_of(root)).changed, run.id)
 
 
+def started(run: Run) -> JsonObject:
+    """For whoever has asked for it."""
+    shown = {"run_id": run.id, "status": run.status}
+    return shown if run.request_id is None else {**shown, "request_id": run.request_id}
+
+
 def summary(run: Run) -> JsonObject:
     return {
         "run_id": run.id,

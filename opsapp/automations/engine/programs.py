@@ -11,7 +11,6 @@ from typing import NamedTuple
 from opsapp.agents.config import ExecutorSettings
 from opsapp.agents.engine import ExecutorProcess, Result
 from opsapp.automations.config import AutomationSettings
-from opsapp.automations.logic import services
 from opsapp.automations.logic.jobs import Job, ScriptWork, ServiceWork
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.commands import KEPT, KEPT_APART, LEFT
@@ -91,7 +90,22 @@ def limits(wanted: JsonObject) -> dict[str, int]:
 def service_command(path: str, service: str, action: str) -> list[str]:
     """By whichever service manager this machine has."""
     if os.path.isdir("/run/systemd/system"):
-        manager = services.SYSTEMD
+        manager = "systemd"
     else:
-        manager = services.OPENRC if shutil.which("rc-service", path=path) else services.SYSV
-    return services.argv(manager, service, action)
+        manager = "openrc" if shutil.which("rc-service", path=path) else "sysv"
+    return argv_of(manager, service, action)
+
+
+def argv_of(manager: str, service: str, action: str) -> list[str]:
+    """How a service of this machine is controlled, by whichever manager there is. A service's name cannot become an
+    option."""
+    if manager == "systemd":
+        flags = ["--no-pager"] if action == "status" else []
+        return ["systemctl", action, *flags, "--", service]
+    if action in ("enable", "disable"):
+        if manager == "openrc":
+            return ["rc-update", "add" if action == "enable" else "del", service]
+        return ["update-rc.d", service, action]
+    if manager == "openrc":
+        return ["rc-service", service, action]
+    return ["service", service, action]

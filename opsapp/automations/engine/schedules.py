@@ -2,7 +2,7 @@
 
 How far ticks were handled is committed with the runs, so that a tick makes one run or none, whatever breaks. A tick
 that came while no node was up is missed: it makes one run when the automation says `catch_up`, none otherwise. So is
-one that the clock jumped over when it was set forward. When it is set back, `logic.repeated` says what comes again.
+one that the clock jumped over when it was set forward. When it is set back, some times come again (`RepeatableSpan`).
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from __future__ import annotations
 import heapq
 import logging
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from opsapp.audit.engine import Actor, note_refusal
-from opsapp.automations.logic.repeated import RepeatableSpan, after_step, comes_again
 from opsapp.automations.resources import SchedulePlan, automations_of, board_of, standing_of
 from opsapp.lib import cron
 from opsapp.lib.problems import Conflict, Invalid
@@ -38,6 +37,46 @@ QUEUE = "automations-schedule"
 LOOK_S = 0.5  # at the latest: the machine's clock may be put on
 PAGE = 200
 SCHEDULE = "schedule"
+LONGEST_S = 2 * 86400.0  # a clock that is set back by more was wrong: what came before it was set counts for nothing
+
+
+class RepeatableSpan(NamedTuple):
+    """Times of the calendar after `since` until `until` that may come again, because somebody has set the clock: lived
+    through, or jumped over.
+
+    A schedule with an hour of its own has run for such a time and does not run again. What repeats (`lib.cron`) goes
+    on, as through the doubled hour of a change of the clocks; only where it comes once in the repeated time, that is
+    not done twice. Times that a clock jumped over were missed; where they come after all, they come for the first
+    time."""
+
+    since: float
+    until: float
+    lived: bool
+
+
+def after_step(spans: Sequence[RepeatableSpan], landed: float, before: float, now: float) -> tuple[RepeatableSpan, ...]:
+    """What may come again after the clock went from `before` to `now`. `landed`: where the last step had led to."""
+    kept = [span for span in spans if span.until > now and span.since <= now + LONGEST_S]
+    if now > before:
+        return (*kept, RepeatableSpan(before, now, False))
+    since = max(now, landed)
+    if since < before <= now + LONGEST_S:
+        kept.append(RepeatableSpan(since, before, True))
+    return tuple(kept)
+
+
+def comes_again(spans: Sequence[RepeatableSpan], at: float, schedule: str, zone: str, *, catch_up: bool) -> bool:
+    """Whether a schedule has had its run for a time. `catch_up`: one that was jumped over was made up for."""
+    return any(
+        _had(span, at, schedule, zone) if span.lived else catch_up for span in spans if span.since < at <= span.until
+    )
+
+
+def _had(span: RepeatableSpan, at: float, schedule: str, zone: str) -> bool:
+    if not cron.repeats(schedule):
+        return True
+    first = cron.next_time(schedule, zone, span.since)
+    return first == at and cron.next_time(schedule, zone, at) > span.until
 
 
 class NextRun(NamedTuple):

@@ -4,10 +4,10 @@ in an earlier outage of its monitor."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import sqrt
 from typing import Any, NamedTuple
 
 from opsapp.agents import engine as agents
-from opsapp.automations.logic import ranks
 from opsapp.automations.logic.params import Targeted
 from opsapp.automations.resources import Automation, Run, automations_of, runs_of
 from opsapp.automations.resources.runs import first_id
@@ -24,6 +24,7 @@ OUTAGES = 10  # the newest ones, in which somebody may have run something
 BY_ITSELF = ("schedule", "catch_up", "webhook")
 BEFORE_S = 3600
 SUCCEEDED, FAILED = ("done",), ("failed", "timeout", "lost")
+Z = 1.645  # one-sided 95 %
 SOON_S = 600.0  # an outage that ends so soon after a run was ended by it, as far as anybody can tell
 
 
@@ -109,7 +110,7 @@ def suggestion(root: Root, automation: Automation, outages: Sequence[Outage]) ->
         "success_rate": round(100 * good / tried, 2) if tried else None,
         "tried_here": len(results),
         "helped_here": sum(results),
-        "score": round(ranks.for_condition(sum(results), len(results), good, tried), 4),
+        "score": round(for_condition(sum(results), len(results), good, tried), 4),
     }
 
 
@@ -135,3 +136,21 @@ def _events(root: Root, automation: Automation, since: float, until: float) -> l
         for run in runs
         if run.started is not None and since <= run.started <= until
     ]
+
+
+# -- how much is to be expected of what has worked so often out of so many times
+
+
+def at_least(good: int, tried: int) -> float:
+    """The lower bound of the success rate (Wilson); 0 with no trial at all."""
+    if tried == 0:
+        return 0.0
+    rate, weight = good / tried, Z * Z / tried
+    middle = rate + weight / 2
+    spread = Z * sqrt(rate * (1 - rate) / tried + weight / (4 * tried))
+    return max(0.0, (middle - spread) / (1 + weight))
+
+
+def for_condition(helped: int, tried_here: int, good: int, tried: int) -> float:
+    """What is to be expected against this very condition. Where it was never tried, a general success counts half."""
+    return at_least(helped, tried_here) if tried_here else at_least(good, tried) / 2

@@ -10,7 +10,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, TooMany
 from opsapp.tree.root import Root
 
-from . import flow
+from . import flow, notices
 
 WEBHOOK = "webhook"
 
@@ -39,5 +39,4 @@ def called(root: Root, automation: Automation, given: JsonObject, ip: str, now: 
         raise Conflict("This automation is switched off.", code="disabled")
     run = flow.ask(root, now, automation.id, given=given, by=WEBHOOK, origin=WEBHOOK)
     note(root, Actor(None, ip), "automation.webhook", automation.id, after={"run_id": run.id, "status": run.status})
-    started = {"run_id": run.id, "status": run.status}
-    return started if run.request_id is None else {**started, "request_id": run.request_id}
+    return notices.started(run)

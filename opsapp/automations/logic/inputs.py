@@ -12,7 +12,7 @@ from opsapp.wire.records import Most, made
 KINDS = {"string": Text(0, 20_000), "integer": Whole(), "number": Number(), "boolean": Flag()}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Input:
     """What may, or must, be given to a run."""
 

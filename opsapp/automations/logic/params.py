@@ -69,7 +69,7 @@ class Params:
         return self
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Targeted(Params):
     """On which hosts; on none that is named, on a node of this service."""
 
@@ -121,7 +121,7 @@ class AgentCommandParams(Targeted):
         return Script("command", self.command, shelltext.DEFAULT_SHELL)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class WebhookParams(Params):
     url: Annotated[str, Text(1, 4000), CheckedBy(_address_problem)]
     method: Annotated[str, Choice(*METHODS)] = "POST"

@@ -51,7 +51,7 @@ def _inputs_problem(read: list[dict[str, Any]]) -> str | None:
     return "two inputs have the same name" if len(set(names)) != len(names) else None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class AutomationSettings:
     sample: ClassVar[dict[str, Any]] = {"name": "Clean up", "type": "script", "params": {"script": "echo done"}}
 

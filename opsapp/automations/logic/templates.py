@@ -8,7 +8,6 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.records import made
 
 from .params import ScriptParams
-from .settings import ICONS
 
 DISK = """\
 echo "File systems, the fullest first:"
@@ -177,10 +176,9 @@ TEMPLATES: tuple[JsonObject, ...] = (
         "Back up a directory",
         "A compressed archive of a directory, read back once, with the oldest ones dropped.",
         BACKUP,
-        {**_text("directory", "/etc", "what to keep")},
-        {**_text("into", "/var/backups/opsapp", "where to put it")},
+        _text("directory", "/etc", "what to keep"),
+        _text("into", "/var/backups/opsapp", "where to put it"),
         _number("keep", 7, "how many archives stay"),
-        schedule=None,
     ),
     _script(
         "zombies",
@@ -210,11 +208,6 @@ TEMPLATES: tuple[JsonObject, ...] = (
 )
 BY_ID = {template["id"]: template for template in TEMPLATES}
 LOOKING = [made(ScriptParams, BY_ID[name]["params"]) for name in ("top-memory", "zombies")]  # at all processes
-
-
-def record(template: JsonObject) -> JsonObject:
-    """As it is shown."""
-    return {**template, "icon": ICONS[template["type"]]}
 
 
 def looks_at_processes(params: ScriptParams) -> bool:

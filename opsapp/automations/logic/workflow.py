@@ -24,7 +24,7 @@ class Step(NamedTuple):
     reason: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class WorkflowStep:
     """A part of a workflow, and the steps that follow it."""
 
@@ -37,7 +37,7 @@ class WorkflowStep:
         return [name for name in (self.on_success, self.on_failure) if name]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class CompositeParams(Params):
     automations: Annotated[tuple[Annotated[str, ID], ...], Most(50, least=1)]
     stop_on_failure: bool = True

@@ -11,6 +11,7 @@ from .automations import (
     Automation,
     Automations,
     Definition,
+    SchedulePlan,
     Template,
     Templates,
     WebhookAddress,
@@ -19,7 +20,6 @@ from .automations import (
     with_parts,
 )
 from .board import KEY, RunBoard, board_of
-from .plans import SchedulePlan
 from .runs import Output, Run, Runs
 from .secrets import Secret, Secrets, all_values, forbidden, reseal, reveal, unusable
 from .standing import AutomationStanding

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from BTrees.OOBTree import OOBTree
 
@@ -17,7 +17,6 @@ from opsapp.tree.folder import Facet, Folder, Record
 from opsapp.tree.sharded import ShardedTree
 from opsapp.wire.records import made
 
-from .plans import SchedulePlan, plan_of
 from .standing import AutomationStanding, RunHistory, Standings, Waiting
 
 
@@ -44,6 +43,46 @@ class Definition(SealedFields):
     def secret_names(self) -> set[str]:
         """Those that its params name."""
         return {name for kind, name in places(self.settings["params"]) if kind == "secret"}
+
+
+class SchedulePlan(NamedTuple):
+    """What a tick has to know of an automation that has a schedule, many to an object: a tick of ten thousand would
+    otherwise read ten thousand automations and as many definitions, which took half of its time. Written with every
+    edit of an automation; transactions about different ones merge, so the values compare.
+
+    `zone` is empty for the configuration's. `simple`: nobody is asked first, and there are no inputs."""
+
+    digest: str
+    made_at: float
+    schedule: str
+    zone: str
+    catch_up: bool
+    simple: bool
+    outline: tuple[str, str, str]
+    concurrency: str
+    definition: Definition  # stays where it is until somebody looks into it
+
+    @property
+    def name(self) -> str:
+        return self.outline[0]
+
+
+def plan_of(definition: Definition) -> SchedulePlan | None:
+    """None: it has no schedule, or is switched off."""
+    settings = definition.record
+    if not settings.schedule or not settings.enabled:
+        return None
+    return SchedulePlan(
+        definition.digest,
+        definition.made_at,
+        settings.schedule,
+        settings.timezone or "",
+        settings.catch_up,
+        not settings.requires_approval and not settings.inputs,
+        settings.outline,
+        settings.concurrency,
+        definition,
+    )
 
 
 class Webhooks(Facet):

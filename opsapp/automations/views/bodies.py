@@ -82,10 +82,6 @@ def listed(request: Request) -> tuple[dict[int, AutomationSettings], dict[str, s
         raise Malformed("The body must be a JSON array.", code="malformed_json")
     if len(values) > MOST:
         raise Invalid({"list": f"has more than {MOST} entries"})
-    return _checked(values)
-
-
-def _checked(values: list[Any]) -> tuple[dict[int, AutomationSettings], dict[str, str]]:
     wrong: dict[str, str] = {}
     sound = ListOf(DeclaredField("", DeclaredObject(AutomationSettings)), MOST).read(
         [*map(without_hidden, values)], "", wrong

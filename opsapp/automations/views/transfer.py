@@ -11,7 +11,7 @@ from opsapp.automations import schemas
 from opsapp.automations.engine import edits
 from opsapp.automations.logic import templates
 from opsapp.automations.logic.params import Targeted
-from opsapp.automations.logic.settings import AutomationSettings
+from opsapp.automations.logic.settings import ICONS, AutomationSettings
 from opsapp.automations.records import AutomationRecord
 from opsapp.automations.resources import Automations, Template, Templates
 from opsapp.lib.jsontypes import JsonObject
@@ -64,8 +64,8 @@ def get_template(context: Template, request: Request) -> Any:
 
 
 def _shown(request: Request, template: JsonObject) -> JsonObject:
-    place = made(Targeted, template["params"]).place
-    return templates.record(template) | {"needs_admin": bodies.needs_admin(request, template["type"], place)}
+    kind, place = template["type"], made(Targeted, template["params"]).place
+    return {**template, "icon": ICONS[kind], "needs_admin": bodies.needs_admin(request, kind, place)}
 
 
 @api.create(

@@ -12,10 +12,12 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from opsapp.automations.engine import PROGRAMS
+from opsapp.automations.records import AutomationRecord
 from opsapp.lib import cron
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.words import spoken
+from opsapp.wire.records import made
 
 from . import uses
 from .runs import RunShown, shown_of
@@ -106,21 +108,22 @@ def new(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def one(answers: Answers, reader: Reader) -> dict[str, object]:
-    automation = answers["automation"]
+    row = answers["automation"]
+    automation = made(AutomationRecord, row)
     return {
-        "title": automation["name"],
+        "title": automation.name,
         "it": automation,
-        "may_write": may_write(automation, reader),
-        "type": TYPES[automation["type"]],
+        "may_write": may_write(row, reader),
+        "type": TYPES[automation.type],
         "times": times_of(automation, reader),
         "facts": facts_of(automation),
         "cannot_decide": cannot_decide(automation, answers["people"]),
         "runs": [(shown_of(run, reader.now), run) for run in answers["runs"] or ()],
         "params": [
-            (spoken(name), _text(value)) for name, value in automation["params"].items() if value not in (None, "", {})
+            (spoken(name), _text(value)) for name, value in row["params"].items() if value not in (None, "", {})
         ],
-        "row": automation,
-        "uses": uses.of_automation(automation["id"], answers["rules"] or (), answers["users"] or ()),
+        "row": row,
+        "uses": uses.of_automation(automation.id, answers["rules"] or (), answers["users"] or ()),
     }
 
 
@@ -159,35 +162,36 @@ def _as_filled_in(automation: JsonObject) -> JsonObject:
     return {**automation, **flags, "params": params}
 
 
-def times_of(automation: JsonObject, reader: Reader) -> list[str]:
+def times_of(automation: AutomationRecord, reader: Reader) -> list[str]:
     """The next times of its schedule, in the reader's zone. One without a zone of its own goes by the service's, which
     the API tells for the next time only."""
-    if not automation["schedule"] or automation["next_run"] is None:
+    schedule, zone = automation.schedule, automation.timezone
+    if not schedule or automation.next_run is None:
         return []
-    times = [float(automation["next_run"])]
-    while automation["timezone"] and len(times) < NEXT_TIMES:
-        times.append(cron.next_time(automation["schedule"], automation["timezone"], times[-1]))
+    times = [float(automation.next_run)]
+    while zone and len(times) < NEXT_TIMES:
+        times.append(cron.next_time(schedule, zone, times[-1]))
     return [datetime.fromtimestamp(at, ZoneInfo(reader.zone)).strftime("%a %d %b %Y, %H:%M") for at in times]
 
 
-def cannot_decide(automation: JsonObject, people: Sequence[JsonObject] | None) -> list[str]:
+def cannot_decide(automation: AutomationRecord, people: Sequence[JsonObject] | None) -> list[str]:
     """Its approvers who are no users, or may not decide; none where the reader may not see the users."""
-    if people is None or not automation["requires_approval"]:
+    if people is None or not automation.requires_approval:
         return []
     able = {person["username"] for person in people if person["role"] != "viewer"}
-    return [name for name in automation["approvers"] if name not in able]
+    return [name for name in automation.approvers if name not in able]
 
 
-def facts_of(automation: JsonObject) -> list[tuple[str, str]]:
+def facts_of(automation: AutomationRecord) -> list[tuple[str, str]]:
     asks = "nobody: it runs at once"
-    if automation["requires_approval"]:
-        who = ", ".join(automation["approvers"]) or "any operator but who asked"
-        asks = f"{automation['quorum']} of {who}"
+    if automation.requires_approval:
+        who = ", ".join(automation.approvers) or "any operator but who asked"
+        asks = f"{automation.quorum} of {who}"
     return [
         ("Asks", asks),
-        ("When one runs already", MEANWHILE[automation["concurrency"]]),
-        ("Time limit", f"{automation['timeout']} s"),
-        ("Tries again", f"{automation['retries']} times" if automation["retries"] else "no"),
+        ("When one runs already", MEANWHILE[automation.concurrency]),
+        ("Time limit", f"{automation.timeout} s"),
+        ("Tries again", f"{automation.retries} times" if automation.retries else "no"),
     ]
 
 
