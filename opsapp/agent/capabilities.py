@@ -14,6 +14,9 @@ import threading
 import time
 from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
+from opsapp.wire.causes import LOOKS
+from opsapp.wire.version import VERSION
+
 from .metrics import os_release
 from .proc import maybe
 from .services import ask, init_system
@@ -169,7 +172,7 @@ class ToolManifest:
             "init_system": init_system(),
             "is_wsl": "microsoft" in platform.release().lower(),
             "is_container": in_container(),
-            "capabilities": tools,
+            "capabilities": {**tools, LOOKS: {"available": True, "usable": True, "version": VERSION}},
             "probed_at": int(self._clock()),
         }
         with self._lock:

@@ -1,4 +1,4 @@
-"""Heals: the phases snapshot, execute, rollback, confirm and measure of one heal action on this host.
+"""Heals: the phases look, snapshot, execute, rollback, confirm and measure of one heal action on this host.
 
 At-most-once comes from the journal (one command id a phase), fencing from the token. Must not: decide whether to heal.
 """
@@ -12,6 +12,8 @@ from typing import Any, Callable, List, Optional, Tuple
 
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.actiontypes import OWN, Action, Handler
+from opsapp.wire.causes import LookSubject
+from opsapp.wire.commands import ASKING
 from opsapp.wire.fields import JsonObject
 from opsapp.wire.frames import OUTPUT_LIMIT
 
@@ -21,6 +23,7 @@ from .declared import checked_steps
 from .executor import CommandAnswer, CommandTask
 from .fits import FITS
 from .journal import CommandJournal
+from .looks import CauseLooks, finder
 from .native import Context
 from .processes import Cancel, ProcessGroup, Ran, run
 from .services import is_masked
@@ -62,12 +65,13 @@ class Healer:
         self._snapshots = snapshots
         self._measure = measure
         self._acted = acted
+        self._looks = CauseLooks(finder(host))
         self._one = threading.Lock()
 
     def __call__(self, task: CommandTask) -> CommandAnswer:
         """A phase that the server asks for."""
-        looks = task.params["phase"] == "measure"  # that has no effect on the host: whoever asks may know
-        if not (looks or self._journal.admit(task.params["token"], task.store)):
+        asks = task.params["phase"] in ASKING  # whoever asks may know
+        if not (asks or self._journal.admit(task.params["token"], task.store)):
             return _refused("stale_token", {"newest": self._journal.newest(task.store)})
         return self.perform(task)
 
@@ -75,6 +79,8 @@ class Healer:
         """One phase; those that change the host one after the other, whoever asks."""
         if task.params["phase"] == "measure":
             return CommandAnswer(Ran("done", 0, b""), {"phase": "measure", "report": self._measure()})
+        if task.params["phase"] == "look":
+            return self._look(task)
         action = ACTIONS[task.params["action_type"]]
         phase = {
             "snapshot": self._snapshot,
@@ -91,6 +97,13 @@ class Healer:
         )
 
     # ---- phases
+    def _look(self, task: Any) -> CommandAnswer:
+        """Why it is as it is. What shows it may come from outputs, and goes where an output goes."""
+        cause = self._looks(LookSubject.read(task.params["params"]))
+        evidence = "" if cause is None else "\n".join(cause.evidence)
+        told = None if cause is None else cause.told()
+        return CommandAnswer(Ran("done", 0, evidence.encode()), {"phase": "look", "cause": told})
+
     def _snapshot(self, task: Any, action: Action) -> CommandAnswer:
         snapshot, why = self._take(task, action)
         return CommandAnswer(Ran("done", 0, b"", why), {"snapshot": snapshot})
@@ -124,6 +137,9 @@ class Healer:
             ran, data["steps"] = self._steps(task, action, handler.argv(params), state)
         if ran.status == "failed" and is_masked(state):
             ran = ran._replace(reason=f"masked: nothing can start {state['service']} until somebody unmasks it")
+        if ran.status == "failed":
+            cause = self._looks(LookSubject(*(params.get(name) for name in LookSubject._fields)))
+            data["cause"] = None if cause is None else cause.told()
         return CommandAnswer(ran, data)
 
     def _armed_steps(

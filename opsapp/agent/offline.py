@@ -14,6 +14,7 @@ import threading
 import time
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
+from opsapp.wire import causes
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.actiontypes import Action
 from opsapp.wire.conditions import Condition
@@ -246,6 +247,8 @@ class Offline:
         answer = self._phase("execute", outcome, params)
         if answer.ran is None or answer.ran.status != "done":
             reason = (answer.ran.reason if answer.ran else None) or "the action failed"
+            cause = causes.read((answer.data or {}).get("cause"))
+            reason = reason if cause is None else f"{cause.sentence} ({reason})"[:MOST_REASON]
             return (
                 {"reason": f"{reason}; undone", "outcome": "rolled_back"}
                 if (answer.data or {}).get("undone")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from opsapp.web.fields import Body, anything, choice, field, flag, list_of, map_of, number, scalar, text, whole
 from opsapp.web.schemas import ChainAnswer
+from opsapp.wire.causes import CAUSES
 
 from .logic.gates import RESULTS, STAGES
 from .schemas import LEVELS, PROBLEM_STATES, RuleAction, RuleBody, RuleHoldout, RuleTargets
@@ -57,6 +58,19 @@ class LedgerHarm(Body):
     condition = text()
 
 
+class CauseNamed(Body):
+    """Why it was as it was, as the host said before the last step or after it failed."""
+
+    id = choice(*CAUSES)
+    text = text()
+
+
+class CaseCause(CauseNamed):
+    """`evidence`: lines that show it, for operators; of the unit of a private log for admins."""
+
+    evidence = list_of(text())
+
+
 class LedgerRecord(Body):
     component = "LedgerEntry"
     id = whole()
@@ -87,6 +101,7 @@ class LedgerRecord(Body):
     metrics_before = map_of(scalar(), null=True)
     metrics_after = map_of(scalar(), null=True)
     worse = list_of(LedgerHarm)
+    cause = field(CauseNamed, null=True)
     finished_at = whole(null=True)
     prev_hash = text(null=True)
     hash = text(null=True)
@@ -314,6 +329,7 @@ class CaseRecord(Body):
     deadline = whole(null=True)
     gates = list_of(CaseGate)
     act = field(CaseAct, null=True)
+    cause = field(CaseCause, null=True)
     entries = list_of(LedgerRecord)
     records = list_of(Effectiveness)
 

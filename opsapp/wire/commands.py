@@ -10,6 +10,7 @@ import re
 from typing import Any, Dict, Tuple
 
 from .actions import ACTIONS
+from .causes import LookSubject
 from .fields import (
     JsonObject,
     WireError,
@@ -35,7 +36,8 @@ ABSOLUTE_PATH = text(4096, low=1, pattern=r"/[^\0]*")
 
 FINAL_STATES = ("done", "failed", "timeout", "expired", "lost", "cancelled")
 RESULT_STATES = ("done", "failed", "timeout", "cancelled", "lost")  # what an agent may say
-HEAL_PHASES = ("snapshot", "execute", "rollback", "confirm", "measure")
+HEAL_PHASES = ("snapshot", "execute", "rollback", "confirm", "measure", "look")
+ASKING = ("measure", "look")  # phases without an effect on the host
 SERVICE_ACTIONS = ("start", "stop", "restart", "reload", "enable", "disable", "status")
 
 # What becomes of what a program starts: it lives on; it ends with the program; it also reaches nobody else meanwhile.
@@ -148,7 +150,9 @@ def check_params(kind: str, params: Any) -> JsonObject:
         raise WireError(str(wrong), wrong.code, {**missing, **wrong.fields}) from None
     if missing:
         raise WireError(f"params: {needed} is required", "invalid", missing)
-    if kind == "heal" and clean["phase"] != "measure":
+    if kind == "heal" and clean["phase"] == "look":
+        LookSubject.read(clean["params"])
+    elif kind == "heal" and clean["phase"] not in ASKING:
         _check_heal(clean)
     return clean
 

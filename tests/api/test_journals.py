@@ -3,6 +3,7 @@
 import pytest
 
 from opsapp.agents.config import AgentSettings
+from opsapp.agents.engine import send_command
 from opsapp.agents.resources import agents_of
 from tests.api.test_agents import Polling
 
@@ -71,6 +72,21 @@ def test_what_a_command_has_read_is_for_those_who_may_ask_for_it(service, host):
         seen[unit] = [client.get(path).json["output"] for client in (service.vera, service.otto, service.ada)]
     assert seen == {"nginx": ["***", "a line", "a line"], "ssh": ["***", "***", "a line"]}
     assert "a line" not in service.vera.get(f"{host.path}/commands").text
+
+
+def _asked_why(root, agent_id, unit):
+    params = {"heal_id": "h", "token": 1, "phase": "look", "params": {"service": unit}}
+    return send_command(root, agent_id, "heal", params, requested_by="healing")
+
+
+def test_the_last_lines_that_a_look_has_read_are_as_private_as_the_journal(service, host):
+    seen = {}
+    for unit in ("nginx", "ssh"):
+        command_id = service.transact(_asked_why, host.id, unit)
+        service.transact(_finish, host.id, command_id, service.clock.now())
+        path = f"{host.path}/commands/{command_id}"
+        seen[unit] = [client.get(path).json["output"] for client in (service.vera, service.otto, service.ada)]
+    assert seen == {"nginx": ["***", "a line", "a line"], "ssh": ["***", "***", "a line"]}
 
 
 PRIVATE_FILES = ("/var/log/auth.log", "/var/log/auth.log.1", "/var/log/journal/a/system.journal",

@@ -4,6 +4,7 @@ import contextlib
 import json
 import time
 
+from opsapp.wire.commands import ASKING
 from tests.fleet.lab.machine import run as outside
 from tests.support.process import ROOT
 from tests.support.waiting import until
@@ -126,7 +127,7 @@ class Ward:
 
     def commands(self):
         listed = self.api.get(f"/api/agents/{self.agent_id}/commands")
-        return [one for one in listed if one["type"] == "heal" and one["params"]["phase"] != "measure"]
+        return [one for one in listed if one["type"] == "heal" and one["params"]["phase"] not in ASKING]
 
     def ledger(self, rule, target):
         entries = self.api.get(f"/api/healing/ledger?rule_id={rule}&target={self.host.name}&limit=1000")

@@ -346,6 +346,15 @@ def test_the_other_steps_of_a_chain_are_done(made, tmp_path):
     assert [row["escalated"] for row in outcomes.waiting()] == [False]
 
 
+def test_the_cause_that_a_failed_act_has_found_is_told(made):
+    offline, healer, outcomes = made(given=bundle())
+    healer.ran = Ran("failed", 1, b"", "exit code 1")
+    healer.data = {"cause": {"id": "masked", "fields": {"service": "nginx"}}}
+    offline.turn(report())
+    (told,) = outcomes.waiting()
+    assert told["reason"] == "nginx is masked: nothing can start it until somebody unmasks it (exit code 1)"
+
+
 def test_what_failed_half_way_and_was_undone_at_once_is_rolled_back(made):
     offline, healer, outcomes = made(given=bundle(TUNNEL))
     healer.ran, healer.data = Ran("failed", 1, b"", "no such device"), {"undone": True}

@@ -9,7 +9,15 @@ A result that is committed wakes the queue `command-results`; a heal that an age
 
 from opsapp.agents.resources import take_outcomes
 
-from .commands import answer_of, cancel_command, changed_since, command_of, recall_command, send_command
+from .commands import (
+    answer_of,
+    cancel_command,
+    changed_since,
+    command_of,
+    is_private_unit,
+    recall_command,
+    send_command,
+)
 from .executor import (
     ExecutorProcess,
     Result,
@@ -44,6 +52,7 @@ __all__ = [
     "host_ids",
     "host_of",
     "hosts",
+    "is_private_unit",
     "needs_admin",
     "outputs_of",
     "policies_of",

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from opsapp.agents.config import AgentSettings
-from opsapp.agents.logic import CommandResult
+from opsapp.agents.logic import CommandResult, is_private_log
 from opsapp.agents.resources import Agent, Command, agents_of, at_work, find_agent, keep_index
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.events import emit
 from opsapp.runtime.fence import store_id
-from opsapp.runtime.node import node_of
+from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.seals import seal_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
@@ -35,6 +35,11 @@ UNKNOWN = {
     "reason": "there is no such agent or command any more",
     "data": None,
 }
+
+
+def is_private_unit(node: Node, unit: str) -> bool:
+    """Whether what this unit logs is for admins alone."""
+    return is_private_log(unit, node.config[AgentSettings].private_logs)
 
 
 def send_command(

@@ -46,6 +46,19 @@ def shown(request: Request, command: Command) -> JsonObject:
     if not request.may_edit:
         params = dict.fromkeys(record["params"], HIDDEN)
         return record | {"params": params, "data": None} | {name: record[name] and HIDDEN for name in TOLD}
-    if record["type"] == "logs" and record["output"] and not may_read(request, record["params"]):
+    read = _logs_read(record)
+    if read is not None and record["output"] and not may_read(request, read):
         record |= {"output": HIDDEN, "data": None}
     return record
+
+
+def _logs_read(record: JsonObject) -> JsonObject | None:
+    """What a command has read of logs, as the parameters of a command `logs`; None: nothing. A look for the cause has
+    the last lines of its unit."""
+    params = record["params"]
+    if record["type"] == "logs":
+        return params
+    if record["type"] != "heal" or params.get("phase") != "look":
+        return None
+    unit = (params.get("params") or {}).get("service")
+    return None if unit is None else {"unit": unit}

@@ -37,6 +37,7 @@ __all__ = [
     "said_last",
     "shown_of",
     "webhook_sender_of",
+    "without_secrets",
     "written_by",
 ]
 
@@ -61,8 +62,13 @@ def said_last(root: Root, run_id: str) -> str:
 
 def last_words(root: Root, output: str) -> str:
     """The line of a program's output that says why it failed, without secrets; "" where nobody knows them all."""
+    return telling_line(without_secrets(root, output))
+
+
+def without_secrets(root: Root, output: str) -> str:
+    """An output, without secrets; "" where nobody knows them all."""
     secrets = all_values(root) if output.strip() else None
-    return "" if secrets is None else telling_line(public_text(masked(output, secrets)))
+    return "" if secrets is None else public_text(masked(output, secrets))
 
 
 def includeme(config: Any) -> None:

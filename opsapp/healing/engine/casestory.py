@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from opsapp.agents.engine import is_private_unit
 from opsapp.healing.logic.gates import STAGES, CaseGate, gates
 from opsapp.healing.resources import Healing
 from opsapp.healing.resources.cases import NEVER
 from opsapp.healing.resources.ledger import Ledger, held
 from opsapp.healing.stages.case import CaseRecord, ClosedCase, Heal, VerifyingCase
 from opsapp.healing.stages.ledger import Effectiveness, LedgerRecord, effectiveness
+from opsapp.lib.addresses import HIDDEN
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.node import Node
 
 LOOKED_AT = 500  # entries of a rule and target among which a case's are looked for
 STAGE_OF = {
@@ -58,9 +61,21 @@ def story(healing: Healing, case_id: str) -> JsonObject:
         "deadline": int(case.deadline) if isinstance(case, VerifyingCase) else None,
         "gates": [gate._asdict() for gate in met],
         "act": None if case.heal is None else _act(case.heal, met),
+        "cause": case.cause,
         "entries": [healing["ledger"].shown(entry) for entry in entries],
         "records": [figures._asdict() for figures in _figures(healing["ledger"], acted, case.about.condition)],
     }
+
+
+def with_evidence_for(told: JsonObject, node: Node, *, operates: bool, administers: bool) -> JsonObject:
+    """A case as somebody may see it: evidence may be the last lines of a unit, which are a log and an output."""
+    cause = told["cause"]
+    if cause is None:
+        return told
+    is_private = cause["unit"] is not None and is_private_unit(node, cause["unit"])
+    may_read = administers if is_private else operates
+    evidence = cause["evidence"] if may_read else [HIDDEN] * bool(cause["evidence"])
+    return {**told, "cause": {"id": cause["id"], "text": cause["text"], "evidence": evidence}}
 
 
 def _figures(ledger: Ledger, actions: Iterable[str], condition: str) -> list[Effectiveness]:

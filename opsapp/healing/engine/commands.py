@@ -8,16 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from opsapp.automations.engine import last_words, request_run, run_state, said_last
+from opsapp.automations.engine import last_words, request_run, run_state, said_last, without_secrets
 from opsapp.healing.logic.rules import RUNS
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages.case import CaseRecord, CommandedCase, RollingBackCase
 from opsapp.healing.stages.execution import HostAnswer
+from opsapp.healing.stages.looking import LOOK_WAIT_S, LookAnswer
+from opsapp.healing.stages.moves import AskCause
 from opsapp.healing.stages.world import SERVER
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound, Problem
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
+from opsapp.wire import causes
 from opsapp.wire.actions import ACTIONS, Action
 
 from .context import PipelineContext
@@ -137,6 +140,34 @@ def taken(healing: Healing, record: CommandedCase) -> None:
     """The case has taken the answer: a row of the service's own is not needed any more."""
     if record.heal.host == SERVER and record.heal.action not in RUNS:
         healing.deeds.drop(record.command_id)
+
+
+def ask_for_cause(context: PipelineContext, wanted: AskCause) -> str:
+    """Have the host look why it is as it is; the id under which it will be answered."""
+    record = wanted.case
+    params: JsonObject = {
+        "heal_id": f"{record.id}.{record.step}.cause",
+        "token": context.token,
+        "phase": "look",
+        "params": {name: value for name, value in wanted.subject._asdict().items() if value is not None},
+    }
+    return context.fleet.send(context.root, wanted.host, "heal", params, timeout=60, expiry=LOOK_WAIT_S, by="healing")
+
+
+def cause_told(root: Root, fleet: FleetAccess, record: CaseRecord) -> LookAnswer | None:
+    """What the look that a case waits for has found, with evidence without secrets; None while nobody has answered."""
+    ended = None if record.look is None else fleet.answer(root, record.look.host, record.look.command_id)
+    if ended is None:
+        return None
+    evidence = without_secrets(root, str(ended.get("output") or ""))
+    return LookAnswer(causes.read((ended.get("data") or {}).get("cause"), evidence))
+
+
+def is_answered(root: Root, fleet: FleetAccess, record: CaseRecord) -> bool:
+    """Whether what a case waits for from a host is there."""
+    if isinstance(record, CommandedCase):
+        return answer(root, fleet, record) is not None
+    return record.look is not None and fleet.answer(root, record.look.host, record.look.command_id) is not None
 
 
 def measure(context: PipelineContext, record: CaseRecord, heal_id: str, patience: float) -> CaseRecord:

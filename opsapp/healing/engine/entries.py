@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from opsapp.healing.resources.cases import Case
-from opsapp.healing.stages import ending, ledger
+from opsapp.healing.stages import ending, ledger, looking
 from opsapp.healing.stages.attempt import TAKEN, Tried
 from opsapp.healing.stages.case import CaseRecord, ClosedCase, PlanningCase
 from opsapp.healing.stages.ledger import LedgerRecord
@@ -57,7 +57,8 @@ def finish(context: PipelineContext, ended: NextStep | EndCase) -> tuple[CaseRec
     record, outcome, reason = ended.case, ended.outcome, ended.reason
     events = record.events.get(record.rule_id, 0) if isinstance(ended, EndCase) else 0
     entry_id = record.entry_id or begin_entry(context, record, ended.plan)
-    known: dict[str, Any] = {"events": events, "host": _host_of(record), **(ended.entry or {})}
+    known: dict[str, Any] = {"events": events, "host": _host_of(record), "cause": looking.named(record.cause)}
+    known.update(ended.entry or {})
     entry = context.ledger.finish(context.root, entry_id, outcome=outcome, reason=reason, now=context.now, **known)
     context.book.forget_calm(record.id)
     record = record.saying(f"step {record.step}: {outcome}" + (f", {reason}" if reason else ""))

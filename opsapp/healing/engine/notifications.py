@@ -9,12 +9,13 @@ from collections.abc import Mapping
 
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
 from opsapp.healing.logic.lift import Trials
-from opsapp.healing.stages import ending
+from opsapp.healing.stages import ending, looking
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.case import About, CaseRecord
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.trust import LevelChange
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.notify.engine import tell, withdraw
 
 from .context import PipelineContext
@@ -32,8 +33,9 @@ DEMOTED = {  # by cause: what the rule does now, and why
 def notified(context: PipelineContext, case: CaseRecord, reason: str) -> None:
     """A case ended with a message instead of an action."""
     about = case.about
-    title = about.note or f"{about.target}: {_sentence(context, case.rule_id, about.rule_condition)}"
-    text = f"{_what(context, case.rule_id, about)} Nothing was done ({reason})."
+    trouble = _known(case.cause) or _sentence(context, case.rule_id, about.rule_condition)
+    title = about.note or f"{about.target}: {trouble}"
+    text = _caused(case.cause, f"{_what(context, case.rule_id, about)} Nothing was done ({reason}).")
     severity = SEVERITY.get(about.severity, "warning")
     _tell(context, case.rule_id, about, "heal.notified", severity, title, text, phase="also", ids=_ids(case))
 
@@ -42,7 +44,7 @@ def acts(context: PipelineContext, case: CaseRecord, plan: Plan) -> None:
     """Something of medium risk is about to run by itself."""
     assert plan.choice is not None
     action, host = plan.choice.action.name, plan.host.hostname if plan.host else case.target
-    text = f"{_what(context, case.rule_id, case.about)} {action} on {host} runs by itself."
+    text = _caused(case.cause, f"{_what(context, case.rule_id, case.about)} {action} on {host} runs by itself.")
     _tell(context, case.rule_id, case.about, "heal.executing", "warning", f"{case.target}: {action} runs", text,
           ids=_ids(case))  # fmt: skip
 
@@ -50,7 +52,7 @@ def acts(context: PipelineContext, case: CaseRecord, plan: Plan) -> None:
 def asked(context: PipelineContext, case: CaseRecord, plan: Plan, approval_id: str) -> None:
     assert plan.choice is not None
     title = f"{case.target}: {plan.choice.action.name} waits for an approval"
-    text = f"{_what(context, case.rule_id, case.about)} Approval {approval_id} decides."
+    text = _caused(case.cause, f"{_what(context, case.rule_id, case.about)} Approval {approval_id} decides.")
     _tell(context, case.rule_id, case.about, "heal.approval", "warning", title, text,
           ids={**_ids(case), "approval": approval_id})  # fmt: skip
 
@@ -61,16 +63,19 @@ def unresolved(
     """The end of a case, and it is not known to be well: what was tried, what it answered, and what to do next. A
     message of its own, which is withdrawn where it has not left when the condition is over."""
     outcome, severity = str(entry.outcome), "warning" if about.source in PREDICTIVE_SOURCES else "critical"
-    title = f"{about.target}: {_sentence(context, rule_id, about.rule_condition)}, not healed ({outcome})"
+    trouble = _known(entry.cause) or _sentence(context, rule_id, about.rule_condition)
+    title = f"{about.target}: {trouble}, not healed ({outcome})"
     ended = entry.reason or outcome
     lines = [_what(context, rule_id, about), *(f"Tried: {attempt}" for attempt in attempts)]
     if not any(ended in attempt for attempt in attempts):
         lines.append(f"It ended: {ended}")
-    lines.append(f"Next: {ending.what_next(outcome)} Ledger entry {entry.id} has the whole story.")
+    then = looking.by_hand(entry.cause) or ending.what_next(outcome)
+    lines.append(f"Next: {then} Ledger entry {entry.id} has the whole story.")
     context.book.note_unhealed(rule_id, about.target)
     key = _unhealed(rule_id, about.target)
     ids = {"rule": rule_id, "entry": str(entry.id)} | ({"case": entry.case_id} if entry.case_id else {})
-    _say(context, about.target, "heal.unresolved", severity, title, "\n".join(lines), phase="apart", key=key, ids=ids)
+    text = _caused(entry.cause, "\n".join(lines))
+    _say(context, about.target, "heal.unresolved", severity, title, text, phase="apart", key=key, ids=ids)
     if ending.has_end(about):
         context.book.note_told(rule_id, about.target, severity)
 
@@ -102,6 +107,15 @@ def withdraw_unhealed(context: PipelineContext, rule_id: str, target: str) -> No
 def _unhealed(rule_id: str, target: str) -> str:
     """The key of failed heals: they join nothing else."""
     return f"unhealed:{rule_id}:{target}"
+
+
+def _known(cause: JsonObject | None) -> str:
+    return "" if cause is None else str(cause["text"])
+
+
+def _caused(cause: JsonObject | None, text: str) -> str:
+    """The text with the cause as its first line, where that is known."""
+    return f"Cause: {_known(cause)}.\n{text}" if cause is not None else text
 
 
 def _sentence(context: PipelineContext, rule_id: str, condition: str) -> str:

@@ -16,7 +16,6 @@ from opsapp.healing.config import CasesRetention, HealingSettings
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import Case, case_of
 from opsapp.healing.resources.rules import IRuleReader
-from opsapp.healing.stages.case import CommandedCase
 from opsapp.healing.stages.moves import EndCase
 from opsapp.healing.stages.world import World
 from opsapp.lib.jsontypes import JsonObject
@@ -290,14 +289,10 @@ def anything(root: Root, now: float) -> bool:
 
 
 def answered(root: Root) -> list[Case]:
-    """Cases whose command has come to an end, before their next look is due."""
+    """Cases whose command has come to an end, before they are looked at next."""
     book, fleet = healing_of(root).book, fleet_access(root)
     waiting = [case for case_id in book.acting if (case := book.find(case_id)) is not None]
-    return [
-        case
-        for case in waiting
-        if isinstance(record := case.record, CommandedCase) and commands.answer(root, fleet, record) is not None
-    ]
+    return [case for case in waiting if commands.is_answered(root, fleet, case.record)]
 
 
 def work(

@@ -11,7 +11,7 @@ from functools import singledispatch
 
 from opsapp.healing.resources import RecentHeal
 from opsapp.healing.resources.cases import Case
-from opsapp.healing.stages import execution, ledger, moves
+from opsapp.healing.stages import execution, ledger, looking, moves
 from opsapp.healing.stages.case import (
     About,
     ActingCase,
@@ -21,6 +21,7 @@ from opsapp.healing.stages.case import (
     CommandedCase,
     CorrelatingCase,
     Heal,
+    PendingLook,
     PlanningCase,
     RollingBackCase,
     SnapshotCase,
@@ -28,6 +29,7 @@ from opsapp.healing.stages.case import (
 )
 from opsapp.healing.stages.moves import (
     AskApproval,
+    AskCause,
     BeginHeal,
     EndCase,
     FinishLate,
@@ -75,6 +77,8 @@ def _facts(context: PipelineContext, record: CaseRecord) -> Facts:
         return facts._replace(around=harms.around(context, record))
     if isinstance(record, PlanningCase | AwaitingCase):
         facts = facts._replace(near=Neighbours(context.book.others_act(record), context.book.holder))
+    if isinstance(record, PlanningCase):
+        facts = facts._replace(look=commands.cause_told(context.root, context.fleet, record))
     if isinstance(record, AwaitingCase):
         request = approvals.request_of(approvals.approval_of(context.root, record))
         return facts._replace(request=request, hashed=approvals.hashed(record, context.world, context.root))
@@ -93,6 +97,8 @@ def apply(context: PipelineContext, case: Case, then: Next) -> Next | None:
     if isinstance(before, CommandedCase) and not waits_on:  # it waits for that answer no longer
         context.book.acting.discard(before.id)
         commands.taken(context.healing, before)
+    if before.look is not None and not (waits_on and then.case.look):
+        context.book.acting.discard(before.id)
     if isinstance(before, CorrelatingCase):
         context.book.hold_back(then.case)
     return _apply(then, context, case)
@@ -116,6 +122,20 @@ def _measure(then: Measure, context: PipelineContext, case: Case) -> None:
     _learn(context, then.case, then.entry)
     record = commands.measure(context, then.case, then.heal_id, then.patience)
     context.book.keep(case, record, then.due)
+
+
+@_apply.register
+def _look(then: AskCause, context: PipelineContext, case: Case) -> Next | None:
+    """A look that cannot be asked for leaves the cause unknown."""
+    try:
+        command_id = commands.ask_for_cause(context, then)
+    except (NotFound, Invalid, Conflict) as refusal:
+        case.record = looking.not_asked(then.case, str(refusal))
+        return _following(context, case.record)
+    context.book.acting.insert(then.case.id)
+    asked = replace(then.case, look=PendingLook(then.host, command_id, then.due))
+    context.book.keep(case, asked, min(then.due, context.now + POLL_S))
+    return None
 
 
 @_apply.register

@@ -71,6 +71,10 @@ def _skipped(match: re.Match[str]) -> CaseGate:
     return CaseGate("planning", "step", "stopped", match["action"], match["why"], int(match["step"]))
 
 
+def _caused(match: re.Match[str]) -> CaseGate:
+    return CaseGate("planning", "cause", "noted", match["cause"] or "unknown", match["text"] or "")
+
+
 def _checked(match: re.Match[str]) -> CaseGate:
     result = "passed" if match["result"] == "passed" else "stopped"
     return CaseGate("planning", "pre_flight", result, match["check"], match["detail"] or "")
@@ -116,6 +120,8 @@ LINES: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
         (r"(?P<why>.*): at most (?P<cap>\S+)", _capped),
         (r"(?P<why>source \S+): (?P<cap>one level below)", _capped),
         (r"(?P<why>ceiling) (?P<cap>\S+)", _capped),
+        (r"cause unknown(: (?P<text>.*))?(?P<cause>)", _caused),
+        (r"cause (?P<cause>[a-z_]+): (?P<text>.*)", _caused),
         (r"step (?P<step>\d+) (?P<action>\S+) skipped: (?P<why>.*)", _skipped),
         (r"pre-flight (?P<check>\S+): (?P<result>passed|failed)( (?P<detail>.*))?", _checked),
         (r"would (?P<would>\S+?)(: (?P<why>.*))?", _would),

@@ -81,6 +81,14 @@ class Heal(NamedTuple):
     acted_at: float | None = None
 
 
+class PendingLook(NamedTuple):
+    """A host is asked for the cause, and is waited for until then."""
+
+    host: str
+    command_id: str
+    until: float
+
+
 State = TypeVar("State", bound="CaseRecord")
 
 
@@ -120,6 +128,9 @@ class CaseRecord:
     share: float | None = None  # the chance of being left alone; None where it shares the coin of its outage
     harmed: bool = False  # a step of it has made something worse, and people were told
     recovered_at: float | None = None  # when its condition was known false, whatever was done
+    cause: JsonObject | None = None  # id, text and evidence of what the last look has found
+    look: PendingLook | None = None
+    looked: int | None = None  # the step before which the host was asked last
 
     @property
     def target(self) -> str:
@@ -276,7 +287,7 @@ STATES: tuple[type[CaseRecord], ...] = (
     ClosedCase,
 )
 OWN = {state: tuple(field.name for field in fields(state) if field.name not in SHARED) for state in STATES}
-PLAIN = tuple(name for name in SHARED if name not in ("about", "abouts", "heal", "tried"))
+PLAIN = tuple(name for name in SHARED if name not in ("about", "abouts", "heal", "tried", "look"))
 # What an older version expects of every case.
 EMPTY: JsonObject = {name: None for name in (
     "closed_at", "outcome", "phase", "command_id", "snapshot", "began_at", "settled_at", "deadline",
@@ -303,9 +314,10 @@ def moved(case: CaseRecord, by: float) -> CaseRecord:
     if heal is not None:
         acted = None if heal.acted_at is None else heal.acted_at + by
         heal = heal._replace(began_at=heal.began_at + by, acted_at=acted)
+    look = None if case.look is None else case.look._replace(until=case.look.until + by)
     abouts = {rule_id: about.moved(by) for rule_id, about in case.abouts.items()}
     due = case.due if case.queued or case.state == AwaitingCase.state else case.due + by
-    return replace(case, about=case.about.moved(by), abouts=abouts, heal=heal, due=due, **times)
+    return replace(case, about=case.about.moved(by), abouts=abouts, heal=heal, due=due, look=look, **times)
 
 
 def stored(case: CaseRecord) -> JsonObject:
@@ -317,6 +329,7 @@ def stored(case: CaseRecord) -> JsonObject:
         "correlation_key": names_of(case.target)[0],
         "abouts": {rule_id: about._asdict() for rule_id, about in case.abouts.items()},
         "tried": tuple(tuple(step) for step in case.tried),
+        "look": None if case.look is None else tuple(case.look),
         "state": case.state,
         "phase": case.phase,
     }
@@ -335,6 +348,7 @@ def read(values: Mapping[str, Any]) -> CaseRecord:
         abouts={rule_id: About.read(about) for rule_id, about in values["abouts"].items()},
         heal=heal,
         tried=tuple(Tried(*step) for step in values.get("tried") or ()),
+        look=PendingLook(*values["look"]) if values.get("look") else None,
     )
 
 

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from opsapp.healing.logic.rules import steps
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire import causes
 from opsapp.wire.actions import ACTIONS, Action
 
-from . import guards
+from . import guards, looking
 from .case import (
     ActingCase,
     AwaitingCase,
@@ -50,6 +51,8 @@ class HostAnswer(NamedTuple):
     restored: bool = False
     looked_for: tuple[str, ...] = ()
     unfit: tuple[str, ...] = ()
+    looked: bool = False  # the agent looked for the cause when it failed
+    cause: JsonObject | None = None
 
     @classmethod
     def read(cls, answer: Mapping[str, Any]) -> HostAnswer:
@@ -65,6 +68,8 @@ class HostAnswer(NamedTuple):
             restored=bool(data.get("restored")),
             looked_for=tuple(data.get("looked_for") or ()),
             unfit=tuple(data.get("unfit") or ()),
+            looked="cause" in data,
+            cause=data.get("cause"),
         )
 
     @property
@@ -170,6 +175,8 @@ def after_action(case: ActingCase, answer: HostAnswer, world: World) -> Next:
         entry: EntryFields = {"state": "settling", "action_success": 1}
         due = world.now + settle_of(case.rule_id, action, world)
         return Wait(case.becomes(SettlingCase, heal=heal), due, entry=entry)
+    if answer.looked:
+        case = looking.known(case, causes.read(answer.cause))
     outcome = "lost" if answer.status == "lost" else "failed"
     reason = _failure(answer)
     if outcome == "lost" and action.armed_s and case.heal.snapshot is not None:

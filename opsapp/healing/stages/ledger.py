@@ -66,6 +66,7 @@ class LedgerRecord(NamedTuple):
     hash: str | None = None
     verdict: str | None = None  # what was known before it was rolled back, where that was no failure
     worse: tuple[JsonObject, ...] = ()  # what the act made worse: `verification.Harm`, as a mapping
+    cause: JsonObject | None = None  # id and text, as the host named it last
 
     @classmethod
     def read(cls, stored: JsonObject) -> LedgerRecord:
@@ -76,6 +77,7 @@ class LedgerRecord(NamedTuple):
         """What older versions did not have is left out where there is none: their entries keep their hash."""
         left_out = {"verdict"} if self.verdict is None else set()
         left_out |= set() if self.worse else {"worse"}
+        left_out |= {"cause"} if self.cause is None else set()
         return {name: value for name, value in self._asdict().items() if name not in left_out}
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple, TypedDict
 
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire.causes import LookSubject
 
 from .case import AwaitingCase, CaseRecord, CommandedCase, PlanningCase
 from .planning import Plan
@@ -45,6 +46,15 @@ class Measure(NamedTuple):
     patience: float
     due: float
     entry: EntryFields | None = None
+
+
+class AskCause(NamedTuple):
+    """The host is asked why it is as it is, and waited for until `due`."""
+
+    case: PlanningCase
+    host: str
+    subject: LookSubject
+    due: float
 
 
 class PlanNow(NamedTuple):
@@ -115,7 +125,8 @@ class FinishLate(NamedTuple):
 
 
 Next = (
-    Wait | Measure | PlanNow | AskApproval | BeginHeal | SendCommand | NextStep | EndCase | Recall | FinishLate
+    Wait | Measure | AskCause | PlanNow | AskApproval | BeginHeal | SendCommand | NextStep | EndCase | Recall
+    | FinishLate
 )  # fmt: skip
 
 
@@ -139,6 +150,7 @@ MOVES = (
     Move("correlating", "EndCase", "closed", "suppressed, or over by itself"),
     Move("planning", "Wait", "planning", "its host is away, or another heal goes first"),
     Move("planning", "Measure", "planning", "it has waited, and is looked at again"),
+    Move("planning", "AskCause", "planning", "the host is asked for the cause"),
     Move("planning", "NextStep", "planning", "the step cannot begin"),
     Move("planning", "AskApproval", "awaiting_approval", "people have to agree"),
     Move("planning", "BeginHeal", TAKES_SNAPSHOT, "it acts on a host"),

@@ -8,6 +8,7 @@ from opsapp.healing.logic import brake, effectiveness, rules, windows
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES, behaviour, rank, tells_people
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import Action
+from opsapp.wire.causes import CAUSES
 from opsapp.wire.fields import WireError
 
 from .case import CaseRecord, RuleEvent, opened
@@ -15,6 +16,7 @@ from .trust import Effective, Trust, effective
 from .world import SERVER, Host, World
 
 BRAKE = "brake: "
+IN_VAIN = "in_vain: "
 OVERDUE = "problem_overdue"
 ENDS = {"observe": "observed", "simulate": "simulated", "notify": "notified"}
 
@@ -156,6 +158,9 @@ def _against(step: rules.RuleStep, action: Action, case: CaseRecord, world: Worl
     """The step's whole parameters, and why it should not be taken ("" when nothing speaks against it)."""
     if case.about.source in PREDICTIVE_SOURCES and action.risk != "low":
         return step.params, f"risk {action.risk}: only low risk for what is predicted"
+    cause = CAUSES.get(case.cause["id"]) if case.cause else None
+    if case.cause and cause is not None and cause.in_vain(step.action):
+        return step.params, f"{IN_VAIN}{case.cause['text']}"
     host, fleet = world.history(step.action, case.about.condition, case.target)
     doubt = effectiveness.against(host, fleet, world.now, world.settings.skip)
     if doubt:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from opsapp.healing.logic.rules import steps
 
-from . import approval, correlation, execution, guards, holdout, planning, turns, verification
+from . import approval, correlation, execution, guards, holdout, looking, planning, turns, verification
 from .approval import EXPIRED, Hashed, Request
 from .case import (
     AwaitingCase,
@@ -21,6 +21,7 @@ from .case import (
 )
 from .execution import HostAnswer
 from .guards import Lost
+from .looking import LookAnswer
 from .moves import AskApproval, EndCase, FinishLate, Next, NextStep, Wait
 from .planning import Plan
 from .turns import Neighbours
@@ -37,13 +38,14 @@ class Facts(NamedTuple):
     request: Request = EXPIRED
     hashed: Hashed = lambda _: ""
     around: Surroundings = Surroundings()
+    look: LookAnswer | None = None
 
 
 def following(case: CaseRecord, world: World, facts: Facts) -> Next:
     if isinstance(case, CorrelatingCase):
         return correlation.hold_over(case, world)
     if isinstance(case, PlanningCase):
-        return planned(case, world, facts.near)
+        return planned(case, world, facts)
     if isinstance(case, AwaitingCase):
         return approval.decided(case, facts.request, world, facts.near, facts.hashed)
     if isinstance(case, CommandedCase):
@@ -57,7 +59,7 @@ def following(case: CaseRecord, world: World, facts: Facts) -> Next:
     return FinishLate(case, f"case {case.id} is about the same target")
 
 
-def planned(case: PlanningCase, world: World, near: Neighbours) -> Next:
+def planned(case: PlanningCase, world: World, facts: Facts) -> Next:
     """Stage 2: the present step is carried out, asked about, waited with, passed over, or it ends the case."""
     lost = guards.lost(case, world)
     if lost is not None:
@@ -66,7 +68,11 @@ def planned(case: PlanningCase, world: World, near: Neighbours) -> Next:
     waits = _host_away(case, plan, world)
     if waits is not None:
         return waits
-    case = replace(case, waits_since=None)
+    case, looks = looking.before_step(replace(case, waits_since=None), plan, facts.look, world)
+    if looks is not None:
+        return looks
+    if case.cause is not None:  # some steps are in vain by it
+        plan = planning.plan(case, world)
     left = holdout.put_off(case, plan, world) if plan.outcome is None else None
     if left is not None:
         return left
@@ -74,7 +80,7 @@ def planned(case: PlanningCase, world: World, near: Neighbours) -> Next:
     if goes and plan.would == "execute":
         assert plan.choice is not None
         assert plan.host is not None
-        turn = turns.before_acting(case, plan.choice, plan.host.agent_id, near, world)
+        turn = turns.before_acting(case, plan.choice, plan.host.agent_id, facts.near, world)
         if turn is not None:
             return guards.stopped(case, turn) if isinstance(turn, Lost) else turn
         case, alone = holdout.toss(case, plan.choice, world)

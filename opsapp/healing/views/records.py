@@ -8,7 +8,7 @@ from pyramid.request import Request
 
 from opsapp.healing import answers, schemas
 from opsapp.healing.engine import archive, ledgerchecks, rollback
-from opsapp.healing.engine.casestory import story
+from opsapp.healing.engine.casestory import story, with_evidence_for
 from opsapp.healing.engine.dependencies import learn_edge, remove_edge
 from opsapp.healing.resources import Cases, CaseView, Healing, RollbackOf
 from opsapp.healing.resources.ledger import Ledger
@@ -18,6 +18,7 @@ from opsapp.healing.stages.ledger import effectiveness as figures
 from opsapp.lib.durations import seconds
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
+from opsapp.tree.acl import Permission
 from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.listpages import in_order, page_of
@@ -123,7 +124,9 @@ def confirm(context: Suggestion, request: Request) -> Any:
 @api.get(CaseView, returns=answers.CaseRecord)
 def case(context: CaseView, request: Request) -> Any:
     """One case: what it took in, its plan, and why it went as it did."""
-    return request.shown(story(context.__parent__.__parent__, context.__name__))
+    may_administer = bool(request.has_permission(Permission.administer))
+    told = story(context.__parent__.__parent__, context.__name__)
+    return request.shown(with_evidence_for(told, request.node, operates=request.may_edit, administers=may_administer))
 
 
 @api.act(RollbackOf, role="admin", idempotent=True, returns=answers.RolledBack)

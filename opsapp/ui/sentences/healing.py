@@ -25,6 +25,7 @@ REASONS = {
     "no_capable_handler": "the host has no tool for it",
     "no_snapshot": "its state could not be recorded first",
     "low_effectiveness": "it has helped too rarely here",
+    "in_vain": "no step can help",
     "protected": "it is protected",
     "chain_exhausted": "no step is left",
     "problem_overdue": "it comes back again and again, and the date to find its cause has passed",

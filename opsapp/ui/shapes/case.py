@@ -98,6 +98,8 @@ class CasePage(NamedTuple):
     place: Place
     rule: Place
     asked: Place | None
+    cause: str  # why it is as it is, "" where nobody knows
+    evidence: tuple[str, ...]
     rungs: tuple[Rung, ...]
     counted: str
     next: ComesNext | None
@@ -123,6 +125,8 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         place=place(case),
         rule=Place(case["rule_id"], f"/healing/rules/{quote(case['rule_id'], safe='')}"),
         asked=_asked(entries),
+        cause=case["cause"]["text"] if case["cause"] else "",
+        evidence=tuple(case["cause"]["evidence"]) if case["cause"] else (),
         rungs=ladder,
         counted=counted(ladder),
         next=_next(case, reader.now),

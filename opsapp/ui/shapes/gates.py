@@ -103,6 +103,9 @@ def line(gate: JsonObject, by_service: bool = False) -> GateLine:
         return told._replace(words=f"Trust level {subject}, held down", figure=f"acts as {detail}")
     if kind == "cap":
         return told._replace(words=f"Held down: {reason(detail)}", figure=subject)
+    if kind == "cause":
+        words = detail or "Its host knows no cause"
+        return told._replace(strong="" if subject == "unknown" else "Cause", words=words, figure="")
     if kind == "step":
         return told._replace(strong=subject, words="passed over", figure=reason(detail))
     if kind == "pre_flight":

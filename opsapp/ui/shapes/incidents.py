@@ -229,7 +229,7 @@ def _top(known: JsonObject, overview: JsonObject, names: NameBook, reader: Reade
         incident["acknowledged_by"],
         PUBLIC in monitor.get("tags", ()),
         _root(incident),
-        tuple(_facts(incident, overview, names)),
+        (*_facts(incident, overview, names), *_causes(known["heals"])),
     )
 
 
@@ -265,6 +265,12 @@ def _facts(incident: JsonObject, overview: JsonObject, names: NameBook) -> list[
     if incident.get("resolved") is not None:
         facts.append(said(incident["resolved"], "ok", "It is up again."))
     return facts
+
+
+def _causes(heals: list[JsonObject]) -> list[Sentence]:
+    """Why it is so, as the hosts said it; each cause once, as it was named last."""
+    named = {entry["cause"]["text"]: entry["created_at"] for entry in heals if entry.get("cause")}
+    return [said(at, "icon:bell", sentence_of(text)) for text, at in named.items()]
 
 
 def _told_facts(incident: JsonObject) -> list[Sentence]:

@@ -8,7 +8,18 @@ from hypothesis import strategies as st
 
 from opsapp.healing.stages import moves
 from opsapp.healing.stages.attempt import Tried
-from opsapp.healing.stages.case import STATES, WHY_LINES, About, Heal, RuleEvent, opened, read, stored
+from opsapp.healing.stages.case import (
+    STATES,
+    WHY_LINES,
+    About,
+    Heal,
+    PendingLook,
+    RuleEvent,
+    moved,
+    opened,
+    read,
+    stored,
+)
 from opsapp.healing.stages.moves import MOVES, EndCase, IllegalMove, Wait
 
 from .world import NOW, case, event
@@ -91,6 +102,12 @@ def test_the_first_versions_wrote_fewer_fields():
 def test_every_state_comes_back_as_it_was(state, number, flag):
     record = case(step=number, queued=flag).becomes(state, heal=Heal("a1", "restart_service", "h", NOW))
     assert read(stored(record)) == record
+
+
+def test_a_look_that_is_under_way_is_kept_and_moves_with_the_clock():
+    asked = case(look=("a1", "c1", NOW + 5), cause={"id": "masked", "text": "t", "evidence": [], "unit": "nginx"})
+    assert read(stored(asked)) == asked
+    assert moved(asked, 60.0).look == PendingLook("a1", "c1", NOW + 65)
 
 
 def test_a_new_case_stands_for_its_event():

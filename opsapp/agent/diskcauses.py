@@ -1,0 +1,153 @@
+"""Why a file system is full, or takes nothing: read-only, its inodes, deleted files that somebody holds, the largest.
+
+Must not: change anything; leave the file system that it looks at.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
+
+from opsapp.wire.causes import HostCause, cause_of
+
+from .holders import deleted_on
+from .proc import maybe
+
+IMAGES = ("squashfs", "iso9660", "erofs", "cramfs", "udf")  # never anything but read-only
+HELD_SHARE = 0.1  # of what is used: deleted files that hold so much are the cause
+INODES_FULL = 90.0
+NAMED = 5  # largest directories and files as evidence
+_UNITS = ("B", "KB", "MB", "GB", "TB")
+Going = Callable[[], bool]
+
+
+class Usage(NamedTuple):
+    percent: float
+    used: int
+    inodes_percent: float
+
+
+class Walked(NamedTuple):
+    """What lies on a file system, by directory: bytes and number of files right in it; the largest files; whether all
+    of it was seen."""
+
+    sizes: Dict[str, int]
+    counts: Dict[str, int]
+    files: List[Tuple[int, str]]
+    whole: bool
+
+
+def look(mount: str, going: Going) -> Optional[HostCause]:
+    """The cause of what is wrong with a mount point, if it shows one."""
+    if is_read_only(mount):
+        return cause_of("read_only", mount=mount)
+    usage, device = usage_of(mount), os.stat(mount).st_dev
+    held = deleted_on(device, going)
+    if held and held[0].size >= HELD_SHARE * usage.used:
+        first = held[0]
+        lines = [f"{size_of(files.size)} {files.holder.name} (pid {files.holder.pid}): {', '.join(files.paths[:3])}"
+                 for files in held[:NAMED]]  # fmt: skip
+        return cause_of("disk_held", *lines, mount=mount, percent=round(usage.percent), size=size_of(first.size),
+                     process=first.holder.name, pid=first.holder.pid)  # fmt: skip
+    walked = walk(mount, device, going)
+    if usage.inodes_percent >= INODES_FULL and usage.inodes_percent > usage.percent:
+        return _by_number(mount, usage, walked)
+    return _by_size(mount, usage, walked)
+
+
+def is_read_only(mount: str) -> bool:
+    """By the table of mounts: the last one there is what programs see."""
+    rows = (line.split() for line in (maybe("/proc/self/mounts") or "").splitlines())
+    here = [row for row in rows if len(row) > 3 and row[1].replace("\\040", " ") == mount]
+    return bool(here) and "ro" in here[-1][3].split(",") and here[-1][2] not in IMAGES
+
+
+def mount_of(path: str) -> str:
+    """The mount point on which a path lies, or would lie."""
+    path = os.path.abspath(path)
+    while path != "/" and not os.path.ismount(path):
+        path = os.path.dirname(path)
+    return path
+
+
+def usage_of(mount: str) -> Usage:
+    """As `df` counts: what only root may use is not free."""
+    about = os.statvfs(mount)
+    used = about.f_blocks - about.f_bfree
+    inodes = about.f_files - about.f_ffree
+    return Usage(
+        100.0 * used / max(1, used + about.f_bavail),
+        used * about.f_frsize,
+        100.0 * inodes / about.f_files if about.f_files else 0.0,
+    )
+
+
+def walk(mount: str, device: int, going: Going) -> Walked:
+    """Everything on this file system, as far as there is time."""
+    walked, waiting = Walked({}, {}, [], True), [mount]
+    while waiting:
+        if not going():
+            return walked._replace(whole=False)
+        directory = waiting.pop()
+        try:
+            waiting += _take_in(walked, directory, device)
+        except OSError:  # gone meanwhile, or not ours to read
+            continue
+    return walked
+
+
+def _take_in(walked: Walked, directory: str, device: int) -> List[str]:
+    """Count one directory; those below it."""
+    below, size, count = [], 0, 0
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            about = entry.stat(follow_symlinks=False)
+            if about.st_dev != device:
+                continue
+            count += 1
+            if entry.is_dir(follow_symlinks=False):
+                below.append(entry.path)
+                continue
+            taken = about.st_blocks * 512
+            size += taken
+            if len(walked.files) < NAMED or taken > walked.files[-1][0]:
+                walked.files.append((taken, entry.path))
+                walked.files.sort(reverse=True)
+                del walked.files[NAMED:]
+    walked.sizes[directory], walked.counts[directory] = size, count
+    return below
+
+
+def _by_size(mount: str, usage: Usage, walked: Walked) -> Optional[HostCause]:
+    largest = _most(walked.sizes)
+    if not largest or not largest[0][1]:
+        return None
+    lines = [f"{size_of(size)} {path}/" for path, size in largest]
+    lines += [f"{size_of(size)} {path}" for size, path in walked.files]
+    shown = f"{largest[0][0]} ({size_of(largest[0][1])}{_part(walked)})"
+    return cause_of("disk_full", *lines, mount=mount, percent=round(usage.percent), largest=shown)
+
+
+def _by_number(mount: str, usage: Usage, walked: Walked) -> Optional[HostCause]:
+    most = _most(walked.counts)
+    if not most:
+        return None
+    lines = [f"{count} files in {path}/" for path, count in most]
+    shown = f"{most[0][0]} ({most[0][1]}{_part(walked)})"
+    return cause_of("inodes_full", *lines, mount=mount, percent=round(usage.inodes_percent), largest=shown)
+
+
+def _most(figures: Dict[str, int]) -> List[Tuple[str, int]]:
+    return sorted(figures.items(), key=lambda figure: -figure[1])[:NAMED]
+
+
+def _part(walked: Walked) -> str:
+    return "" if walked.whole else ", of the part that could be seen in time"
+
+
+def size_of(size: float) -> str:
+    for unit in _UNITS[:-1]:
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} {_UNITS[-1]}"

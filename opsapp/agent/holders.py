@@ -1,0 +1,86 @@
+"""Who holds what: the process that listens on a port, and those that keep deleted files open.
+
+Read from /proc. Must not: signal anybody, judge what it reads.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
+
+from .proc import maybe
+
+_TABLES = {"tcp": "0A", "tcp6": "0A", "udp": "07", "udp6": "07"}  # and the state of one that takes connections
+Going = Callable[[], bool]
+
+
+class Holder(NamedTuple):
+    pid: int
+    name: str
+
+
+class DeletedFiles(NamedTuple):
+    """What one process keeps of a file system by deleted files that it has open."""
+
+    holder: Holder
+    size: int
+    paths: Tuple[str, ...]
+
+
+def listener(port: int, going: Going) -> Optional[Holder]:
+    """The process that has this port; None where nobody has, or nobody may see it."""
+    sockets = {f"socket:[{inode}]" for inode in _sockets_on(port)}
+    for pid, descriptor in _descriptors(going) if sockets else ():
+        try:
+            if os.readlink(descriptor) in sockets:
+                return _holder(pid)
+        except OSError:  # closed meanwhile
+            continue
+    return None
+
+
+def deleted_on(device: int, going: Going) -> List[DeletedFiles]:
+    """Processes that hold deleted files on this device, the largest first. A file counts once."""
+    sizes: Dict[int, int] = {}
+    paths: Dict[int, List[str]] = {}
+    seen: Set[int] = set()
+    for pid, descriptor in _descriptors(going):
+        try:
+            about = os.stat(descriptor)
+            if about.st_nlink or about.st_dev != device or not stat.S_ISREG(about.st_mode) or about.st_ino in seen:
+                continue
+            path = os.readlink(descriptor)
+        except OSError:  # closed meanwhile
+            continue
+        seen.add(about.st_ino)
+        sizes[pid] = sizes.get(pid, 0) + about.st_blocks * 512
+        paths.setdefault(pid, []).append(path)
+    held = [DeletedFiles(_holder(pid), size, tuple(paths[pid])) for pid, size in sizes.items()]
+    return sorted(held, key=lambda files: -files.size)
+
+
+def _sockets_on(port: int) -> Iterator[str]:
+    """The inodes of the sockets that are bound to a port and take what comes."""
+    for table, state in _TABLES.items():
+        for line in (maybe(f"/proc/net/{table}") or "").splitlines()[1:]:
+            columns = line.split()
+            if len(columns) > 9 and columns[3] == state and int(columns[1].rpartition(":")[2], 16) == port:
+                yield columns[9]
+
+
+def _descriptors(going: Going) -> Iterator[Tuple[int, str]]:
+    """Every open file of every process, as far as there is time."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        if not going():
+            return
+        try:
+            numbers = os.listdir(f"/proc/{pid}/fd")
+        except OSError:  # gone, or another user's
+            continue
+        for number in numbers:
+            yield int(pid), f"/proc/{pid}/fd/{number}"
+
+
+def _holder(pid: int) -> Holder:
+    return Holder(pid, (maybe(f"/proc/{pid}/comm") or "").strip() or "a process that is gone")

@@ -1,0 +1,76 @@
+"""Looking for a cause: at most LOOK_S in all, in a thread of its own, because what is looked at may hang.
+
+Reads only. What does not answer in time, or breaks, is unknown. Must not: judge whether a step can help; the service
+does.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from typing import Any, Callable, List, Optional
+
+from opsapp.wire.causes import LOOK_S, HostCause, LookSubject, cause_of
+
+from . import diskcauses, unitcauses
+from .unitcauses import Budget
+
+log = logging.getLogger("looks")
+AT_ONCE = 4  # threads that may hang in a look; beyond, everything is unknown at once
+RESERVE_S = 0.2  # of the time of a look: what was found is told within it
+Find = Callable[[LookSubject, Budget], Optional[HostCause]]
+
+
+class CauseLooks:
+    """Looks of one agent."""
+
+    def __init__(self, find: Find, patience_s: float = LOOK_S):
+        self._find = find
+        self._patience_s = patience_s
+        self._room = threading.BoundedSemaphore(AT_ONCE)
+
+    def __call__(self, subject: LookSubject) -> Optional[HostCause]:
+        """The cause, or None where none is known in time."""
+        if not self._room.acquire(blocking=False):
+            return None
+        answers: List[Optional[HostCause]] = []
+        thread = threading.Thread(target=self._look, args=(subject, answers), daemon=True, name="looking")
+        thread.start()
+        thread.join(self._patience_s)
+        return answers[0] if answers else None
+
+    def _look(self, subject: LookSubject, answers: List[Optional[HostCause]]) -> None:
+        until = time.monotonic() + self._patience_s - min(RESERVE_S, self._patience_s / 2)
+        try:
+            answers.append(self._find(subject, Budget(lambda: until - time.monotonic())))
+        except Exception as error:  # noqa: BLE001  whatever is wrong with the host, a heal goes on without a cause
+            log.warning("looked for a cause in vain: %s: %s", type(error).__name__, error)
+        finally:
+            self._room.release()
+
+
+def finder(host: Any) -> Find:
+    """How this host is looked at: the narrowest thing first."""
+
+    def find(subject: LookSubject, budget: Budget) -> Optional[HostCause]:
+        cause = None
+        if subject.domain:
+            cause = _expired(subject.domain, host, budget)
+        if cause is None and subject.service and host.capabilities.usable("systemctl"):
+            cause = unitcauses.look(subject.service, budget)
+        if cause is None and subject.mount and os.path.ismount(subject.mount):
+            cause = diskcauses.look(subject.mount, budget.going)
+        return cause
+
+    return find
+
+
+def _expired(domain: str, host: Any, budget: Budget) -> Optional[HostCause]:
+    """Of a certificate whose file is known."""
+    hook = host.config.certificates.get(domain)
+    path = hook.file if hook else f"/etc/letsencrypt/live/{domain}/fullchain.pem"
+    code, output = budget.ask(["openssl", "x509", "-noout", "-enddate", "-checkend", "0", "-in", path])
+    ended = next((line.partition("=")[2] for line in output.splitlines() if line.startswith("notAfter=")), "")
+    return cause_of("certificate_expired", path, domain=domain, ended=ended) if code == 1 and ended else None

@@ -1,0 +1,206 @@
+"""Why a unit of systemd does not run: what forbids it, what it lacks, what its last start said.
+
+What the last lines say is only named where the host, looked at now, is so. Must not: start, stop or change anything.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from typing import Callable, List, Mapping, NamedTuple, Optional, Tuple
+
+from opsapp.wire.causes import HostCause, cause_of
+
+from . import diskcauses
+from .holders import Holder, listener
+from .proc import maybe
+from .processes import cgroup_of
+from .services import ask, is_masked
+
+PROPERTIES = (
+    "Id", "LoadState", "UnitFileState", "ActiveState", "Result", "ExecMainCode", "ExecMainStatus", "ExecStart",
+    "PIDFile", "MemoryMax", "RootDirectory", "RootImage", "ControlGroup",
+)  # fmt: skip
+LINES = 15
+_KILLED, _DUMPED = "2", "3"  # how the kernel says that a process was ended by a signal
+_IN_USE = re.compile(r"(?i)address already in use|bind\(\).*\(98[:)]|EADDRINUSE")
+_PORT = re.compile(r"(?i)(?:\]|[\d*]|localhost|::|\bport)[:= ]+(\d{2,5})\b")
+_NO_ROOM = re.compile(r"No space left on device|Read-only file system|ENOSPC|EROFS")
+_PATH = re.compile(r"(/[\w.@+-]+)+")
+_NO_NAME = re.compile(
+    r"(?i)(?:host not found in \w+|could not resolve host|cannot resolve|name or service not known|"
+    r"temporary failure in name resolution)\W*(?P<name>[a-z0-9_.-]+\.[a-z0-9.-]+)?"
+)
+_NOT_YET_VALID = re.compile(r"(?i)not yet valid|clock skew|CERT_NOT_YET_VALID")
+_NO_PLACE = re.compile(r"(?i)privilege separation directory")  # it is there only while the unit runs
+
+
+class Budget(NamedTuple):
+    """How long a question may take: seconds that are left."""
+
+    left: Callable[[], float]
+
+    def going(self) -> bool:
+        return self.left() > 0
+
+    def ask(self, argv: List[str]) -> Tuple[int, str]:
+        return ask(argv, max(0.05, self.left()))
+
+
+# Programs of well-known units that test their configuration, as their own units do before each start.
+TESTS = {
+    "nginx": ("nginx", "-t"),
+    "ssh": ("sshd", "-t"),
+    "sshd": ("sshd", "-t"),
+    "apache2": ("apache2ctl", "configtest"),
+    "httpd": ("httpd", "-t"),
+    "haproxy": ("haproxy", "-c", "-f", "/etc/haproxy/haproxy.cfg"),
+    "named": ("named-checkconf",),
+    "bind9": ("named-checkconf",),
+    "unbound": ("unbound-checkconf",),
+    "dnsmasq": ("dnsmasq", "--test"),
+    "rsyslog": ("rsyslogd", "-N1"),
+}
+
+
+def look(service: str, budget: Budget) -> Optional[HostCause]:
+    """The cause that a unit shows; None while it runs, or where nothing is known."""
+    code, output = budget.ask(["systemctl", "show", "--no-pager", f"--property={','.join(PROPERTIES)}", "--", service])
+    if code != 0 or "LoadState=" not in output:
+        return None
+    unit = dict(line.partition("=")[::2] for line in output.splitlines())
+    name = service[: -len(".service")] if service.endswith(".service") else service
+    return _forbidden(name, unit) or (None if unit["ActiveState"] == "active" else _stopped(name, unit, budget))
+
+
+def _forbidden(name: str, unit: Mapping[str, str]) -> Optional[HostCause]:
+    if is_masked(unit):
+        return cause_of("masked", service=name)
+    if unit["LoadState"] == "not-found":
+        return cause_of("unit_missing", service=name)
+    return None
+
+
+def _stopped(name: str, unit: Mapping[str, str], budget: Budget) -> Optional[HostCause]:
+    gone = missing_program(unit)
+    if gone:
+        return cause_of("binary_missing", service=name, path=gone)
+    lines = last_lines(name, budget)
+    if unit.get("Result") == "oom-kill":
+        return _out_of_memory(name, unit, lines)
+    return (
+        of_lines(lines, unit.get("ControlGroup", ""), budget)
+        or of_configuration(name, lines, budget)
+        or stale_pid_file(name, unit)
+        or _of_clock(name, lines, budget)
+        or ended(name, unit, lines)
+    )
+
+
+def missing_program(unit: Mapping[str, str]) -> str:
+    """The program that it would start, where that is gone; one in a root of its own is not looked for."""
+    if unit.get("RootDirectory") or unit.get("RootImage"):
+        return ""
+    path = re.search(r"path=(/\S+)", unit.get("ExecStart", ""))
+    return path[1] if path and not os.path.exists(path[1]) else ""
+
+
+def last_lines(name: str, budget: Budget) -> List[str]:
+    code, output = budget.ask(
+        ["journalctl", "--no-pager", "--quiet", "--output=cat", f"--lines={LINES}", f"--unit={name}"]
+    )
+    return output.splitlines() if code == 0 else []
+
+
+def _out_of_memory(name: str, unit: Mapping[str, str], lines: List[str]) -> HostCause:
+    limit = unit.get("MemoryMax", "infinity")
+    if limit.isdigit():
+        return cause_of("out_of_own_memory", *lines, service=name, limit=diskcauses.size_of(int(limit)))
+    return cause_of("out_of_host_memory", *lines, service=name)
+
+
+def of_lines(lines: List[str], control_group: str, budget: Budget) -> Optional[HostCause]:
+    """What the last lines complain of, where it is so still; the newest complaint first."""
+    for line in reversed(lines):
+        cause = _port_held(line, control_group, budget) or _no_room(line, budget) or _no_name(line)
+        if cause is not None:
+            return cause
+    return None
+
+
+def _port_held(line: str, control_group: str, budget: Budget) -> Optional[HostCause]:
+    ports = _PORT.findall(line) if _IN_USE.search(line) else []
+    for port in ports:
+        holder = listener(int(port), budget.going)
+        if holder is not None and not _is_of(holder, control_group):
+            return cause_of("port_held", line, port=port, process=holder.name, pid=holder.pid)
+    return None
+
+
+def _is_of(holder: Holder, control_group: str) -> bool:
+    """Whether it is a process of the unit itself."""
+    own = cgroup_of(holder.pid).splitlines()
+    return bool(control_group) and any(row.endswith(f":{control_group}") for row in own)
+
+
+def _no_room(line: str, budget: Budget) -> Optional[HostCause]:
+    path = _PATH.search(line) if _NO_ROOM.search(line) else None
+    if path is None:
+        return None
+    mount = diskcauses.mount_of(path[0])
+    if "ead-only" in line or "EROFS" in line:
+        return cause_of("read_only", line, mount=mount) if diskcauses.is_read_only(mount) else None
+    return diskcauses.look(mount, budget.going)
+
+
+def _no_name(line: str) -> Optional[HostCause]:
+    complaint = _NO_NAME.search(line)
+    name = complaint["name"] if complaint else None
+    if not name:
+        return None
+    try:
+        socket.getaddrinfo(name, None)
+    except OSError:
+        return cause_of("name_not_resolved", line, name=name.rstrip("."))
+    return None
+
+
+def of_configuration(name: str, lines: List[str], budget: Budget) -> Optional[HostCause]:
+    """Of a unit that is known: whether its own test passes."""
+    test = TESTS.get(name)
+    if test is None:
+        return None
+    code, output = budget.ask(list(test))
+    if code <= 0 or _NO_PLACE.search(output):  # it passes, or it could not be asked
+        return None
+    complaints = output.splitlines()
+    other = of_lines(complaints, "", budget)
+    return other or cause_of("config_broken", *(complaints or lines), service=name, test=" ".join(test))
+
+
+def stale_pid_file(name: str, unit: Mapping[str, str]) -> Optional[HostCause]:
+    """A pid file that was left behind: its process is gone, or is one of something else."""
+    path = unit.get("PIDFile", "")
+    pid = (maybe(path) or "").strip() if path else ""
+    if not pid.isdigit() or _is_of(Holder(int(pid), ""), unit.get("ControlGroup", "")):
+        return None
+    return cause_of("stale_pid_file", service=name, path=path, pid=pid)
+
+
+def _of_clock(name: str, lines: List[str], budget: Budget) -> Optional[HostCause]:
+    refused = next((line for line in reversed(lines) if _NOT_YET_VALID.search(line)), None)
+    if refused is None:
+        return None
+    code, output = budget.ask(["timedatectl", "show", "--property=NTPSynchronized"])
+    return cause_of("clock_off", refused, service=name) if code == 0 and output.strip().endswith("=no") else None
+
+
+def ended(name: str, unit: Mapping[str, str], lines: List[str]) -> Optional[HostCause]:
+    """How its last process ended, where that was no good end."""
+    status = unit.get("ExecMainStatus", "0")
+    if unit.get("Result") in (None, "", "success") or status in ("", "0"):
+        return None
+    if unit.get("ExecMainCode") in (_KILLED, _DUMPED):
+        return cause_of("ended_by_signal", *lines, service=name, signal=status)
+    return cause_of("exited", *lines, service=name, code=status)

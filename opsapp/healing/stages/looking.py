@@ -1,0 +1,100 @@
+"""Why it is as it is: the host is asked before each step, and the cause that it names rules out steps.
+
+A look is read only and short. A host that does not answer in time, or whose agent does not know the question, leaves
+the cause unknown, and the case goes on as if nobody had asked. Must not: decide what is done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
+
+from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
+from opsapp.healing.logic.rules import part_of, steps
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire.causes import CAUSES, LOOKS, HostCause, LookSubject, subject_of
+
+from .case import CaseRecord, PlanningCase
+from .moves import AskCause, Wait
+from .planning import Plan
+from .timing import POLL_S
+from .world import Host, World
+
+LOOK_WAIT_S = 5.0  # so long a case waits for a look, the way to the host and back included
+TOLD = ("execute", "request_approval", "notify", "nothing")  # what is only counted or tried dry asks nobody
+AnyCase = TypeVar("AnyCase", bound=CaseRecord)
+
+
+class LookAnswer(NamedTuple):
+    """What a look has found; None: no cause is known."""
+
+    cause: HostCause | None
+
+
+def host_of(case: CaseRecord, plan: Plan, world: World) -> Host | None:
+    """Where to look: on the host that the case is about, if its agent can."""
+    host = world.hosts.get(case.about.agent_id or "") or plan.host
+    return host if host is not None and host.online and LOOKS in (host.usable or ()) else None
+
+
+def subject(case: CaseRecord, world: World) -> LookSubject:
+    """What to look at there: what the steps that are left are about, and the condition."""
+    part, params = part_of(case.target), {}
+    for step in reversed(steps(world.rules[case.rule_id])[case.step :]):
+        params.update(world.actions[step.action].complete(step.params, part))
+    return subject_of(case.about.condition, params)
+
+
+def before_step(
+    case: PlanningCase, plan: Plan, answer: LookAnswer | None, world: World
+) -> tuple[PlanningCase, AskCause | Wait | None]:
+    """The case with what is known of its cause; and what follows while that is asked for."""
+    if case.looked == case.step:
+        return case, None
+    if case.look is not None:
+        if answer is None and world.now < case.look.until:
+            return case, Wait(case, min(world.now + POLL_S, case.look.until))
+        return _looked(case, answer, subject(case, world).service), None
+    host = host_of(case, plan, world) if _is_asked(case, plan) else None
+    asked = None if host is None else subject(case, world)
+    if host is None or asked == LookSubject():
+        return replace(known(case, None), looked=case.step), None
+    assert asked is not None
+    waits = replace(case, waits_from=case.waits_from or world.now)  # a slow look makes what was measured before it old
+    return case, AskCause(waits, host.agent_id, asked, world.now + LOOK_WAIT_S)
+
+
+def _is_asked(case: PlanningCase, plan: Plan) -> bool:
+    """What is only predicted is not so yet. While the brake is on, there is too much to ask for."""
+    return plan.would in TOLD and plan.brake is None and case.about.source not in PREDICTIVE_SOURCES
+
+
+def not_asked(case: PlanningCase, why: str) -> PlanningCase:
+    """The question could not even be written."""
+    return replace(known(case, None), looked=case.step).saying(f"cause unknown: {why}")
+
+
+def known(case: AnyCase, cause: HostCause | None, unit: str | None = None) -> AnyCase:
+    """The case with this cause. Its lines of evidence may be those of the unit's log."""
+    if cause is None:
+        return replace(case, cause=None)
+    shown = {"id": cause.id, "text": cause.sentence, "evidence": list(cause.evidence), "unit": unit}
+    return replace(case, cause=shown)
+
+
+def named(cause: JsonObject | None) -> JsonObject | None:
+    """What everybody may know of a cause: not the evidence."""
+    return None if cause is None else {"id": cause["id"], "text": cause["text"]}
+
+
+def by_hand(cause: JsonObject | None) -> str:
+    """What a person can do where no step can; "" where a step may."""
+    kind = CAUSES.get(cause["id"]) if cause else None
+    return kind.by_hand if kind is not None and kind.no_step_helps else ""
+
+
+def _looked(case: PlanningCase, answer: LookAnswer | None, unit: str | None) -> PlanningCase:
+    case = replace(known(case, answer.cause if answer else None, unit), look=None, looked=case.step)
+    if case.cause is not None:
+        return case.saying(f"cause {case.cause['id']}: {case.cause['text']}")
+    return case.saying("cause unknown" if answer else "cause unknown: the host did not answer in time")

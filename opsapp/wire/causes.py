@@ -1,0 +1,198 @@
+"""The table of causes: why something on a host is as it is, one declaration each. The agent finds them, and the service
+reads the same rows: their sentence, and which steps are in vain while they hold.
+
+What an agent is asked is a `LookSubject`; what it answers is an id of the table with the fields of its sentence. Words
+that come from outputs (last lines) are never part of a sentence: they are evidence, which not everybody may see.
+Must not: look at anything.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Dict, FrozenSet, Mapping, NamedTuple, Optional, Tuple
+
+from .fields import JsonObject, WireError, choice, mapping, may, need, record, text
+from .readings import split
+
+LOOKS = "@causes"  # what an agent that can look for causes has among its tools
+LOOK_S = 2.0  # so long an agent looks at most
+MOST_LINES, MOST_LENGTH = 20, 400  # of evidence
+# These do whatever people have written into them: no cause rules them out.
+ANYTHING = frozenset({"run", "agent_command", "automation", "run_playbook", "webhook"})
+_FIELD = text(200)
+SUBJECT = {"service": may(text(255, low=1)), "mount": may(text(4096, low=1)), "domain": may(text(253, low=1))}
+
+
+class LookSubject(NamedTuple):
+    """What a look is about."""
+
+    service: Optional[str] = None
+    mount: Optional[str] = None
+    domain: Optional[str] = None
+
+    @classmethod
+    def read(cls, values: Any) -> LookSubject:
+        return cls(**record(values, SUBJECT, what="what is looked at"))
+
+
+class CauseKind(NamedTuple):
+    """A row. `sentence` names its fields in braces; `helped_by`: the only actions that are not in vain where
+    `no_step_helps`; `by_hand`: what a person can do."""
+
+    id: str
+    sentence: str
+    by_hand: str
+    no_step_helps: bool = False
+    helped_by: FrozenSet[str] = frozenset()
+
+    @property
+    def fields(self) -> Tuple[str, ...]:
+        return tuple(re.findall(r"\{(\w+)\}", self.sentence))
+
+    def in_vain(self, action: str) -> bool:
+        return self.no_step_helps and action not in ANYTHING and action not in self.helped_by
+
+
+class HostCause(NamedTuple):
+    """What was found. `evidence` are lines that show it; they may come from outputs."""
+
+    id: str
+    fields: Mapping[str, str]
+    evidence: Tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> CauseKind:
+        return CAUSES[self.id]
+
+    @property
+    def sentence(self) -> str:
+        return self.kind.sentence.format(**self.fields)
+
+    def told(self) -> JsonObject:
+        """What an agent answers; the evidence goes with the output."""
+        return {"id": self.id, "fields": {name: value[:200] for name, value in self.fields.items()}}
+
+
+def cause_of(cause_id: str, *evidence: str, **fields: object) -> HostCause:
+    """A cause of the table, with its fields as text."""
+    lines = tuple(_printable(line).strip()[:MOST_LENGTH] for line in evidence if line.strip())
+    return HostCause(cause_id, {name: _printable(str(value)) for name, value in fields.items()}, lines[-MOST_LINES:])
+
+
+def _printable(said: str) -> str:
+    return "".join(sign if sign.isprintable() else " " for sign in said)
+
+
+def read(told: Any, output: str = "") -> Optional[HostCause]:
+    """What an agent has answered. None: nothing was found, or by a newer agent what is not in the table here."""
+    if not isinstance(told, Mapping):
+        return None
+    try:
+        clean = record(told, {"id": need(choice(*CAUSES)), "fields": may(mapping(_FIELD, 20), {})}, what="cause")
+    except WireError:
+        return None
+    cause = cause_of(clean["id"], *output.splitlines(), **clean["fields"])
+    return cause if set(cause.kind.fields) <= cause.fields.keys() else None
+
+
+def subject_of(condition: str, params: Mapping[str, Any]) -> LookSubject:
+    """What to look at for a condition about one thing: the parameters of the steps name it, else the condition does."""
+    keys = [split(key) for key in re.findall(r"[\w.@:/*-]+", condition) if "." in key]
+    about = {family: name for family, name, _ in keys if name not in ("", "*")}
+    named = {name: params[name] for name in LookSubject._fields if isinstance(params.get(name), str)}
+    if "service" in about:
+        named.setdefault("service", about["service"])
+    if "disk" in about or re.search(r"\bdisk_percent\b", condition):
+        named.setdefault("mount", about.get("disk") or "/")
+    return LookSubject(**named)
+
+
+def _table(*rows: CauseKind) -> Dict[str, CauseKind]:
+    return {row.id: row for row in rows}
+
+
+CAUSES: Dict[str, CauseKind] = _table(
+    CauseKind(
+        "masked",
+        "{service} is masked: nothing can start it until somebody unmasks it",
+        "Ask who masked it, and unmask it (systemctl unmask) if it shall run.",
+        no_step_helps=True,
+    ),
+    CauseKind(
+        "unit_missing",
+        "{service} is not installed: the service manager knows no such unit",
+        "Install it again, or remove the rule.",
+        no_step_helps=True,
+    ),
+    CauseKind(
+        "binary_missing",
+        "the program of {service} is gone: {path} does not exist",
+        "Install the package again.",
+        no_step_helps=True,
+    ),
+    CauseKind(
+        "config_broken",
+        "the configuration of {service} does not pass its own test ({test})",
+        "Mend the configuration; the test names the line.",
+        no_step_helps=True,
+    ),
+    CauseKind(
+        "read_only",
+        "{mount} is mounted read-only, and nothing can write there",
+        "Look for errors of the disk in the kernel's log, check the file system, and mount it again.",
+        no_step_helps=True,
+        helped_by=frozenset({"fsck_schedule", "host_reboot", "vm_restart", "vm_migrate", "snapshot_rollback"}),
+    ),
+    CauseKind(
+        "certificate_expired",
+        "the certificate of {domain} ended on {ended}",
+        "Renew the certificate.",
+        no_step_helps=True,
+        helped_by=frozenset({"cert_renew"}),
+    ),
+    CauseKind(
+        "port_held",
+        "port {port} is held by another process: {process} (pid {pid})",
+        "Stop that process, or give one of the two another port.",
+    ),
+    CauseKind(
+        "stale_pid_file",
+        "the pid file of {service} is stale: {path} names pid {pid}, which is not its process",
+        "Remove the file.",
+    ),
+    CauseKind(
+        "out_of_own_memory",
+        "{service} was killed for memory: it reached its own limit of {limit}",
+        "Look what takes the memory, or raise the limit of the unit.",
+    ),
+    CauseKind(
+        "out_of_host_memory",
+        "{service} was killed for memory: the host had none left",
+        "Look what takes the host's memory.",
+    ),
+    CauseKind(
+        "disk_full",
+        "{mount} is {percent} % full: the most is in {largest}",
+        "Remove what is not needed, or enlarge it.",
+    ),
+    CauseKind(
+        "disk_held",
+        "{mount} is {percent} % full: {size} are in deleted files that {process} (pid {pid}) holds open",
+        "Restart that process: its deleted files are freed then.",
+    ),
+    CauseKind(
+        "inodes_full",
+        "{mount} has used {percent} % of its inodes: the most files are in {largest}",
+        "Remove the small files there.",
+    ),
+    CauseKind(
+        "name_not_resolved", "the name {name} cannot be resolved on the host", "Look at the host's name servers."
+    ),
+    CauseKind(
+        "clock_off",
+        "the host's clock is not synchronised, and {service} refuses dates",
+        "Let the host synchronise its clock.",
+    ),
+    CauseKind("ended_by_signal", "{service} was ended by signal {signal}", "The last lines of the unit say more."),
+    CauseKind("exited", "{service} ended with exit code {code}", "The last lines of the unit say why."),
+)
