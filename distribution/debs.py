@@ -48,6 +48,8 @@ def service(installed, work, out):
     for unit in sorted((DOCS / "units").iterdir()):
         put(root / "usr/lib/systemd/system" / unit.name, unit.read_text().replace("/opt/opsapp/", f"/{HOME}/"))
     put(root / "usr/share/doc/opsapp/opsapp.example.yaml", (source.ROOT / "opsapp.example.yaml").read_text())
+    for file in sorted((source.ROOT / "opsapp/web/prometheus").iterdir()):
+        put(root / "usr/share/doc/opsapp/prometheus" / file.name, file.read_text())
     put(root / "usr/share/doc/opsapp/sbom.cdx.json", sbom.text([site]))
     architecture = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True, check=True).stdout
     return pack("opsapp", root, architecture.strip(), out)

@@ -17,7 +17,7 @@ def includeme(config):
     from opsapp.auth.interfaces import IUserDeleted
 
     from .config import CasesRetention, HealingSettings, LedgerRetention
-    from .engine.inletcounts import figures
+    from .engine import figures, inletcounts
     from .engine.problems import give_back
     from .schemas import DeclaredRule
 
@@ -27,7 +27,11 @@ def includeme(config):
         "healing-ledger-filters", "opsapp.healing.resources.ledgerfilters.index_filters", reversible=True
     )
     config.add_evolve_step("healing-coin", "opsapp.healing.resources.trials.only_by_coin")
-    config.add_metrics(figures)
+    config.add_evolve_step(
+        "healing-ledger-counts", "opsapp.healing.resources.ledgercounts.count_outcomes", reversible=True
+    )
+    config.add_stored_metrics(inletcounts.figures)
+    config.add_stored_metrics(figures.figures)
     config.add_chain("opsapp.healing.resources.sign_ledger")
     config.add_chain("opsapp.healing.resources.signedtrust.sign_all")
     config.add_section("healing", HealingSettings)

@@ -10,7 +10,7 @@ def includeme(config):
 
     from .engine import lateststatus
     from .engine.changes import give_back
-    from .engine.figures import figures
+    from .engine.figures import figures, of_each
     from .engine.scope import MonitorScope
     from .engine.watch import KEY, Watch
     from .logic.settings import IncidentsRetention, MonitoringSettings
@@ -23,6 +23,7 @@ def includeme(config):
     config.add_section("monitoring", MonitoringSettings)
     config.add_section("retention.incidents", IncidentsRetention)
     config.add_metrics(figures)
+    config.add_stored_metrics(of_each)
     config.add_evolve_step("monitoring-1-tree", "opsapp.monitoring.resources.set_up")
     config.add_evolve_step("monitoring-2-notices", "opsapp.monitoring.notices.set_up", reversible=True)
     config.add_kind("monitors", "opsapp.monitoring.engine.ascode", schema=NewMonitor)

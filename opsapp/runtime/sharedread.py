@@ -18,11 +18,12 @@ Answer = TypeVar("Answer")
 
 class SharedRead(Generic[Answer]):
     """Called on the hub, or where there is none. Who asks while one is under way waits for the next, so that no answer
-    is older than its question."""
+    is older than its question. `lane`: one of its own, for who must not wait until other long reads have ended."""
 
-    def __init__(self, node: NodeBase, read: Callable[[], Answer]):
+    def __init__(self, node: NodeBase, read: Callable[[], Answer], lane: str = LANE):
         self._node = node
         self._read = read
+        self._lane = lane
         self._next: AsyncResult | None = None
 
     def __call__(self) -> Answer:
@@ -35,7 +36,7 @@ class SharedRead(Generic[Answer]):
 
     def _run(self, shared: AsyncResult) -> None:
         try:
-            shared.set(self._node.lane(LANE, 1).run(self._begin))
+            shared.set(self._node.lane(self._lane, 1).run(self._begin))
         except Exception as problem:  # noqa: BLE001 - everybody who asked is told
             self._next = None
             shared.set_exception(problem)

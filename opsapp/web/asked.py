@@ -12,6 +12,7 @@ from typing import Any
 REQUEST_ID = "opsapp.request_id"
 USERNAME = "opsapp.username"
 ROLE = "opsapp.role"
+ROUTE = "opsapp.route"  # the pattern of the place of the view that it came to
 UNREAD = "opsapp.unread"  # in the environ: the body is still on the socket
 
 

@@ -1,12 +1,14 @@
 """/metrics: what this node says of itself in Prometheus' text format. Rooms add families with `config.add_metrics`.
 
+Thousands of lines are dear, so one answer is made at a time, where it holds nobody up, for all who ask meanwhile. A
+label's values come from what is stored or written here, never from what a caller sends: so their number is bounded.
 The scrape token of the configuration is a credential that is good for this alone.
 """
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -15,24 +17,38 @@ from pyramid.config import Configurator
 from pyramid.request import Request
 
 from opsapp.runtime.node import Node
+from opsapp.runtime.sharedread import SharedRead
+from opsapp.tree.root import Root
 from opsapp.wire.version import VERSION
 
+from . import requestcounts
 from .config import WebSettings
 from .identity import Identity, presented_token
 
 Families = Callable[[Node], Iterable[Any]]
+StoredFamilies = Callable[[Root], Iterable[Any]]
+KEY = "opsapp.metrics.text"  # where the registry keeps who makes the text
 
 
 class _Collector:
     def __init__(self, node: Node):
-        self.node = node
+        self._node = node
 
-    def collect(self) -> Iterable[Any]:
-        for families in self.node.registry.opsapp_metrics:
-            yield from families(self.node)
+    def collect(self) -> Iterator[Any]:
+        for families in self._node.registry.opsapp_metrics:
+            yield from families(self._node)
+        yield from self._node.transact(self._stored)
+
+    def _stored(self, root: Root) -> list[Any]:
+        return [family for families in self._node.registry.opsapp_stored_metrics for family in families(root)]
 
 
 def text(node: Node) -> str:
+    made: str = node.registry[KEY]()
+    return made
+
+
+def _made(node: Node) -> str:
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(node))
     return generate_latest(registry).decode()
@@ -69,7 +85,17 @@ def add_metrics(config: Configurator, families: Families) -> None:
     config.registry.opsapp_metrics.append(config.maybe_dotted(families))
 
 
+def add_stored_metrics(config: Configurator, families: StoredFamilies) -> None:
+    """Directive: `families(root)` yields what the store knows, or a memory that follows it, in one transaction."""
+    config.registry.opsapp_stored_metrics.append(config.maybe_dotted(families))
+
+
 def includeme(config: Configurator) -> None:
-    config.registry.opsapp_metrics = [of_the_node]
+    node: Node = config.registry["opsapp.node"]
+    config.registry.opsapp_metrics = [of_the_node, requestcounts.figures]
+    config.registry.opsapp_stored_metrics = []
+    config.registry[KEY] = SharedRead(node, lambda: _made(node), lane="metrics")
+    config.include(requestcounts)
     config.add_directive("add_metrics", add_metrics)
+    config.add_directive("add_stored_metrics", add_stored_metrics)
     config.add_credential_reader(read_scrape_token)

@@ -88,9 +88,10 @@ def stream(context: Api, request: Request) -> Stream:
 
 
 @api.get(Root, "metrics", returns="text/plain")
-def prometheus_metrics(context: Root, request: Request) -> Response:
+def prometheus_metrics(context: Root, request: Request) -> Deferred:
     """Prometheus text."""
-    return Response(metrics.text(request.node), content_type="text/plain", charset="utf-8")
+    node = request.node
+    return Deferred(lambda: Response(metrics.text(node), content_type="text/plain", charset="utf-8"))
 
 
 @api.get(StoreFacet, role="admin", returns=StoreState)

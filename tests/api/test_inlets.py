@@ -9,6 +9,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.resources import inlets as resources
 from opsapp.notify.resources import inbox
 from opsapp.web.redact import redact
+from tests.support.scraping import scraped
 from tests.unit.healing.test_eventforms import ALERTMANAGER, GRAFANA, OWN
 
 PATH = "/api/healing/inlets"
@@ -193,3 +194,18 @@ def test_labels_are_mapped_and_wrong_inlets_refused(service):
         assert field in service.ada.post_json(PATH, body, status=422).json["fields"]
     service.otto.get(PATH, status=403)
     service.otto.post_json(PATH, {"name": "x"}, status=403)
+
+
+def test_metrics_have_each_inlet_that_there_is_once(service, inlet):
+    """Under the name that it has now, and before it has sent anything: from nothing to 1 is no increase."""
+
+    def counted():
+        return scraped(service.vera).of("opsapp_inlet_events_total")
+
+    assert counted() == {(inlet["id"], "Alertmanager", result): 0 for result in ("taken", "refused")}
+    post(service, inlet, json.dumps({"alerts": [{}, *alerts(2)]}))
+    service.ada.put_json(f"{PATH}/{inlet['id']}", {"name": "Renamed"})
+    post(service, inlet, json.dumps({"alerts": [{}]}))
+    assert counted() == {(inlet["id"], "Renamed", "taken"): 2, (inlet["id"], "Renamed", "refused"): 2}
+    service.ada.delete(f"{PATH}/{inlet['id']}")
+    assert counted() == {}

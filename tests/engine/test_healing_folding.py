@@ -11,6 +11,7 @@ from opsapp.healing.logic import chain
 from opsapp.healing.logic.problems import ProblemFacts
 from opsapp.healing.resources import healing_of, ledgerfolds
 from opsapp.healing.resources.cases import case_of
+from opsapp.healing.resources.ledgercounts import count_outcomes
 from opsapp.healing.resources.ledgerfilters import index_filters
 from opsapp.healing.stages.case import ClosedCase
 from opsapp.runtime.chainkey import chain_key
@@ -88,6 +89,23 @@ def test_what_was_learned_of_folded_entries_stays(years):
     fold(years)
     assert [years.vera.get(path).json for path in asked] == before
     assert before[0]["total"] == 40
+
+
+def test_what_was_counted_stays_and_an_older_store_counts_what_is_left(years):
+    before = ledger_of(years, lambda ledger: dict(ledger.outcomes))
+    assert sum(before.values()) == 40
+    fold(years)
+    assert ledger_of(years, lambda ledger: dict(ledger.outcomes)) == before
+    years.transact(count_anew)
+    assert ledger_of(years, lambda ledger: sum(ledger.outcomes.values())) == 9
+    years.transact(fill, years.clock.now(), 3, 0)
+    assert ledger_of(years, lambda ledger: sum(ledger.outcomes.values())) == 12
+
+
+def count_anew(root):
+    ledger = healing_of(root)["ledger"]
+    ledger.outcomes, ledger.counted_links = None, 0
+    count_outcomes(root)
 
 
 def test_the_next_entries_follow_the_mark(years):

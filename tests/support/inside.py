@@ -19,13 +19,15 @@ GATE, PULSES = "OPSAPP_TEST_GATE", "OPSAPP_TEST_PULSES"
 class Held(Serve):
     """Its /api/held is answered once the file `gate` is there, and its pulses are counted."""
 
+    module = __name__
+
     def __init__(self, directory, **more):
         super().__init__(directory, **more)
         self.gate, self.pulses = self.directory / "gate", self.directory / "pulses"
         self.begun = self.directory / "gate.begun"  # once somebody waits at it
         text = self.ini.read_text().replace("%(here)s", str(self.ini.parent))
         self.ini = self.directory / "held.ini"
-        self.ini.write_text(re.sub(r"^(\[app:main\])$", rf"\1\npyramid.includes = {__name__}", text, flags=re.M))
+        self.ini.write_text(re.sub(r"^(\[app:main\])$", rf"\1\npyramid.includes = {self.module}", text, flags=re.M))
 
     def environment(self):
         return {**super().environment(), GATE: str(self.gate), PULSES: str(self.pulses)}
@@ -52,13 +54,13 @@ def held(context, request):
     node = request.node
 
     def wait():
-        node.lane("held").run(_wait)
+        node.lane("held").run(wait_at_gate)
         return 200, {}, {"held": True}
 
     return Deferred(wait)
 
 
-def _wait():
+def wait_at_gate():
     Path(os.environ[GATE] + ".begun").touch()
     while not os.path.exists(os.environ[GATE]):
         time.sleep(0.02)

@@ -16,6 +16,7 @@ from opsapp.wire.version import VERSION
 
 pytestmark = pytest.mark.nightly("packages are built twice")
 
+PROMETHEUS = ("opsapp-dashboard.json", "opsapp-rules.yml")
 CONTAINER = source.ROOT / "distribution/container"
 needs_dpkg = pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="no dpkg-deb on this machine")
 
@@ -40,6 +41,7 @@ def test_two_wheels_are_the_same_bytes_and_have_what_runs(built_twice):
     assert first.read_bytes() == second.read_bytes()
     names = zipfile.ZipFile(first).namelist()
     assert {"opsapp/app.py", "opsapp/ui/templates/base.jinja2", "opsapp/agents/views/install.py"} <= set(names)
+    assert {f"opsapp/web/prometheus/{name}" for name in PROMETHEUS} <= set(names)
     assert [name for name in names if name.startswith(("tests/", "distribution/", "requirements/"))] == []
 
 
@@ -76,6 +78,7 @@ def test_two_service_packages_are_the_same_bytes_whoever_builds_them(tmp_path, m
     listed = subprocess.run(["dpkg-deb", "-c", made[0]], capture_output=True, text=True, check=True).stdout
     assert {line.split()[1] for line in listed.splitlines()} == {"root/root"}
     assert "./usr/lib/opsapp/lib/" in listed
+    assert all(f"./usr/share/doc/opsapp/prometheus/{name}" in listed for name in PROMETHEUS)
     read = subprocess.run(["dpkg-deb", "-I", made[0], "conffiles"], capture_output=True, text=True, check=True)
     assert read.stdout == "/etc/opsapp/opsapp.ini\n/etc/opsapp/opsapp.yaml\n"
 

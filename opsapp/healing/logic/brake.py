@@ -9,6 +9,7 @@ from opsapp.healing.config import BrakeSettings, HealsPerHour
 
 SICK_FROM = 5  # with fewer sick targets a percentage says nothing
 HOUR = 3600.0
+SCOPES = ("fleet", "site", "rule", "target")
 OF_RULE = 0.6  # how much of a rule's heals an hour one target may use up, where nothing else is configured
 
 
@@ -25,11 +26,21 @@ class Load(NamedTuple):
 
 def pulled(load: Load, limits: BrakeSettings) -> str | None:
     """Why the brake is on, or None."""
-    rates = limits.max_heals_per_hour
-    for scope in ("fleet", "site", "rule", "target"):
-        done, limit = getattr(load, scope), of_target(rates) if scope == "target" else getattr(rates, scope)
+    for scope in SCOPES:
+        done, limit = getattr(load, scope), limit_of(scope, limits)
         if done >= limit:
             return f"{done} heals within an hour, the limit for one {scope} is {limit}"
+    return too_sick(load, limits)
+
+
+def limit_of(scope: str, limits: BrakeSettings) -> int:
+    """Heals within an hour."""
+    rates = limits.max_heals_per_hour
+    return of_target(rates) if scope == "target" else int(getattr(rates, scope))
+
+
+def too_sick(load: Load, limits: BrakeSettings) -> str | None:
+    """Why the state of the fleet alone puts the brake on, or None."""
     percent = 100 * load.sick / load.targets if load.targets else 0.0
     if load.sick >= SICK_FROM and percent > limits.max_unhealthy_percent:
         return f"{percent:.0f} % of all targets are unhealthy, the limit is {limits.max_unhealthy_percent} %"

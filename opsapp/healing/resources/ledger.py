@@ -30,6 +30,7 @@ from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
+from . import ledgercounts
 from .ledgerfilters import ENTRY, NO_FILTER, FilterIndex, LedgerFilter
 
 
@@ -106,6 +107,8 @@ class Ledger(Folder):
     filters: FilterIndex | None = None  # stores of an older version have none before their evolve step
     folded = chain.NOTHING_FOLDED
     folded_tallies: OOBTree | None = None  # what the folded entries add to `effect`: its key -> FoldedTally
+    outcomes: OOBTree | None = None  # (rule, outcome) -> how many; an older store has none before its evolve step
+    counted_links = 0  # of the chain, so many are in it
     archived = 0  # so many links of the chain were written to an archive
 
     def __init__(self) -> None:
@@ -201,6 +204,7 @@ class Ledger(Folder):
         self.ended = chain.signed_end(key, self.links(), self.head) if key else None
         if self.filters is not None:
             self.filters.catch_up(self)
+        ledgercounts.catch_up(self)
 
     def links(self) -> int:
         return self.order.maxKey() if self.order else self.folded.links

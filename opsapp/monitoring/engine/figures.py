@@ -1,4 +1,8 @@
-"""What monitoring says of itself at /metrics."""
+"""What monitoring says of itself at /metrics, and what it says of each monitor.
+
+Nobody has seen a monitor down that is unknown, paused or in a window: `opsapp_monitor_up` leaves it out, and its state
+says why. Names need not be different, so each line has the monitor's id.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,14 @@ from typing import Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
+from opsapp.monitoring.engine.monitorlists import response_of
 from opsapp.monitoring.engine.watch import watch_of
-from opsapp.runtime.node import Node
+from opsapp.runtime.node import Node, node_of
 from opsapp.series import folds
+from opsapp.tree.root import Root
+
+MOST = 5000  # monitors in one scrape, the first by name
+IS_UP = {"up": 1, "degraded": 1, "down": 0}
 
 
 def figures(node: Node) -> Iterable[Any]:
@@ -35,3 +44,27 @@ def figures(node: Node) -> Iterable[Any]:
     yield GaugeMetricFamily(
         "opsapp_check_late_p99_seconds", "From when a check was due to when it began, of the last 10,000 checks.", p99
     )
+
+
+def of_each(root: Root) -> Iterable[Any]:
+    node = node_of(root)
+    watch, labels = watch_of(node), ["id", "name", "type"]
+    watch.register.catch_up(root)
+    watch.states.look(node.clock.now())
+    entries = watch.register.ordered()
+    up = GaugeMetricFamily("opsapp_monitor_up", "1: it is up, or degraded; 0: it is down.", labels=labels)
+    told = "1 for the state that it is in."
+    states = GaugeMetricFamily("opsapp_monitor_state", told, labels=[*labels, "state"])
+    told = "How long its last good check took, while it is up."
+    response = GaugeMetricFamily("opsapp_monitor_response_seconds", told, labels=labels)
+    for entry in entries[:MOST]:
+        values, state = [entry.id, entry.name, entry.target.type], entry.shown
+        states.add_metric([*values, state], 1)
+        if state in IS_UP:
+            up.add_metric(values, IS_UP[state])
+        took = response_of(node, entry) if IS_UP.get(state) else None
+        if took is not None:
+            response.add_metric(values, took / 1000)
+    yield from (up, states, response)
+    left_out = max(0, len(entries) - MOST)
+    yield GaugeMetricFamily("opsapp_monitors_left_out", "Monitors without lines of their own here.", left_out)

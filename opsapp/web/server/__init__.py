@@ -23,7 +23,7 @@ from gevent.event import Event
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.hub import Hub, Lane, LeadLane
 from opsapp.runtime.node import Node
-from opsapp.web import redact
+from opsapp.web import redact, requestcounts
 from opsapp.web.address import netloc, reachable
 from opsapp.web.config import LimitSettings, WebSettings
 from opsapp.web.paths import REGISTRY_KEY
@@ -78,6 +78,7 @@ def serve(
         web=lambda: _config(node)[WebSettings],
         drains=not _is_alone(node),
         own_lane=lambda name: engine.lane(name, 1),
+        requests=registry.get(requestcounts.KEY),
     )
     leaving = _Leaving()
     if node is not None:

@@ -124,7 +124,7 @@ def _upgrade(connection: Connection, exchange: Exchange, head: RequestHead, answ
     if problem is not None:
         return answer.finished(problem)
     exchange.keep = False
-    exchange.code = 101
+    exchange.begins(101)
     connection.peer.send(_switching(head, exchange, answer), exchange.timeout)
     socket = WebSocket(
         connection.peer,

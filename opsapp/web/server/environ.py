@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from opsapp.lib.problems import TooLarge
 from opsapp.web.address import canonical
 from opsapp.web.answers import HUB, Answer, Handover
-from opsapp.web.asked import REQUEST_ID, UNREAD, USERNAME, BodyWanted
+from opsapp.web.asked import REQUEST_ID, ROUTE, UNREAD, USERNAME, BodyWanted
 
 from .head import RequestHead
 from .peer import Peer
@@ -99,14 +99,15 @@ def base_environ(local: tuple) -> dict[str, Any]:
 class Answered:
     """What came back from the thread, free of the environ and of everything that hung on it."""
 
-    __slots__ = ("answer", "body", "headers", "status", "username")
+    __slots__ = ("answer", "body", "headers", "route", "status", "username")
 
-    def __init__(self, status: str, headers: list[tuple[str, str]], body: bytes, answer: Answer | None, username: Any):
+    def __init__(self, status: str, headers: list[tuple[str, str]], body: bytes, environ: dict[str, Any]):
         self.status = status
         self.headers = headers
         self.body = body
-        self.answer = answer
-        self.username = username
+        self.answer: Answer | None = environ[HUB].answer
+        self.username: str | None = environ.get(USERNAME)
+        self.route: str | None = environ.get(ROUTE)
 
 
 class Task:
@@ -157,4 +158,4 @@ def call(app: Callable[..., Iterable[bytes]], environ: dict[str, Any]) -> Answer
         if close is not None:
             close()
     status, headers = started
-    return Answered(status, headers, body, environ[HUB].answer, environ.get(USERNAME))
+    return Answered(status, headers, body, environ)

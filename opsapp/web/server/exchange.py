@@ -12,6 +12,7 @@ from wsgiref.handlers import format_date_time
 
 from opsapp.web import redact
 
+from .environ import Answered
 from .head import RequestHead
 from .peer import Peer
 from .refusal import Refusal
@@ -53,11 +54,13 @@ class Exchange:
         "query",
         "remote",
         "request_id",
+        "route",
         "secure",
         "sent",
         "server",
         "started",
         "timeout",
+        "took",
         "username",
     )
 
@@ -72,7 +75,9 @@ class Exchange:
         self.keep = False
         self.secure = server.is_behind_tls()
         self.username: str | None = None
+        self.route: str | None = None
         self.code = 0
+        self.took: float | None = None  # seconds, until its answer began
         self.sent = 0
         self._chunked = False
         self._left: int | None = None
@@ -81,6 +86,14 @@ class Exchange:
         """The head is known now."""
         self.method, self.path, self.query, self.minor = head.method, head.path, head.query, head.minor
         self.keep = head.keep_alive
+
+    def know(self, answered: Answered) -> None:
+        """What the application has learned of it."""
+        self.username, self.route = answered.username, answered.route
+
+    def begins(self, code: int) -> None:
+        """Its answer leaves now."""
+        self.code, self.took = code, time.perf_counter() - self.started
 
     def respond(self, status: str, headers: list[tuple[str, str]], body: bytes) -> None:
         """A whole answer."""
@@ -97,7 +110,8 @@ class Exchange:
         if self.method == "HEAD" or code in {204, 304}:
             body = b""
         out = self._head(status, kept)
-        self.code, self.sent = code, len(body)
+        self.begins(code)
+        self.sent = len(body)
         if len(body) <= _JOIN_UP_TO:
             self.peer.send(out + body, self.timeout)
         else:
@@ -119,7 +133,7 @@ class Exchange:
         elif length is None:
             self.keep = False
         out = self._head(status, headers, ours=_OURS - {"transfer-encoding"})
-        self.code = int(status[:3])
+        self.begins(int(status[:3]))
         self.peer.send(out, self.timeout)
 
     def piece(self, data: bytes) -> None:
@@ -173,10 +187,13 @@ class Exchange:
         return "\r\n".join(lines).encode("latin-1", "replace") + b"\r\n\r\n"
 
     def log(self) -> None:
-        """The request's one line."""
-        lines = self.server.access
+        """The request's one line, and its place in the counts. Who has asked for nothing is in no count."""
+        lines, took = self.server.access, time.perf_counter() - self.started
+        if self.code or self.method != "-":
+            self.server.requests.add(
+                self.route, self.method, self.code or LEFT, took if self.took is None else self.took
+            )
         if lines.wanted():
-            took = (time.perf_counter() - self.started) * 1000
             lines.add(
                 {
                     "remote": self.remote,
@@ -184,7 +201,7 @@ class Exchange:
                     "path": redact.target(self.path, self.query),
                     "status": self.code or LEFT,
                     "bytes": self.sent,
-                    "ms": round(took, 1),
+                    "ms": round(took * 1000, 1),
                     "request_id": self.request_id,
                     "user": self.username or "-",
                 }

@@ -15,6 +15,7 @@ from opsapp.runtime.memory import trim
 from opsapp.web.address import netloc
 from opsapp.web.config import WebSettings
 from opsapp.web.paths import Paths
+from opsapp.web.requestcounts import RequestCounts
 
 from .connection import plain_address
 from .environ import base_environ
@@ -45,10 +46,11 @@ class Server(Shared, StreamServer):
         web: Callable[[], WebSettings] = WebSettings,
         drains: bool = False,
         own_lane: Callable[[str], Any] | None = None,
+        requests: RequestCounts | None = None,
     ):
         StreamServer.__init__(self, listener, self.serve_connection)
         base = base_environ(plain_address(listener.getsockname()))
-        Shared.__init__(self, app, lane, base, limits, paths, web, own_lane)
+        Shared.__init__(self, app, lane, base, limits, paths, web, own_lane, requests)
         self.drains = drains  # there are other nodes, which a proxy can ask instead
         self.connections: set[RequestLoop] = set()
         self._water = HighWater(self._give_memory_back)

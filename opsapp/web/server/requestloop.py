@@ -159,7 +159,7 @@ class RequestLoop(Connection):
 
     def _call(self, exchange: Exchange, head: RequestHead, body: environ.Body) -> environ.Answered:
         answered = self._run(environ.call, exchange, head, body)
-        exchange.username = answered.username
+        exchange.know(answered)
         return answered
 
     def _ask_first(self, exchange: Exchange, head: RequestHead) -> environ.Answered | None:
@@ -168,7 +168,7 @@ class RequestLoop(Connection):
         if answered is None:
             self.server.waiting[self] = None
         else:
-            exchange.username = answered.username
+            exchange.know(answered)
         return answered
 
     def _run(self, call: Any, exchange: Exchange, head: RequestHead, body: environ.Body) -> Any:

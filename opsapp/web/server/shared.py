@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from opsapp.lib.networks import client_address, is_trusted
 from opsapp.web.config import WebSettings
 from opsapp.web.paths import Paths
+from opsapp.web.requestcounts import RequestCounts
 
 from .accesslog import AccessLog
 from .knowncallers import KnownCallers
@@ -31,6 +32,7 @@ class Shared:
         paths: Paths | None,
         web: Callable[[], WebSettings],
         own_lane: Callable[[str], Any] | None = None,
+        requests: RequestCounts | None = None,
     ):
         self.app = app
         self.lane = lane
@@ -45,6 +47,7 @@ class Shared:
         self.draining = False  # a node among others that stops: each connection may bring one more request
         self.stopping = False
         self.access = AccessLog()
+        self.requests = requests or RequestCounts()
 
     def share_of(self, method: str, path: str) -> Share:
         return self.shares.named(self.paths.lane(method, path))

@@ -1,0 +1,45 @@
+"""How many entries of the ledger came to which outcome, by rule: what /metrics counts, whatever was folded away since.
+
+Entries are counted in the order of the chain, when they become final. A store of an older version is counted by an
+evolve step; what an older node writes beside this version is counted with the next entry.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any, Protocol
+
+from BTrees.OOBTree import OOBTree
+
+from opsapp.runtime.projection import among
+from opsapp.tree.root import Root
+
+from .ledgerfilters import ENTRY, PIECE, ChainedEntries
+
+
+class CountedEntries(ChainedEntries, Protocol):
+    """Of the ledger: the counts too. `counted_links`: of the chain, how many are in them."""
+
+    outcomes: Any
+    counted_links: int
+
+
+def catch_up(ledger: CountedEntries, most: int = PIECE) -> bool:
+    """Count the next links of the chain; whether there are more."""
+    if ledger.outcomes is None:
+        ledger.outcomes = OOBTree()  # (rule, outcome) -> how many
+    links = list(islice(ledger.order.items(ledger.counted_links + 1), most))
+    for _, entry in among(ledger.entries, ENTRY, [entry_id for _, entry_id in links]):
+        key = entry.fields["rule_id"], entry.fields["outcome"]
+        ledger.outcomes[key] = ledger.outcomes.get(key, 0) + 1
+    if links:
+        ledger.counted_links = links[-1][0]  # the first ones may have been folded away
+    return ledger.counted_links < ledger.links()
+
+
+def count_outcomes(root: Root) -> None:
+    """Evolve step: the entries of an older store are counted."""
+    ledger = root["api"]["healing"]["ledger"]
+    while catch_up(ledger):
+        if ledger._p_jar is not None:
+            ledger._p_jar.cacheGC()  # a connection would keep all that it has read until its transaction ends
