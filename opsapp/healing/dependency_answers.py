@@ -43,6 +43,10 @@ class DependencyGraph(Body):  # `dependencies`: what was declared by the API, as
     root_causes = list_of(text(), 10_000)
 
 
+class DependenciesUpdated(DependencyGraph):
+    status = choice("updated")
+
+
 class DependencyMistake(Body):
     target = text()
     error = text()

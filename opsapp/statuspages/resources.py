@@ -93,6 +93,8 @@ class StatusPageStore(Persistent):
     """`confirmed`: subscriber id -> (kind, groups), so that nobody is loaded to be passed over. `fanning`:
     announcement id -> the last subscriber id whose row is written."""
 
+    notices: OOBTree | None = None  # id -> title of those told to be open; stores of an older version have none
+
     def __init__(self) -> None:
         self.settings: JsonObject = DEFAULTS
         self.mail_server: str | None = None  # sealed
@@ -117,6 +119,12 @@ class StatusPageStore(Persistent):
 
     def keep(self, entry: PlannedTime) -> None:
         self.calendar[entry.uid] = tuple(entry)
+
+    def told_notices(self) -> dict[str, str]:
+        return {} if self.notices is None else dict(self.notices)
+
+    def keep_notices(self, told: dict[str, str]) -> None:
+        self.notices = OOBTree(told)
 
     def add(self, subscriber: Subscriber) -> str:
         subscriber_id = new_id()

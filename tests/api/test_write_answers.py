@@ -47,3 +47,13 @@ def test_a_change_of_the_status_page_is_answered_with_its_settings(service):
     assert changed.pop("status") == "updated"
     assert changed == service.ada.get("/api/status/settings").json
     assert changed["name"] == "How it stands"
+
+
+def test_declared_dependencies_are_answered_with_the_graph(service):
+    path, declared = "/api/healing/dependencies", [{"target": "shop", "depends_on": ["db"]}, {"target": "db"}]
+    changed = service.ada.put_json(path, {"dependencies": declared}).json
+    assert changed.pop("status") == "updated"
+    assert changed == service.ada.get(path).json
+    assert changed["edges"] == [{"from": "shop", "to": "db"}]
+    again = service.ada.put_json(path, changed).json
+    assert {**changed, "status": "updated"} == again

@@ -100,6 +100,25 @@ def test_who_says_the_challenge_back_is_told_of_beginning_update_and_end_once(pr
     assert states(press) == []
 
 
+def test_a_notice_is_told_with_its_severity_and_again_when_it_is_over(press, receivers):
+    receiver = receivers()
+    subscribed(press, hook(receiver))
+    notice = {"title": "The phones move", "text": "On Sunday.", "severity": "critical"}
+    path = "/api/monitoring/notices"
+    notice_id = press.service.otto.post_json(path, notice, status=201).json["id"]
+    announcements.look_at_notices(press.node)
+    press.after(20)
+    press.service.otto.post_json(f"{path}/{notice_id}/end", {})
+    announcements.look_at_notices(press.node)
+    press.after(20)
+    settled(press)
+    _, put, over = receiver.messages
+    about = {"id": notice_id, "name": "The phones move", "url": "https://status.example/status"}
+    told = {"what": "notice", "severity": "critical", "message": "On Sunday."}
+    assert put["items"] == [{**about, **told, "time": put["items"][0]["time"]}]
+    assert over["items"] == [{**about, "what": "notice_over", "time": over["items"][0]["time"]}]
+
+
 @pytest.mark.parametrize(
     ("answer", "status"),
     [

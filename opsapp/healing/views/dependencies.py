@@ -33,7 +33,7 @@ def dependencies(context: Dependencies, request: Request) -> Any:
     role="admin",
     body=schemas.DependencyList,
     read_only=dependency_answers.DependencyGraph,
-    returns=answers.Status,
+    returns=dependency_answers.DependenciesUpdated,
 )
 def declare(context: Dependencies, request: Request) -> Any:
     """What is declared here, besides the configuration file, from now on. Without `dependencies` it stays as it is."""
@@ -41,7 +41,7 @@ def declare(context: Dependencies, request: Request) -> Any:
     refuse_mistakes(request.root, entries)
     context.declare(entries, "api")
     request.audit("healing.dependencies", "dependencies", after=entries)
-    return {"status": "updated"}
+    return {**graph_of(request.root), "status": "updated"}
 
 
 @api.act(Dependencies, "edges", role="admin", body=schemas.OneDependency, returns=answers.Status)

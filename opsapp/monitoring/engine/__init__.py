@@ -15,6 +15,7 @@ from .incident_list import incident_rows, taken_since
 from .lateststatus import KeptText, latest_status
 from .monitorlists import page as list_monitors
 from .monitorlists import status_counts, statuses_now
+from .notices import shown as open_notices
 from .register import Entry
 from .statuspage import TAG as PUBLIC_TAG
 from .statuspage import published, published_incident, published_incidents, status_document
@@ -43,6 +44,7 @@ __all__ = [
     "last_day",
     "latest_status",
     "list_monitors",
+    "open_notices",
     "open_told",
     "published",
     "published_incident",

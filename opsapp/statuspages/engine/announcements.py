@@ -11,7 +11,7 @@ from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.config import MaintenanceSettings
 from opsapp.maintenance.engine import upcoming
-from opsapp.monitoring.engine import PUBLIC_TAG, published
+from opsapp.monitoring.engine import PUBLIC_TAG, open_notices, published
 from opsapp.monitoring.resources import Incident, monitors_of
 from opsapp.runtime import leases
 from opsapp.runtime.node import Node, node_of
@@ -61,6 +61,11 @@ def look_at_windows(node: Node) -> bool:
     return False
 
 
+def look(node: Node) -> bool:
+    """Whether anything of the calendar or of the notices is to be told."""
+    return look_at_windows(node) or look_at_notices(node)
+
+
 def _note_windows(root: Root) -> None:
     leases.check(root, LEASE)
     store, now = store_of(root), node_of(root).clock.now()
@@ -85,6 +90,37 @@ def _differing(root: Root) -> tuple[list[PlannedTime], list[tuple[str, PlannedTi
             uid = f"{window.id}-{window.start}" if window.recurs else window.id
             current.append(PlannedTime(uid, window.name, window.start, window.end, monitors))
     return compared(store_of(root).entries(), current, now)
+
+
+# -- notices ---------------------------------------------------------------------------------------------------------
+
+
+def look_at_notices(node: Node) -> bool:
+    """A notice is told once, and once more when it is over: ended, taken away, or by its time, which nothing else
+    notices."""
+    if node.transact(_other_notices):
+        node.transact(_note_notices)
+    return False
+
+
+def _other_notices(root: Root) -> bool:
+    now_open = {notice["id"] for notice in open_notices(root, node_of(root).clock.now())}
+    return now_open != store_of(root).told_notices().keys()
+
+
+def _note_notices(root: Root) -> None:
+    leases.check(root, LEASE)
+    store, now = store_of(root), node_of(root).clock.now()
+    told, now_open = store.told_notices(), {notice["id"]: notice for notice in open_notices(root, now)}
+    items = [NewsItem(int(now), letters.NOTICE_OVER, name, told[name], ()) for name in told.keys() - now_open.keys()]
+    for name in now_open.keys() - told.keys():
+        notice = now_open[name]
+        says = {"stage": notice["severity"], "message": notice["text"]}
+        items.append(NewsItem(int(now), letters.NOTICE, name, notice["title"], (), **says))
+    titles = {name: str(notice["title"]) for name, notice in now_open.items()}
+    store.keep_notices(titles | {name: title for name, title in told.items() if name in titles})  # as people read it
+    for item in items if store.confirmed else ():
+        _put(root, item)
 
 
 # -- messages --------------------------------------------------------------------------------------------------------
@@ -134,10 +170,11 @@ def fan_out(root: Root, now: float) -> bool:
     announcement_id = store.fanning.minKey()
     items, groups = store.announcements[announcement_id].items, groups_of(settings_of(root))
     monitors = {monitor_id for item in items for monitor_id in item.monitors}
+    for_all = any(item.what in letters.NOTICES for item in items)
     after = store.fanning[announcement_id]
     page = list(islice(store.confirmed.items(after, excludemin=bool(after)), SUBSCRIBERS_AT_ONCE))
     for subscriber_id, (kind, wanted) in page:
-        if chosen(wanted, monitors, groups):
+        if for_all or chosen(wanted, monitors, groups):
             row = f"{announcement_id}/{subscriber_id}"
             store.queues[kind].agenda(row).add(now, row)
     if len(page) < SUBSCRIBERS_AT_ONCE:

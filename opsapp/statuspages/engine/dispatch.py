@@ -151,7 +151,9 @@ class LetterWriter:
         if key not in self._known:
             announcement = self._store.announcements.get(told)
             items = [] if announcement is None or announcement.at < self._oldest else announcement.items
-            items = [item for item in items if chosen(wanted, item.monitors, self._groups)]
+            items = [
+                item for item in items if item.what in letters.NOTICES or chosen(wanted, item.monitors, self._groups)
+            ]
             words = letters.news(self._sender.page, items, self._sender.base, self._zone) if items else None
             self._known[key] = None if words is None else (words, tuple(items))
         return self._known[key]

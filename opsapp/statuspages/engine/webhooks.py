@@ -14,7 +14,7 @@ import gevent
 from opsapp.lib.networks import OutboundSettings, PublicPolicy
 from opsapp.monitoring.engine import MonitoringSettings, Prober, call_web
 from opsapp.runtime.node import Node
-from opsapp.statuspages.logic.letters import NewsItem
+from opsapp.statuspages.logic.letters import NOTICE, NOTICES, NewsItem
 from opsapp.statuspages.logic.settings import StatusPageSettings
 from opsapp.wire.probes import ProbeTarget
 
@@ -110,4 +110,7 @@ def _shown(sender: PageSender, item: NewsItem) -> dict[str, object]:
     about: dict[str, object] = {"time": item.at, "what": item.what, "id": item.story, "name": item.name}
     if item.start:
         return about | {"start": item.start, "end": item.end}
+    if item.what in NOTICES:
+        says = {"severity": item.stage, "message": item.message} if item.what == NOTICE else {}
+        return about | says | {"url": f"{sender.base}/status"}
     return about | {"stage": item.stage, "message": item.message, "url": f"{sender.base}/status/incidents/{item.story}"}

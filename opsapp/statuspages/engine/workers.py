@@ -19,7 +19,7 @@ EVERY_S = 1.0
 
 
 def start(node: Node) -> None:
-    add, calendar = node.supervisor.add, partial(announcements.look_at_windows, node)
+    add, calendar = node.supervisor.add, partial(announcements.look, node)
     add("status-calendar", calendar, every=10.0, wake=("maintenance",), lease=LEASE)
     add("status-purge", partial(purge, node), every=3600.0, lease="housekeeping", cleans=True)
     add = partial(add, every=EVERY_S, lease=LEASE)

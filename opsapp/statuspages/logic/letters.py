@@ -17,17 +17,20 @@ STAGE_WORDS = {
 BEGINS, UPDATE, OVER, CLOSED = "begins", "update", "over", "closed"
 PLANNED, MOVED, CANCELLED = "planned", "moved", "cancelled"
 MAINTENANCE = (PLANNED, MOVED, CANCELLED)
+NOTICE, NOTICE_OVER = "notice", "notice_over"
+NOTICES = (NOTICE, NOTICE_OVER)
+SEVERITY_WORDS = {"info": "Notice", "warning": "Warning", "critical": "Critical"}
 
 
 class NewsItem(NamedTuple):
-    """One thing to tell. `story`: the incident's id, or the window's uid."""
+    """One thing to tell. `story`: the incident's id, the window's uid, or the notice's id."""
 
     at: int
     what: str  # one of the words above
     story: str
     name: str
-    monitors: tuple[str, ...]  # ids
-    stage: str = ""
+    monitors: tuple[str, ...]  # ids; of a notice none: it is for everybody
+    stage: str = ""  # of a notice its severity
     message: str = ""
     start: int = 0
     end: int = 0
@@ -83,6 +86,8 @@ def _title(item: NewsItem) -> str:
         MOVED: "was moved",
         CANCELLED: "was cancelled",
     }
+    if item.what in NOTICES:
+        return f"{'Notice' if item.what == NOTICE else 'Notice is over'}: {item.name}"
     return f"{'Maintenance: ' if item.what in MAINTENANCE else ''}{item.name} {texts[item.what]}"
 
 
@@ -90,9 +95,18 @@ def _lines(item: NewsItem, base: str, zone: str) -> list[str]:
     lines = [_title(item)]
     if item.what in MAINTENANCE:
         return [*lines, f"{moment(item.start, zone)} to {moment(item.end, zone)}", f"{base}/status"]
+    if item.what in NOTICES:
+        return _notice_lines(item, base, zone)
     if item.message:
         lines.append(item.message)
     return [*lines, moment(item.at, zone), f"{base}/status/incidents/{item.story}"]
+
+
+def _notice_lines(item: NewsItem, base: str, zone: str) -> list[str]:
+    where = [moment(item.at, zone), f"{base}/status"]
+    if item.what == NOTICE_OVER:
+        return [_title(item), *where]
+    return [f"{SEVERITY_WORDS[item.stage]}: {item.name}", *([item.message] if item.message else []), *where]
 
 
 def moment(seconds: int, zone: str) -> str:
