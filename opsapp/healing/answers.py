@@ -170,13 +170,17 @@ class Success(Body):
 
 
 class TrustEvidence(Body):
+    """`bad`, `needless`: what those have won who bet that it helps less often than promotion asks for, or that more
+    recover by themselves than used to. At `alarm` it is believed."""
+
     triggers_7d = whole(0)
     executions = whole(0)
     verified = whole(0)
     failed = whole(0)
     sequential_bound = number()
-    cusum = number()
-    cusum_threshold = number()
+    bad = number()
+    needless = number()
+    alarm = number()
     lift_low = number()
 
 

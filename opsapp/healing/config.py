@@ -58,15 +58,19 @@ class PromotionSettings:
 
 @dataclass(frozen=True)
 class CusumSettings:
-    """A change from the success rate `good` to `bad` is noticed when the sum reaches `threshold`."""
+    """`healing.cusum` of 0.2.0: a file that has it is taken, and the log says that `healing.change` is in its place."""
 
     good: Annotated[float, Between(0.01, 0.99)] = 0.92
     bad: Annotated[float, Between(0.01, 0.99)] = 0.60
     threshold: Annotated[float, Between(0.1, 1000)] = 4.5
 
-    @staticmethod
-    def across(sound: dict[str, float]) -> dict[str, str]:
-        return {"bad": "must be below good"} if sound.get("bad", 0) >= sound.get("good", 1) else {}
+
+@dataclass(frozen=True)
+class ChangeSettings:
+    """That a rule helps less often than `promotion.bound`, or is needed no more, is believed when the bet on it has won
+    so much. Less is noticed earlier, and more often falsely."""
+
+    threshold: Annotated[float, Between(2, 10**9)] = 500.0
 
 
 @dataclass(frozen=True)
@@ -198,7 +202,8 @@ class HealingSettings:
     brake: BrakeSettings = BrakeSettings()
     breaker: BreakerSettings = BreakerSettings()
     promotion: PromotionSettings = PromotionSettings()
-    cusum: CusumSettings = CusumSettings()
+    change: ChangeSettings = ChangeSettings()
+    cusum: CusumSettings | None = None
     skip: SkipSettings = SkipSettings()
     recurrence: RecurrenceSettings = RecurrenceSettings()
     problems: ProblemSettings = ProblemSettings()

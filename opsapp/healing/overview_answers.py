@@ -56,6 +56,7 @@ class CaseUnderWay(Body):
     opened_at = whole()
     due = whole(null=True)
     approval_id = text(null=True)
+    left_until = whole(null=True)
     waits = flag()
     then = list_of(NextStep)
 

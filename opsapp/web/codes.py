@@ -100,6 +100,7 @@ MEANINGS: dict[int, dict[str, str]] = {
         "not_active": "The maintenance window is not active.",
         "not_by_hand": "What opened the incident ends it.",
         "not_final": "The heal has not ended yet.",
+        "not_left_alone": "Nothing waits here: the case is not left alone, or no longer.",
         "not_local": "This user signs in with the identity provider.",
         "not_offered": "The status page does not offer this kind of subscription.",
         "not_reversible": "The action cannot be reversed.",

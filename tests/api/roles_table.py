@@ -155,6 +155,7 @@ ROWS = {
     "GET /api/healing/capabilities/{hostname}": VIEWER,
     "POST /api/healing/capabilities/{hostname}/refresh": OPERATOR,
     "GET /api/healing/cases/{case_id}": VIEWER,
+    "POST /api/healing/cases/{case_id}/act-now": OPERATOR,
     "POST /api/healing/chaos/run": ADMIN,
     "GET /api/healing/chaos/scenarios": VIEWER,
     "GET /api/healing/dependencies": VIEWER,

@@ -5,6 +5,7 @@ import pytest
 from opsapp import app
 from opsapp.auth.config import OidcSettings, RoleMap
 from opsapp.healing.config import HealingSettings
+from opsapp.healing.engine.configured import declare
 from opsapp.web import configfile
 from opsapp.web.config import LogSettings, WebSettings
 
@@ -168,11 +169,17 @@ def test_what_is_wrong_between_the_fields_of_a_rule_has_its_line_too(tmp_path, s
 
 
 def test_the_thresholds_of_healing_are_configured(tmp_path, sections):
-    text = "healing:\n  skip: {outcomes: 3, retry_s: 3600}\n  promotion: {triggers: 2}\n  cusum: {threshold: 6}\n"
+    text = "healing:\n  skip: {outcomes: 3, retry_s: 3600}\n  promotion: {triggers: 2}\n  change: {threshold: 600}\n"
     text += "  recurrence: {heals: 4}\n  brake: {max_heals_per_hour: {target: 2}}\n"
     limits = configfile.read(write(tmp_path, text), sections)[HealingSettings]
     assert (limits.skip.outcomes, limits.skip.retry_s, limits.skip.rate) == (3, 3600, 0.3)
     assert (limits.promotion.triggers, limits.promotion.bound, limits.recurrence.heals) == (2, 0.75, 4)
-    assert (limits.cusum.threshold, limits.brake.max_heals_per_hour.target) == (6, 2)
-    wrong = mistakes(write(tmp_path, "healing:\n  cusum: {good: 0.5, bad: 0.6}\n"), sections)
-    assert wrong == {"healing.cusum.bad": (2, "must be below good")}
+    assert (limits.change.threshold, limits.brake.max_heals_per_hour.target) == (600, 2)
+    wrong = mistakes(write(tmp_path, "healing:\n  change: {threshold: 0.5}\n"), sections)
+    assert wrong == {"healing.change.threshold": (2, "must be 2 to 1000000000")}
+
+
+def test_a_file_of_the_release_before_is_taken_and_what_has_no_effect_is_said(service, tmp_path, sections, caplog):
+    config = configfile.read(write(tmp_path, "healing:\n  cusum: {good: 0.9, threshold: 5}\n"), sections)
+    service.transact(declare, config)
+    assert "healing.cusum in the configuration has no effect any more" in caplog.text

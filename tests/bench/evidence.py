@@ -1,12 +1,12 @@
 """Whether a rule is believed to help: how often falsely, how soon rightly, in worlds that lie (docs/adr/113).
 
-Also how soon it is noticed that a heal has become needless, and how often falsely.
+Also how soon it is noticed that a heal has become needless or bad, and how often falsely.
 """
 
 from statistics import median
 
 from tests.bench import Row
-from tests.support.histories import USEFUL, USELESS, History, false_alarm, needless_after
+from tests.support.histories import USEFUL, USELESS, History, bad_after, false_alarm, keeps_level, needless_after
 
 HISTORIES, OUTAGES = 2000, 200
 
@@ -31,3 +31,10 @@ def measure(histories=HISTORIES, outages=OUTAGES):
         yield Row(
             f"falsely needless in 500 cases, {100 * alone:g} % alone", 100 * alarms / histories, "%", "at most 10"
         )
+    for healed in (0.6, 0.5, 0.2):
+        noticed = median(bad_after(healed, f"bench {seed}") for seed in range(histories // 10))
+        yield Row(f"bad, from 95 to {100 * healed:g} % healed, noticed after", noticed, "cases")
+    for alone, healed in ((0.1, 0.85), (0.1, 0.9), (0.3, 0.9), (0.5, 0.95)):
+        kept = sum(keeps_level(alone, healed, f"bench {seed}") for seed in range(histories // 10))
+        name = f"unchanged at {100 * alone:g} and {100 * healed:g} %: acts by itself after 500 outages"
+        yield Row(name, 1000 * kept / histories, "%", "at least 90")

@@ -14,7 +14,7 @@ from tests.support.hosts import place
 
 STEPS = ("flush_dns", "log_rotate", "journal_vacuum", "clear_cache")
 CHAIN = {"id": "nginx", "condition": "down == 1", "escalation_chain": [{"action": name} for name in STEPS]}
-LENIENT = {"breaker": {"failures": 100}, "cusum": {"threshold": 1000}}
+LENIENT = {"breaker": {"failures": 100}, "change": {"threshold": 1e9}}
 
 
 def limits(**rates):

@@ -5,7 +5,7 @@ from base64 import b64decode
 
 import pytest
 
-from opsapp.healing.logic.lift import Arm, Trials
+from opsapp.healing.logic.lift import NOTHING, Arm, Trials
 from opsapp.healing.logic.survival import Duration
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.trials import only_by_coin
@@ -56,6 +56,7 @@ def test_what_no_coin_has_drawn_counts_no_longer_and_the_rest_stays(old):
     old.node.transact(only_by_coin)
     trust = old.trust()
     assert trust.trials == Trials()
+    assert trust.bad == NOTHING, "0.2.0 had a sum in its place"
     assert (trust.current_level, trust.verified, trust.failed, trust.roots) == ("execute", 7, 1, ("r",))
     assert old.node.transact(lambda root: len(healing_of(root).trials.open)) == 0
     durations = old.node.transact(lambda root: healing_of(root).trials.alone("nginx", old.clock.now()))

@@ -137,7 +137,8 @@ class History:
         self.waiting.append((number + outage.takes, name, recovered))
         if treated or not recovered:
             verified = recovered if treated else self.chance.random() < outage.healed
-            self.trust, _ = governor.recorded(self.trust, "verified" if verified else "failed", number * HOUR, SETTINGS)
+            result = "verified" if verified else "failed"
+            self.trust, _ = governor.recorded(self.trust, result, number * HOUR, SETTINGS, drawn=True)
         self._judge(number)
         self.trust, _ = governor.evaluate(self.trust, number * HOUR, SETTINGS)
 
@@ -148,9 +149,11 @@ class History:
         for _, name, recovered in over:
             for coin in self.coins.judge(name, recovered):
                 self.trials += 1
-                trials = self.trust.trials.added(coin.draw, bool(coin.recovered))
-                self.trust, _ = governor.judged(self.trust.tried(trials), number * HOUR, SETTINGS)
-                if self.known_after is None and trials.verdict == "helps":
+                verdict = self.trust.trials.added(coin.draw, bool(coin.recovered)).verdict
+                self.trust, _ = governor.after_trial(
+                    self.trust, coin.draw, bool(coin.recovered), number * HOUR, SETTINGS
+                )
+                if self.known_after is None and verdict == "helps":
                     self.known_after = self.trials
 
 
@@ -168,6 +171,34 @@ def needless_after(before: float, now: float, seed: str, most: int = 500) -> flo
     return math.inf
 
 
+def acting(alone: float, healed: float, seed: str) -> History:
+    """One that acts by itself from the beginning."""
+    history = History(constant(alone, healed), seed)
+    history.trust = history.trust._replace(current_level="execute")
+    return history
+
+
+def keeps_level(alone: float, healed: float, seed: str, outages: int = 500) -> bool:
+    """Whether a rule of which nothing changes acts by itself still after so many outages."""
+    history = acting(alone, healed, seed)
+    for _ in range(outages):
+        history.goes_on()
+        if history.trust.current_level != "execute":
+            return False
+    return True
+
+
+def bad_after(healed: float, seed: str, most: int = 500) -> float:
+    """After how many further cases it is noticed that the heals of a rule with 100 good cases help so seldom."""
+    history = acting(0.1, 0.95, seed).lived(100)
+    history.world = constant(0.1, healed)
+    for number in range(most):
+        history.goes_on()
+        if history.trust.current_level != "execute":
+            return number + 1
+    return math.inf
+
+
 def false_alarm(alone: float, seed: str, controls: int = 50) -> bool:
     """Whether a rule of which nothing has changed is thought needless within so many cases that are left alone, after
     thirty of them."""
@@ -175,6 +206,6 @@ def false_alarm(alone: float, seed: str, controls: int = 50) -> bool:
     trials = Trials()
     for number in range(30 + controls):
         trials = trials.added(Draw(0.1, 0.5, False), chance.random() < alone)
-        if trials.is_needless:
+        if trials.needless >= SETTINGS.change.threshold:
             return number >= 30
     return False

@@ -31,7 +31,7 @@ def config(place):
             "hold_s": 0.1,
             "absorption_window_s": 1,
             "breaker": {"failures": 100},
-            "cusum": {"threshold": 100},
+            "change": {"threshold": 1e9},
             "skip": {"rate": 0},
             "brake": {"max_heals_per_hour": rates, "max_unhealthy_percent": 100},
             "offline_policies": {"enabled": False},

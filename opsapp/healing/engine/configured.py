@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import drop_rule, put_rule
@@ -14,11 +16,15 @@ from opsapp.tree.root import Root
 
 from .default_rules import DEFAULT_RULES, complete
 
+log = logging.getLogger(__name__)
+
 
 def declare(root: Root, config: Configuration) -> None:
     """Bring the store in line with what is declared. A rule that is no longer declared is deleted; one that was edited
     by the API stays as it was edited."""
     healing, settings = healing_of(root), config[HealingSettings]
+    if settings.cusum is not None:
+        log.warning("healing.cusum in the configuration has no effect any more: healing.change is in its place")
     now = node_of(root).clock.now()
     wanted = {rule["id"]: ("yaml", complete(rule)) for rule in settings.rules}
     if settings.default_rules:

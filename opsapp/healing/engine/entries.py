@@ -98,7 +98,7 @@ def end_case(context: PipelineContext, case: Case, ended: EndCase) -> None:
     """The last entry becomes final, the case counts for its rule's trust, people are told, and it is closed."""
     record, entry = finish(context, ended)
     outcome, reason = ended.outcome, ended.reason
-    evidence.count_case(context, record.tried, entry)
+    evidence.count_case(context, record.tried, entry, drawn=record.arm is not None)
     if ending.tells(outcome, reason, acted=bool(record.tried)) and not record.manual:
         notifications.unresolved(context, record.rule_id, record.about, entry, record.attempts)
     end_others(context, record)

@@ -35,9 +35,15 @@ def outage_of(context: PipelineContext, root_cause: str) -> str:
 
 
 def count_case(
-    context: PipelineContext, tried: Sequence[Tried], last: LedgerRecord, alone_at: float | None = None
+    context: PipelineContext,
+    tried: Sequence[Tried],
+    last: LedgerRecord,
+    alone_at: float | None = None,
+    *,
+    drawn: bool = False,
 ) -> None:
-    """One case is one heal attempt, whatever its chain's length. `last` is the entry that it ended with.
+    """One case is one heal attempt, whatever its chain's length. `last` is the entry that it ended with. `drawn`: a
+    coin fell for it, or for its outage.
     `alone_at`: when it ended, where an agent reports it of healing alone."""
     if last.outcome == "verified":
         problems.healed(context, last.rule_id, last.target)
@@ -48,7 +54,7 @@ def count_case(
         return
     settings = context.world.settings
     if alone_at is None:
-        trust, change = governor.recorded(state.trust, result, context.now, settings)
+        trust, change = governor.recorded(state.trust, result, context.now, settings, drawn=drawn)
     else:
         trust, change = governor.reported(state.trust, result, alone_at, context.now, settings)
     if change is not None:
@@ -65,7 +71,8 @@ def count_trial(context: PipelineContext, rule_id: str, coin: TossedCoin) -> Non
     if state is None or coin.definition != state.trust.definition:
         return
     trials = state.trust.trials.added(coin.draw, bool(coin.recovered))
-    trust, change = governor.judged(state.trust.tried(trials), context.now, context.world.settings)
+    settings = context.world.settings
+    trust, change = governor.after_trial(state.trust, coin.draw, bool(coin.recovered), context.now, settings)
     if change is not None:
         state.become(context.root, trust, cause=change.cause, now=context.now)
         suggestions.useless(context.healing["suggestions"], change, trials, context.now)

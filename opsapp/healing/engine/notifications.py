@@ -24,7 +24,7 @@ SEVERITY = {"info": "info", "warning": "warning", "error": "critical", "critical
 BRAKE_AGAIN_S = 3600.0
 DEMOTED = {  # by cause: what the rule does now, and why
     governor.BREAKER: ("only notifies now", "Several of its heals in a row failed within a short time."),
-    governor.CUSUM: ("asks for approval now", "Its heals fail more often than they used to."),
+    governor.BAD: ("helps too seldom", "Its heals help less often than promotion asks for."),
     governor.NO_LIFT: ("hardly helps", "Its cases recover about as often by themselves."),
     governor.NEEDLESS: ("may have become needless", "More of its cases recover by themselves than used to."),
 }

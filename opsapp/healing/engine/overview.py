@@ -14,6 +14,7 @@ from opsapp.agents.resources import agents_of
 from opsapp.healing.logic.rules import RuleStep, names_of, steps
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages.case import CaseRecord, VerifyingCase
+from opsapp.healing.stages.holdout import is_left_alone
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Unopened, Unreadable
 from opsapp.monitoring.engine import (
@@ -46,7 +47,7 @@ def overview(root: Root, now: float) -> JsonObject:
     troubles = _troubles(root, healing, monitors, hosts, now)
     cases = [case.record for case in healing.book.all_open()]
     cases.sort(key=lambda case: (not case.acts, case.opened_at))
-    shown = [_under_way(root, healing, case) for case in cases[:MOST_CASES]]
+    shown = [_under_way(root, healing, case, now) for case in cases[:MOST_CASES]]
     agents, events = len(list(agents_of(root))), len(incidents_of(root).open_of_none)
     named = {name for entry in _newest(healing) for name in names_of(entry["target"])}
     named |= {name for row in (*troubles, *shown) for name in names_of(str(row.get("target") or row.get("name")))}
@@ -201,7 +202,7 @@ def _with_days(
     return troubles
 
 
-def _under_way(root: Root, healing: Healing, case: CaseRecord) -> JsonObject:
+def _under_way(root: Root, healing: Healing, case: CaseRecord, now: float) -> JsonObject:
     chain, heal = _chain_of(healing, case.rule_id), case.heal
     host = None if heal is None else host_of(root, heal.host)
     return {
@@ -220,6 +221,7 @@ def _under_way(root: Root, healing: Healing, case: CaseRecord) -> JsonObject:
         "opened_at": int(case.opened_at),
         "due": _told_due(case),
         "approval_id": case.approval_id if case.state == "awaiting_approval" else None,
+        "left_until": int(case.left_until) if is_left_alone(case, now) and case.left_until is not None else None,
         "waits": case.queued or case.waits_since is not None,
         "then": [_next(step) for step in chain[case.step + 1 :]],
     }

@@ -15,14 +15,14 @@ from opsapp.healing.stages.trust import LevelChange, Trust
 
 DEMOTED = {  # by cause: what a suggestion says of the rule
     governor.BREAKER: "failed several times in a row within a short time and only notifies now",
-    governor.CUSUM: "fails more often than it used to and asks for approval now",
+    governor.BAD: "helps too seldom and asks for approval now",
     governor.NO_LIFT: "hardly helps and asks for approval now",
     governor.NEEDLESS: "may have become needless and asks for approval now",
 }
 
 
 def demoted(suggestions: Suggestions, change: LevelChange, entry_id: int, now: float) -> None:
-    """The breaker or the CUSUM has lowered a rule's level."""
+    """The breaker, or that it helps too seldom, has lowered a rule's level."""
     suggestions.suggest(
         "circuit_breaker",
         "warning",

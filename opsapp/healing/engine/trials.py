@@ -11,18 +11,30 @@ from dataclasses import replace
 from opsapp.healing.logic import windows
 from opsapp.healing.logic.lift import Draw
 from opsapp.healing.logic.rules import names_of
+from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import NEVER, Case
 from opsapp.healing.resources.trials import DrawnOutage, Durations, Healed, TossedCoin
 from opsapp.healing.stages import trials as stage
 from opsapp.healing.stages.case import CaseRecord, ClosedCase
-from opsapp.healing.stages.holdout import TREATED
+from opsapp.healing.stages.holdout import TREATED, is_left_alone, urged
 from opsapp.healing.stages.trials import Trial
+from opsapp.lib.problems import Conflict
+from opsapp.tree.root import Root
 from opsapp.wire.verdicts import ASK_AGAIN_S, FAILED, VERIFIED, ConditionLook
 
 from . import evidence
 from .context import PipelineContext
 
 AT_ONCE = 500
+
+
+def act_now(root: Root, case_id: str, by: str, now: float) -> None:
+    """A person ends the wait of a case that is left alone. What it shows from now on says nothing of either arm."""
+    book = healing_of(root).book
+    case = book.cases[case_id]
+    if not is_left_alone(case.record, now):
+        raise Conflict("This case is not left alone: nothing waits here.", code="not_left_alone")
+    book.take_up(root, case, urged(case.record, by, now), now)
 
 
 def begin(context: PipelineContext, record: CaseRecord) -> None:
@@ -238,7 +250,9 @@ def _people_at(context: PipelineContext, trial: Trial, since: float) -> float | 
     about = case.record.about
     if windows.permitted(context.world.windows, about.called).reasons:
         return since
-    return context.fleet.intervened(context.root, str(about.subject), about.agent_id, since)
+    urged_at = case.record.urged_at
+    done_at = context.fleet.intervened(context.root, str(about.subject), about.agent_id, since)
+    return min((at for at in (urged_at, done_at) if at is not None and at >= since), default=None)
 
 
 def _note_recovery(case: Case | None, at: float) -> None:

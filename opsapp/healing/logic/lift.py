@@ -24,7 +24,9 @@ LEAST, MOST = 1e-25, 1e25  # wealth is kept between these
 NO_EFFECT = 0.05  # whatever is known to help less than this is not worth the risk
 LAST = 100  # trials that the usual range is about
 USUAL = 1.2816  # of a normal distribution: 80 % lie so many deviations around the mean
-NEEDLESS, NEEDLESS_STAKES, FEW = 500.0, (0.3, 0.6, 0.9), 8
+NEEDLESS_STAKES, FEW = (0.3, 0.6, 0.9), 8
+BAD_STAKES = (0.15, 0.4, 0.7)
+NOTHING = (0.0,) * len(BAD_STAKES)  # nobody has bet yet
 VERDICTS = ("helps", "unknown", "no_effect", "harms")
 
 
@@ -98,9 +100,9 @@ class Trials(NamedTuple):
         return "no_effect" if self.bets.high < NO_EFFECT else "unknown"
 
     @property
-    def is_needless(self) -> bool:
-        """Whether more recover by themselves than used to."""
-        return sum(self.bets.needless) / len(NEEDLESS_STAKES) >= NEEDLESS
+    def needless(self) -> float:
+        """What those have won who bet that more recover by themselves than used to."""
+        return won(self.bets.needless)
 
     @property
     def usual(self) -> tuple[float, float] | None:
@@ -161,5 +163,20 @@ def _without_help(bets: Bets, before: Arm, recovered: bool) -> Bets:
         return bets
     usual = (before.recovered + 1) / (before.n + 2)
     gain = (1 - usual) / usual if recovered else -1.0
-    wealth = zip(bets.needless, NEEDLESS_STAKES, strict=True)
-    return bets._replace(needless=tuple(min(1e12, (figure + 1) * (1 + stake * gain)) for figure, stake in wealth))
+    return bets._replace(needless=_joined(bets.needless, NEEDLESS_STAKES, gain))
+
+
+def bet_on_bad(wealth: tuple[float, ...], recovered: bool, asked: float) -> tuple[float, ...]:
+    """The wealth of those who bet, from any moment on, that fewer of what is treated recover than the share `asked`,
+    after one more. Where it is as many or more, nobody expects to win."""
+    asked = min(max(asked, 0.01), 0.99)
+    return _joined(wealth, BAD_STAKES, -1.0 if recovered else asked / (1 - asked))
+
+
+def won(wealth: tuple[float, ...]) -> float:
+    return sum(wealth) / len(wealth)
+
+
+def _joined(wealth: tuple[float, ...], stakes: tuple[float, ...], gain: float) -> tuple[float, ...]:
+    """Somebody joins with 1, and all bet."""
+    return tuple(min(1e12, (held + 1) * (1 + stake * gain)) for held, stake in zip(wealth, stakes, strict=True))

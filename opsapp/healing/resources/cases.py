@@ -162,6 +162,11 @@ class CaseBook(Persistent):
             self.schedule(case, now)
             wake_after_commit(root, QUEUE)
 
+    def take_up(self, root: Root, case: Case, record: CaseRecord, now: float) -> None:
+        """A person has changed what the case waits for: it is due now."""
+        self.keep(case, record, now)
+        wake_after_commit(root, QUEUE)
+
     def rest(self, case: Case, record: CaseRecord) -> None:
         """Nothing is due of it any more."""
         Agenda(self.due).discard(case.record.due, record.id)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
-from opsapp.healing.logic.lift import Draw, Trials
+from opsapp.healing.logic.lift import NOTHING, Draw, Trials
 from opsapp.healing.logic.survival import BestWait, Duration, best_wait
 from opsapp.healing.stages.holdout import CONTROL, TREATED
 from opsapp.healing.stages.trials import FOLLOWED_S, Trial
@@ -234,10 +234,10 @@ class TrialBook(Persistent):
 
 def only_by_coin(root: Root) -> None:
     """0.2.0 counted cases that no coin had drawn: nothing is known of any rule, and no trial is open. What was seen of
-    how long cases last holds."""
+    how long cases last holds. In the place of the bets that a rule helps too seldom it had a sum."""
     healing = root["api"]["healing"]
     for state in healing["trust"].values():
-        state.trust = state.trust.tried(Trials())
+        state.trust = state.trust.tried(Trials())._replace(bad=NOTHING)
     book = healing.trials
     for trial in list(book.open.values()):
         book.end(trial)

@@ -124,6 +124,7 @@ class CaseRecord:
     waits_from: float | None = None  # for anything
     looks_from: float | None = None  # when it was measured again before it acts
     left_until: float | None = None  # it was left alone until then, to see whether it recovers by itself
+    urged_at: float | None = None  # when a person did not want to wait for that any longer
     arm: str | None = None  # what its coin says: "treated" or "control"
     share: float | None = None  # the chance of being left alone; None where it shares the coin of its outage
     harmed: bool = False  # a step of it has made something worse, and people were told
@@ -157,8 +158,8 @@ class CaseRecord:
 
 
 MOVING = (
-    "opened_at", "waits_since", "waits_from", "looks_from", "left_until", "recovered_at", "sent_at", "settled_at",
-    "deadline", "asked_at", "seen_at", "well_since", "closed_at",
+    "opened_at", "waits_since", "waits_from", "looks_from", "left_until", "urged_at", "recovered_at", "sent_at",
+    "settled_at", "deadline", "asked_at", "seen_at", "well_since", "closed_at",
 )  # fmt: skip
 SHARED = tuple(field.name for field in fields(CaseRecord))
 

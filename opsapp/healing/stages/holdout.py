@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from opsapp.healing.logic.levels import rank_of_risk
 
-from .case import AwaitingCase, PlanningCase
+from .case import AwaitingCase, CaseRecord, PlanningCase
 from .moves import Wait
 from .planning import Plan, StepChoice
 from .timing import trial_window
@@ -40,6 +40,15 @@ def waits(case: Deciding, world: World) -> Wait | None:
     return Wait(case, case.left_until)
 
 
+def is_left_alone(case: CaseRecord, now: float) -> bool:
+    return isinstance(case, PlanningCase | AwaitingCase) and case.left_until is not None and case.left_until > now
+
+
+def urged(case: CaseRecord, by: str, now: float) -> CaseRecord:
+    """A person does not want to wait any longer: it acts as soon as its condition was measured again."""
+    return replace(case.saying(f"{by} did not want to wait any longer"), left_until=now, urged_at=now)
+
+
 def put_off(case: PlanningCase, plan: Plan, world: World) -> Wait | None:
     """Until when nothing is done about this case because that costs the least downtime; None: it goes on."""
     if case.left_until is not None:
@@ -54,7 +63,7 @@ def put_off(case: PlanningCase, plan: Plan, world: World) -> Wait | None:
 
 def toss(case: Deciding, choice: StepChoice, world: World) -> tuple[Deciding, Wait | None]:
     """The case with its coin, and how long it is left alone, if it is. It acts now, unless the coin forbids it."""
-    if case.arm is not None or case.step or case.tried or not _is_of_an_alert(case):
+    if case.arm is not None or case.urged_at is not None or case.step or case.tried or not _is_of_an_alert(case):
         return case, None
     trials = share_of(case.rule_id, world)
     if not trials.share or rank_of_risk(choice.action.risk) > rank_of_risk(trials.risk):

@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from opsapp.healing.config import BreakerSettings, HealingSettings, PromotionSettings
-from opsapp.healing.logic import bounds, cusum
+from opsapp.healing.logic import bounds
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES, lowest, one_above, one_below, rank
-from opsapp.healing.logic.lift import NO_EFFECT, Arm, Bets, Trials
+from opsapp.healing.logic.lift import NO_EFFECT, NOTHING, Arm, Bets, Draw, Trials, bet_on_bad, won
 from opsapp.lib.jsontypes import JsonObject
 
 KEPT_TRIGGERS = 1000
 KEPT_ROOTS = 50
 KEPT_ALONE = 100
 SAME_OUTAGE_S = 120.0  # what begins so soon after the beginning of an outage belongs to it
-BREAKER, CUSUM, NO_LIFT, NEEDLESS = "circuit_breaker", "cusum", "no_lift", "needless"  # causes of a demotion
+BREAKER, BAD, NO_LIFT, NEEDLESS = "circuit_breaker", "bad", "no_lift", "needless"  # causes of a demotion
 EDITED = "trust_edited"  # the same, of a trust state that the service has not written
 
 
@@ -40,7 +40,7 @@ class Trust(NamedTuple):
     verified: int = 0
     failed: int = 0
     streak: tuple[float, ...] = ()  # when the cases that failed since the last success ended
-    cusum: float = 0.0
+    bad: tuple[float, ...] = NOTHING  # what those have won who bet that it helps too seldom
     alone: tuple[str, ...] = ()  # results that agents report of healing alone, which wait for one of the service's own
     treated: Arm = Arm()
     control: Arm = Arm()
@@ -95,7 +95,7 @@ def redefine(trust: Trust, definition: str, ceiling: str, now: float) -> Trust:
 
 
 def _enter(trust: Trust, level: str, now: float) -> Trust:
-    fresh = trust._replace(executions=0, verified=0, failed=0, streak=(), cusum=0.0, alone=())
+    fresh = trust._replace(executions=0, verified=0, failed=0, streak=(), bad=NOTHING, alone=())
     return fresh._replace(current_level=level, since=now)
 
 
@@ -115,14 +115,16 @@ def triggered(trust: Trust, at: float, promotion: PromotionSettings, root: str =
     return trust._replace(triggers=recent[-KEPT_TRIGGERS:])
 
 
-def recorded(trust: Trust, result: str, now: float, settings: HealingSettings) -> tuple[Trust, LevelChange | None]:
+def recorded(
+    trust: Trust, result: str, now: float, settings: HealingSettings, *, drawn: bool = False
+) -> tuple[Trust, LevelChange | None]:
     """After a case in which something was executed (see `attempt`). What is not known counts neither for nor
-    against."""
+    against. `drawn`: a coin fell for it, so whether it helps too seldom is judged with its trial."""
     waiting, trust = trust.alone, _counted(trust, result)
     if result not in ("verified", "failed"):
         return trust, None
     verified = result == "verified"
-    trust = trust._replace(cusum=cusum.added(trust.cusum, verified, settings.cusum), alone=())
+    trust = trust._replace(alone=()) if drawn else _watched(trust._replace(alone=()), verified, settings)
     for waited in waiting:
         trust = _counted(trust, waited)
     if verified:
@@ -135,7 +137,7 @@ def reported(
 ) -> tuple[Trust, LevelChange | None]:
     """After a case that an agent reports of healing alone. It counts together with at least one that the service saw
     itself: for the evidence of this level, and for the breaker too, so that nobody who has an agent's key can move a
-    rule by what he makes up. The CUSUM goes by what the service saw."""
+    rule by what he makes up. Whether it helps too seldom goes by what the service saw."""
     if not trust.verified + trust.failed:
         return trust._replace(alone=(*trust.alone, result)[-KEPT_ALONE:]), None
     trust = _counted(trust, result)
@@ -158,14 +160,26 @@ def _failed(trust: Trust, happened: float, now: float, settings: HealingSettings
 
 
 def _demoted(trust: Trust, now: float, settings: HealingSettings) -> tuple[Trust, LevelChange | None]:
-    """After a failed case: the breaker looks at failures in a row, the CUSUM at all cases since the promotion."""
+    """After a failed case: the breaker looks at failures in a row, the bet at all cases since the promotion."""
     if trust.current_level != "execute":
         return trust, None
     if tripped(trust.streak, settings.breaker):
         return demote(trust, "notify", now), LevelChange(trust.rule_id, "execute", "notify", BREAKER)
-    if trust.cusum >= settings.cusum.threshold:
-        return demote(trust, "approve", now), LevelChange(trust.rule_id, "execute", "approve", CUSUM)
+    if won(trust.bad) >= settings.change.threshold:
+        return _anew(trust, now, BAD)
     return trust, None
+
+
+def _anew(trust: Trust, now: float, cause: str) -> tuple[Trust, LevelChange]:
+    """It has changed: people are asked, and what was known of it holds no longer."""
+    return demote(trust.tried(Trials()), "approve", now), LevelChange(trust.rule_id, "execute", "approve", cause)
+
+
+def _watched(trust: Trust, recovered: bool, settings: HealingSettings) -> Trust:
+    """One more was treated. Below `execute` people watch."""
+    if trust.current_level != "execute":
+        return trust
+    return trust._replace(bad=bet_on_bad(trust.bad, recovered, settings.promotion.bound))
 
 
 def tripped(streak: tuple[float, ...], breaker: BreakerSettings) -> bool:
@@ -222,12 +236,22 @@ def _needs_for_execute(trust: Trust, promotion: PromotionSettings) -> list[str]:
     return missing
 
 
+def after_trial(
+    trust: Trust, draw: Draw, recovered: bool, now: float, settings: HealingSettings
+) -> tuple[Trust, LevelChange | None]:
+    """What its coin has shown counts, and may change the level."""
+    trust = trust.tried(trust.trials.added(draw, recovered))
+    return judged(_watched(trust, recovered, settings) if draw.treated else trust, now, settings)
+
+
 def judged(trust: Trust, now: float, settings: HealingSettings) -> tuple[Trust, LevelChange | None]:
-    """After a trial: people are asked again about a rule that is known to help hardly anything, and about one that has
-    become needless. What is known of the second holds no longer."""
+    """People are asked again about a rule that is known to help hardly anything, and about one that has become needless
+    or helps too seldom. What is known of the last two holds no longer."""
     if not with_trials(settings):
         return trust, None
-    if trust.trials.is_needless:
+    if trust.current_level == "execute" and won(trust.bad) >= settings.change.threshold:
+        return _anew(trust, now, BAD)
+    if trust.trials.needless >= settings.change.threshold:
         cause, trust = NEEDLESS, trust.tried(Trials())
     elif trust.bets.high < NO_EFFECT:
         cause = NO_LIFT
@@ -262,8 +286,9 @@ def evidence(trust: Trust, now: float, settings: HealingSettings) -> JsonObject:
         "verified": trust.verified,
         "failed": trust.failed,
         "sequential_bound": round(100 * bounds.sequential(trust.verified, trust.failed), 2),
-        "cusum": round(trust.cusum, 2),
-        "cusum_threshold": settings.cusum.threshold,
+        "bad": round(won(trust.bad), 2),
+        "needless": round(trust.trials.needless, 2),
+        "alarm": settings.change.threshold,
         "lift_low": round(trust.bets.low, 4),
     }
 

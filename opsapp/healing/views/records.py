@@ -7,7 +7,7 @@ from typing import Any
 from pyramid.request import Request
 
 from opsapp.healing import answers, schemas
-from opsapp.healing.engine import archive, ledgerchecks, rollback
+from opsapp.healing.engine import archive, ledgerchecks, rollback, trials
 from opsapp.healing.engine.casestory import story, with_evidence_for
 from opsapp.healing.engine.dependencies import learn_edge, remove_edge
 from opsapp.healing.resources import Cases, CaseView, Healing, RollbackOf
@@ -127,6 +127,14 @@ def case(context: CaseView, request: Request) -> Any:
     may_administer = bool(request.has_permission(Permission.administer))
     told = story(context.__parent__.__parent__, context.__name__)
     return request.shown(with_evidence_for(told, request.node, operates=request.may_edit, administers=may_administer))
+
+
+@api.act(CaseView, "act-now", returns=answers.Success)
+def act_now(context: CaseView, request: Request) -> Any:
+    """Does not wait any longer for a case that is left alone; it counts for neither arm then."""
+    trials.act_now(request.root, context.__name__, request.caller.name, request.node.clock.now())
+    request.audit("healing.case.act_now", context.__name__)
+    return {"success": True}
 
 
 @api.act(RollbackOf, role="admin", idempotent=True, returns=answers.RolledBack)

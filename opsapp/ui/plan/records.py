@@ -21,6 +21,7 @@ ROLL_BACK = Act(
     warns="The state that was recorded before the act is restored on the host. It is written to the ledger as a heal "
     "of its own.",
 )
+ACT_NOW = Act("act_now", "Act now", "POST /api/healing/cases/{id}/act-now", done="It waits no longer.")
 PROMOTE = Act(
     "promote",
     "Promote",
@@ -41,7 +42,15 @@ RECORDS = (
         "/healing/cases/{case_id}",
         "Why",
         (
-            Part("Case", "/api/healing/cases/{case_id}", (), name="case", facts=True, hidden=True, acts=(ROLL_BACK,)),
+            Part(
+                "Case",
+                "/api/healing/cases/{case_id}",
+                (),
+                name="case",
+                facts=True,
+                hidden=True,
+                acts=(ROLL_BACK, ACT_NOW),
+            ),
             Part("Trust", "/api/healing/trust", (), name="trust", hidden=True),
             Part(
                 "Host",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from opsapp.ui.shapes import approvals, beforeafter, incidents, overview
 
+from .records import ACT_NOW
 from .shape import Act, Asks, Field, Page, PageBlock, Part
 
 COMMENT = (Field("comment", "Comment", "area"),)
@@ -45,7 +46,7 @@ OVERVIEW = (
         "/",
         "Overview",
         (
-            told("overview", "/api/overview", acts=(TAKE,)),
+            told("overview", "/api/overview", acts=(TAKE, ACT_NOW)),
             told("approvals", "/api/approvals?limit=10", acts=DECIDE),
             told(
                 "suggestions",
@@ -215,7 +216,11 @@ APPROVALS = (
     Page(
         "/approvals/{request_id}",
         "Request",
-        (told("request", "/api/approvals/{request_id}", acts=(APPROVE, REJECT)), told("overview", "/api/overview")),
+        (
+            told("request", "/api/approvals/{request_id}", acts=(APPROVE, REJECT)),
+            told("overview", "/api/overview"),
+            told("case", "/api/healing/cases/{request.case_id}", acts=(ACT_NOW,)),
+        ),
         template="approval.jinja2",
         shape=approvals.one,
     ),

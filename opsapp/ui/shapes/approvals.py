@@ -12,7 +12,7 @@ from urllib.parse import quote
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import sentences
 from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.sentences import NameBook, Word, count, spoken_target
+from opsapp.ui.sentences import NameBook, Word, count, span, spoken_target
 
 from .requests import outcome, question
 
@@ -51,8 +51,19 @@ def one(answers: Answers, reader: Reader) -> dict[str, object]:
         "pending": record["status"] == PENDING,
         "ended": outcome(record),
         "facts": _facts(record),
+        "alone": _alone(answers.get("case"), reader.now),
         "script": _script(record),
     }
+
+
+def _alone(case: JsonObject | None, now: float) -> str:
+    """What was agreed to may be left alone first."""
+    if case is None or case["state"] != "awaiting_approval":
+        return ""
+    left = (case["left_until"] or 0) - now
+    if left <= 0:
+        return ""
+    return f"It is left alone for {span(left)} more, to learn whether it helps. If it does not recover, it is healed."
 
 
 def _names(answers: Answers) -> NameBook:

@@ -62,11 +62,13 @@ class Place(NamedTuple):
 
 
 class ComesNext(NamedTuple):
-    """What comes next of an open case. `at`: when, where that is known."""
+    """What comes next of an open case. `at`: when, where that is known. `left`: the case, where people may end
+    its wait."""
 
     words: str
     at: int | None
     href: str
+    left: JsonObject | None = None
 
 
 class ReadingPair(NamedTuple):
@@ -186,7 +188,7 @@ def _next(case: JsonObject, now: float) -> ComesNext | None:
     if state == "closed":
         return None
     if state in ("planning", "awaiting_approval") and (case["left_until"] or 0) > now:
-        return ComesNext(LEFT_TO_LEARN if case["arm"] == "control" else LEFT_TO_WAIT, case["left_until"], "")
+        return ComesNext(LEFT_TO_LEARN if case["arm"] == "control" else LEFT_TO_WAIT, case["left_until"], "", case)
     entry = case["entries"][-1] if case["entries"] else None
     asked = state == "awaiting_approval" and entry and entry["approval_id"]
     at = case["deadline"] if state == "verifying" else case["due"] if state in ("correlating", "settling") else None

@@ -5,6 +5,7 @@ Pure. Must not: ask anybody, say a figure that the API does not have.
 
 from __future__ import annotations
 
+from math import log1p
 from typing import NamedTuple
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
@@ -201,6 +202,11 @@ def _rank(name: str, number: int, here: int, ceiling: int) -> Rank:
     return Rank(name, "closed" if number > ceiling else "ahead", "above its ceiling" if number > ceiling else "not yet")
 
 
+def _signs(evidence: JsonObject, name: str) -> int:
+    """Wealth doubles and halves: as many per cent as it has of the doublings that it takes."""
+    return min(100, round(100 * log1p(evidence[name]) / log1p(evidence["alarm"])))
+
+
 def _meters(row: JsonObject) -> tuple[Meter, ...]:
     """The evidence of this level, as far as the API gives figures."""
     evidence = row["evidence"]
@@ -212,7 +218,6 @@ def _meters(row: JsonObject) -> tuple[Meter, ...]:
         bound = evidence["sequential_bound"]
         meters.append(Meter("Success, lower bound", f"{bound:g} %", round(bound)))
     if row["current_level"] == "execute":
-        limit = evidence["cusum_threshold"]
-        percent = min(100, round(100 * evidence["cusum"] / limit)) if limit else 0
-        meters.append(Meter("Drift towards failing", f"{evidence['cusum']:g} of {limit:g}", percent))
+        for name, label in (("bad", "Signs that it helps too seldom"), ("needless", "Signs that it is not needed")):
+            meters.append(Meter(label, f"{evidence[name]:g} of {evidence['alarm']:g}", _signs(evidence, name)))
     return tuple(meters)

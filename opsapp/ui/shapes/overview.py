@@ -76,6 +76,7 @@ class WorkLine(NamedTuple):
     next: str
     due: int | None
     pips: tuple[Pip, ...]
+    row: JsonObject
 
 
 def standing(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -101,7 +102,7 @@ def side(answers: Answers, reader: Reader) -> dict[str, object]:
     return {
         "asked": _asked(answers, reader),
         "needs": _needs(answers, overview, reader),
-        "works": [_work(case_row, names) for case_row in overview["cases"] if case_row["state"] != "awaiting_approval"],
+        "works": [_work(case_row, names) for case_row in overview["cases"] if _is_work(case_row)],
         "next": foresight.breaks_next(overview["next"], answers["forecasts"], answers["history"], reader),
     }
 
@@ -340,6 +341,11 @@ def _certificate(certificate: JsonObject) -> NeedLine:
     return NeedLine(look, said(0, look, "The certificate of ", name, told))
 
 
+def _is_work(case: JsonObject) -> bool:
+    """What waits for people is asked elsewhere; what they have agreed to may be left alone first."""
+    return case["state"] != "awaiting_approval" or case["left_until"] is not None
+
+
 def _work(work: JsonObject, names: NameBook) -> WorkLine:
     state, stage = work["state"], work["stage"]
     states = ["passed"] * stage + ["now"] + ["ahead"] * (len(STAGES) - stage - 1)
@@ -355,6 +361,8 @@ def _work(work: JsonObject, names: NameBook) -> WorkLine:
         "settling": (did, " was done. It waits for the effect."),
         "verifying": (did, " was done. It measures again."),
     }
+    if work["left_until"] is not None:
+        told[state] = ("It is left alone first.",)
     step = f"Step {work['step'] + 1} of {work['steps']}" if work["steps"] else ""
     then = work["then"][0] if work["then"] else None
     after = f"then {then['action']} {then['params']}".strip() if then else "then people are told"
@@ -363,6 +371,7 @@ def _work(work: JsonObject, names: NameBook) -> WorkLine:
         f"/healing/cases/{quote(work['id'], safe='')}",
         said(None, "", *told.get(state, (sentence_of(str(state)),))),
         " · ".join(fact for fact in (step, after) if fact),
-        work["due"] if state in ("settling", "verifying") else None,
+        work["due"] if state in ("settling", "verifying") else work["left_until"],
         pips,
+        work,
     )

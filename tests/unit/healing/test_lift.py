@@ -5,10 +5,12 @@ from itertools import product
 
 import pytest
 
+from opsapp.healing.config import ChangeSettings
 from opsapp.healing.logic import lift
 from opsapp.healing.logic.lift import ENOUGH, LAST, STAKES, STEPS, Arm, Bets, Draw, Trials
 
 SHARES, GUESSES = (0.05, 0.1, 0.25, 0.5), (0.02, 0.3, 0.5, 0.75, 0.98)
+ALARM = ChangeSettings().threshold
 RATES = (0.0, 0.1, 0.5, 0.9, 1.0)  # of recovery: left alone, and healed
 grid = pytest.mark.parametrize(("share", "guess"), [*product(SHARES, GUESSES)])
 
@@ -164,10 +166,10 @@ def binomial(n, k, rate):
 
 def test_what_recovers_more_often_by_itself_than_it_used_to_has_become_needless():
     trials = after([(False, number % 3 == 0) for number in range(60)])
-    assert not trials.is_needless
+    assert trials.needless < ALARM
     for _ in range(8):
         trials = trials.added(Draw(0.1, 0.5, False), True)
-    assert trials.is_needless
+    assert trials.needless >= ALARM
 
 
 def test_few_cases_and_those_that_were_healed_say_nothing_of_what_is_needless():
@@ -185,3 +187,22 @@ def test_whoever_bets_on_a_change_expects_to_keep_what_he_has(used_to):
     won, lost = (before.added(draw, outcome).bets.needless for outcome in (True, False))
     expected = [rate * up + (1 - rate) * down for up, down in zip(won, lost, strict=True)]
     assert expected == pytest.approx([3.0, 4.0, 5.0])
+
+
+@pytest.mark.parametrize("asked", [0.6, 0.75, 0.9])
+def test_whoever_bets_that_it_helps_too_seldom_gains_nothing_where_it_helps_as_often_as_is_asked(asked):
+    for rate in (asked, (1 + asked) / 2, 1.0):
+        won, lost = (lift.bet_on_bad((2.0, 3.0, 4.0), outcome, asked) for outcome in (True, False))
+        expected = [rate * up + (1 - rate) * down for up, down in zip(won, lost, strict=True)]
+        if rate == asked:
+            assert expected == pytest.approx([3.0, 4.0, 5.0])
+        else:
+            assert all(mean < held for mean, held in zip(expected, (3.0, 4.0, 5.0), strict=True))
+
+
+@pytest.mark.parametrize("asked", [0.0, 1.0])
+def test_a_bound_that_asks_for_nothing_or_for_all_is_bet_on_too(asked):
+    wealth = lift.NOTHING
+    for _ in range(100):
+        wealth = lift.bet_on_bad(wealth, True, asked)
+    assert lift.won(wealth) < ALARM

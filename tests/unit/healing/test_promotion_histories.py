@@ -6,7 +6,7 @@ from statistics import median
 
 import pytest
 
-from tests.support.histories import USEFUL, USELESS, History, false_alarm, needless_after
+from tests.support.histories import USEFUL, USELESS, History, bad_after, false_alarm, keeps_level, needless_after
 
 FALSE = 1 / 25  # so often at most is a rule that helps nothing ever believed to help
 
@@ -63,3 +63,23 @@ def test_a_heal_that_has_become_needless_is_noticed(before, goal):
 def test_a_rule_that_did_not_change_is_hardly_ever_thought_needless(alone):
     """At most 10 % within 500 cases, of which one in ten is left alone."""
     assert sum(false_alarm(alone, f"{alone} {seed}") for seed in range(150)) <= at_most(150, chance=0.1)
+
+
+# -- what has become bad -----------------------------------------------------------------------------------------------
+
+
+def test_a_heal_that_has_become_bad_is_noticed():
+    assert median(bad_after(0.5, f"bad {seed}") for seed in range(20)) <= 40
+
+
+def test_a_rule_that_heals_nine_of_ten_keeps_its_level():
+    """At most 10 % lose it within 500 cases, by either of the two detectors."""
+    lost = sum(not keeps_level(0.1, 0.9, f"keeps {seed}") for seed in range(12))
+    assert lost <= at_most(12, chance=0.1)
+
+
+@pytest.mark.nightly("hundreds of long histories")
+@pytest.mark.parametrize(("alone", "healed"), [(0.1, 0.9), (0.3, 0.9), (0.5, 0.95)])
+def test_rules_that_do_not_change_keep_their_level(alone, healed):
+    lost = sum(not keeps_level(alone, healed, f"keeps {seed}") for seed in range(200))
+    assert lost <= at_most(200, chance=0.1)

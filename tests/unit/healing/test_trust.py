@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opsapp.healing.config import CusumSettings, HealingSettings, HoldoutSettings, PromotionSettings, TrialSettings
+from opsapp.healing.config import ChangeSettings, HealingSettings, HoldoutSettings, PromotionSettings, TrialSettings
 from opsapp.healing.logic.levels import LEVELS, rank
-from opsapp.healing.logic.lift import NO_EFFECT, Arm, Bets, Trials
+from opsapp.healing.logic.lift import NO_EFFECT, NOTHING, Arm, Bets, Draw, Trials
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.attempt import Tried, comes_to
 from opsapp.healing.stages.trust import LevelRefused
@@ -18,7 +18,7 @@ from .world import NOW, trust
 NO_LIFT = HoldoutSettings(share=0)  # what is asked of lift has tests of its own
 PROMOTION, LIMITS = PromotionSettings(), HealingSettings(holdout=NO_LIFT)
 APART = 200.0  # seconds: two outages, and not one
-BREAKER_ALONE = HealingSettings(cusum=CusumSettings(threshold=1000), holdout=NO_LIFT)
+BREAKER_ALONE = HealingSettings(change=ChangeSettings(threshold=1e9), holdout=NO_LIFT)
 
 
 def outages(count, first):
@@ -186,8 +186,9 @@ def test_evidence_in_figures():
         "verified": 10,
         "failed": 1,
         "sequential_bound": 48.61,
-        "cusum": 1.61,
-        "cusum_threshold": 4.5,
+        "bad": 0.0,
+        "needless": 0.0,
+        "alarm": 500.0,
         "lift_low": -1.0,
     }
 
@@ -248,45 +249,70 @@ def test_the_breaker_against_its_definition(history):
             return
 
 
-# -- the CUSUM --------------------------------------------------------------------------------------------------------
+# -- fewer are healed than promotion asks for --------------------------------------------------------------------------
 
 
-def runs_until_demoted(rate, dice, limit=5000):
-    """Cases a day apart, until the rule is not at execute any more."""
-    state = trust("execute")
-    for count in range(1, limit + 1):
-        result = "verified" if dice.random() < rate else "failed"
-        state, change = governor.recorded(state, result, NOW + count * 86400, LIMITS)
+def days(state, verified, drawn=False):
+    """Cases a day apart, until one changes the level: the trust, the change, and how many they were."""
+    for count, good in enumerate(verified, 1):
+        state, change = governor.recorded(
+            state, "verified" if good else "failed", NOW + count * 86400, LIMITS, drawn=drawn
+        )
         if change is not None:
-            assert (change.old_level, change.new_level, change.cause) == ("execute", "approve", "cusum")
-            return count
-    return limit
+            return state, change, count
+    return state, None, len(verified)
+
+
+def dice(rate, seed, limit):
+    chance = random.Random(seed)
+    return [chance.random() < rate for _ in range(limit)]
 
 
 @pytest.mark.no_cover
 def test_a_rule_that_goes_bad_slowly_is_put_back_to_approve():
     """However far apart the cases are: the breaker sees none of it."""
-    dice = random.Random(7)
-    bad = sorted(runs_until_demoted(0.60, dice) for _ in range(400))
-    assert bad[200] <= 20
-    good = sorted(runs_until_demoted(0.97, dice) for _ in range(200))
-    assert good[100] > 500  # a rule that helps stays
+    ends = sorted(days(trust("execute"), [True] * 50 + dice(0.60, seed, 500))[2] - 50 for seed in range(200))
+    assert ends[100] <= 60
 
 
-def test_failures_far_apart_demote_to_approve_and_begin_new_evidence():
-    state, changes = after(trust("execute"), *["failed"] * 3, step=7200)
-    assert [(change.new_level, change.cause) for change in changes] == [("approve", "cusum")]
-    assert (state.current_level, state.cusum, state.failed, state.demotion_count) == ("approve", 0, 0, 1)
+@pytest.mark.parametrize("rate", [0.9, 0.97])
+@pytest.mark.no_cover
+def test_a_rule_that_helps_as_often_as_ever_stays(rate):
+    ends = [days(trust("execute"), dice(rate, f"{rate} {seed}", 500))[1] for seed in range(100)]
+    assert sum(change is not None for change in ends) <= 2
 
 
-def test_the_breaker_goes_before_the_cusum():
+def test_failures_far_apart_demote_to_approve_and_evidence_begins_anew():
+    known = trust("execute").tried(Trials(Arm(40, 36), Arm(9, 3), Bets(low=0.2)))
+    state, change, count = days(known, [False] * 20)
+    assert (change.old_level, change.new_level, change.cause, count) == ("execute", "approve", "bad", 6)
+    assert (state.current_level, state.bad, state.failed, state.demotion_count) == ("approve", NOTHING, 0, 1)
+    assert state.trials == Trials()
+
+
+def test_what_a_coin_has_drawn_counts_when_its_trial_is_judged():
+    state, change, _ = days(trust("execute"), [False] * 20, drawn=True)
+    assert (change, state.bad) == (None, NOTHING)
+    treated, alone = Draw(0.1, 0.5, True), Draw(0.1, 0.5, False)
+    for draw in (alone, *[treated] * 6):
+        state, change = governor.after_trial(state, draw, False, NOW, HealingSettings())
+    assert change == ("nginx-down", "execute", "approve", "bad")
+    assert state.trials == Trials()
+
+
+def test_the_breaker_goes_before_that():
     assert after(trust("execute"), *["failed"] * 3)[1][0].new_level == "notify"
 
 
-def test_the_cusum_guards_automatic_action_only():
+def test_that_guards_automatic_action_only():
     state, changes = after(trust("approve"), *["failed"] * 9, step=7200)
-    assert (state.current_level, changes, state.cusum > 4.5) == ("approve", [], True)
-    assert governor.promote(state, "execute", NOW).cusum == 0
+    assert (state.current_level, changes, state.bad) == ("approve", [], NOTHING)
+
+
+def test_what_was_bet_at_one_level_is_forgotten_at_the_next_one():
+    state, _ = after(trust("execute"), "failed")
+    assert max(state.bad) > 1
+    assert governor.promote(governor.demote(state, "approve", NOW), "execute", NOW).bad == NOTHING
 
 
 # -- one case is one attempt ------------------------------------------------------------------------------------------
