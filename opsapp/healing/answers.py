@@ -7,7 +7,7 @@ from opsapp.web.schemas import ChainAnswer
 from opsapp.wire.causes import CAUSES
 
 from .logic.gates import RESULTS, STAGES
-from .schemas import LEVELS, PROBLEM_STATES, RuleAction, RuleBody, RuleHoldout, RuleTargets
+from .schemas import LEVELS, PROBLEM_STATES, RuleAction, RuleBody, RuleHoldout, RuleTargets, Waves
 
 
 class RecordedAction(RuleAction):
@@ -15,6 +15,7 @@ class RecordedAction(RuleAction):
 
 
 class RuleRecord(RuleBody):
+    sample = {**RuleBody.sample, "waves": {"first": 1, "growth": [0.1, 0.5, 1]}}
     id = text()
     source = choice("default", "yaml", "api")
     created_at = whole()
@@ -23,6 +24,7 @@ class RuleRecord(RuleBody):
     targets = field(RuleTargets, null=True)
     wait = choice("learned", null=True)
     holdout = field(RuleHoldout, null=True)
+    waves = field(Waves, null=True)
     settle_s = number(null=True)
     verify_timeout_s = number(null=True)
     unreadable = text(optional=True)
@@ -305,6 +307,19 @@ class CaseAct(Body):
     command_id = text(null=True)
 
 
+class CaseWave(Body):
+    """Its turn among the targets of its outage. `number` 0: it waits. Of the present wave: `wave` of `waves` and its
+    `hosts`; `waiting`: for its verdict. `stopped`: why it goes no further."""
+
+    number = whole(0)
+    wave = whole(0)
+    waves = whole(0)
+    hosts = whole(0)
+    waiting = whole(0)
+    targets = whole(0)
+    stopped = text()
+
+
 class CaseRecord(Body):
     """`left_until`: nothing is done before; `arm`: what its coin says, where one was tossed."""
 
@@ -330,6 +345,7 @@ class CaseRecord(Body):
     due = whole(null=True)
     left_until = whole(null=True)
     arm = choice("treated", "control", null=True)
+    wave = field(CaseWave, null=True)
     deadline = whole(null=True)
     gates = list_of(CaseGate)
     act = field(CaseAct, null=True)

@@ -11,6 +11,7 @@ from opsapp.lib.settings import Between, CheckedBy, Length, Most, SchemaAt
 
 from .logic.chain import LEAST_DAYS
 from .logic.graph import mistakes
+from .logic.waves import WaveSizes
 
 DAY = 86400
 MOST_HOSTS = 10  # the tally of an action for the whole fleet remembers so many hosts
@@ -208,6 +209,8 @@ class HealingSettings:
     recurrence: RecurrenceSettings = RecurrenceSettings()
     problems: ProblemSettings = ProblemSettings()
     edges: EdgeSettings = EdgeSettings()
+    # None: off
+    waves: Annotated[WaveSizes | None, SchemaAt("opsapp.healing.schemas.Waves")] = field(default_factory=WaveSizes)
     trial: TrialSettings = TrialSettings()
     holdout: HoldoutSettings = HoldoutSettings()
     absorption_window_s: Annotated[float, Between(0, 3600)] = 60

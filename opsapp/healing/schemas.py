@@ -6,6 +6,7 @@ from datetime import date
 
 from opsapp.healing.logic.problems import STATES as PROBLEM_STATES
 from opsapp.healing.logic.soundness import incomplete, wrong_params
+from opsapp.healing.logic.waves import FIRST, GROWTH, OFF, sizes
 from opsapp.lib.durations import seconds
 from opsapp.web.fields import (
     AsOf,
@@ -121,6 +122,49 @@ class RuleHoldout(Body):
     share = number(0, 0.5)
 
 
+class WaveShares(Body):
+    first = whole(1, 1000, default=FIRST)
+    growth = list_of(number(0.001, 1), 20, 1, default=list(GROWTH))
+
+
+class Waves(JsonKind):
+    """How many of one outage go at once, or `off`, which YAML reads as false."""
+
+    shape = WaveShares()
+    default = {"first": FIRST, "growth": list(GROWTH)}
+    openapi = {
+        "oneOf": [
+            {
+                "type": "object",
+                "properties": {
+                    "first": {"type": "integer", "minimum": 1, "maximum": 1000},
+                    "growth": {
+                        "type": "array",
+                        "minItems": 1,
+                        "maxItems": 20,
+                        "items": {"type": "number", "minimum": 0.001, "maximum": 1},
+                    },
+                },
+            },
+            {"enum": [OFF, False]},
+        ]
+    }
+
+    def read(self, value, path, wrong):
+        if value is False or value == OFF:
+            return OFF
+        if not isinstance(value, dict):
+            wrong[path] = "must be off, or an object with first and growth"
+            return value
+        return self.shape.kind.read(value, path, wrong)
+
+    def made(self, value):
+        return sizes(value)
+
+    def plain(self, value):
+        return {"first": value.first, "growth": list(value.growth)}
+
+
 class RuleBody(Body):
     sample = {"condition": "cpu_percent > 90"}
     condition = text(1, MAX_LENGTH, check=_readable)
@@ -134,6 +178,7 @@ class RuleBody(Body):
     cooldown_s = number(0, 30 * 86400, default=300)
     wait = choice("learned", default=None)
     holdout = field(RuleHoldout, default=None)
+    waves = field(Waves, default=None)
     trust_ceiling = choice(*LEVELS, default="execute")
     initial_level = choice(*LEVELS[:3], default="observation")
     enabled = flag(default=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pkgutil import resolve_name
+from typing import Any
 
 from opsapp.wire.kinds import CheckedBy, JsonKind  # noqa: F401 - a mark, handed on
 from opsapp.wire.kinds import Text as Length  # noqa: F401 - the same
@@ -21,6 +22,11 @@ class SchemaAt(JsonKind):
     """What an annotation cannot say, because this file must not import schemas: the dotted name of a schema's class."""
 
     dotted: str
+
+    @property
+    def default(self) -> Any:
+        """Of the schema; so far as it has one, the field may be left out."""
+        return self.stands_for.default
 
     @property
     def stands_for(self) -> JsonKind:

@@ -217,7 +217,7 @@ GRAPH = [{"target": "db"}, *({"target": name, "depends_on": ["db"]} for name in 
 @pytest.fixture
 def below(held):
     """Two hosts hang on a third one. What fails there 200 s apart is held back as long as the third one is ill."""
-    here = held("execute", TREATED, CONTROL, places=(*TWO, place("db", "a3")))
+    here = held("execute", TREATED, CONTROL, waves="off", places=(*TWO, place("db", "a3")))
     here.node.transact(write, DB, here.clock.now())
     here.at("approve", "db")
     here.node.transact(lambda root: healing_of(root)["dependencies"].declare(GRAPH, "api"))

@@ -157,7 +157,7 @@ def agent(name):
 @pytest.fixture
 def hosts(ward):
     """Hosts that report every minute: `web` depends on `cache`, and that on `db`."""
-    here = ward(ILL, places=[agent("db"), agent("cache"), agent("web")]).at("execute", "ill")
+    here = ward(ILL, waves="off", places=[agent("db"), agent("cache"), agent("web")]).at("execute", "ill")
     here.node.transact(lambda root: healing_of(root)["dependencies"].declare(CHAIN, "api"))
     for name in ("db", "cache", "web"):
         here.report(f"agent:{name}", ill=0)

@@ -350,7 +350,7 @@ TWO = (place(), place("box-2", "a2"))
 
 @pytest.mark.parametrize(("side", "sent"), [(0.0, 0), (0.9, 2)])
 def test_two_cases_of_one_outage_share_a_coin_and_count_once(held, side, sent):
-    here = held("execute", side, 1 - side, places=TWO)
+    here = held("execute", side, 1 - side, places=TWO, waves="off")
     for seconds in (0, 20):
         here.clock.advance(seconds)
         for subject in ("agent:a1", "agent:a2")[: 1 + bool(seconds)]:

@@ -62,7 +62,9 @@ def test_500_targets_failing_at_once_meet_the_brake(ward):
 
 def test_under_the_limit_it_acts(ward):
     here = ward(
-        DOWN, places=[place(f"h{n}", f"a{n}") for n in range(30)], brake={**WIDE, "max_unhealthy_percent": 40}
+        {**DOWN, "waves": "off"},
+        places=[place(f"h{n}", f"a{n}") for n in range(30)],
+        brake={**WIDE, "max_unhealthy_percent": 40},
     ).at("execute", "down")
     for n in range(10):
         here.report(f"agent:a{n}", down=1)
@@ -77,6 +79,7 @@ def test_what_fails_at_once_is_healed_up_to_the_limit_and_no_further(ward, scope
     limits = {**WIDE["max_heals_per_hour"], scope: most}
     here = ward(
         DOWN,
+        waves="off",
         places=[place(f"h{n}", f"a{n}") for n in range(30)],
         brake={"max_heals_per_hour": limits, "max_unhealthy_percent": 100},
         dependencies=[{"target": f"h{n}", "site": "berlin"} for n in range(30)],

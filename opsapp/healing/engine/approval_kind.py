@@ -9,7 +9,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
-from .approvals import ground_gone
+from .approvals import answers_to, covered, ground_gone
 from .pipeline import world_now
 
 
@@ -17,9 +17,17 @@ class HealApproval:
     """The `heal` kind of `approvals.engine.ApprovalKind`."""
 
     def gone(self, root: Root, approval: Approval) -> str | None:
-        """The plan and its preconditions, checked again at the click."""
-        case = healing_of(root).book.find(approval.about["case_id"])
-        return "the case is gone" if case is None else ground_gone(case.record, approval, world_now(root), root)
+        """The plan and its preconditions, checked again at the click. Of a whole outage one target is enough: each is
+        checked for itself before it is acted on."""
+        book, world = healing_of(root).book, world_now(root)
+        gone = "the case is gone"
+        for case_id in covered(approval) or [approval.about["case_id"]]:
+            case = book.find(case_id)
+            why = gone if case is None else ground_gone(case.record, approval, world, root)
+            if why is None:
+                return None
+            gone = why
+        return gone
 
     def own(self, root: Root, approval: Approval, name: str) -> str | None:
         """The healing asks; but somebody may have written the automation that it would run."""
@@ -39,4 +47,5 @@ class HealApproval:
         if approval.status == "approved":
             for automation_id in approval.plan.get("automation", ()):
                 accepted(root, automation_id)
-        healing_of(root).book.arrived(root, approval.__name__, node_of(root).clock.now())
+        for answer in answers_to(approval):
+            healing_of(root).book.arrived(root, answer, node_of(root).clock.now())

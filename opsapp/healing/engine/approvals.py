@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from opsapp.approvals import resources as approvals
 from opsapp.approvals.config import ApprovalSettings
 from opsapp.approvals.resources import Approval
 from opsapp.automations.engine import shown_of
+from opsapp.healing.logic.waves import sizes_for
 from opsapp.healing.stages.approval import EXPIRED, Hashed, Request, gone_or_plan, plan_shown
 from opsapp.healing.stages.case import CaseRecord
-from opsapp.healing.stages.moves import AskApproval
 from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.world import World
 from opsapp.lib.jsontypes import JsonObject
@@ -17,48 +19,94 @@ from opsapp.tree.root import Root
 
 from .context import PipelineContext
 
+Wanted = tuple[CaseRecord, Plan]
 
-def ask(context: PipelineContext, asked: AskApproval, entry_id: int) -> Approval:
-    record, plan = asked.case, asked.plan
+
+def ask(context: PipelineContext, wanted: Sequence[Wanted]) -> Approval:
+    """One request for a case, or for all of an outage; of these the first one leads."""
+    record, plan = wanted[0]
     assert plan.choice is not None
+    shown = [_shown(asked, planned, context.world, context.root) for asked, planned in wanted]
+    together = len(wanted) > 1
     return approvals.request(
         context.root,
         kind="heal",
-        subject=record.target,
-        plan=_shown(record, plan, context.world, context.root),
+        subject=f"{len(wanted)} targets" if together else record.target,
+        plan=_together(context, wanted, shown) if together else shown[0],
         risk=plan.choice.action.risk,
         reason=f"{record.rule_id}: {record.about.rule_condition}",
         requested_by="healing",
         now=context.now,
         expiry_s=node_of(context.root).config[ApprovalSettings].expiry_s,
-        about={"case_id": record.id, "ledger_id": entry_id},
+        about={"case_id": record.id, "ledger_id": record.entry_id},
     )
+
+
+def _together(context: PipelineContext, wanted: Sequence[Wanted], shown: list[JsonObject]) -> JsonObject:
+    """What is the same for all, and each target with the digest of what would be done about it."""
+    first = wanted[0][0]
+    targets = [
+        {
+            **{name: plan[name] for name in ("target", "host", "hostname", "params")},
+            "case_id": record.id,
+            "digest": approvals.plan_hash(plan),
+        }
+        for (record, _), plan in zip(wanted, shown, strict=True)
+    ]
+    same = all(plan["params"] == shown[0]["params"] for plan in shown)
+    sizes = sizes_for(context.world.rules.get(first.rule_id), context.world.settings.waves)
+    return {
+        **shown[0],
+        "host": None,
+        "hostname": None,
+        "target": f"{len(wanted)} targets",
+        "params": shown[0]["params"] if same else {},
+        "targets": targets,
+        "waves": str(sizes or "off"),
+    }
+
+
+def covered(approval: Approval) -> dict[str, JsonObject]:
+    """Of a request for a whole outage: what it covers, by case."""
+    return {target["case_id"]: target for target in approval.plan.get("targets", ())}
+
+
+def answer_to(approval: Approval, case_id: str) -> str:
+    """The name of the answer that this case waits for: many may wait for one decision."""
+    return f"{approval.__name__}/{case_id}" if "targets" in approval.plan else approval.__name__
+
+
+def answers_to(approval: Approval) -> list[str]:
+    return [answer_to(approval, case_id) for case_id in covered(approval)] or [approval.__name__]
 
 
 def approval_of(root: Root, record: CaseRecord) -> Approval | None:
     return root["api"]["approvals"].get(record.approval_id)
 
 
-def request_of(approval: Approval | None) -> Request:
+def request_of(approval: Approval | None, record: CaseRecord) -> Request:
     if approval is None:
         return EXPIRED
+    own = covered(approval).get(record.id)
     return Request(
         approval.status,
         approval.decided_by,
         approval.comment,
         approval.risk or "low",
-        approval.plan["host"],
+        approval.plan["host"] if own is None else own["host"],
         approval.plan["definition"],
-        approval.plan_hash,
+        approval.plan_hash if own is None else own["digest"],
     )
 
 
 def withdraw(context: PipelineContext, record: CaseRecord, why: str) -> None:
-    """Nothing wants any more what nobody has decided about yet."""
+    """Nothing wants any more what nobody has decided about yet. Others may still want their part of it."""
     approval = approval_of(context.root, record)
-    if approval is not None and approval.status == "pending":
+    if approval is None or approval.status != "pending":
+        return
+    context.book.waiting_for.pop(answer_to(approval, record.id), None)
+    if not any(answer in context.book.waiting_for for answer in answers_to(approval)):
         approval.close(context.root, "withdrawn", by=None, now=context.now, comment=why)
-        context.book.waiting_for.pop(approval.__name__, None)
 
 
 def hashed(record: CaseRecord, world: World, root: Root) -> Hashed:
@@ -66,8 +114,8 @@ def hashed(record: CaseRecord, world: World, root: Root) -> Hashed:
 
 
 def ground_gone(record: CaseRecord, approval: Approval, world: World, root: Root) -> str | None:
-    """Why an approval no longer stands."""
-    return gone_or_plan(record, approval.plan_hash, world, hashed(record, world, root))[0]
+    """Why an approval no longer stands for this case."""
+    return gone_or_plan(record, request_of(approval, record).plan_hash, world, hashed(record, world, root))[0]
 
 
 def _shown(record: CaseRecord, plan: Plan, world: World, root: Root) -> JsonObject:

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opsapp.agents.engine import is_private_unit
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.gates import STAGES, CaseGate, gates
+from opsapp.healing.logic.waves import WaveSizes, sizes_for
 from opsapp.healing.resources import Healing
 from opsapp.healing.resources.cases import NEVER
 from opsapp.healing.resources.ledger import Ledger, held
 from opsapp.healing.stages.case import CaseRecord, ClosedCase, Heal, VerifyingCase
 from opsapp.healing.stages.ledger import Effectiveness, LedgerRecord, effectiveness
+from opsapp.healing.stages.waves import LEFT
 from opsapp.lib.addresses import HIDDEN
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import Node
@@ -30,7 +33,7 @@ STAGE_OF = {
 }
 
 
-def story(healing: Healing, case_id: str) -> JsonObject:
+def story(healing: Healing, case_id: str, settings: HealingSettings) -> JsonObject:
     case = healing.book.cases[case_id].record
     entries = entries_of(healing["ledger"], case)
     met = gates(case.why)
@@ -58,6 +61,7 @@ def story(healing: Healing, case_id: str) -> JsonObject:
         "due": None if case.due == NEVER else int(case.due),
         "left_until": None if case.left_until is None else int(case.left_until),
         "arm": case.arm,
+        "wave": _wave(healing, case, settings),
         "deadline": int(case.deadline) if isinstance(case, VerifyingCase) else None,
         "gates": [gate._asdict() for gate in met],
         "act": None if case.heal is None else _act(case.heal, met),
@@ -76,6 +80,25 @@ def with_evidence_for(told: JsonObject, node: Node, *, operates: bool, administe
     may_read = administers if is_private else operates
     evidence = cause["evidence"] if may_read else [HIDDEN] * bool(cause["evidence"])
     return {**told, "cause": {"id": cause["id"], "text": cause["text"], "evidence": evidence}}
+
+
+def _wave(healing: Healing, case: CaseRecord, settings: HealingSettings) -> JsonObject | None:
+    """Its turn among the targets of its outage, where it is not the only one."""
+    deed = None if healing.deeds_of_outages is None else healing.deeds_of_outages.find(case.deed)
+    if deed is None or not deed.is_shared:
+        return None
+    rule = healing["rules"].get(case.rule_id)
+    sizes = sizes_for(None if rule is None else rule.fields, settings.waves) or WaveSizes()
+    targets = len(deed.members) - len(deed.of(LEFT))
+    return {
+        "number": case.wave,
+        "wave": deed.wave,
+        "waves": max(deed.wave, sizes.waves(targets)),
+        "hosts": len(deed.in_wave()),
+        "waiting": len(deed.waiting()),
+        "targets": len(deed.members),
+        "stopped": deed.stopped,
+    }
 
 
 def _figures(ledger: Ledger, actions: Iterable[str], condition: str) -> list[Effectiveness]:

@@ -16,6 +16,7 @@ RULE_DEFAULTS: JsonObject = {
     "cooldown_s": 300,
     "wait": None,
     "holdout": None,
+    "waves": None,
     "trust_ceiling": "execute",
     "initial_level": "observation",
     "enabled": True,

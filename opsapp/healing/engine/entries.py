@@ -16,7 +16,7 @@ from opsapp.healing.stages.timing import settle_of
 from opsapp.healing.stages.world import SERVER, World
 from opsapp.wire.actions import ACTIONS
 
-from . import evidence, notifications, suggestions, trials
+from . import evidence, notifications, suggestions, trials, waves
 from .alerts import Past
 from .context import PipelineContext
 
@@ -91,6 +91,7 @@ def next_step(context: PipelineContext, ended: NextStep) -> PlanningCase:
     harmed = record.harmed or bool(entry.worse)
     if entry.worse:  # whatever the next step brings
         notifications.unresolved(context, record.rule_id, record.about, entry, record.attempts)
+        waves.ended(context, record, ended.outcome, ended.reason, entry)
     return record.becomes(PlanningCase, step=record.step + 1, harmed=harmed)
 
 
@@ -99,7 +100,8 @@ def end_case(context: PipelineContext, case: Case, ended: EndCase) -> None:
     record, entry = finish(context, ended)
     outcome, reason = ended.outcome, ended.reason
     evidence.count_case(context, record.tried, entry, drawn=record.arm is not None)
-    if ending.tells(outcome, reason, acted=bool(record.tried)) and not record.manual:
+    tells = ending.tells(outcome, reason, acted=bool(record.tried)) and not record.manual
+    if tells and not waves.is_told_with_its_deed(context, record, outcome):
         notifications.unresolved(context, record.rule_id, record.about, entry, record.attempts)
     end_others(context, record)
     unsure_until = _unsure_until(record, outcome, context.world)
@@ -110,6 +112,7 @@ def end_case(context: PipelineContext, case: Case, ended: EndCase) -> None:
     trials.ends(context, closed, outcome, reason)
     if ended.root is not None:
         trials.held_back(context, record.rule_id, record.target, ended.root)
+    waves.ended(context, record, outcome, reason, entry)
     if outcome == "verified" and not record.harmed:  # that was a heal, which tells what came of it itself
         context.book.forget_told(record.rule_id, record.target)
         notifications.withdraw_unhealed(context, record.rule_id, record.target)

@@ -5,7 +5,7 @@ Written in the transaction that makes it true. Must not: decide whether somethin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
 from opsapp.healing.logic.lift import Trials
@@ -15,6 +15,7 @@ from opsapp.healing.stages.case import About, CaseRecord
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.trust import LevelChange
+from opsapp.healing.stages.waves import HARM, LEFT, UNKNOWN, WELL, Deed
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.notify.engine import tell, withdraw
 
@@ -22,6 +23,7 @@ from .context import PipelineContext
 
 SEVERITY = {"info": "info", "warning": "warning", "error": "critical", "critical": "critical"}
 BRAKE_AGAIN_S = 3600.0
+NAMED = 10  # so many targets of an outage are named in a message
 DEMOTED = {  # by cause: what the rule does now, and why
     governor.BREAKER: ("only notifies now", "Several of its heals in a row failed within a short time."),
     governor.BAD: ("helps too seldom", "Its heals help less often than promotion asks for."),
@@ -49,12 +51,65 @@ def acts(context: PipelineContext, case: CaseRecord, plan: Plan) -> None:
           ids=_ids(case))  # fmt: skip
 
 
-def asked(context: PipelineContext, case: CaseRecord, plan: Plan, approval_id: str) -> None:
+def asked(context: PipelineContext, cases: Sequence[CaseRecord], plan: Plan, approval_id: str) -> None:
+    """One message, whatever the request is about: a case, or all of an outage."""
     assert plan.choice is not None
+    case = cases[0]
+    if len(cases) > 1:
+        action, what = plan.choice.action.name, _sentence(context, case.rule_id, case.about.rule_condition)
+        title = f"{len(cases)} targets: {action} waits for an approval"
+        text = (
+            f"{what}: {_some(record.target for record in cases)} (rule {case.rule_id}). Approval {approval_id} decides."
+        )
+        ids = {"rule": case.rule_id, "approval": approval_id}
+        _of_deed(context, case.deed or case.id, "heal.approval", "warning", title, text, ids)
+        return
     title = f"{case.target}: {plan.choice.action.name} waits for an approval"
     text = _caused(case.cause, f"{_what(context, case.rule_id, case.about)} Approval {approval_id} decides.")
     _tell(context, case.rule_id, case.about, "heal.approval", "warning", title, text,
           ids={**_ids(case), "approval": approval_id})  # fmt: skip
+
+
+def deed_stopped(context: PipelineContext, deed: Deed, left: list[str]) -> None:
+    """What is done about an outage goes no further: once for all that were waiting."""
+    title = f"Rule {deed.rule_id}: stopped, {_count(left)} left as they are"
+    text = (
+        f"Wave {deed.wave} stopped it: {deed.stopped}. Nothing was done about {_some(left)}. Look at what failed; "
+        "where the condition still holds after the cooldown, it begins again with one."
+    )
+    _of_deed(context, deed.id, "heal.waves", "critical", title, text, {"rule": deed.rule_id}, "stopped")
+
+
+def deed_over(context: PipelineContext, deed: Deed, outcome: str) -> None:
+    """All of an outage have come to their end."""
+    ends = [("healed", WELL), ("not healed", HARM), ("unknown", UNKNOWN), ("without a heal", LEFT)]
+    counts = [f"{len(members)} {word}" for word, verdict in ends if (members := deed.of(verdict))]
+    bad = bool(deed.of(HARM, UNKNOWN)) or not deed.wave
+    title = f"Rule {deed.rule_id}: {_count(list(deed.members))}, {', '.join(counts)}"
+    text = f"In {deed.wave} waves: {_some(member.target for member in deed.members.values())}."
+    if not deed.wave:
+        text = f"Nobody has decided in time ({outcome}): {_some(member.target for member in deed.members.values())}."
+    _of_deed(context, deed.id, "heal.waves", "warning" if bad else "info", title, text, {"rule": deed.rule_id}, "over")
+
+
+def _count(names: Sequence[str]) -> str:
+    return f"{len(names)} target" + ("" if len(names) == 1 else "s")
+
+
+def _some(names: Iterable[str]) -> str:
+    """The first few names, and how many more there are."""
+    known = list(names)
+    more = len(known) - NAMED
+    return ", ".join(known[:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _of_deed(
+    context: PipelineContext, deed_id: str, kind: str, severity: str, title: str, text: str, ids: Mapping[str, str],
+    part: str = "asked",
+) -> None:  # fmt: skip
+    """A message of its own: what it tells of has many targets, and none of their windows expects it."""
+    tell(context.root, context.now, key=f"outage:{deed_id}:{part}", kind=kind, severity=severity, title=title,
+         text=text, tags=("healing",), ids=ids, phase="apart", name=deed_id, despite_window=True)  # fmt: skip
 
 
 def unresolved(

@@ -33,6 +33,7 @@ from .fleet_access import IFleetAccess, fleet_access
 from .inventory import Inventory
 from .readings import LiveReadings
 from .toldevents import readings_of
+from .wavesteps import settle
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -320,6 +321,7 @@ def work(
     for case in ready:
         if case.record.due <= now:
             steps.advance(context, case)
+    settle(context)
     return StepResult(len(received) + len(ready), context.pasts, context.rechecks, context.above)
 
 

@@ -33,6 +33,7 @@ from opsapp.healing.stages.moves import (
     BeginHeal,
     EndCase,
     FinishLate,
+    JoinDeed,
     Measure,
     Next,
     NextStep,
@@ -47,16 +48,20 @@ from opsapp.healing.stages.turns import Neighbours
 from opsapp.healing.stages.world import SERVER
 from opsapp.lib.problems import Conflict, Invalid, NotFound
 
-from . import approvals, commands, edges, entries, harms, notifications, trials
+from . import approvals, commands, edges, entries, harms, notifications, trials, waves
 from .context import PipelineContext
 
 
 def advance(context: PipelineContext, case: Case) -> None:
     """What follows; and what follows that, as long as it happens in the same transaction."""
-    _carry_on(context, case, _following(context, case.record))
+    carry_on(context, case, following_now(context, case))
 
 
-def _carry_on(context: PipelineContext, case: Case, then: Next | None) -> None:
+def following_now(context: PipelineContext, case: Case) -> Next:
+    return _following(context, case.record)
+
+
+def carry_on(context: PipelineContext, case: Case, then: Next | None) -> None:
     while then is not None:
         then = apply(context, case, then)
 
@@ -76,11 +81,12 @@ def _facts(context: PipelineContext, record: CaseRecord) -> Facts:
     if isinstance(record, VerifyingCase):
         return facts._replace(around=harms.around(context, record))
     if isinstance(record, PlanningCase | AwaitingCase):
-        facts = facts._replace(near=Neighbours(context.book.others_act(record), context.book.holder))
+        near = Neighbours(context.book.others_act(record), context.book.holder)
+        facts = facts._replace(near=near, wave=waves.turn_of(context, record))
     if isinstance(record, PlanningCase):
         facts = facts._replace(look=commands.cause_told(context.root, context.fleet, record))
     if isinstance(record, AwaitingCase):
-        request = approvals.request_of(approvals.approval_of(context.root, record))
+        request = approvals.request_of(approvals.approval_of(context.root, record), record)
         return facts._replace(request=request, hashed=approvals.hashed(record, context.world, context.root))
     return facts
 
@@ -145,24 +151,39 @@ def _plan_now(then: PlanNow, context: PipelineContext, case: Case) -> Next:
 
 
 @_apply.register
+def _join_deed(then: JoinDeed, context: PipelineContext, case: Case) -> None:
+    waves.join(context, case, then.case, then.due, ready=then.ready)
+
+
+@_apply.register
 def _ask_approval(then: AskApproval, context: PipelineContext, case: Case) -> None:
-    record = then.case
-    entry_id = entries.begin_entry(context, record, then.plan, state="awaiting_approval", outcome="awaiting_approval")
-    approval = approvals.ask(context, then, entry_id)
+    ask_together(context, [(case, then)])
+
+
+def ask_together(context: PipelineContext, asked: list[tuple[Case, AskApproval]]) -> None:
+    """One request and one message for what is to be done about all of them."""
+    state = "awaiting_approval"
+    records = [
+        replace(then.case, entry_id=entries.begin_entry(context, then.case, then.plan, state=state, outcome=state))
+        for _, then in asked
+    ]
+    plans = [then.plan for _, then in asked]
+    approval = approvals.ask(context, list(zip(records, plans, strict=True)))
     name = approval.__name__
-    context.ledger.update(context.root, entry_id, approval_id=name)
-    notifications.asked(context, record, then.plan, name)
-    entries.release_others(context, record)
-    alone = {record.rule_id: record.events[record.rule_id]}
-    record = replace(record, entry_id=entry_id, approval_id=name, events=alone).saying(f"approval {name} requested")
-    context.book.wait_for(record.id, name)
-    context.book.keep(case, record, then.due)
+    notifications.asked(context, records, plans[0], name)
+    for record, (case, then) in zip(records, asked, strict=True):
+        context.ledger.update(context.root, record.entry_id, approval_id=name)
+        entries.release_others(context, record)
+        alone = {record.rule_id: record.events[record.rule_id]}
+        waits = replace(record, approval_id=name, events=alone).saying(f"approval {name} requested")
+        context.book.wait_for(waits.id, approvals.answer_to(approval, waits.id))
+        context.book.keep(case, waits, then.due)
 
 
 @_apply.register
 def _begin(then: BeginHeal, context: PipelineContext, case: Case) -> Next | None:
     record = then.case
-    if then.tells:
+    if then.tells and record.wave <= 1:
         notifications.acts(context, record, then.plan)
     if record.entry_id is None:
         entry_id = entries.begin_entry(context, record, then.plan, state="executing")
@@ -172,6 +193,7 @@ def _begin(then: BeginHeal, context: PipelineContext, case: Case) -> Next | None
     trials.toss(context, case.record, record)
     trials.acts(context, record)
     edges.acts(context, record.target)
+    waves.begins(context, record)
     context.book.line[record.heal.host] = record.id
     site = context.world.graph.site(record.target)
     counts = context.healing.go_on if record.counted else context.healing.begin
@@ -275,4 +297,4 @@ def begin_manual_rollback(context: PipelineContext, ledger_id: int, request: str
     context.healing.answers[request] = record.id
     opened = case.record
     assert isinstance(opened, RollingBackCase)
-    _carry_on(context, case, _send(context, case, replace(opened, entry_id=record.id)))
+    carry_on(context, case, _send(context, case, replace(opened, entry_id=record.id)))

@@ -30,6 +30,7 @@ from .server_actions import ServerActions
 from .shares import Shares
 from .suggestions import Suggestions
 from .trials import TrialBook
+from .waves import WaveBook
 
 
 class RecentHeal(NamedTuple):
@@ -49,6 +50,7 @@ class Healing(Folder):
     brake_told_at = 0.0  # when people were told last that the brake is on
     further: tuple[RecentHeal, ...] = ()  # steps of the last hour that followed another one of their case
     shares: Shares | None = None  # what hosts may do alone; stores of an older version have none
+    deeds_of_outages: WaveBook | None = None  # of an older version there is none
 
     def __init__(self) -> None:
         super().__init__()
@@ -100,6 +102,14 @@ class Healing(Folder):
         self.book.move(by, now)
         self.trials.move(by)
         self.edges.move(by)
+        if self.deeds_of_outages is not None:
+            self.deeds_of_outages.move(by)
+
+    @property
+    def waves(self) -> WaveBook:
+        if self.deeds_of_outages is None:
+            self.deeds_of_outages = WaveBook()
+        return self.deeds_of_outages
 
     @property
     def paused(self) -> bool:

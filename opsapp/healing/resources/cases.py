@@ -138,10 +138,11 @@ class CaseBook(Persistent):
         case.record = replace(record, due=due)
 
     def hasten(self, target: str, rule_id: str, now: float) -> None:
-        """A case of this rule that is left alone need not be any longer: its condition is gone."""
+        """A case of this rule need not be left alone, or wait for its wave, any longer: its condition is gone."""
         for record, case in [(case.record, case) for case in self.open_cases(target)]:
-            left_alone = record.state in ("planning", "awaiting_approval") and record.left_until is not None
-            if left_alone and record.rule_id == rule_id and record.due > now:
+            waits = record.left_until is not None or (record.deed is not None and not record.wave)
+            may_end = record.state in ("planning", "awaiting_approval") and waits
+            if may_end and record.rule_id == rule_id and record.due > now:
                 self.schedule(case, now)
 
     def schedule(self, case: Case, due: float) -> None:

@@ -32,6 +32,7 @@ FIELDS = (
     "cooldown_s",
     "wait",
     "holdout",
+    "waves",
     "trust_ceiling",
     "initial_level",
     "enabled",
@@ -78,8 +79,9 @@ class Rule(SealedFields, Record):
     def plain(self) -> JsonObject:
         return {
             "id": self.__name__,
-            "wait": None,  # rules of older versions have neither
+            "wait": None,  # rules of older versions have none of these
             "holdout": None,
+            "waves": None,
             **self.fields,
             "source": self.source,
             "created_at": int(self.created_at),

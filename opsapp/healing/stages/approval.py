@@ -12,13 +12,14 @@ from opsapp.healing.logic.levels import behaviour
 from opsapp.healing.logic.rules import RUNS
 from opsapp.lib.jsontypes import JsonObject
 
-from . import execution, holdout, planning, turns
+from . import execution, holdout, planning, turns, waves
 from .case import AwaitingCase, CaseRecord
 from .guards import Lost
 from .moves import EndCase, Next, Wait
 from .planning import Plan
 from .trust import effective
 from .turns import Neighbours
+from .waves import WaveTurn
 from .world import World
 
 CONDITION_GONE = "condition_gone: the condition no longer holds"
@@ -41,11 +42,13 @@ EXPIRED = Request("expired")  # it is not there any more
 Hashed = Callable[[Plan], str]  # of what people are shown of a plan
 
 
-def decided(case: AwaitingCase, request: Request, world: World, near: Neighbours, hashed: Hashed) -> Next:
+def decided(
+    case: AwaitingCase, request: Request, world: World, near: Neighbours, hashed: Hashed, turn: WaveTurn
+) -> Next:
     if request.status == "pending":
-        return _pending(case, request, world)
+        return waves.stopped(case, turn) or _pending(case, request, world)
     if request.status == "approved":
-        return _approved(case, request, world, near, hashed)
+        return _approved(case, request, world, near, hashed, turn)
     line = f"approval {request.status}"
     return EndCase(case.saying(line + _by(request)), request.status, request.comment or line)
 
@@ -60,18 +63,23 @@ def _pending(case: AwaitingCase, request: Request, world: World) -> Next:
     return Wait(case, world.now + LOOK_S) if why is None else EndCase(case, "withdrawn", why)
 
 
-def _approved(case: AwaitingCase, request: Request, world: World, near: Neighbours, hashed: Hashed) -> Next:
+def _approved(
+    case: AwaitingCase, request: Request, world: World, near: Neighbours, hashed: Hashed, wave: WaveTurn
+) -> Next:
     """It is done if what people agreed to still stands, once it is the case's turn."""
     alone = holdout.waits(case, world)
     if alone is not None:
         over = world.reading(case.about).verdict is False
         why = CONDITION_GONE if over else _unwanted(case, request, world)
         return alone if why is None else EndCase(case, "withdrawn", why)
-    waits = turns.in_line(case, request.host or "", near, world.now)
+    waits = turns.in_line(case, request.host or "", near, world.now) if case.wave or not wave.waits else None
     if waits is not None:
         return waits
     gone, plan = gone_or_plan(case, request.plan_hash, world, hashed)
     if plan is not None and plan.choice is not None and plan.host is not None:
+        waves_first = waves.before_turn(case, wave, world, ready=True)
+        if waves_first is not None:
+            return waves_first
         turn = turns.before_acting(case, plan.choice, plan.host.agent_id, near, world)
         if turn is not None and not isinstance(turn, Lost):
             return turn

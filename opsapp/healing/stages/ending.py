@@ -10,7 +10,7 @@ from .case import About
 UNRESOLVED = ("failed", "rolled_back", "inconclusive", "lost", "skipped", "expired")
 # How the reasons begin of what was withdrawn because it is over, or because a person changed something.
 KNOWN = ("condition_gone", "target_gone", "rule_disabled", "rule_edited", "paused", "healing is paused",
-         "the case or its rule is gone")  # fmt: skip
+         "the case or its rule is gone", "wave_stopped")  # fmt: skip
 INTERNAL = "internal_error"
 
 

@@ -63,6 +63,14 @@ class PlanNow(NamedTuple):
     case: PlanningCase
 
 
+class JoinDeed(NamedTuple):
+    """It waits for its turn among the targets of its outage. `ready`: it lacks nothing but that."""
+
+    case: CaseRecord
+    due: float
+    ready: bool
+
+
 class AskApproval(NamedTuple):
     """People are asked whether the plan may be carried out."""
 
@@ -125,7 +133,8 @@ class FinishLate(NamedTuple):
 
 
 Next = (
-    Wait | Measure | AskCause | PlanNow | AskApproval | BeginHeal | SendCommand | NextStep | EndCase | Recall
+    Wait | Measure | AskCause | PlanNow | JoinDeed | AskApproval | BeginHeal | SendCommand | NextStep | EndCase
+    | Recall
     | FinishLate
 )  # fmt: skip
 
@@ -151,6 +160,7 @@ MOVES = (
     Move("planning", "Wait", "planning", "its host is away, or another heal goes first"),
     Move("planning", "Measure", "planning", "it has waited, and is looked at again"),
     Move("planning", "AskCause", "planning", "the host is asked for the cause"),
+    Move("planning", "JoinDeed", "planning", "it waits for its wave"),
     Move("planning", "NextStep", "planning", "the step cannot begin"),
     Move("planning", "AskApproval", "awaiting_approval", "people have to agree"),
     Move("planning", "BeginHeal", TAKES_SNAPSHOT, "it acts on a host"),
@@ -158,6 +168,7 @@ MOVES = (
     Move("planning", "EndCase", "closed", "nothing is to be done, or nothing can be"),
     Move("awaiting_approval", "Wait", "awaiting_approval", "nobody has decided, or another case acts there"),
     Move("awaiting_approval", "Measure", "awaiting_approval", "it has waited, and is looked at again"),
+    Move("awaiting_approval", "JoinDeed", "awaiting_approval", "approved, and it waits for its wave"),
     Move("awaiting_approval", "BeginHeal", TAKES_SNAPSHOT, "approved"),
     Move("awaiting_approval", "BeginHeal", ACTS, "approved, and the service acts by itself"),
     Move("awaiting_approval", "EndCase", "closed", "rejected, expired or withdrawn"),

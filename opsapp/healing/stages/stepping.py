@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from opsapp.healing.logic.rules import steps
 
-from . import approval, correlation, execution, guards, holdout, looking, planning, turns, verification
+from . import approval, correlation, execution, guards, holdout, looking, planning, turns, verification, waves
 from .approval import EXPIRED, Hashed, Request
 from .case import (
     AwaitingCase,
@@ -26,6 +26,7 @@ from .moves import AskApproval, EndCase, FinishLate, Next, NextStep, Wait
 from .planning import Plan
 from .turns import Neighbours
 from .verification import Surroundings
+from .waves import WaveTurn
 from .world import World
 
 
@@ -39,6 +40,7 @@ class Facts(NamedTuple):
     hashed: Hashed = lambda _: ""
     around: Surroundings = Surroundings()
     look: LookAnswer | None = None
+    wave: WaveTurn = WaveTurn()
 
 
 def following(case: CaseRecord, world: World, facts: Facts) -> Next:
@@ -47,7 +49,7 @@ def following(case: CaseRecord, world: World, facts: Facts) -> Next:
     if isinstance(case, PlanningCase):
         return planned(case, world, facts)
     if isinstance(case, AwaitingCase):
-        return approval.decided(case, facts.request, world, facts.near, facts.hashed)
+        return approval.decided(case, facts.request, world, facts.near, facts.hashed, facts.wave)
     if isinstance(case, CommandedCase):
         answer = facts.answer or execution.overdue(case, world)
         return execution.waits(case, world) if answer is None else execution.answered(case, answer, world)
@@ -73,9 +75,11 @@ def planned(case: PlanningCase, world: World, facts: Facts) -> Next:
         return looks
     if case.cause is not None:  # some steps are in vain by it
         plan = planning.plan(case, world)
-    left = holdout.put_off(case, plan, world) if plan.outcome is None else None
-    if left is not None:
-        return left
+    if plan.outcome is None:
+        ready = plan.would == "execute"
+        put_off = holdout.put_off(case, plan, world) or waves.before_turn(case, facts.wave, world, ready=ready)
+        if put_off is not None:
+            return put_off
     goes = plan.outcome is None and plan.choice is not None and plan.host is not None
     if goes and plan.would == "execute":
         assert plan.choice is not None

@@ -7,6 +7,7 @@ from typing import Any
 from pyramid.request import Request
 
 from opsapp.healing import answers, schemas
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine import archive, ledgerchecks, rollback, trials
 from opsapp.healing.engine.casestory import story, with_evidence_for
 from opsapp.healing.engine.dependencies import learn_edge, remove_edge
@@ -125,7 +126,7 @@ def confirm(context: Suggestion, request: Request) -> Any:
 def case(context: CaseView, request: Request) -> Any:
     """One case: what it took in, its plan, and why it went as it did."""
     may_administer = bool(request.has_permission(Permission.administer))
-    told = story(context.__parent__.__parent__, context.__name__)
+    told = story(context.__parent__.__parent__, context.__name__, request.node.config[HealingSettings])
     return request.shown(with_evidence_for(told, request.node, operates=request.may_edit, administers=may_administer))
 
 

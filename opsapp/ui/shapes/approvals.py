@@ -84,10 +84,24 @@ def _of_heal(plan: JsonObject) -> list[Fact]:
     facts = [Fact("Rule", Word(rule, f"/healing/rules/{quote(rule, safe='')}"), f"step {(plan.get('step') or 0) + 1}")]
     facts.append(Fact("Because", Word(plan["condition"], code=True)))
     facts.append(Fact("Target", Word(spoken_target(plan["target"]), strong=True)))
+    facts += _outage(plan)
     if host:
         place = f"/agents/{quote(plan['host'], safe='')}" if plan.get("host") not in (None, "server") else ""
         facts.append(Fact("Runs on", Word(host, place)))
     return facts + _hosts(plan) + _given(plan.get("params"))
+
+
+def _outage(plan: JsonObject) -> list[Fact]:
+    """Of a request for a whole outage: each target, where it is acted on, and in which waves."""
+    targets = plan.get("targets") or ()
+    facts = [Fact("Waves", Word(plan["waves"]))] if targets else []
+    for target in targets:
+        agent_id = target["host"]
+        place = f"/agents/{quote(agent_id, safe='')}" if agent_id not in (None, "server") else ""
+        given = {} if plan.get("params") else target["params"] or {}
+        more = ", ".join(f"{name} {value}" for name, value in given.items())
+        facts.append(Fact("On", Word(spoken_target(target["target"]), place), more))
+    return facts
 
 
 def _of_run(record: JsonObject, plan: JsonObject) -> list[Fact]:

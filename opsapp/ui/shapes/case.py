@@ -13,7 +13,7 @@ from opsapp.lib.addresses import HIDDEN
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.questions import Question
 from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.sentences import act, reason, span, spoken_target
+from opsapp.ui.sentences import act, count, reason, span, spoken_target
 
 from . import beforeafter
 from .gates import WOULD, GateLine, Rung, counted, helped_before, of_dry_run, rungs
@@ -52,6 +52,7 @@ LEFT_TO_WAIT = (
     "It is left alone until then, because waiting costs the least downtime. If it has not recovered by itself, it is "
     "healed."
 )
+WAITS_FOR_WAVE = "One outage is healed in waves ({words}). Its turn comes if those before it are well."
 
 
 class Place(NamedTuple):
@@ -102,6 +103,7 @@ class CasePage(NamedTuple):
     asked: Place | None
     cause: str  # why it is as it is, "" where nobody knows
     evidence: tuple[str, ...]
+    wave: str
     rungs: tuple[Rung, ...]
     counted: str
     next: ComesNext | None
@@ -129,6 +131,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         asked=_asked(entries),
         cause=case["cause"]["text"] if case["cause"] else "",
         evidence=tuple(case["cause"]["evidence"]) if case["cause"] else (),
+        wave=wave_words(case["wave"]) if case["wave"] else "",
         rungs=ladder,
         counted=counted(ladder),
         next=_next(case, reader.now),
@@ -189,10 +192,23 @@ def _next(case: JsonObject, now: float) -> ComesNext | None:
         return None
     if state in ("planning", "awaiting_approval") and (case["left_until"] or 0) > now:
         return ComesNext(LEFT_TO_LEARN if case["arm"] == "control" else LEFT_TO_WAIT, case["left_until"], "", case)
+    turn = case["wave"]
+    if turn and not turn["number"] and (state == "planning" or (state == "awaiting_approval" and turn["wave"])):
+        return ComesNext(WAITS_FOR_WAVE.format(words=wave_words(turn)), None, "")
     entry = case["entries"][-1] if case["entries"] else None
     asked = state == "awaiting_approval" and entry and entry["approval_id"]
     at = case["deadline"] if state == "verifying" else case["due"] if state in ("correlating", "settling") else None
     return ComesNext(NEXT.get(state, ""), at, f"/approvals/{entry['approval_id']}" if asked and entry else "")
+
+
+def wave_words(turn: JsonObject) -> str:
+    """Where the deed stands that a case belongs to: "wave 2 of 4: 3 hosts, 27 wait for its verdict"."""
+    if turn["stopped"]:
+        return f"stopped in wave {turn['wave']} of {turn['waves']}"
+    if not turn["wave"]:
+        return f"{turn['targets']} targets, none has begun"
+    wait = f", {count(turn['waiting'], 'waits', 'wait')} for its verdict" if turn["waiting"] else ""
+    return f"wave {turn['wave']} of {turn['waves']}: {count(turn['hosts'], 'host')}{wait}"
 
 
 def _readings(entries: list[JsonObject]) -> tuple[ReadingPair, ...]:

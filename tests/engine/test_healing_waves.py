@@ -1,0 +1,363 @@
+"""One outage, one deed: its targets are healed in waves, one first, and the next wave waits for the verdict."""
+
+import random
+from collections import Counter
+from contextlib import closing
+
+import pytest
+
+from opsapp.approvals.engine import expire
+from tests.engine.healing import Ward
+from tests.engine.outage import DOWN, WIDE, Fleet, decide, deeds, ends, fleets, sizes, told
+from tests.support.hosts import place
+
+
+@pytest.fixture
+def fleet(ward):
+    return fleets(ward)
+
+
+# -- how it goes on, and where it stops
+
+
+def test_a_heal_that_works_goes_in_waves_of_one_a_tenth_half_and_all(fleet):
+    outage = fleet(30).until_quiet()
+    assert sizes(outage) == [1, 3, 15, 11]
+    assert ends(outage) == {"verified": 30}
+    assert sorted(outage.acted) == sorted(outage.state), "each once"
+
+
+def test_the_next_wave_waits_for_the_verdict_of_the_one_before(fleet):
+    outage = fleet(10)
+    while not outage.acted:
+        outage.step()
+    [first] = outage.acted
+    outage.until_quiet()
+    ended = {entry["target"]: entry["finished_at"] for entry in outage.here.ledger}
+    name = f"h{first[1:]}"
+    assert [agent_id for agent_id, at in outage.at.items() if agent_id != first and at < ended[name]] == []
+
+
+def test_of_a_hundred_hosts_a_heal_that_harms_harms_one(fleet):
+    watched = {"id": "broken", "condition": "broken == 1", "action": None, "description": "it is broken"}
+    outage = fleet(100, "breaks", rules=[watched]).until_quiet()
+    assert len(outage.acted) == 1
+    assert sum(state["broken"] for state in outage.state.values()) == 1
+    reasons = Counter(entry["reason"].partition(":")[0] for entry in outage.here.ledger if entry["rule_id"] == "down")
+    assert reasons["wave_stopped"] == 99
+
+
+def test_a_heal_that_does_not_help_stops_at_the_first_and_is_told_once(fleet):
+    outage = fleet(10, "nothing").until_quiet()
+    assert len(outage.acted) == 1
+    assert ends(outage) == {"withdrawn": 9, "failed": 1}
+    assert told(outage) == {"heal.unresolved": 1, "heal.waves": 1}
+
+
+def test_a_failure_in_a_later_wave_stops_what_has_not_begun(fleet):
+    outage = fleet(10)
+    while len(outage.acted) < 2:
+        outage.step()
+    outage.does = "nothing"
+    outage.state[outage.acted[1]]["down"] = 1
+    outage.until_quiet()
+    assert len(outage.acted) == 2
+    assert ends(outage) == {"verified": 1, "failed": 1, "withdrawn": 8}
+
+
+def test_who_goes_first_is_drawn(fleet):
+    """By the keyed coin of the case: not the first by name or by arrival."""
+    outage = fleet(10).until_quiet()
+    coins = {member.target: member.draw for deed in deeds(outage) for member in deed.members.values()}
+    order = sorted(coins, key=coins.get)
+    waves = {case["target"]: case["wave"] for case in outage.here.cases}
+    assert [waves[target] for target in order] == sorted(waves.values())
+
+
+def test_a_host_of_which_nobody_hears_any_more_stops_the_deed(fleet):
+    """Silence after an act may be its harm: nobody goes on blindly."""
+    outage = fleet(10, "hangs").until_quiet()
+    assert len(outage.acted) == 1
+    assert ends(outage) == {"inconclusive": 1, "withdrawn": 9}
+    [reason] = {entry["reason"] for entry in outage.here.ledger if entry["outcome"] == "withdrawn"}
+    assert reason.startswith("wave_stopped: nobody can tell whether it has helped h")
+
+
+def test_one_silent_host_among_many_that_are_well_does_not_stop_it(fleet):
+    outage = fleet(30)
+    while len(outage.acted) < 4:
+        outage.step()
+    outage.silent.add(outage.acted[-1])
+    outage.until_quiet()
+    assert ends(outage) == {"verified": 29, "inconclusive": 1}
+
+
+def acting(outage):
+    return {case["agent_id"] for case in outage.here.cases if case["state"] == "executing"}
+
+
+def test_what_recovers_while_it_waits_is_left_alone(fleet):
+    outage = fleet(10)
+    while not outage.acted:
+        outage.step()
+    well = next(agent_id for agent_id in outage.state if agent_id not in outage.acted)
+    outage.state[well]["down"] = 0
+    outage.until_quiet()
+    assert well not in outage.acted
+    assert ends(outage) == {"verified": 9, "withdrawn": 1}
+    [reason] = {entry["reason"] for entry in outage.here.ledger if entry["outcome"] == "withdrawn"}
+    assert reason == "condition_gone"
+
+
+def test_what_comes_while_the_deed_is_under_way_goes_last(fleet):
+    outage = fleet(10)
+    late = ["a0", "a1"]
+    outage.silent.update(late)
+    while not outage.acted:
+        outage.step()
+    outage.silent.clear()
+    outage.until_quiet()
+    waves = {case["agent_id"]: case["wave"] for case in outage.here.cases}
+    assert {waves[agent_id] for agent_id in late} == {max(waves.values())}
+    assert len(deeds(outage)) == 1
+
+
+def test_a_single_target_is_no_deed_that_anybody_hears_of(fleet):
+    outage = fleet(1).until_quiet()
+    assert ends(outage) == {"verified": 1}
+    assert told(outage) == {}
+
+
+def test_a_canary_that_is_not_acted_on_is_replaced(fleet):
+    """The condition of the one that was drawn is gone right before its act."""
+    outage = fleet(10)
+    outage.here.hosts.looks_back = False
+    while not acting(outage):
+        outage.step()
+    [first] = acting(outage)
+    for command in outage.here.hosts.sent:
+        outage.answered.add(command["command_id"])
+        outage.here.hosts.finish("snapshot", status="expired", among=command)
+    outage.here.hosts.looks_back = True
+    outage.until_quiet()
+    assert first not in outage.acted
+    assert ends(outage) == {"failed": 1, "verified": 9}
+
+
+# -- settings
+
+
+def test_off_heals_all_at_once(fleet):
+    outage = fleet(5, waves="off")
+    while not outage.acted:
+        outage.step()
+    assert len(outage.acted) == 5
+
+
+def test_a_rule_may_say_its_own(fleet):
+    outage = fleet(10, rule={**DOWN, "waves": {"first": 2, "growth": [1]}}).until_quiet()
+    assert sizes(outage) == [2, 8]
+
+
+def test_two_rules_on_one_cause_are_two_deeds_and_no_host_is_healed_twice(fleet):
+    also = {**DOWN, "id": "also", "condition": "down >= 1", "severity": "info"}
+    outage = fleet(5, rules=[also])
+    outage.here.at("execute", "also")
+    outage.until_quiet()
+    assert sorted(outage.acted) == sorted(outage.state)
+
+
+# -- one request for all
+
+
+def test_an_outage_asks_once_and_is_told_once(fleet):
+    outage = fleet(24, level="approve").until_asked()
+    [asked] = outage.here.service.vera.get("/api/approvals").json
+    assert asked["subject"] == "24 targets"
+    assert {target["target"] for target in asked["plan"]["targets"]} == {f"h{n}" for n in range(24)}
+    assert {target["host"] for target in asked["plan"]["targets"]} == set(outage.state)
+    assert told(outage) == {"heal.approval": 1}
+    assert outage.acted == []
+    decide(outage)
+    outage.until_quiet()
+    assert sizes(outage) == [1, 2, 12, 9]
+    assert ends(outage) == {"verified": 24}
+    assert told(outage) == {"heal.waves": 1}
+
+
+def test_hosts_that_report_one_after_the_other_are_asked_about_together(fleet):
+    outage = fleet(12, level="approve")
+    outage.silent.update(outage.state)
+    for agent_id in sorted(outage.state):
+        outage.silent.discard(agent_id)
+        outage.step(1.2)
+    outage.until_asked()
+    [asked] = outage.here.service.vera.get("/api/approvals").json
+    assert len(asked["plan"]["targets"]) == 12
+
+
+def test_what_comes_after_the_request_is_not_covered_by_it(fleet):
+    outage = fleet(4, level="approve")
+    outage.silent.add("a3")
+    outage.until_asked()
+    decide(outage)
+    outage.silent.clear()
+    for _ in range(40):
+        outage.step()
+        if outage.here.service.vera.get("/api/approvals").json:
+            break
+    [second] = outage.here.service.vera.get("/api/approvals").json
+    assert (second["subject"], "targets" in second["plan"]) == ("h3", False)
+    while len(outage.acted) < 3:
+        outage.step()
+    assert "a3" not in outage.acted
+    decide(outage)
+    outage.until_quiet()
+    assert ends(outage) == {"verified": 4}
+
+
+def test_a_rejected_request_ends_all_and_tells_nobody(fleet):
+    outage = fleet(4, level="approve").until_asked()
+    told(outage)
+    decide(outage, "reject")
+    outage.until_quiet()
+    assert ends(outage) == {"rejected": 4}
+    assert told(outage) == {}
+
+
+def test_a_request_that_nobody_decides_is_told_once(fleet):
+    outage = fleet(4, level="approve").until_asked()
+    told(outage)
+    outage.here.clock.advance(3601)
+    outage.here.node.transact(expire, outage.here.clock.now())
+    outage.until_quiet()
+    assert ends(outage) == {"expired": 4}
+    assert told(outage) == {"heal.waves": 1}
+
+
+def test_one_that_recovers_before_the_click_is_not_acted_on_and_the_rest_is(fleet):
+    outage = fleet(4, level="approve").until_asked()
+    outage.state["a2"]["down"] = 0
+    outage.step()
+    decide(outage)
+    outage.until_quiet()
+    assert sorted(outage.acted) == ["a0", "a1", "a3"]
+
+
+def test_the_targets_of_a_request_are_frozen(fleet):
+    """What a target's plan has become since does not run under it."""
+    outage = fleet(4, level="approve").until_asked()
+    decide(outage)
+    outage.here.hosts.here[2] = place("h2", "a9")  # its name belongs to another agent now
+    outage.until_quiet()
+    assert "a2" not in outage.acted
+    assert "a9" not in outage.acted
+
+
+# -- a kill at any point
+
+
+class Killed(BaseException):
+    """No handler of an error stops a kill -9."""
+
+
+class Mortal:
+    """An outage whose process dies at some of its transactions: `dies` says of each by its number whether it does,
+    before its commit (False) or after it (True)."""
+
+    def __init__(self, outage, dies):
+        self.here, self.dies, self.count, self.died, self.alive = outage.here, dies, 0, 0, False
+        self.writes = []  # numbers of the transactions that changed the store
+        self.transact, self.turn = self.here.node.transact, self.here.turn
+        self.here.node.transact, self.here.turn = self._transact, self._turn
+
+    def _transact(self, fn, *values):
+        if not self.alive:
+            return self.transact(fn, *values)
+        self.count += 1
+        committed = self.dies(self.count)
+        if committed is None:
+            before, answer = self.here.node.store.db.lastTransaction(), self.transact(fn, *values)
+            self.writes += [self.count] * (self.here.node.store.db.lastTransaction() != before)
+            return answer
+        if committed:
+            self.transact(fn, *values)
+        self.died += 1
+        raise Killed
+
+    def _turn(self, seconds=0.0):
+        self.alive = True
+        try:
+            return self.turn(seconds)
+        except Killed:
+            self.alive = False
+            return self.here.restart()
+        finally:
+            self.alive = False
+
+
+def again_and_again(seed, most=12):
+    """Whoever looks at a heal that does not help anew each second never hears its end: so often at most."""
+    dice, left = random.Random(seed), [None] * most
+
+    def dies(_):
+        if not left or dice.random() >= 0.15:
+            return None
+        left.pop()
+        return dice.random() < 0.5
+
+    return dies
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_kill_at_any_point_no_host_twice_and_no_wave_without_its_verdict(fleet, seed):
+    outage = fleet(8)
+    mortal = Mortal(outage, again_and_again(seed))
+    outage.until_quiet(2000)
+    assert mortal.died
+    assert sorted(outage.acted) == sorted(outage.state)
+    assert sizes(outage)[0] == 1
+    verdicts_in_order(outage)
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_a_kill_at_any_point_lets_nothing_slip_past_a_stop(fleet, seed):
+    outage = fleet(8, "nothing")
+    mortal = Mortal(outage, again_and_again(seed))
+    outage.until_quiet(2000)
+    assert mortal.died
+    assert len(outage.acted) == 1
+    assert ends(outage) == {"failed": 1, "withdrawn": 7}
+
+
+def verdicts_in_order(outage):
+    """Nothing was done before the wave before it had come to its end."""
+    ended = {entry["target"]: entry["finished_at"] for entry in outage.here.ledger}
+    waves = {case["agent_id"]: (case["wave"], case["target"]) for case in outage.here.cases}
+    for agent_id, at in outage.at.items():
+        number, _ = waves[agent_id]
+        before = [ended[target] for other, target in waves.values() if other < number]
+        assert [end for end in before if end > at + 1] == []
+
+
+@pytest.mark.nightly("an outage for each of its transactions; the tests above die at some of them")
+@pytest.mark.parametrize("committed", [False, True], ids=["before", "after"])
+def test_a_kill_at_every_transaction_of_a_deed(tmp_path_factory, committed):
+    def heal(*deaths):
+        ward = Ward(
+            tmp_path_factory.mktemp("ward"), DOWN, places=[place(f"h{n}", f"a{n}") for n in range(4)], brake=WIDE
+        )
+        with closing(ward) as here:
+            outage = Fleet(here.at("execute", "down"), 4)
+            mortal = Mortal(outage, dict.fromkeys(deaths, committed).get)
+            outage.until_quiet()
+            assert mortal.died == len(deaths)
+            assert sorted(outage.acted) == sorted(outage.state)
+            assert sizes(outage) == [1, 1, 2]
+            verdicts_in_order(outage)
+            return mortal.writes
+
+    writes = heal()
+    assert len(writes) > 10, "four heals in three waves have more commits than that"
+    for number in writes:
+        heal(number)

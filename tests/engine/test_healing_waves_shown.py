@@ -1,0 +1,133 @@
+"""What people see of waves, and who may switch them off."""
+
+import pytest
+
+from opsapp.healing.config import HealingSettings
+from opsapp.healing.logic.waves import WaveSizes
+from opsapp.healing.resources import healing_of
+from opsapp.web import configfile
+from tests.engine.outage import DOWN, decide, deeds, fleets
+
+
+@pytest.fixture
+def fleet(ward):
+    return fleets(ward)
+
+
+def page(outage, path, part):
+    return outage.here.service.browser("otto").get(path).html.select_one(part).get_text(" ", strip=True)
+
+
+def waiting(outage):
+    return next(case for case in outage.here.cases if case["deed"] and not case["wave"])
+
+
+def test_a_case_that_waits_says_where_its_outage_stands(fleet):
+    outage = fleet(31)
+    while len(outage.acted) < 4:
+        outage.step()
+    case = waiting(outage)
+    path = f"/healing/cases/{case['id']}"
+    assert "wave 2 of 4: 3 hosts, 27 wait for its verdict" in page(outage, path, "#about")
+    assert "Its turn comes if those before it are well." in page(outage, path, "#next")
+    wave = outage.here.service.vera.get(f"/api{path}").json["wave"]
+    assert wave == {"number": 0, "wave": 2, "waves": 4, "hosts": 3, "waiting": 27, "targets": 31, "stopped": ""}
+
+
+def test_a_case_that_was_not_begun_says_why(fleet):
+    outage = fleet(5, "nothing").until_quiet()
+    case = next(case for case in outage.here.cases if case["outcome"] == "withdrawn")
+    wave = outage.here.service.vera.get(f"/api/healing/cases/{case['id']}").json["wave"]
+    assert wave["stopped"].startswith("h")
+    assert "stopped in wave 1" in page(outage, f"/healing/cases/{case['id']}", "#about")
+
+
+def test_a_case_alone_has_no_waves(fleet):
+    outage = fleet(1).until_quiet()
+    [case] = outage.here.cases
+    assert outage.here.service.vera.get(f"/api/healing/cases/{case['id']}").json["wave"] is None
+
+
+def test_the_request_shows_every_target_and_the_waves(fleet):
+    outage = fleet(4, level="approve").until_asked()
+    [asked] = outage.here.service.vera.get("/api/approvals").json
+    shown = page(outage, f"/approvals/{asked['request_id']}", "main")
+    assert "on 4 targets ?" in shown
+    assert all(f"h{n}" in shown for n in range(4))
+    assert "first 1, then 10 %, 50 %, 100 %" in shown
+    assert "4 targets" in page(outage, "/approvals", "main")
+
+
+@pytest.mark.parametrize(("who", "status"), [("otto", 403), ("ada", 200)])
+def test_only_an_admin_switches_waves_off(fleet, who, status):
+    here = fleet(1).here
+    here.service.client(who).put_json("/api/healing/rules/down", {"waves": "off"}, status=status)
+    assert here.service.vera.get("/api/healing/rules/down").json["waves"] == ("off" if status == 200 else None)
+
+
+@pytest.mark.parametrize(
+    ("waves", "wrong"),
+    [
+        ("on", "waves"),
+        (3, "waves"),
+        ({"first": 0}, "waves.first"),
+        ({"growth": []}, "waves.growth"),
+        ({"growth": [2]}, "waves.growth"),
+        ({"last": 1}, "waves.last"),
+    ],
+)
+def test_what_is_no_wave_is_refused_by_name(fleet, waves, wrong):
+    answer = fleet(1).here.service.client("ada").put_json("/api/healing/rules/down", {"waves": waves}, status=422)
+    assert list(answer.json["fields"]) == [wrong]
+
+
+def test_a_rule_keeps_its_own_and_gives_it_back(fleet):
+    ada = fleet(1).here.service.client("ada")
+    ada.put_json("/api/healing/rules/down", {"waves": {"first": 2}})
+    rule = ada.get("/api/healing/rules/down").json
+    assert rule["waves"] == {"first": 2, "growth": [0.1, 0.5, 1]}
+    ada.put_json("/api/healing/rules/down", rule)
+    assert ada.get("/api/healing/rules/down").json["waves"] == rule["waves"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{}", WaveSizes(1, (0.1, 0.5, 1))),
+        ("{waves: off}", None),
+        ("{waves: 'off'}", None),
+        ("{waves: {first: 2, growth: [0.5, 1]}}", WaveSizes(2, (0.5, 1))),
+    ],
+)
+def test_the_section_of_the_yaml_file(fleet, tmp_path, text, expected):
+    sections = fleet(1).here.service.app.registry.opsapp_sections
+    path = tmp_path / "opsapp.yaml"
+    path.write_text(f"healing: {text}\n")
+    assert configfile.read(path, sections)[HealingSettings].waves == expected
+
+
+def test_a_rule_of_the_yaml_file_may_say_off(fleet, tmp_path):
+    sections = fleet(1).here.service.app.registry.opsapp_sections
+    path = tmp_path / "opsapp.yaml"
+    path.write_text("healing: {rules: [{id: a, condition: down == 1, action: {type: clear_cache}, waves: off}]}\n")
+    [rule] = configfile.read(path, sections)[HealingSettings].rules
+    assert rule["waves"] == "off"
+
+
+def test_a_step_of_the_clock_moves_the_outage_with_it(fleet):
+    outage = fleet(4)
+    while not outage.acted:
+        outage.step()
+    [before] = deeds(outage)
+    outage.here.node.transact(lambda root: healing_of(root).move(3600, outage.here.clock.now() + 3600))
+    [after] = deeds(outage)
+    assert after.began_at == before.began_at + 3600
+
+
+def test_a_case_whose_request_was_approved_says_that_it_waits_for_its_wave(fleet):
+    outage = fleet(4, level="approve").until_asked()
+    decide(outage)
+    while not outage.acted:
+        outage.step()
+    assert "healed in waves" in page(outage, f"/healing/cases/{waiting(outage)['id']}", "#next")
+    assert DOWN["id"] == waiting(outage)["rule_id"]
