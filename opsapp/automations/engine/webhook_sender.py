@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opsapp.automations.logic.jobs import Job, WebhookWork
-from opsapp.monitoring.engine import MonitoringSettings, Prober, Reply, call_web
+from opsapp.monitoring.engine import Reply, WebClient
 from opsapp.runtime.node import Node
 from opsapp.wire.probes import ProbeTarget
 
@@ -20,18 +20,10 @@ KEY = "opsapp.automations.webhook_sender"
 
 
 class WebhookSender:
-    """One per node; the policy is the configuration's, also after a reload."""
+    """One per node."""
 
     def __init__(self, node: Node):
-        self._node = node
-        self._config: Any = None
-        self._prober: Any = None
-
-    def _ready(self) -> Prober:
-        if self._config is not self._node.config:
-            self._config = self._node.config
-            self._prober = Prober.configured(self._node.clock.monotonic, self._config[MonitoringSettings])
-        return self._prober
+        self._client = WebClient(node)
 
     def send(
         self, name: str, method: str, url: str, body: Any, headers: dict[str, str], timeout: float, follow: bool = True
@@ -41,7 +33,7 @@ class WebhookSender:
         target = ProbeTarget(
             name, "http", url, timeout=timeout, method=method, headers=headers, body=data, follow_redirects=follow
         )
-        return call_web(self._ready(), target)
+        return self._client.call(target)
 
     def call(self, job: Job, work: WebhookWork, put: Callable[[str], None]) -> AttemptEnd:
         """A run's webhook."""

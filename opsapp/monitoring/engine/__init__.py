@@ -5,8 +5,6 @@ from opsapp.monitoring.logic.state import STATUSES
 from opsapp.monitoring.logic.statuspage import is_known
 from opsapp.monitoring.logic.told import ToldTrouble
 from opsapp.monitoring.logic.uptime import shown as shown_uptime
-from opsapp.monitoring.probes.http import call as call_web
-from opsapp.monitoring.probes.prober import Prober
 from opsapp.monitoring.probes.transfers import Reply
 
 from .archive import archived_incidents
@@ -22,6 +20,7 @@ from .statuspage import published, published_incident, published_incidents, stat
 from .toldtroubles import close_told, open_told
 from .trouble import MonitorsStanding, TroubledMonitor, ending_certificates, last_day, standing_of_all
 from .watch import register_of
+from .webcalls import WebClient
 
 __all__ = [
     "METHODS",
@@ -31,12 +30,11 @@ __all__ = [
     "KeptText",
     "MonitoringSettings",
     "MonitorsStanding",
-    "Prober",
     "Reply",
     "ToldTrouble",
     "TroubledMonitor",
+    "WebClient",
     "archived_incidents",
-    "call_web",
     "close_told",
     "ending_certificates",
     "incident_rows",

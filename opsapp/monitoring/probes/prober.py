@@ -38,8 +38,10 @@ class Prober:
         self._ca_file = settings.ca_file
 
     @classmethod
-    def configured(cls, monotonic: Callable[[], float], settings: MonitoringSettings) -> Prober:
-        policy = AddressPolicy(settings.allow_networks, settings.deny_networks)
+    def configured(
+        cls, monotonic: Callable[[], float], settings: MonitoringSettings, policy: AddressPolicy | None = None
+    ) -> Prober:
+        policy = policy or AddressPolicy(settings.allow_networks, settings.deny_networks)
         prober = cls(monotonic, policy, settings=settings)
         prober._tls  # noqa: B018 - at the start, not in the first check
         return prober

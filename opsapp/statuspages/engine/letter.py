@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple, Protocol
 
-from opsapp.statuspages.logic.letters import MessageWords
+from opsapp.statuspages.logic.letters import MessageWords, NewsItem
 
 
 class PageLetter(NamedTuple):
@@ -16,7 +16,7 @@ class PageLetter(NamedTuple):
     words: MessageWords
     leave: str = ""
     challenge: str = ""
-    items: tuple[tuple[object, ...], ...] = ()
+    items: tuple[NewsItem, ...] = ()
 
 
 class PageSender(NamedTuple):

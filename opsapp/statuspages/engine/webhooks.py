@@ -12,7 +12,8 @@ from collections.abc import Collection
 import gevent
 
 from opsapp.lib.networks import OutboundSettings, PublicPolicy
-from opsapp.monitoring.engine import MonitoringSettings, Prober, call_web
+from opsapp.monitoring.engine import WebClient
+from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import Node
 from opsapp.statuspages.logic.letters import NOTICE, NOTICES, NewsItem
 from opsapp.statuspages.logic.settings import StatusPageSettings
@@ -26,12 +27,11 @@ HEADERS = {"Content-Type": "application/json"}
 
 
 class WebhookCarrier:
-    """Calls many at once; each has its own time. The policy is the configuration's, also after a reload."""
+    """Calls many at once; each has its own time."""
 
     def __init__(self, node: Node):
         self._node = node
-        self._config: object = None
-        self._prober: Prober | None = None
+        self._client = WebClient(node, webhook_policy)
         self._rows: set[str] = set()
         self._ended: list[Posted] = []
 
@@ -42,9 +42,8 @@ class WebhookCarrier:
         return self._rows
 
     def carry(self, sender: PageSender, letters: list[PageLetter], now: float) -> None:
-        prober = self._ready()
         self._rows.update(letter.row for letter in letters)
-        calls = [self._node.supervisor.spawn(self._call, prober, sender, letter) for letter in letters]
+        calls = [self._node.supervisor.spawn(self._call, sender, letter) for letter in letters]
         gevent.joinall(calls, timeout=TOGETHER_S)
 
     def ended(self) -> list[Posted]:
@@ -54,26 +53,19 @@ class WebhookCarrier:
     def forget(self, rows: Collection[str]) -> None:
         self._rows.difference_update(rows)
 
-    def _ready(self) -> Prober:
-        config = self._node.config
-        if self._prober is None or self._config is not config:
-            outbound, inside = config[OutboundSettings], config[StatusPageSettings].webhook_allow_networks
-            policy = PublicPolicy(inside, outbound.deny_networks)
-            if self._prober is not None:
-                self._prober.retire()
-            self._prober = Prober(self._node.clock.monotonic, policy, settings=config[MonitoringSettings])
-            self._config = config
-        return self._prober
-
-    def _call(self, prober: Prober, sender: PageSender, letter: PageLetter) -> None:
+    def _call(self, sender: PageSender, letter: PageLetter) -> None:
         posted = Posted(letter.row, "the call broke off")
         try:
-            posted = called(prober, sender, letter)
+            posted = called(self._client, sender, letter)
         finally:
             self._ended.append(posted)
 
 
-def called(prober: Prober, sender: PageSender, letter: PageLetter) -> Posted:
+def webhook_policy(config: Configuration) -> PublicPolicy:
+    return PublicPolicy(config[StatusPageSettings].webhook_allow_networks, config[OutboundSettings].deny_networks)
+
+
+def called(client: WebClient, sender: PageSender, letter: PageLetter) -> Posted:
     """One call. Only 2xx has arrived: a redirect is not followed, so nobody has read what it was sent. Who answers a
     challenge with something else is not asked again: perhaps a stranger has named somebody who wants no calls."""
     target = ProbeTarget(
@@ -87,7 +79,7 @@ def called(prober: Prober, sender: PageSender, letter: PageLetter) -> Posted:
         follow_redirects=False,
     )
     try:
-        reply, problem = call_web(prober, target)
+        reply, problem = client.call(target)
     except ValueError as unreadable:
         return Posted(letter.row, f"this cannot be sent: {unreadable}", final=True)
     if not problem and not 200 <= reply.status < 300:
@@ -102,7 +94,7 @@ def content(sender: PageSender, letter: PageLetter) -> dict[str, object]:
     body: dict[str, object] = {"page": sender.page, "url": f"{sender.base}/status", "id": letter.row}
     if letter.challenge:
         return body | {"type": "challenge", "challenge": letter.challenge}
-    items = [_shown(sender, NewsItem(*item)) for item in letter.items]  # type: ignore[arg-type]
+    items = [_shown(sender, item) for item in letter.items]
     return body | {"type": "news", "items": items, "unsubscribe_url": letter.leave}
 
 
