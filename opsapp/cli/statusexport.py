@@ -16,8 +16,10 @@ from opsapp.maintenance.engine import prepare_board
 from opsapp.monitoring.engine import register_of, status_document
 from opsapp.runtime import serieswork
 from opsapp.statuspages.engine import public_page
+from opsapp.statuspages.records import PublicPage
 from opsapp.ui import statuspage
 from opsapp.web import configfile
+from opsapp.wire.records import made
 
 from .places import Mistaken, add_options, configured, existing, plain, settings_of
 
@@ -40,9 +42,9 @@ def export_status(asked: argparse.Namespace) -> None:
     print(f"{len(document['monitors'])} components written")
 
 
-def fetch(url: str) -> tuple[JsonObject, JsonObject]:
+def fetch(url: str) -> tuple[PublicPage, JsonObject]:
     """How the page looks, and the status document."""
-    return _answer(url, "/api/status/page"), _answer(url, "/api/monitoring/status-page")
+    return made(PublicPage, _answer(url, "/api/status/page")), _answer(url, "/api/monitoring/status-page")
 
 
 def _answer(url: str, path: str) -> JsonObject:
@@ -53,7 +55,7 @@ def _answer(url: str, path: str) -> JsonObject:
         raise Mistaken(f"the server cannot be asked: {plain(problem)}") from None
 
 
-def read(asked: argparse.Namespace) -> tuple[JsonObject, JsonObject]:
+def read(asked: argparse.Namespace) -> tuple[PublicPage, JsonObject]:
     """The same from the store. What nobody has looked at for too long is unknown, and the page says so."""
     config = configured(existing(settings_of(asked)))
     node = config.registry["opsapp.node"]
@@ -68,7 +70,7 @@ def read(asked: argparse.Namespace) -> tuple[JsonObject, JsonObject]:
         node.stop()
 
 
-def write(directory: Path, about: JsonObject, document: JsonObject, base_url: str) -> None:
+def write(directory: Path, about: PublicPage, document: JsonObject, base_url: str) -> None:
     """Each file is replaced whole, so that who reads meanwhile sees the old or the new one. Badges of monitors that
     are no longer published are removed."""
     badges = directory / "status" / "badge"

@@ -17,6 +17,9 @@ from collections import defaultdict, deque
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from opsapp.wire.records import sealed_in
+
+from .jsontypes import JsonObject
 from .problems import Invalid
 
 HIDDEN = "***"
@@ -111,6 +114,11 @@ def _hidden(value: Any) -> Any:
     return value if nothing else HIDDEN
 
 
+def shown_settings(record: type, settings: JsonObject) -> JsonObject:
+    """Those of a declared record: its secrets are HIDDEN."""
+    return {**settings, **{name: settings[name] and HIDDEN for name in sealed_in(record)}}
+
+
 # -- the way back
 
 
@@ -177,6 +185,12 @@ def _placed(text: str) -> list[tuple[int, str]]:
 
 def _unknown(field: str) -> Invalid:
     return Invalid({field: f"{HIDDEN} stands for a secret that was not shown: write it in"})
+
+
+def restored_settings(record: type, given: JsonObject, stored: JsonObject | None) -> JsonObject:
+    """Those of a declared record, with the stored value of each secret that is HIDDEN; Invalid where none is known."""
+    secrets = {name: restored(given[name], (stored or {}).get(name), name) for name in sealed_in(record)}
+    return {**given, **secrets}
 
 
 def without_hidden(value: Any) -> Any:

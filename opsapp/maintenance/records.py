@@ -12,14 +12,13 @@ from typing import Annotated, Any, ClassVar, Literal
 from opsapp.lib import cron
 from opsapp.lib.durations import seconds
 from opsapp.lib.visible import name_kind
-from opsapp.wire.kinds import CheckedBy, Choice, Text, Whole
-from opsapp.wire.records import AT_TIMES, FormField, InAnswers, Most, Told
+from opsapp.wire.kinds import CheckedBy, Choice, Text
+from opsapp.wire.records import AT_TIMES, FormField, InAnswers, Most, Since, Told
 
-from . import logic
+from .logic import ACTIONS, OVERRIDES, length_of, wall_problem, wrong_span
 
 LONGEST_SPAN_S = 366 * 86400
 COVERED = Most(5000, unique=True)
-Since = Annotated[float, Whole(0)]
 
 
 def _span_problem(value: str) -> str | None:
@@ -30,9 +29,7 @@ def _span_problem(value: str) -> str | None:
     return None if 0 < span <= LONGEST_SPAN_S else "must be more than nothing and at most a year"
 
 
-Wall = Annotated[
-    str, Text(1, 40), CheckedBy(logic.wall_problem), InAnswers(Text())
-]  # nothing, of one that cannot be read
+Wall = Annotated[str, Text(1, 40), CheckedBy(wall_problem), InAnswers(Text())]  # nothing, of one that cannot be read
 REPEATS = (
     "Empty: once. Else cron: minute, hour, day, month, weekday. "
     "0 3 * * 0 is every Sunday at 03:00 by the service's clock"
@@ -56,9 +53,7 @@ class WindowRecord:
         COVERED,
         FormField("Covers", "names", of="target", ticks=True, clears=True, hint="None: everything"),
     ] = ()
-    autonomy_override: Annotated[str, Choice(*logic.OVERRIDES), FormField("Healing in this time", "choice")] = (
-        "disabled"
-    )
+    autonomy_override: Annotated[str, Choice(*OVERRIDES), FormField("Healing in this time", "choice")] = "disabled"
     enabled: bool = True
 
     id: Told[str] = ""
@@ -74,8 +69,8 @@ class WindowRecord:
     def across(sound: dict[str, Any]) -> dict[str, str]:
         """By the clock on the wall; what a change of the clock makes of it, the service's zone says."""
         both = "start" in sound and "end" in sound
-        length = logic.length_of(sound["start"], sound["end"]) if both else None
-        message = logic.wrong_span(length, sound.get("recurring")) if length is not None else None
+        length = length_of(sound["start"], sound["end"]) if both else None
+        message = wrong_span(length, sound.get("recurring")) if length is not None else None
         return {"end": message} if message else {}
 
 
@@ -106,7 +101,7 @@ class HealingWindowRecord:
         CheckedBy(_span_problem),
         FormField("For", "span", preset="2 h", hint="Like 30 min, 2 h or 1 d"),
     ]
-    action: Annotated[str, Choice(*logic.ACTIONS), FormField("What happens", "choice")]
+    action: Annotated[str, Choice(*ACTIONS), FormField("What happens", "choice")]
     reason: Annotated[str, FormField("Reason")] = ""
 
     id: Told[str] = ""

@@ -17,15 +17,15 @@ Must not: know what is told about; reach the network from the hub or inside a tr
 def includeme(config):
     from .engine.workers import figures
     from .logic.settings import NotificationSettings
+    from .records import ChannelAsCode
     from .resources import reseal
-    from .schemas import NewChannel
 
     config.add_evolve_step("notify-1", "opsapp.notify.resources.set_up")
     config.add_evolve_step("notify-2-delivery", "opsapp.notify.resources.set_up_delivery")
     config.add_evolve_step("notify-4-damage", "opsapp.notify.engine.damage.set_up")
     config.add_section("notifications", NotificationSettings)
     config.add_applier("opsapp.notify.engine.channels.declare")
-    config.add_kind("channels", "opsapp.notify.engine.ascode", schema=NewChannel)
+    config.add_kind("channels", "opsapp.notify.engine.ascode", schema=ChannelAsCode)
     config.add_sealed(reseal)
     config.add_preparation("opsapp.notify.engine.workers.prepare")
     config.add_engine("opsapp.notify.engine.workers.start")

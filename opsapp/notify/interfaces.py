@@ -1,5 +1,5 @@
 """What rooms above tell notifications, by interfaces that they register utilities for (both are asked in a
-transaction); and what pages know of channels before any is made: their types, severities, states and days."""
+transaction); and what pages know of channels before any is made: their types and states."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from typing import NamedTuple
 
 from zope.interface import Interface
 
-from .logic import SEVERITIES
+from .logic import SEVERITIES, STATUSES
 from .logic.addresses import BY_NAME, TYPES, AddressField, ChannelType, wrong_fields
-from .logic.destinations import STATUSES
-from .logic.quiet import DAYS
 from .logic.reasons import reason_of
 
 __all__ = [
     "BY_NAME",
-    "DAYS",
     "SEVERITIES",
     "STATUSES",
     "TYPES",

@@ -13,6 +13,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
+from opsapp.lib.addresses import shown_settings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.tree.root import Root
@@ -40,7 +41,7 @@ class Actions(Protocol):
         """What was given (valid by the schema), defaults filled in, hidden secrets from `present`; or Invalid."""
 
     def shown(self, fields: JsonObject) -> JsonObject:
-        """The fields without secrets, HIDDEN in their place."""
+        """The fields without secrets, HIDDEN in their place. Left out: those that a declared record seals are."""
 
     def exported(self, node: Any, root: Root) -> Iterable[JsonObject]:
         """`shown` of all that is stored and owned. A module may leave it out, if there are never thousands."""
@@ -66,6 +67,11 @@ class Kind(NamedTuple):
     schema: Any
     key: str = "name"
     names: bool = False
+
+    def shown(self, fields: JsonObject) -> JsonObject:
+        """Without secrets."""
+        shown: JsonObject = getattr(self.actions, "shown", partial(shown_settings, self.schema))(fields)
+        return shown
 
 
 class EntryChange(NamedTuple):
@@ -123,7 +129,7 @@ def apply(
     if prune:
         for kind, stored in reversed(leftovers):
             kind.actions.delete(node, root, stored.id)
-            shown = kind.actions.shown(stored.fields)
+            shown = kind.shown(stored.fields)
             changes.append(EntryChange(kind.name, DELETE, stored.fields[kind.key], stored.id, shown, {}))
     return changes, unchanged
 
@@ -149,12 +155,12 @@ class _Told:
 def _bring(root: Root, node: Any, kind: Kind, entry: JsonObject, present: StoredEntry | None) -> EntryChange | None:
     do: Any = kind.actions
     fields = do.complete(node, root, entry, present and present.fields)
-    after = do.shown(fields)
+    after = kind.shown(fields)
     if present is None:
         return EntryChange(kind.name, CREATE, entry[kind.key], do.create(node, root, fields), {}, after)
     if fields == present.fields:
         return None
-    before = do.shown(present.fields)
+    before = kind.shown(present.fields)
     differing = [name for name in {**before, **after} if before.get(name) != after.get(name)]
     hidden = fields.keys() | present.fields.keys()
     secrets = any(fields.get(name) != present.fields.get(name) for name in hidden if name not in differing)
@@ -176,4 +182,4 @@ def export(root: Root, node: Any, kinds: Iterable[Kind]) -> dict[str, list[JsonO
 
 
 def _shown(kind: Kind, node: Any, root: Root) -> Iterator[JsonObject]:
-    return (kind.actions.shown(stored.fields) for stored in kind.actions.stored(node, root) if stored.owned)
+    return (kind.shown(stored.fields) for stored in kind.actions.stored(node, root) if stored.owned)

@@ -7,7 +7,8 @@ maintenance and the subscribers, and the `ui` room shows all of it.
 Greenlets: `status-calendar` and `status-news` (what happened becomes messages, and messages rows of the queues),
 `status-mail` and `status-webhook` (rows leave, a batch at a time), all under the lease `status-page`; `status-purge`.
 
-    logic/      settings, contrast, pictures, the calendar's text, letters: pure
+    logic/      groups, contrast, pictures, the calendar's text, letters: pure
+    records     what the page is, for everybody
     resources   what is stored
     engine/     settings, asking to subscribe, telling, sending
     views.py    the API
@@ -19,8 +20,8 @@ def includeme(config):
 
     from .engine.announcements import heard
     from .logic.settings import StatusPageSettings
+    from .records import PageAsCode
     from .resources import reseal
-    from .schemas import PageAsCode
     from .views import SMALL
 
     config.registry.registerUtility(heard, IIncidentTold, "status page")

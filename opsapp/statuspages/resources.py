@@ -9,21 +9,23 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
+from opsapp.lib.addresses import HIDDEN
 from opsapp.lib.ids import new_id
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.queue import Agenda, Claims, Inbox
 from opsapp.runtime.seals import Reseal, seal_of
 from opsapp.statuspages.logic.addresses import KINDS, normalised
 from opsapp.statuspages.logic.calendar import PlannedTime
 from opsapp.statuspages.logic.letters import NewsItem
-from opsapp.statuspages.logic.settings import DEFAULTS
+from opsapp.statuspages.records import LogoRecord, PageRecord
 from opsapp.tree.root import Root
+from opsapp.wire.records import made, unsealed
 
 PLACE = "status_page"
 MAIL_SERVER, SUBSCRIBER = "status page mail server", "status page subscriber"
@@ -34,6 +36,10 @@ class Logo(NamedTuple):
     data: bytes
     kind: str
     digest: str
+
+    @property
+    def record(self) -> LogoRecord:
+        return LogoRecord(self.kind, len(self.data), self.digest)
 
 
 class Subscriber(Persistent):
@@ -96,7 +102,7 @@ class StatusPageStore(Persistent):
     notices: OOBTree | None = None  # id -> title of those told to be open; stores of an older version have none
 
     def __init__(self) -> None:
-        self.settings: JsonObject = DEFAULTS
+        self.settings = unsealed(PageRecord())
         self.mail_server: str | None = None  # sealed
         self.logo: Logo | None = None
         self.subscribers = OOBTree()
@@ -109,6 +115,24 @@ class StatusPageStore(Persistent):
         self.fanning = OOBTree()
         self.queues = OOBTree({kind: Queue() for kind in KINDS})
         self.calendar = OOBTree()  # uid -> a row
+
+    @property
+    def page(self) -> PageRecord:
+        """As an admin sees it: never the mail server's password, nor its address. What a newer version added to the
+        settings has its default."""
+        page = made(PageRecord, self.settings)
+        server, logo = self.mail_server and HIDDEN, self.logo and self.logo.record
+        return replace(page, mail_server=server, logo=logo)
+
+    def keep_page(self, root: Root, page: PageRecord) -> None:
+        """With its mail server, where it is not HIDDEN."""
+        if page.mail_server != HIDDEN:
+            self.mail_server = page.mail_server and seal_of(root).seal(page.mail_server, MAIL_SERVER)
+        self.settings = {**self.settings, **unsealed(page)}
+
+    def mail_address(self, root: Root) -> str | None:
+        """That of the mail server."""
+        return self.mail_server and seal_of(root).open(self.mail_server, MAIL_SERVER)
 
     @property
     def inbox(self) -> Inbox:

@@ -12,9 +12,11 @@ from opsapp.web.answers import Deferred
 from opsapp.web.config import WebSettings
 from opsapp.web.facets import StatusFacet
 from opsapp.web.schemas import Deleted
+from opsapp.wire.records import made, plain
 
 from . import schemas
 from .engine import settings, subscriptions
+from .records import LogoRecord, PageRecord, PageUpdated, PublicPage, SubscriptionRecord
 
 PLACE = "status page"  # as the audit names it
 SMALL = 16 << 10  # bytes of a body of somebody unknown
@@ -28,7 +30,7 @@ class PageLogo(Facet):
     """/api/status/logo"""
 
 
-class PublicPage(Facet):
+class PublicPageFacet(Facet):
     """/api/status/page"""
 
 
@@ -49,44 +51,39 @@ class Subscriptions(Facet):
 
 add_facet(StatusFacet, "settings", PageSettings)
 add_facet(StatusFacet, "logo", PageLogo)
-add_facet(StatusFacet, "page", PublicPage)
+add_facet(StatusFacet, "page", PublicPageFacet)
 add_facet(StatusFacet, "subscriptions", Subscriptions)
 
 
-@api.get(PublicPage, role="public", returns=schemas.PublicPage)
-def show_page(context: PublicPage, request: Request) -> JsonObject:
+@api.get(PublicPageFacet, role="public", returns=PublicPage)
+def show_page(context: PublicPageFacet, request: Request) -> JsonObject:
     """What the status page shows besides the status document: how it looks, and its groups of published monitors."""
-    return settings.public_page(request.root)
+    return plain(settings.public_page(request.root))
 
 
-@api.get(PageSettings, role="admin", returns=schemas.PageRecord)
+@api.get(PageSettings, role="admin", returns=PageRecord)
 def show_settings(context: PageSettings, request: Request) -> JsonObject:
     """How the page looks, and by what people may be told. The mail server is never shown."""
-    return settings.record(request.root)
+    return plain(settings.record(request.root))
 
 
 @api.update(
-    PageSettings,
-    role="admin",
-    body=schemas.NewPage,
-    read_only=schemas.PageRecord,
-    returns=schemas.PageUpdated,
-    audit="status_page.update",
+    PageSettings, role="admin", body=PageRecord, read_only=PageRecord, returns=PageUpdated, audit="status_page.update"
 )
 def change_settings(context: PageSettings, request: Request) -> JsonObject:
     """Changes what is given, and leaves the rest. Without a `public_url` it is `web.base_url` of the YAML file."""
     before, base = settings.record(request.root), request.node.config[WebSettings].base_url
-    default = {} if before["public_url"] or base is None else {"public_url": base}
+    default = {} if before.public_url or base is None else {"public_url": base}
     settings.change(request.root, default | request.valid_body)
-    after = settings.record(request.root)
-    request.audit("status_page.update", PLACE, before=before, after=after)
+    after = plain(settings.record(request.root))
+    request.audit("status_page.update", PLACE, before=plain(before), after=after)
     return {**after, "status": "updated"}
 
 
-@api.replace(PageLogo, role="admin", body=schemas.NewLogo, returns=schemas.LogoRecord, audit="status_page.logo")
+@api.replace(PageLogo, role="admin", body=schemas.NewLogo, returns=LogoRecord, audit="status_page.logo")
 def put_logo(context: PageLogo, request: Request) -> JsonObject:
     """The logo: a PNG or JPEG of at most 200 kB, in base64. What it is, its bytes say."""
-    logo = settings.put_logo(request.root, request.valid_body["image"])
+    logo = plain(settings.put_logo(request.root, request.valid_body["image"]))
     request.audit("status_page.logo", PLACE, after=logo)
     return logo
 
@@ -100,27 +97,21 @@ def drop_logo(context: PageLogo, request: Request) -> JsonObject:
 
 
 @api.create(
-    Subscriptions,
-    role="public",
-    body=schemas.NewSubscription,
-    returns=schemas.SubscriptionAsked,
-    errors=(429,),
-    audit=False,
+    Subscriptions, role="public", body=SubscriptionRecord, returns=schemas.SubscriptionAsked, errors=(429,), audit=False
 )
 def subscribe(context: Subscriptions, request: Request) -> Deferred:
     """Asks to be told of incidents and maintenance. The answer is the same whether the address is known or not."""
-    node, ip, body = request.node, request.client_ip, request.valid_body
-    asked = (body["kind"], body["address"], tuple(body["groups"]))
-    return Deferred(lambda: (201, {}, subscriptions.ask(node, ip, *asked)))
+    node, ip, wanted = request.node, request.client_ip, made(SubscriptionRecord, request.valid_body)
+    return Deferred(lambda: (201, {}, subscriptions.ask(node, ip, wanted)))
 
 
-@api.get(Subscriptions, role="admin", query=schemas.SubscriptionQuery, returns=[schemas.SubscriptionRecord])
+@api.get(Subscriptions, role="admin", query=schemas.SubscriptionQuery, returns=[SubscriptionRecord])
 def list_subscriptions(context: Subscriptions, request: Request) -> list[JsonObject]:
     """Who is told, or has asked to be; addresses as far as an admin needs them."""
     query = request.valid_query
     rows, count = subscriptions.page(request.root, query["state"], query["limit"], query["offset"])
     request.response.headers["X-Total-Count"] = str(count)
-    return rows
+    return [plain(row) for row in rows]
 
 
 @api.get(Subscriptions, "counts", role="admin", returns=schemas.SubscriptionCounts)

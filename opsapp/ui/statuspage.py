@@ -14,19 +14,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine import shown_uptime
-from opsapp.statuspages.engine import PlannedTime, dates
+from opsapp.statuspages.engine import STAGE_WORDS, PlannedTime, dates
+from opsapp.statuspages.records import PublicPage
 
 from . import statusshape as shape
 from .files import address
 from .words import machine, moment
 
 HERE = pathlib.Path(__file__).parent
-STAGE = {
-    "investigating": "Investigating",
-    "identified": "Cause found",
-    "monitoring": "Watching",
-    "resolved": "Resolved",
-}
 KINDS = {"mail": "Mail", "webhook": "Webhook"}
 BADGE = {"up": "#1a7f37", "degraded": "#9a6700", "down": "#cf222e", "maintenance": "#0969da"}
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -49,9 +44,9 @@ FILE = PagePlace(False, "index.html", "face.css", "status.css", "status.rss", "s
 NOTHING_GIVEN = {"kind": "", "address": ""}
 
 
-def page(about: JsonObject, document: JsonObject, place: PagePlace = LIVE) -> str:
+def page(about: PublicPage, document: JsonObject, place: PagePlace = LIVE) -> str:
     """/status, HTML. `about`: how it looks, as /api/status/page says it."""
-    zone, now = about["timezone"], document["generated_at"]
+    zone, now = about.timezone, document["generated_at"]
     month = shape.month_of(now, zone)
     start, _ = shape.month_edges(month, zone)
     recent = [incident for day in document["history"] for incident in day["incidents"] if incident["started"] >= start]
@@ -71,7 +66,7 @@ def page(about: JsonObject, document: JsonObject, place: PagePlace = LIVE) -> st
         more_windows=len(document["maintenance"]) - len(windows),
         groups=shape.groups(about, document),
         last_day=document["monitors"][0]["days"][-1]["date"] if document["monitors"] else "",
-        month=shape.month_words(month, about["language"]),
+        month=shape.month_words(month, about.language),
         before=shape.stepped(month, -1),
         days=shape.past(recent[: shape.MOST_PAST], (), zone),
         many=len(document["monitors"]) > shape.MANY,
@@ -79,10 +74,10 @@ def page(about: JsonObject, document: JsonObject, place: PagePlace = LIVE) -> st
 
 
 def history(
-    about: JsonObject, month: str, incidents: list[JsonObject], count: int, windows: list[PlannedTime], now: float
+    about: PublicPage, month: str, incidents: list[JsonObject], count: int, windows: list[PlannedTime], now: float
 ) -> str:
     """/status/history?month=…"""
-    zone, language = about["timezone"], about["language"]
+    zone, language = about.timezone, about.language
     after = shape.stepped(month, 1) if month < shape.month_of(now, zone) else ""
     before = shape.stepped(month, -1)
     return _rendered(
@@ -98,35 +93,35 @@ def history(
     )
 
 
-def incident_page(about: JsonObject, incident: JsonObject) -> str:
+def incident_page(about: PublicPage, incident: JsonObject) -> str:
     """/status/incidents/{id}"""
     title = f"{incident['monitor_name']} {'is' if incident['resolved'] is None else 'was'} down"
     return _rendered("status_incident.jinja2", about, title=title, incident=incident)
 
 
-def monitor_page(about: JsonObject, monitor: JsonObject) -> str:
+def monitor_page(about: PublicPage, monitor: JsonObject) -> str:
     """/status/monitors/{id}: each day of the bars as a table."""
-    line, incidents = shape.component(monitor), shape.past(monitor["incidents"][:50], (), about["timezone"])
+    line, incidents = shape.component(monitor), shape.past(monitor["incidents"][:50], (), about.timezone)
     rows = shape.day_rows(monitor)
     return _rendered("status_monitor.jinja2", about, title=line.name, monitor=line, rows=rows, incidents=incidents)
 
 
-def note(about: JsonObject, kind: str, title: str, words: str, button: str = "") -> str:
+def note(about: PublicPage, kind: str, title: str, words: str, button: str = "") -> str:
     """One thing said, and perhaps a button that does what the address names."""
     return _rendered("status_note.jinja2", about, kind=kind, title=title, words=words, button=button, again=False)
 
 
-def asked_again(about: JsonObject, given: dict[str, str], wrong: str) -> str:
+def asked_again(about: PublicPage, given: dict[str, str], wrong: str) -> str:
     """The form once more, with what was wrong; or by itself, where nothing was."""
-    notice = ("warn", "That did not work", wrong)
+    kind, title, words = "warn", "That did not work", wrong
     if not wrong:
-        offers = "Be told when something begins, changes or is over." if about["offered"] else "This page offers none."
-        notice = ("off", "Subscriptions", offers)
-    values: JsonObject = {**dict(zip(("kind", "title", "words"), notice, strict=True)), "button": "", "again": True}
-    return _rendered("status_note.jinja2", about, **values | {"given": given, "wrong": wrong})
+        kind, title = "off", "Subscriptions"
+        words = "Be told when something begins, changes or is over." if about.offered else "This page offers none."
+    said: JsonObject = {"kind": kind, "title": title, "words": words, "button": "", "again": True}
+    return _rendered("status_note.jinja2", about, **said, given=given, wrong=wrong)
 
 
-def _rendered(template: str, about: JsonObject, place: PagePlace = LIVE, **values: Any) -> str:
+def _rendered(template: str, about: PublicPage, place: PagePlace = LIVE, **values: Any) -> str:
     known = {"page": about, "place": place, "here": False, "given": NOTHING_GIVEN, "wrong": ""}
     return _templates.get_template(template).render(known | values)
 
@@ -136,9 +131,9 @@ def file_text(name: str) -> str:
     return (HERE / "static" / FILES[name]).read_text()
 
 
-def theme(about: JsonObject) -> str:
+def theme(about: PublicPage) -> str:
     """/status/theme.css: the accent colours, which were checked for contrast when they were set."""
-    light, dark = about["accent_light"], about["accent_dark"]
+    light, dark = about.accent_light, about.accent_dark
     rules = [f":root {{ --press: {light}; --press-hover: {light}; --press-ink: #ffffff; }}"] if light else []
     if dark:
         own = f"--press: {dark}; --press-hover: {dark}; --press-ink: #131412;"
@@ -182,12 +177,12 @@ def _make_templates() -> Environment:
         moment=moment,
         machine=machine,
         length=shape.length,
-        exact=lambda seconds, about: dates.exact(seconds, about["timezone"], about["language"]),
-        clock=lambda seconds, about: dates.clock(seconds, about["timezone"], about["language"]),
-        day=lambda seconds, about: dates.day_name(seconds, about["timezone"], about["language"]),
+        exact=lambda seconds, about: dates.exact(seconds, about.timezone, about.language),
+        clock=lambda seconds, about: dates.clock(seconds, about.timezone, about.language),
+        day=lambda seconds, about: dates.day_name(seconds, about.timezone, about.language),
     )
     made.filters["mail_date"] = lambda seconds: formatdate(seconds, usegmt=True)
-    made.globals.update(WORDS=shape.WORDS, STAGE=STAGE, KINDS=KINDS)
+    made.globals.update(WORDS=shape.WORDS, STAGE=STAGE_WORDS, KINDS=KINDS)
     return made
 
 

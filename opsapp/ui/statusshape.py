@@ -16,6 +16,7 @@ from markupsafe import Markup
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine import is_known, shown_uptime
 from opsapp.statuspages.engine import CANCELLED, PlannedTime, dates
+from opsapp.statuspages.records import PublicPage
 
 from .charts import Bar, bars
 
@@ -170,13 +171,13 @@ def listed(names: Sequence[str], most: int = 3) -> str:
     return ", ".join(names[:most]) + f" and {len(names) - most} more"
 
 
-def groups(page: JsonObject, document: JsonObject) -> list[ComponentGroup]:
+def groups(page: PublicPage, document: JsonObject) -> list[ComponentGroup]:
     """As an admin has ordered them; what is in no group comes last, by name."""
     monitors = {monitor["id"]: monitor for monitor in document["monitors"]}
     most_odd, shaped = (90 if len(monitors) <= MANY else 12), []
-    for group in page["groups"]:
-        own = [monitors.pop(monitor_id) for monitor_id in group["monitors"] if monitor_id in monitors]
-        shaped += [_group(group["name"], own, most_odd, collapsed=group["collapsed"])] if own else []
+    for group in page.groups:
+        own = [monitors.pop(monitor_id) for monitor_id in group.monitors if monitor_id in monitors]
+        shaped += [_group(group.name, own, most_odd, collapsed=group.collapsed)] if own else []
     if monitors:
         shaped.append(_group("Other services" if shaped else "", list(monitors.values()), most_odd, collapsed=False))
     return shaped

@@ -7,14 +7,14 @@ Must not: know a record, check anything: the kinds do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from functools import cache
 from typing import Any
 
 import colander
 
-from opsapp.wire.kinds import REQUIRED, DeclaredField
-from opsapp.wire.records import AT_TIMES, InAnswers, parts_of, settings_in
+from opsapp.wire.kinds import REQUIRED, ByField, DeclaredField, JsonKind, ListOf, MapOf
+from opsapp.wire.records import AT_TIMES, DeclaredObject, InAnswers, parts_of, settings_in
 
 from .fields import Body, field
 from .shapes import base_of
@@ -48,10 +48,22 @@ def _schema(record: Any, name: str, nodes: Iterable[FieldNode]) -> type[Body]:
 
 def _sent(part: DeclaredField) -> FieldNode:
     default = colander.required if part.default is REQUIRED else part.default
-    return field(part.kind, name=part.name, null=part.null, default=default, check=part.problem)
+    return field(_within(part.kind, body_of), name=part.name, null=part.null, default=default, check=part.problem)
 
 
 def _answered(part: DeclaredField) -> FieldNode:
     """An answer leaves nothing out, but for what is told at times only."""
     told, optional = part.mark(InAnswers), AT_TIMES in part.marks
-    return field(told.kind if told else part.kind, name=part.name, null=part.null and not told, optional=optional)
+    kind = told.kind if told else _within(part.kind, answer_of)
+    return field(kind, name=part.name, null=told.null if told else part.null, optional=optional)
+
+
+def _within(kind: JsonKind, adapt: Callable[[Any], type[Body]]) -> JsonKind:
+    """The same with the schemas of the records in it: in an answer these leave nothing out either."""
+    if isinstance(kind, ByField):  # each of its choices is read where it is known which it is
+        return kind
+    if isinstance(kind, DeclaredObject):
+        return adapt(kind.owner)().kind
+    if isinstance(kind, ListOf | MapOf):
+        return replace(kind, item=kind.item._replace(kind=_within(kind.item.kind, adapt)))
+    return kind

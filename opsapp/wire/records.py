@@ -51,12 +51,18 @@ class ReadOnly(NamedTuple):
 
 AT_TIMES = ReadOnly(always=False)
 Told = Annotated[R, ReadOnly()]
+Since = Annotated[float, Whole(0)]  # a time, told without fractions
 
 
 class InAnswers(NamedTuple):
-    """What an answer may have there, where that is more than a body may say."""
+    """What an answer may have there, where that is more than a body may say. `null`: whether it may be null too."""
 
     kind: JsonKind
+    null: bool = False
+
+
+class Sealed(NamedTuple):
+    """A secret: it is stored sealed, and shown to nobody (`lib.addresses`)."""
 
 
 class FormField(NamedTuple):
@@ -69,6 +75,7 @@ class FormField(NamedTuple):
     of: str = ""
     ticks: bool = False
     clears: bool = False
+    unsaid: str = ""
 
 
 # -- the plan of a declaration, made once
@@ -85,6 +92,11 @@ def settings_in(record: Any) -> tuple[DeclaredField, ...]:
     return tuple(part for part in parts_of(record) if not part.mark(ReadOnly))
 
 
+def sealed_in(record: Any) -> frozenset[str]:
+    """The names of its secrets."""
+    return frozenset(part.name for part in settings_in(record) if part.mark(Sealed) is not None)
+
+
 class DeclaredObject(Object):
     """A declared record as others send it: its settings. Its static method `across` says what no field shows alone."""
 
@@ -95,7 +107,7 @@ class DeclaredObject(Object):
         return made(self.owner, value)
 
     def plain(self, value: Any) -> Any:
-        return plain(value)
+        return plain(value, self.owner)
 
 
 def _part(name: str, hint: Any, default: Any) -> DeclaredField:
@@ -128,7 +140,7 @@ def _kind(hint: Any, marks: tuple[Any, ...]) -> JsonKind:
         float: lambda: Number(*between),
         str: Text,
         Literal: lambda: Choice(*get_args(hint)),
-        tuple: lambda: ListOf(_part("", get_args(hint)[0], REQUIRED), most.entries, most.least, most.unique),
+        tuple: lambda: ListOf(_part("", get_args(hint)[0], REQUIRED), most.entries, most.least, unique=most.unique),
     }
     kind = made_by.get(get_origin(hint) or hint)
     if kind is None:
@@ -154,14 +166,19 @@ def _made(record: Any, values: Mapping[str, Any], beside: Mapping[str, Any]) -> 
     return {part.name: None if value is None else part.kind.beside(beside).made(value) for part, value in given}
 
 
-def plain(record: Any) -> dict[str, object]:
-    """The record as JSON: what the API answers."""
-    return _plain(record, parts_of(record.__class__))
+def plain(record: Any, of: Any = None) -> dict[str, object]:
+    """The record as JSON: what the API answers. `of`: as one of this class, which it extends."""
+    return _plain(record, parts_of(of or record.__class__))
 
 
 def settings_of(record: Any) -> dict[str, object]:
     """What people said of it: what is written as code."""
     return _plain(record, settings_in(record.__class__))
+
+
+def unsealed(record: Any) -> dict[str, object]:
+    """The settings that are stored as they are."""
+    return _plain(record, (part for part in settings_in(record.__class__) if part.mark(Sealed) is None))
 
 
 def _plain(record: Any, parts: Iterable[DeclaredField]) -> dict[str, object]:

@@ -128,6 +128,19 @@ def test_wrong_values_are_named(service, wrong, field):
     assert "hidden" not in str(answer)
 
 
+def test_the_store_has_what_a_version_before_reads(service, receiver):
+    quiet = {"start": "22:00", "end": "06:00"}
+    given = {"name": "ops", "url": receiver.url("secret"), "tags": ["db"], "quiet_hours": quiet}
+    made = service.ada.post_json(CHANNELS, given).json
+    assert service.read(lambda root: channels_of(root)[made["id"]].fields) == {
+        "name": "ops", "enabled": True, "severities": ["info", "warning", "critical"], "tags": ["db"], "digest_s": 0,
+        "quiet_hours": {
+            **quiet, "timezone": None, "days": ["mon", "tue", "wed", "thu", "fri", "sat", "sun"],
+            "severities": ["info", "warning"],
+        },
+    }  # fmt: skip
+
+
 def test_names_are_taken_once(service):
     create(service)
     assert service.ada.post_json(CHANNELS, BODY, status=409).json["code"] == "name_taken"

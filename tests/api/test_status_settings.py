@@ -220,3 +220,24 @@ def test_the_page_has_what_is_stored_and_says_who_is_told(service, shop):
     refused = asked.submit(status=422)
     assert refused.html.select_one("#look .err")
     assert form(refused, "settings.look")["accent_light"].value == "beige"
+
+
+def test_the_store_has_what_a_version_before_reads_and_wrote(service, shop):
+    _, shop_id = shop
+    given = {"name": "Lindenhof", "subscribe_by": ["webhook", "mail"], "mail_server": "smtps://u:geheim@mail.example"}
+    service.ada.put_json(SETTINGS, given | {"groups": [{"name": "Trade", "monitors": [shop_id]}]})
+    stored = service.read(lambda root: root.system["status_page"].settings)
+    assert stored == {
+        "name": "Lindenhof", "description": "", "site_url": None, "public_url": None, "footer": "", "language": "en",
+        "accent_light": None, "accent_dark": None, "subscribe_by": ["mail", "webhook"], "mail_from": None,
+        "groups": [{"id": stored["groups"][0]["id"], "name": "Trade", "collapsed": False, "monitors": [shop_id]}],
+    }  # fmt: skip
+
+    def write(root):
+        root.system["status_page"].settings = {"name": "Older", "gone": 1}
+
+    service.transact(write)
+    shown = service.ada.get(SETTINGS).json
+    assert (shown["name"], shown["language"], shown["groups"], shown["mail_server"]) == ("Older", "en", [], "***")
+    service.ada.put_json(SETTINGS, {"footer": "x"})
+    assert service.read(lambda root: root.system["status_page"].settings["gone"]) == 1, "it may be of a newer version"

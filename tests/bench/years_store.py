@@ -14,7 +14,7 @@ from opsapp.healing.engine.configured import declare
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.case import About, ClosedCase, PlanningCase
 from opsapp.monitoring.resources import incidents_of, monitors_of
-from opsapp.notify.logic.texts import Notice
+from opsapp.notify.logic.texts import MessageContent
 from opsapp.notify.resources.deliveries import deliveries_of
 from opsapp.runtime import serieswork
 from tests.bench.audit import fill as fill_audit
@@ -182,8 +182,8 @@ def add_approvals(root: Any, first: int, last: int, count: int, now: float) -> N
 def add_deliveries(root: Any, first: int, last: int, count: int, now: float) -> None:
     log, channels = deliveries_of(root), list(root["api"]["notifications"]["channels"].values())
     for number, at in spread(first, last, count, now):
-        notice = Notice(f"monitor:{number % 500}", "monitor.down", "critical", f"Part {number % 500} is down", "It is.")
-        message = log.add_message(notice._replace(first_at=at, last_at=at), at)
+        about = (f"monitor:{number % 500}", "monitor.down", "critical", f"Part {number % 500} is down", "It is.")
+        message = log.add_message(MessageContent(*about, first_at=at, last_at=at), at)
         delivery = log.enqueue(channels[number % len(channels)], [message], at, at, None)
         log.end(delivery, "failed" if number % 10 == 0 else "sent", at + 5)
 

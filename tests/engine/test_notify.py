@@ -7,7 +7,7 @@ from opsapp.notify.engine import courier, dispatch, routes, tell
 from opsapp.notify.engine.courier import SendOutcome
 from opsapp.notify.engine.workers import purge, sender_of
 from opsapp.notify.interfaces import ICauses, ISilence, RootCause
-from opsapp.notify.logic.destinations import STATUSES
+from opsapp.notify.logic import STATUSES
 from opsapp.notify.resources import channels_of, deliveries_of, inbox
 from opsapp.notify.resources.groups import groups_of
 from tests.support.app import Service

@@ -70,8 +70,9 @@ def allowed(module):
         if within(module, [room]):
             return rooms
     parts = module.split(".")
-    if len(parts) >= 3 and parts[2] == "logic":
-        return (".".join(parts[:3]), ".".join((*parts[:2], "config")), "opsapp.lib", "opsapp.wire")
+    if len(parts) >= 3 and parts[2] in ("logic", "records"):
+        own = (".".join((*parts[:2], part)) for part in ("logic", "records", "config"))
+        return (*own, "opsapp.lib", "opsapp.wire")
     return None
 
 

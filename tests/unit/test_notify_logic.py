@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+from dataclasses import replace
 from datetime import datetime
 from urllib.parse import unquote
 from zoneinfo import ZoneInfo
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from opsapp.notify.logic import destinations, messagegroups, quiet, rank, texts
 from opsapp.notify.logic.reasons import reason_of
 from opsapp.notify.logic.settings import RetrySettings
+from opsapp.notify.records import ChannelRecord
 
 WAIT, EVERY = 5.0, 60.0
 
@@ -183,13 +185,7 @@ class TestGrouping:
         assert sum(events for *_, events in sent) <= len(rows)
 
 
-NIGHT = {
-    "start": "22:00",
-    "end": "07:00",
-    "timezone": "Europe/Berlin",
-    "days": list(quiet.DAYS),
-    "severities": ["info", "warning"],
-}
+NIGHT = quiet.QuietHours("22:00", "07:00", "Europe/Berlin")
 BERLIN = ZoneInfo("Europe/Berlin")
 
 
@@ -219,25 +215,25 @@ class TestQuietHours:
         assert quiet.quiet_until(NIGHT, "critical", at("2026-01-10T23:00"), "UTC") is None
 
     def test_days_are_those_on_which_it_begins(self):
-        saturday = NIGHT | {"days": ["sat"]}  # 10 January 2026 is one
+        saturday = replace(NIGHT, days=("sat",))  # 10 January 2026 is one
         assert quiet.quiet_until(saturday, "info", at("2026-01-11T03:00"), "UTC") == at("2026-01-11T07:00")
         assert quiet.quiet_until(saturday, "info", at("2026-01-11T23:00"), "UTC") is None
 
     def test_a_day_of_its_own_and_a_whole_one(self):
-        lunch = NIGHT | {"start": "12:00", "end": "13:00"}
+        lunch = replace(NIGHT, start="12:00", end="13:00")
         assert quiet.quiet_until(lunch, "info", at("2026-01-10T12:30"), "UTC") == at("2026-01-10T13:00")
-        whole = NIGHT | {"start": "00:00", "end": "00:00"}
+        whole = replace(NIGHT, start="00:00", end="00:00")
         assert quiet.quiet_until(whole, "info", at("2026-01-10T12:30"), "UTC") == at("2026-01-11T00:00")
 
     def test_hours_that_a_change_of_the_clock_skips_or_doubles(self):
-        skipped = NIGHT | {"start": "02:30", "end": "04:00"}
+        skipped = replace(NIGHT, start="02:30", end="04:00")
         assert quiet.quiet_until(skipped, "info", at("2026-03-29T03:45"), "UTC") == at("2026-03-29T04:00")
-        doubled = NIGHT | {"start": "01:00", "end": "02:30"}
+        doubled = replace(NIGHT, start="01:00", end="02:30")
         assert quiet.quiet_until(doubled, "info", at("2026-10-25T02:29"), "UTC") == at("2026-10-25T02:30")
         assert quiet.quiet_until(doubled, "info", at("2026-10-25T02:45", fold=1), "UTC") is None
 
     def test_without_a_zone_of_its_own_the_services_counts(self):
-        here = NIGHT | {"timezone": None}
+        here = replace(NIGHT, timezone=None)
         assert quiet.quiet_until(here, "info", at("2026-01-10T22:30"), "UTC") is None
         assert quiet.quiet_until(here, "info", at("2026-01-10T22:30"), "Europe/Berlin") == at("2026-01-11T07:00")
 
@@ -246,7 +242,7 @@ class TestQuietHours:
 
 
 class TestDelivering:
-    CHANNEL = {"enabled": True, "severities": ["warning", "critical"], "tags": ["db"]}
+    CHANNEL = ChannelRecord("ops", severities=("warning", "critical"), tags=("db",))
 
     @pytest.mark.parametrize(
         ("change", "severity", "tags", "takes"),
@@ -255,19 +251,19 @@ class TestDelivering:
             ({}, "critical", ("web",), False),
             ({}, "critical", (), False),
             ({}, "info", ("db",), False),
-            ({"tags": []}, "warning", (), True),
+            ({"tags": ()}, "warning", (), True),
             ({"enabled": False}, "critical", ("db",), False),
         ],
     )
     def test_routing(self, change, severity, tags, takes):
-        assert destinations.takes(self.CHANNEL | change, message(severity=severity, tags=tags)) is takes
+        assert destinations.takes(replace(self.CHANNEL, **change), message(severity=severity, tags=tags)) is takes
 
     @pytest.mark.parametrize(
         ("name", "enabled", "takes"), [("ops", True, True), ("ops", False, False), ("x", True, False)]
     )
     def test_a_message_for_a_named_channel_is_for_that_one(self, name, enabled, takes):
         meant = message(severity="info", tags=("channel:ops",))
-        assert destinations.takes(self.CHANNEL | {"name": name, "enabled": enabled}, meant) is takes
+        assert destinations.takes(replace(self.CHANNEL, name=name, enabled=enabled), meant) is takes
 
     def test_pauses_double_up_to_the_longest_and_end(self):
         retry = RetrySettings(first_s=5, longest_s=60, for_s=300)
@@ -297,7 +293,7 @@ class TestDelivering:
 
 def message(**more):
     about = {"key": "k", "kind": "incident.opened", "severity": "critical", "title": "Shop is down", "text": "HTTP 500"}
-    return texts.Notice(**about | {"titles": ("Shop is down",), "last_at": 90.0} | more)
+    return texts.MessageContent(**about | {"titles": ("Shop is down",), "last_at": 90.0} | more)
 
 
 class TestTexts:
@@ -346,8 +342,8 @@ class TestTexts:
     ],
 )
 def test_which_channel_a_message_is_for(channel, about, takes):
-    mail = {"name": "mail", "enabled": True, "severities": ["critical"], "tags": []} | channel
-    assert destinations.takes(mail, message(**about)) is takes
+    mail = ChannelRecord("mail", severities=("critical",))
+    assert destinations.takes(replace(mail, **channel), message(**about)) is takes
 
 
 POOL = "A Connection error occurred sending JSON notification to [redacted].; HTTPConnectionPool(host='[redacted]'): "

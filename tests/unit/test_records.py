@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from opsapp.lib.addresses import restored_settings, shown_settings
+from opsapp.lib.problems import Invalid
 from opsapp.maintenance.records import HealingWindowRecord, WindowDone, WindowRecord
+from opsapp.statuspages.records import PageRecord
 from opsapp.ui.plan.shape import inputs
 from opsapp.web import shapes
 from opsapp.web.declared import adapted, answer_of, body_of
@@ -34,6 +37,7 @@ from opsapp.wire.records import (
     FormField,
     InAnswers,
     Most,
+    Sealed,
     Told,
     changed,
     made,
@@ -41,6 +45,7 @@ from opsapp.wire.records import (
     plain,
     settings_in,
     settings_of,
+    unsealed,
 )
 
 EVEN = CheckedBy(lambda number: "must be even" if number % 2 else None)
@@ -93,6 +98,21 @@ class Plan:
     @staticmethod
     def across(sound):
         return {"tags": "a fast plan has tags"} if sound.get("mode") == "fast" and not sound.get("tags") else {}
+
+
+@dataclass(frozen=True)
+class Person:
+    name: str
+
+
+@dataclass(frozen=True)
+class Account(Person):
+    token: Annotated[str | None, Sealed()] = None
+
+
+@dataclass(frozen=True)
+class Ledger:
+    people: tuple[Person, ...]
 
 
 def read(document, record=Plan, **options):
@@ -271,7 +291,10 @@ def test_the_schemas_of_a_record_are_components_of_the_api_document():
     assert answer["required"] == [part.name for part in parts_of(Plan) if part.name != "trouble"]
     assert body["properties"].keys() == {part.name for part in settings_in(Plan)}
     assert (answer["properties"]["name"]["minLength"], body["properties"]["name"]["minLength"]) == (0, 1)
-    assert body["properties"]["first"] == {"anyOf": [{"$ref": "#/components/schemas/StepBody"}, {"type": "null"}]}
+    assert body["properties"]["first"] == {"anyOf": [{"$ref": "#/components/schemas/NewStep"}, {"type": "null"}]}
+    assert answer["properties"]["steps"]["items"] == {"$ref": "#/components/schemas/Step"}
+    assert (told.schemas["NewStep"]["required"], told.schemas["Step"]["required"]) == (["name"], ["name", "wait_s"])
+    assert told.schemas["Pace"]["required"] == ["factor"], "an answer leaves nothing out, however deep"
     assert adapted([Plan], answer_of) == [answer_of(Plan)]
     assert adapted("text/plain", answer_of) == "text/plain"
 
@@ -287,6 +310,32 @@ def test_a_form_asks_for_what_says_how():
         "Name", "Start", "End", "Repeats", "Covers", "Healing in this time",
     ]  # fmt: skip
     assert [each.name for each in inputs(HealingWindowRecord)] == ["target", "duration", "action", "reason"]
+    assert [each.name for each in inputs(Plan, "mode", "tags", "size")] == ["tags", "mode"]
+
+
+def test_a_form_asks_for_rows_and_for_choices_that_may_be_left_open():
+    (groups,) = inputs(PageRecord, "groups")
+    assert [each.name for each in groups.fields] == ["id", "name", "collapsed", "monitors"]
+    language, by = inputs(PageRecord, "language", "subscribe_by")
+    assert (language.required, language.unsaid, by.choices) == (False, "as usual", ("mail", "webhook"))
+
+
+def test_a_secret_is_stored_apart_and_shown_to_nobody():
+    account = Account("ada", "geheim")
+    assert unsealed(account) == {"name": "ada"}
+    assert shown_settings(Account, settings_of(account)) == {"name": "ada", "token": "***"}
+    assert shown_settings(Account, settings_of(Account("ada"))) == {"name": "ada", "token": None}
+    given = {"name": "bo", "token": "***"}
+    assert restored_settings(Account, given, {"token": "geheim"}) == {"name": "bo", "token": "geheim"}
+    with pytest.raises(Invalid) as refused:
+        restored_settings(Account, given, None)
+    assert set(refused.value.fields) == {"token"}
+
+
+def test_what_a_record_has_beside_its_declaration_is_not_answered():
+    told = Ledger((Account("ada", "geheim"),))
+    assert plain(told) == {"people": [{"name": "ada"}]}
+    assert plain(Account("ada", "geheim"), Person) == {"name": "ada"}
 
 
 def test_what_people_say_of_a_window_is_the_same_whatever_it_answers():

@@ -3,6 +3,7 @@
 import gzip
 import itertools
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -10,6 +11,7 @@ import pytest
 
 from opsapp.monitoring.logic import statuspage
 from opsapp.monitoring.logic.statuspage import PublicMonitor, PublicWindow
+from opsapp.statuspages.records import GroupRecord, PublicPage
 from opsapp.ui import statuspage as ui
 from opsapp.ui import statusshape as shape
 
@@ -18,11 +20,7 @@ TODAY = NOW // 86_400
 VOID = {"meta", "link", "br", "input", "img", "!doctype"}
 
 
-LOOKS = {
-    "name": "Lindenhof", "description": "", "site_url": None, "footer": "a <b>footer</b>", "language": "en",
-    "logo": None, "accent_light": None, "accent_dark": None, "timezone": "Europe/Berlin",
-    "groups": [], "offered": ["mail"],
-}  # fmt: skip
+LOOKS = PublicPage(name="Lindenhof", footer="a <b>footer</b>", timezone="Europe/Berlin", offered=("mail",))
 
 
 def incident(**more):
@@ -122,20 +120,18 @@ def test_days_that_were_not_wholly_up_are_there_for_the_script():
 def test_groups_come_in_their_order_and_hide_nothing_that_is_not_well():
     about = document(6)
     ids = [monitor["id"] for monitor in about["monitors"]]
-    groups = [
-        {"id": "b", "name": "Second", "collapsed": True, "monitors": [ids[2], ids[0]]},
-        {"id": "a", "name": "First", "collapsed": True, "monitors": []},
-    ]
+    second = GroupRecord(id="b", name="Second", collapsed=True, monitors=(ids[2], ids[0]))
+    looks = replace(LOOKS, groups=(second, GroupRecord(id="a", name="First", collapsed=True)))
     for monitor, status in zip(about["monitors"], ("up", "up", "up", "down", "up", "up"), strict=True):
         monitor["status"] = status
-    found = shape.groups(LOOKS | {"groups": groups}, about)
+    found = shape.groups(looks, about)
     assert [(group.name, group.collapsed, group.words) for group in found] == [
         ("Second", True, "Operational"),
         ("Other services", False, "Partly down"),
     ]
     assert [line.id for line in found[0].monitors] == [ids[2], ids[0]]
     about["monitors"][0]["status"] = "unknown"
-    assert not shape.groups(LOOKS | {"groups": groups}, about)[0].collapsed
+    assert not shape.groups(looks, about)[0].collapsed
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ import struct
 import pytest
 
 from opsapp.lib.networks import PublicPolicy
-from opsapp.statuspages.logic import addresses, calendar, colours, dates, letters, mailserver, pictures, settings
+from opsapp.statuspages.logic import addresses, calendar, colours, dates, groups, letters, mailserver, pictures
 from opsapp.statuspages.logic.calendar import PlannedTime
+from opsapp.statuspages.logic.groups import GroupRecord
 from opsapp.statuspages.logic.letters import NewsItem
-from opsapp.statuspages.logic.settings import MonitorGroup
 
 NOW = 1_795_000_000
 
@@ -82,31 +82,28 @@ def test_other_addresses_are_no_mail_server(url):
     assert "smtps" in mailserver.server_problem("smtp://u:p@x")
 
 
+def group(name, group_id="", monitors=()):
+    return GroupRecord(id=group_id, name=name, monitors=monitors)
+
+
 def test_groups_keep_their_ids():
-    before = [{"id": "a", "name": "A"}, {"id": "b", "name": "B"}]
-    rows = [
-        {"name": "A", "monitors": ()},
-        {"id": "b", "name": "B2", "monitors": ()},
-        {"id": "x", "name": "C", "monitors": ()},
-    ]
-    found = settings.with_ids(rows, before)
-    assert [row["id"] for row in found[:2]] == ["a", "b"]
-    assert found[2]["id"] not in ("a", "b", "x")
-    twice = settings.with_ids([{"id": "a", "name": "Z", "monitors": ()}, {"name": "A", "monitors": ()}], before)
-    assert len({row["id"] for row in twice}) == 2
-    assert settings.groups_problem([{"name": "A", "monitors": ["m"]}, {"name": "B", "monitors": ["m"]}])
-    assert settings.groups_problem([{"name": "A", "monitors": []}, {"name": "A", "monitors": []}])
-    assert settings.groups_problem([{"name": "A", "monitors": ["m"]}]) is None
-    row = {"id": "a", "name": "A", "collapsed": True, "monitors": ["m"]}
-    assert settings.groups_of({"groups": [row]}) == [MonitorGroup("a", "A", True, ("m",))]
+    before = [group("A", "a"), group("B", "b")]
+    named = groups.with_ids([group("A"), group("B2", "b"), group("C", "x")], before)
+    assert [record.id for record in named[:2]] == ["a", "b"]
+    assert named[2].id not in ("a", "b", "x")
+    twice = groups.with_ids([group("Z", "a"), group("A")], before)
+    assert len({record.id for record in twice}) == 2
+    assert groups.groups_problem([group("A", monitors=("m",)), group("B", monitors=("m",))])
+    assert groups.groups_problem([group("A"), group("A")])
+    assert groups.groups_problem([group("A", monitors=("m",))]) is None
 
 
 def test_who_chose_groups_is_told_of_them_alone():
-    groups = [MonitorGroup("a", "A", False, ("m",)), MonitorGroup("b", "B", False, ("n",))]
-    assert settings.chosen((), ["n"], groups)
-    assert settings.chosen(("a",), ["m", "n"], groups)
-    assert not settings.chosen(("a",), ["n"], groups)
-    assert settings.chosen(("gone",), ["n"], groups)
+    known = [group("A", "a", ("m",)), group("B", "b", ("n",))]
+    assert groups.chosen((), ["n"], known)
+    assert groups.chosen(("a",), ["m", "n"], known)
+    assert not groups.chosen(("a",), ["n"], known)
+    assert groups.chosen(("gone",), ["n"], known)
 
 
 PLANNED = PlannedTime("w1", "New disks", NOW + 100, NOW + 200, ("m",))

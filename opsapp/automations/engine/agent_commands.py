@@ -122,7 +122,7 @@ def notify(root: Root, run: Run, now: float) -> str | None:
         shown = [masked(hidden.plain(field), secrets) for field in (params.title, params.message)]
     except Missing as missing:
         return str(missing)
-    unknown = set(params.channels) - {channel.fields["name"] for channel in channels_of(root).values()}
+    unknown = set(params.channels) - {channel.record.name for channel in channels_of(root).values()}
     if unknown:
         return "there is no channel " + ", ".join(sorted(unknown))
     tell(

@@ -10,6 +10,7 @@ from opsapp.agents import engine as agents
 from opsapp.automations import schemas
 from opsapp.automations.engine import edits
 from opsapp.automations.logic import templates
+from opsapp.automations.logic.inputs import Input
 from opsapp.automations.logic.params import Targeted
 from opsapp.automations.logic.settings import ICONS, AutomationSettings
 from opsapp.automations.records import AutomationRecord
@@ -20,7 +21,7 @@ from opsapp.web.bodies import RAW, judge, read_object, refuse
 from opsapp.web.declared import body_of
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
-from opsapp.wire.records import made
+from opsapp.wire.records import made, plain
 
 from . import bodies
 
@@ -65,7 +66,8 @@ def get_template(context: Template, request: Request) -> Any:
 
 def _shown(request: Request, template: JsonObject) -> JsonObject:
     kind, place = template["type"], made(Targeted, template["params"]).place
-    return {**template, "icon": ICONS[kind], "needs_admin": bodies.needs_admin(request, kind, place)}
+    inputs = [plain(made(Input, declared)) for declared in template["inputs"]]
+    return {**template, "inputs": inputs, "icon": ICONS[kind], "needs_admin": bodies.needs_admin(request, kind, place)}
 
 
 @api.create(

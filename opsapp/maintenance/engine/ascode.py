@@ -73,10 +73,6 @@ def complete(node: Node, root: Root, given: JsonObject, _present: JsonObject | N
     return {**given, "scope": called.names(called.ids(given["scope"]))}
 
 
-def shown(fields: JsonObject) -> JsonObject:
-    return fields
-
-
 def create(node: Node, root: Root, fields: JsonObject) -> str:
     return windows.create(root, _with_ids(node, root, fields), BY).__name__
 

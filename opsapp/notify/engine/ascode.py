@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from opsapp.lib.addresses import HIDDEN, restored
+from opsapp.lib.addresses import restored_settings
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.notify.records import ChannelAsCode, ChannelRecord
 from opsapp.notify.resources import channels_of
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.runtime.seals import seal_of
 from opsapp.tree.root import Root
+from opsapp.wire.records import made, settings_of
 
 from . import channels
 from .courier import service_of
@@ -18,27 +20,23 @@ from .courier import service_of
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
     for channel in sorted(channels_of(root).values(), key=lambda channel: (channel.created_at, channel.id)):
-        fields = {**channel.fields, "url": channel.address(seal_of(root))}
+        fields = {**settings_of(channel.record), "url": channel.address(seal_of(root))}
         yield StoredEntry(channel.id, fields, channel.source == "api")
 
 
 def complete(_node: Node, _root: Root, given: JsonObject, present: JsonObject | None) -> JsonObject:
-    url = restored(given["url"], present["url"] if present else None, "url")
-    if present is None or url != present["url"]:
-        service_of(url)
-    return {**channels.fields_of(given), "url": url}
-
-
-def shown(fields: JsonObject) -> JsonObject:
-    return {**fields, "url": HIDDEN}
+    fields = restored_settings(ChannelAsCode, settings_of(made(ChannelAsCode, given)), present)
+    if present is None or fields["url"] != present["url"]:
+        service_of(fields["url"])
+    return fields
 
 
 def create(_node: Node, root: Root, fields: JsonObject) -> str:
-    return channels.create(root, fields).id
+    return channels.create(root, made(ChannelRecord, fields), fields["url"]).id
 
 
 def update(_node: Node, root: Root, channel_id: str, fields: JsonObject) -> None:
-    channels.change(root, channels_of(root)[channel_id], fields)
+    channels.change(root, channels_of(root)[channel_id], made(ChannelRecord, fields), fields["url"])
 
 
 def delete(_node: Node, root: Root, channel_id: str) -> None:

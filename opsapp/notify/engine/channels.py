@@ -1,16 +1,13 @@
-"""Channels made, changed and dropped: by the API, by the YAML, as code. Transactions; plain values in and out."""
+"""Channels made, changed and dropped: by the API, by the YAML, as code. Transactions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.notify.logic import addresses
 from opsapp.notify.logic.settings import NotificationSettings
+from opsapp.notify.records import ChannelAddress, ChannelRecord
 from opsapp.notify.resources import Channel, channels_of, deliveries_of
-from opsapp.notify.resources.channels import SHOWN, add_channel, change_channel, readdress
+from opsapp.notify.resources.channels import add_channel, change_channel, readdress
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import node_of
 from opsapp.runtime.seals import seal_of
@@ -21,19 +18,18 @@ from .courier import service_of
 from .settings import SENDING
 
 
-def create(root: Root, given: JsonObject, source: str = "api") -> Channel:
-    """`given` as the schema makes it, the URL included. Invalid when Apprise does not know the URL."""
-    now = node_of(root).clock.now()
-    return add_channel(root, fields_of(given), given["url"], service_of(given["url"]), source, now)
+def create(root: Root, record: ChannelRecord, url: str, source: str = "api") -> Channel:
+    """Invalid when Apprise does not know the URL."""
+    return add_channel(root, record, url, service_of(url), source, node_of(root).clock.now())
 
 
-def change(root: Root, channel: Channel, given: JsonObject, source: str = "api") -> None:
-    """What is given over what is stored."""
-    if "url" in given and given["url"] != channel.address(seal_of(root)):
-        readdress(root, channel, given["url"], service_of(given["url"]))
+def change(root: Root, channel: Channel, record: ChannelRecord, url: str, source: str = "api") -> None:
+    """`url` empty: it stays where it is."""
+    if url and url != channel.address(seal_of(root)):
+        readdress(root, channel, url, service_of(url))
         for delivery in deliveries_of(root).waiting_for(channel.id):
             delivery.taken = ()  # others are asked now
-    change_channel(root, channel, fields_of(given), source)
+    change_channel(root, channel, record, source)
     wake_after_commit(root, SENDING)
 
 
@@ -45,65 +41,45 @@ def delete(root: Root, channel: Channel) -> None:
     del channels_of(root)[channel.id]
 
 
-def with_url(given: JsonObject) -> JsonObject:
-    """The same with the URL in place of a type and its fields, which `wrong_address` has found sound."""
-    rest = {name: value for name, value in given.items() if name not in ("type", "address")}
-    typed = "address" in given
-    return {**rest, "url": addresses.address_of(given["type"], given["address"])} if typed else rest
-
-
-def wrong_address(given: JsonObject, *, needed: bool = False) -> dict[str, str]:
+def wrong_address(given: ChannelAddress, *, needed: bool = False) -> dict[str, str]:
     """What is wrong with where the messages are to go, if that is given; Apprise has the last word. A type alone is
     what an answer shows, and says nothing."""
-    if "address" in given:
-        return _wrong_fields(given)
-    if "url" in given:
-        return _unknown(given["url"], "url")
+    if given.address is not None:
+        return _wrong_fields(given, given.address)
+    if given.url:
+        return _unknown(given, "url")
     if needed:
-        return {"address": "is required too"} if "type" in given else {"url": "is required, or type and address"}
+        return {"address": "is required too"} if given.type else {"url": "is required, or type and address"}
     return {}
 
 
-def _wrong_fields(given: JsonObject) -> dict[str, str]:
-    if "url" in given:
+def _wrong_fields(given: ChannelAddress, fields: dict[str, str]) -> dict[str, str]:
+    if given.url:
         return {"address": "must be left out when there is a url"}
-    if "type" not in given:
+    if not given.type:
         return {"type": "is required too"}
-    wrong = addresses.wrong_fields(given["type"], given["address"])
-    return {f"address.{name}": message for name, message in wrong.items()} or _unknown(
-        with_url(given)["url"], "address"
-    )
+    wrong = addresses.wrong_fields(given.type, fields)
+    return {f"address.{name}": message for name, message in wrong.items()} or _unknown(given, "address")
 
 
-def _unknown(url: str, field: str) -> dict[str, str]:
+def _unknown(given: ChannelAddress, field: str) -> dict[str, str]:
     try:
-        service_of(url)
+        service_of(given.full)
     except Invalid as wrong:
         return {field: "makes no address that this service takes: look at it again"} if field != "url" else wrong.fields
     return {}
 
 
-def fields_of(given: JsonObject) -> JsonObject:
-    """Everything but the URL, in one form whether it came from JSON, YAML or a schema's default."""
-    return {name: _plain(given[name]) for name in SHOWN if name in given}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _plain(inner) for name, inner in value.items()}
-    return list(value) if isinstance(value, list | tuple) else value
-
-
 def declare(root: Root, config: Configuration) -> None:
     """Applier: the channels of the YAML, by name. One that the API has changed stays changed; one that is in the file
     no more goes."""
-    wanted = {given["name"]: given for given in config[NotificationSettings].channels}
+    wanted = {record.name: record for record in config[NotificationSettings].channels}
     for channel in channels_of(root).readable():
-        if channel.source == "yaml" and channel.fields["name"] not in wanted:
+        if channel.source == "yaml" and channel.record.name not in wanted:
             delete(root, channel)
-    for name, given in wanted.items():
+    for name, record in wanted.items():
         present = channels_of(root).named(name)
         if present is None:
-            create(root, given, "yaml")
+            create(root, record, record.url, "yaml")
         elif present.source == "yaml":
-            change(root, present, given, "yaml")
+            change(root, present, record, record.url, "yaml")

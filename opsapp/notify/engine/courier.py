@@ -187,49 +187,21 @@ def in_every_form(secrets: Iterable[str]) -> list[str]:
 def send(node: Node, letter: OutgoingMessage, timeout: float, landed: Callable[[], None]) -> SendOutcome:
     """The outcome, or after `timeout` that it is late. `landed` is called (on the hub, if there is one) when the
     thread has come to its end, however late."""
-    denied = denied_networks(node)
-    if node.hub.is_here():
-        return _send_from_the_hub(node, letter, timeout, landed, denied)
-    answered: queue.SimpleQueue[SendOutcome] = queue.SimpleQueue()
+    denied, on_hub = denied_networks(node), node.hub.is_here()
+    answered: Any = AsyncResult() if on_hub else queue.SimpleQueue()
 
-    def work() -> None:
-        with networks_denied(denied):
-            outcome = hand_over(letter, timeout)
+    def arrived(outcome: SendOutcome) -> None:
         landed()
-        answered.put(outcome)
-
-    _thread(work)
-    try:
-        return answered.get(timeout=timeout)
-    except queue.Empty:
-        return _late(timeout)
-
-
-def _send_from_the_hub(
-    node: Node, letter: OutgoingMessage, timeout: float, landed: Callable[[], None], denied: tuple[str, ...]
-) -> SendOutcome:
-    answered = AsyncResult()
+        (answered.set if on_hub else answered.put)(outcome)
 
     def work() -> None:
         with networks_denied(denied):
             outcome = hand_over(letter, timeout)
-        node.post(_arrived, answered, outcome, landed)
+        node.post(arrived, outcome) if on_hub else arrived(outcome)
 
-    _thread(work)
-    try:
-        return answered.get(timeout=timeout)
-    except gevent.Timeout:
-        return _late(timeout)
-
-
-def _arrived(answered: AsyncResult, outcome: SendOutcome, landed: Callable[[], None]) -> None:
-    answered.set(outcome)
-    landed()
-
-
-def _late(timeout: float) -> SendOutcome:
-    return SendOutcome(f"no answer within {timeout:g} s", late=True)
-
-
-def _thread(work: Callable[[], None]) -> None:
     threading.Thread(target=work, name="notify", daemon=True).start()
+    try:
+        outcome: SendOutcome = answered.get(timeout=timeout)
+    except (gevent.Timeout, queue.Empty):
+        return SendOutcome(f"no answer within {timeout:g} s", late=True)
+    return outcome

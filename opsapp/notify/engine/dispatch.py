@@ -20,7 +20,7 @@ from opsapp.notify.interfaces import IPageAddresses
 from opsapp.notify.logic import destinations, documents, rank, texts
 from opsapp.notify.logic.adapting import Journey
 from opsapp.notify.logic.reasons import reason_of
-from opsapp.notify.logic.texts import Notice
+from opsapp.notify.logic.texts import MessageContent
 from opsapp.notify.resources import Channel, Deliveries, Delivery, channels_of, deliveries_of
 from opsapp.notify.resources.confidential import opened
 from opsapp.runtime import leases
@@ -182,7 +182,7 @@ def _next(root: Root, lane: ChannelLane, now: float, burst: int) -> Delivery | N
     One that has been passed by what was told later of the same thing goes with that, so that the end of a story never
     comes before its beginning; and what nobody ever takes holds up nothing else."""
     log_of, channel = deliveries_of(root), channels_of(root).get(lane.channel_id)
-    if channel is None or not channel.fields["enabled"]:
+    if channel is None or not channel.record.enabled:
         for delivery in log_of.due(lane.channel_id, now, MERGED_AT_ONCE):
             log_of.end(delivery, "dropped", now, "the channel is gone" if channel is None else "the channel is off")
         return None
@@ -270,11 +270,11 @@ def _not_taken(root: Root, delivery: Delivery, error: str, now: float) -> None:
 def begin_test(root: Root, channel: Channel, by: str, now: float) -> OutgoingMessage:
     """The intent of a test message, in the transaction of whoever asks for it."""
     log_of, node = deliveries_of(root), node_of(root)
-    text = f"{by} has asked for it. Channel: {channel.fields['name']}"
-    notice = Notice(f"test:{channel.id}", "test", "info", "Test message from opsapp", text, first_at=now, last_at=now)
-    notice = notice._replace(ids={"channel": channel.id})
-    message_id = log_of.add_message(notice, now)
-    delivery = Delivery(channel.id, channel.fields["name"], "test", (message_id,), now)
+    text = f"{by} has asked for it. Channel: {channel.record.name}"
+    about = (f"test:{channel.id}", "test", "info", "Test message from opsapp", text)
+    content = MessageContent(*about, first_at=now, last_at=now, ids={"channel": channel.id})
+    message_id = log_of.add_message(content, now)
+    delivery = Delivery(channel.id, channel.record.name, "test", (message_id,), now)
     log_of.put(delivery, now)
     log_of.begin(delivery, node.owner)
     return _letter(root, channel, delivery)

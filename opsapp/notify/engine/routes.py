@@ -9,7 +9,7 @@ from opsapp.notify.interfaces import Failure, ICauses, RootCause
 from opsapp.notify.logic import destinations, messagegroups, quiet
 from opsapp.notify.logic.messagegroups import MessageGroup, Told
 from opsapp.notify.logic.settings import NotificationSettings
-from opsapp.notify.logic.texts import Notice
+from opsapp.notify.logic.texts import MessageContent
 from opsapp.notify.resources import channels_of, deliveries_of, inbox
 from opsapp.notify.resources.deliveries import Deliveries
 from opsapp.notify.resources.groups import Groups, family_of, groups_of
@@ -165,11 +165,11 @@ def _move(
 def _publish(root: Root, node: Node, key: str, group: MessageGroup, cause: str | None, now: float) -> str:
     """A message, and a delivery for every channel that takes it."""
     log, about = deliveries_of(root), (group.kind, group.severity, group.title, group.text, group.tags, group.target)
-    notice = Notice(key, *about, cause, group.first_at, group.last_at, group.events, group.titles, group.sealed)
-    notice = notice._replace(ids=group.ids)
-    message_id = log.add_message(notice, now)
+    times, more = (group.first_at, group.last_at, group.events), (group.titles, group.sealed)
+    content = MessageContent(key, *about, cause, *times, "", group.ids, *more)
+    message_id = log.add_message(content, now)
     for channel in channels_of(root).readable():
-        if destinations.takes(channel.fields, notice):
+        if destinations.takes(channel.record, content):
             due, held = _when(log, channel, group.severity, now, node.config.timezone)
             log.enqueue(channel, (message_id,), now, due, held)
             wake_after_commit(root, SENDING)
@@ -178,11 +178,12 @@ def _publish(root: Root, node: Node, key: str, group: MessageGroup, cause: str |
 
 def _when(log: Deliveries, channel: Any, severity: str, now: float, zone: str) -> tuple[float, str | None]:
     """When a message may leave, and what holds it until then. What is critical waits for no digest."""
-    until = quiet.quiet_until(channel.fields["quiet_hours"], severity, now, zone)
+    record = channel.record
+    until = quiet.quiet_until(record.quiet_hours, severity, now, zone)
     if until is not None:
         return until, "quiet_hours"
-    if not channel.fields["digest_s"] or severity == "critical":
+    if not record.digest_s or severity == "critical":
         return now, None
     waiting = log.waiting_for(channel.id)
     gathering = [delivery.due for delivery in waiting if delivery.held == "digest" and delivery.due > now]
-    return min(gathering, default=now + channel.fields["digest_s"]), "digest"
+    return min(gathering, default=now + record.digest_s), "digest"

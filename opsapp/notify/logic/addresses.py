@@ -6,28 +6,35 @@ The one declaration: the API, the pages and the guide's table come from it. Pure
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Literal
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 Given = Mapping[str, str]
 
 
-class AddressField(NamedTuple):
-    """One field. Kinds: text, secret, port, web (an http or https address), choice (the first is usual)."""
+@dataclass(frozen=True)
+class AddressField:
+    """One field. Kinds: web is an http or https address; of a choice the first is usual."""
 
     name: str
     label: str
-    kind: str = "text"
+    kind: Literal["text", "secret", "port", "web", "choice"] = "text"
     required: bool = True
     hint: str = ""
     choices: tuple[str, ...] = ()
 
 
-class ChannelType(NamedTuple):
+@dataclass(frozen=True)
+class ChannelType:
     name: str
     title: str
     hint: str
     fields: tuple[AddressField, ...]
+
+
+@dataclass(frozen=True)
+class WritableType(ChannelType):
     write: Callable[[Given], str]
 
 
@@ -89,7 +96,7 @@ def _matrix(given: Given) -> str:
 
 
 TYPES = (
-    ChannelType(
+    WritableType(
         "mail",
         "Mail",
         "Sent through your mail server.",
@@ -104,7 +111,7 @@ TYPES = (
         ),
         _mail,
     ),
-    ChannelType(
+    WritableType(
         "webhook",
         "Webhook",
         "Each message is sent as JSON with POST.",
@@ -114,21 +121,21 @@ TYPES = (
         ),
         _webhook,
     ),
-    ChannelType(
+    WritableType(
         "slack",
         "Slack",
         "Into the Slack channel that an incoming webhook belongs to.",
         (AddressField("address", "Webhook address", "secret", hint="https://hooks.slack.com/services/…"),),
         _last_steps("slack", 3),
     ),
-    ChannelType(
+    WritableType(
         "discord",
         "Discord",
         "Into the Discord channel that a webhook belongs to.",
         (AddressField("address", "Webhook address", "secret", hint="https://discord.com/api/webhooks/…"),),
         _last_steps("discord", 2),
     ),
-    ChannelType(
+    WritableType(
         "telegram",
         "Telegram",
         "A bot writes into a chat.",
@@ -138,7 +145,7 @@ TYPES = (
         ),
         lambda given: f"tgram://{given['token']}/{_quoted(given['chat'])}",
     ),
-    ChannelType(
+    WritableType(
         "ntfy",
         "ntfy",
         "To phones that follow a topic.",
@@ -149,21 +156,21 @@ TYPES = (
         ),
         _ntfy,
     ),
-    ChannelType(
+    WritableType(
         "gotify",
         "Gotify",
         "To your own Gotify server.",
         (AddressField("server", "Server", "web"), AddressField("token", "Token of the application", "secret")),
         _gotify,
     ),
-    ChannelType(
+    WritableType(
         "pushover",
         "Pushover",
         "To phones with Pushover.",
         (AddressField("user", "User key", "secret"), AddressField("token", "Token of the application", "secret")),
         lambda given: f"pover://{_quoted(given['user'])}@{_quoted(given['token'])}",
     ),
-    ChannelType(
+    WritableType(
         "matrix",
         "Matrix",
         "Into a Matrix room.",
@@ -175,7 +182,7 @@ TYPES = (
         ),
         _matrix,
     ),
-    ChannelType(
+    WritableType(
         "apprise",
         "Another service",
         "Any other service that Apprise knows, by its Apprise address.",

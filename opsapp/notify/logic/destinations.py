@@ -5,29 +5,27 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.notify.records import ChannelRecord
 
 from .settings import RetrySettings
-from .texts import Notice
+from .texts import MessageContent
 
 HIDDEN = "[redacted]"
 CHANNEL = "channel:"  # a tag that begins so names the channel that is meant
-STATUSES = ("queued", "sending", "sent", "failed", "merged", "dropped")
-KINDS = ("message", "digest", "test")
 _PARTS = re.compile(r"[/:@?&=#,;|]+")
 _SHORTEST_PART = 4
 _LONGEST_ERROR = 500
 
 
-def takes(channel: JsonObject, message: Notice) -> bool:
+def takes(channel: ChannelRecord, message: MessageContent) -> bool:
     """Whether a channel is for this message: one of its severities, and one of its tags, if it has any. A message that
     names its channels (tags `channel:NAME`) goes to those, whatever else they are for."""
     named = [tag[len(CHANNEL) :] for tag in message.tags if tag.startswith(CHANNEL)]
     if named:
-        return channel["enabled"] and channel["name"] in named
-    if not channel["enabled"] or message.severity not in channel["severities"]:
+        return channel.enabled and channel.name in named
+    if not channel.enabled or message.severity not in channel.severities:
         return False
-    return not channel["tags"] or not set(channel["tags"]).isdisjoint(message.tags)
+    return not channel.tags or not set(channel.tags).isdisjoint(message.tags)
 
 
 def retry_at(attempts: int, created_at: float, now: float, retry: RetrySettings) -> float | None:

@@ -9,18 +9,18 @@ from collections.abc import Sequence
 
 from opsapp.lib.jsontypes import JsonObject
 
-from .texts import MOST_IN_A_DIGEST, AddressOf, Notice, worst_of
+from .texts import MOST_IN_A_DIGEST, AddressOf, MessageContent, worst_of
 
 VERSION = 1
 DIGEST = "digest"
 
 
-def documented(delivery_id: str, messages: Sequence[Notice], text: str, address_of: AddressOf) -> JsonObject:
+def documented(delivery_id: str, messages: Sequence[MessageContent], text: str, address_of: AddressOf) -> JsonObject:
     """What Apprise puts beside it, `title` and `message` among that, is not in here. `text`: what people read of
     several messages in one."""
     if len(messages) == 1:
         return {"delivery_id": delivery_id, **_about(messages[0], address_of), "messages": []}
-    whole = Notice(
+    whole = MessageContent(
         "",
         DIGEST,
         worst_of(messages).severity,
@@ -34,7 +34,7 @@ def documented(delivery_id: str, messages: Sequence[Notice], text: str, address_
     return {"delivery_id": delivery_id, **_about(whole, address_of), "messages": several}
 
 
-def _about(message: Notice, address_of: AddressOf) -> JsonObject:
+def _about(message: MessageContent, address_of: AddressOf) -> JsonObject:
     """But for its title."""
     address = address_of(message)
     return {

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.settings import Between, Most, SchemaAt
-
-DeclaredChannel = Annotated[JsonObject, SchemaAt("opsapp.notify.schemas.NewChannel")]
+from opsapp.lib.settings import Between, Most
+from opsapp.notify.records import ChannelAsCode
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class RetrySettings:
 class NotificationSettings:
     """`notifications`"""
 
-    channels: Annotated[tuple[DeclaredChannel, ...], Most(200)] = ()
+    channels: Annotated[tuple[ChannelAsCode, ...], Most(200)] = ()
     group_wait_s: Annotated[float, Between(0, 600)] = 5
     group_s: Annotated[float, Between(0, 86400)] = 60
     timeout_s: Annotated[float, Between(0.1, 600)] = 30

@@ -3,44 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import Annotated
 from zoneinfo import ZoneInfo
 
-from . import rank
+from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Text
+from opsapp.wire.records import Between, Since
 
+from . import LONGEST_TEXT, SEVERITIES, rank
+
+IDS = MapOf(DeclaredField("", Text()), 20)
 MOST_IN_A_DIGEST = 50
 GOOD_NEWS = ("resolved", "online", "recovered", "closed")
 
 
-class Notice(NamedTuple):
-    """A message: what a group has told. `sealed`: the confidential form of title and text. `id`: as it is stored."""
+@dataclass(frozen=True)
+class MessageShown:
+    """What a group has told, as people see it in the log."""
 
     key: str
     kind: str
-    severity: str
+    severity: Annotated[str, Choice(*SEVERITIES)]
     title: str
-    text: str = ""
+    text: Annotated[str, Text(0, LONGEST_TEXT)] = ""
     tags: tuple[str, ...] = ()
     target: str | None = None
     cause: str | None = None
-    first_at: float = 0.0
-    last_at: float = 0.0
-    events: int = 1
+    first_at: Since = 0.0
+    last_at: Since = 0.0
+    events: Annotated[int, Between(1)] = 1
+    id: str = ""
+    ids: Annotated[Mapping[str, str], IDS] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MessageContent(MessageShown):
+    """With what nobody is shown there. `sealed`: the confidential form of title and text."""
+
     titles: tuple[str, ...] = ()
     sealed: str | None = None
-    id: str = ""
-    ids: Mapping[str, str] = {}
 
 
-AddressOf = Callable[[Notice], str | None]  # where people read more about a message
+AddressOf = Callable[[MessageContent], str | None]  # where people read more about a message
 
 
-def nowhere(message: Notice) -> None:
+def nowhere(message: MessageContent) -> None:
     """Nobody has said where this service is reached."""
 
 
-def written(messages: Sequence[Notice], zone: str, address_of: AddressOf = nowhere) -> tuple[str, str, str]:
+def written(messages: Sequence[MessageContent], zone: str, address_of: AddressOf = nowhere) -> tuple[str, str, str]:
     """(title, text, mood). The mood is info, success, warning or failure, as Apprise calls it."""
     if len(messages) == 1:
         message = messages[0]
@@ -55,25 +67,25 @@ def written(messages: Sequence[Notice], zone: str, address_of: AddressOf = nowhe
     return f"{len(messages)} messages, {said}", "\n".join(lines).rstrip(), mood(worst)
 
 
-def worst_of(messages: Sequence[Notice]) -> Notice:
+def worst_of(messages: Sequence[MessageContent]) -> MessageContent:
     """The most severe of those that are no good news, if there are any."""
     bad = [message for message in messages if mood(message) != "success"]
     return max(bad or messages, key=lambda message: rank(message.severity))
 
 
-def mood(message: Notice) -> str:
+def mood(message: MessageContent) -> str:
     if message.kind.rpartition(".")[2] in GOOD_NEWS:
         return "success"
     return {"critical": "failure"}.get(message.severity, message.severity)
 
 
-def _title(message: Notice) -> str:
+def _title(message: MessageContent) -> str:
     """Good news is as severe as the bad news that it ends, so that it takes the same way; it need not sound so."""
     harmless = message.severity == "info" or mood(message) == "success"
     return message.title if harmless else f"[{message.severity}] {message.title}"
 
 
-def _lines(message: Notice, zone: str, address_of: AddressOf) -> list[str]:
+def _lines(message: MessageContent, zone: str, address_of: AddressOf) -> list[str]:
     lines = [message.text] if message.text else []
     if message.cause:
         lines.append(f"Root cause: {message.cause}")

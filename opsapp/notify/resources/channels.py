@@ -8,14 +8,15 @@ from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.notify.logic.addresses import type_of
+from opsapp.notify.records import ChannelRecord
 from opsapp.runtime.projection import readable
 from opsapp.runtime.seals import Seal, seal_of
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
+from opsapp.wire.records import made, unsealed
 
 PURPOSE = "notification channel"
 MOST = 200
-SHOWN = ("name", "enabled", "severities", "tags", "quiet_hours", "digest_s")
 
 
 class Channels(Folder):
@@ -24,7 +25,7 @@ class Channels(Folder):
     url = "/api/notifications/channels"
 
     def named(self, name: str) -> Channel | None:
-        return next((channel for channel in self.readable() if channel.fields["name"] == name), None)
+        return next((channel for channel in self.readable() if channel.record.name == name), None)
 
     def readable(self) -> list[Channel]:
         return [channel for _, channel in readable(self, "channel")]
@@ -49,18 +50,11 @@ class Channel(Record):
     def id(self) -> str:
         return self.__name__
 
-    def plain(self) -> JsonObject:
-        return {
-            "id": self.id,
-            **{name: self.fields[name] for name in SHOWN},
-            "service": self.service,
-            "type": type_of(self.service),
-            "source": self.source,
-            "created_at": int(self.created_at),
-            "last_sent_at": self.last.get("sent_at"),
-            "last_failed_at": self.last.get("failed_at"),
-            "last_error": self.last.get("error"),
-        }
+    @property
+    def record(self) -> ChannelRecord:
+        about = {name: getattr(self, name) for name in ("id", "service", "source", "created_at")}
+        last = {f"last_{name}": value for name, value in self.last.items()}
+        return made(ChannelRecord, {**self.fields, **about, **last, "type": type_of(self.service)})
 
     def address(self, seal: Seal) -> str:
         return seal.open(self.sealed, PURPOSE)
@@ -70,23 +64,22 @@ def channels_of(root: Root) -> Channels:
     return root["api"]["notifications"]["channels"]
 
 
-def add_channel(root: Root, fields: JsonObject, url: str, service: str, source: str, now: float) -> Channel:
+def add_channel(root: Root, record: ChannelRecord, url: str, service: str, source: str, now: float) -> Channel:
     folder = channels_of(root)
-    if folder.named(fields["name"]) is not None:
-        raise Conflict(f"There is a channel {fields['name']!r} already.", code="name_taken")
+    if folder.named(record.name) is not None:
+        raise Conflict(f"There is a channel {record.name!r} already.", code="name_taken")
     if len(folder.keys()) >= MOST:
         raise Conflict(f"There are {MOST} channels already.", code="too_many_channels")
-    channel = Channel(fields, seal_of(root).seal(url, PURPOSE), service, source, now)
+    channel = Channel(unsealed(record), seal_of(root).seal(url, PURPOSE), service, source, now)
     folder[new_id()] = channel
     return channel
 
 
-def change_channel(root: Root, channel: Channel, fields: JsonObject, source: str) -> None:
-    """Fields over those that are stored."""
-    other = channels_of(root).named(fields.get("name") or channel.fields["name"])
+def change_channel(root: Root, channel: Channel, record: ChannelRecord, source: str) -> None:
+    other = channels_of(root).named(record.name)
     if other is not None and other.id != channel.id:
-        raise Conflict(f"There is a channel {fields['name']!r} already.", code="name_taken")
-    channel.fields = {**channel.fields, **fields}
+        raise Conflict(f"There is a channel {record.name!r} already.", code="name_taken")
+    channel.fields = {**channel.fields, **unsealed(record)}
     channel.source = source
 
 

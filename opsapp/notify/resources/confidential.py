@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.notify.logic.texts import Notice
+from opsapp.notify.logic.texts import MessageContent
 from opsapp.runtime.seals import Reseal, seal_of
 from opsapp.tree.root import Root
 
@@ -34,13 +35,13 @@ def seal(root: Root, given: Confidential) -> str:
     return seal_of(root).seal(json.dumps(given), PURPOSE)
 
 
-def opened(root: Root, message: Notice) -> tuple[Notice, tuple[str, ...]]:
+def opened(root: Root, message: MessageContent) -> tuple[MessageContent, tuple[str, ...]]:
     """The message as it is sent, and the secrets in it."""
     if message.sealed is None:
         return message, ()
     title, text, secrets = json.loads(seal_of(root).open(message.sealed, PURPOSE))
     titles = tuple(title if shown == message.title else shown for shown in message.titles)
-    return message._replace(title=title, text=text, titles=titles), tuple(secrets)
+    return replace(message, title=title, text=text, titles=titles), tuple(secrets)
 
 
 def reseal(root: Root, anew: Reseal) -> None:

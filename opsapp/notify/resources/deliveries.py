@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.notify.logic import rank
-from opsapp.notify.logic.texts import Notice
+from opsapp.notify.logic.texts import MessageContent
+from opsapp.notify.records import DeliveryRecord
 from opsapp.runtime.queue import Agenda, Claims
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
@@ -30,12 +31,12 @@ ANY = "*"
 class Message(Persistent):
     """What a group has told, as it is stored."""
 
-    def __init__(self, notice: Notice):
-        self.fields = notice._asdict()
+    def __init__(self, content: MessageContent):
+        self.fields = dict(vars(content))
 
     @property
-    def notice(self) -> Notice:
-        return Notice(**self.fields)
+    def content(self) -> MessageContent:
+        return MessageContent(**self.fields)
 
 
 class Deliveries(Folder):
@@ -52,13 +53,13 @@ class Deliveries(Folder):
         self.sending = OOBTree()
         self.index = OOTreeSet()
 
-    def add_message(self, notice: Notice, now: float) -> str:
+    def add_message(self, content: MessageContent, now: float) -> str:
         message_id = timed_id(now, self.messages)
-        self.messages[message_id] = Message(notice._replace(id=message_id))
+        self.messages[message_id] = Message(replace(content, id=message_id))
         return message_id
 
     def enqueue(self, channel: Any, messages: Iterable[str], now: float, due: float, held: str | None) -> Delivery:
-        delivery = Delivery(channel.id, channel.fields["name"], "message", tuple(messages), now)
+        delivery = Delivery(channel.id, channel.record.name, "message", tuple(messages), now)
         self.put(delivery, now)
         delivery.held = held
         self.wait(delivery, due)
@@ -148,13 +149,12 @@ class Deliveries(Folder):
         """How many have not left yet."""
         return sum(len(waiting) for waiting in self.queue.values()) + len(self.sending)
 
-    def page(self, wanted: JsonObject, limit: int, offset: int) -> tuple[list[Delivery], int]:
+    def page(self, status: str | None, channel_id: str | None, limit: int, offset: int) -> tuple[list[Delivery], int]:
         """A page, newest first, and how many there are. Only the page itself is read: what has not left yet comes from
         its queues, everything else by the index."""
-        status, channel_id = wanted.get("status"), wanted.get("channel_id")
         if status in ("queued", "sending"):
             ids = sorted(self._under_way(status, channel_id))
-        elif wanted:
+        elif status or channel_id:
             front = _key(channel_id or ANY, status or ANY, "")
             ids = [key[len(front) :] for key in self.index.keys(front, front + "~")]
         else:
@@ -208,10 +208,10 @@ class Delivery(Record):
     def id(self) -> str:
         return self.__name__
 
-    def contents(self) -> list[Notice]:
+    def contents(self) -> list[MessageContent]:
         """The messages that are still known."""
         known = self.__parent__.messages
-        return [known[message_id].notice for message_id in self.messages if message_id in known]
+        return [known[message_id].content for message_id in self.messages if message_id in known]
 
     @property
     def severity(self) -> str:
@@ -222,21 +222,11 @@ class Delivery(Record):
         """What its messages are about."""
         return frozenset(message.key for message in self.contents())
 
-    def plain(self) -> JsonObject:
-        return {
-            "id": self.id,
-            "channel_id": self.channel_id,
-            "channel": self.channel_name,
-            "kind": self.kind,
-            "status": self.status,
-            "held": self.held,
-            "attempts": self.attempts,
-            "error": self.error,
-            "created_at": int(self.created_at),
-            "due_at": int(self.due),
-            "finished_at": None if self.finished_at is None else int(self.finished_at),
-            "messages": [about(message) for message in self.contents()],
-        }
+    @property
+    def record(self) -> DeliveryRecord:
+        same = ("id", "channel_id", "kind", "status", "held", "attempts", "error", "created_at", "finished_at")
+        about = {name: getattr(self, name) for name in same}
+        return DeliveryRecord(channel=self.channel_name, due_at=self.due, messages=tuple(self.contents()), **about)
 
 
 def _key(channel_id: str, status: str, delivery_id: str) -> str:
@@ -247,13 +237,6 @@ def _keys(delivery: Delivery) -> list[str]:
     """All keys of a delivery that has ended."""
     pairs = ((delivery.channel_id, ANY), (ANY, delivery.status), (delivery.channel_id, delivery.status))
     return [_key(channel_id, status, delivery.id) for channel_id, status in pairs]
-
-
-def about(message: Notice) -> JsonObject:
-    """A message as people see it in the log."""
-    shown = message._replace(first_at=int(message.first_at), last_at=int(message.last_at))._asdict()
-    del shown["titles"], shown["sealed"]
-    return {**shown, "tags": list(message.tags), "ids": dict(message.ids)}
 
 
 def timed_id(now: float, taken: OOBTree) -> str:

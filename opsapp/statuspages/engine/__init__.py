@@ -4,14 +4,17 @@ from opsapp.statuspages.logic import dates
 from opsapp.statuspages.logic.addresses import KINDS, address_problem
 from opsapp.statuspages.logic.calendar import CANCELLED, PlannedTime
 from opsapp.statuspages.logic.calendar import text as calendar_text
+from opsapp.statuspages.logic.letters import STAGE_WORDS
+from opsapp.statuspages.records import PageRecord
 from opsapp.statuspages.resources import store_of
 from opsapp.tree.root import Root
 
-from .settings import public_page, settings_of
+from .settings import public_page
 from .subscriptions import ask, belongs, confirm, leave, waits
 
 __all__ = [
     "CANCELLED",
+    "STAGE_WORDS",
     "PlannedTime",
     "ask",
     "belongs",
@@ -21,8 +24,8 @@ __all__ = [
     "dates",
     "leave",
     "logo",
+    "page_of",
     "public_page",
-    "settings_of",
     "waits",
     "wrong_address",
 ]
@@ -31,6 +34,10 @@ __all__ = [
 def calendar(root: Root) -> list[PlannedTime]:
     """Every time that a window is, was or will be on, the earliest first."""
     return sorted(store_of(root).entries().values(), key=lambda entry: (entry.start, entry.uid))
+
+
+def page_of(root: Root) -> PageRecord:
+    return store_of(root).page
 
 
 def logo(root: Root) -> tuple[bytes, str, str] | None:

@@ -18,12 +18,13 @@ from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.statuspages.logic import letters
 from opsapp.statuspages.logic.calendar import PlannedTime, compared
+from opsapp.statuspages.logic.groups import chosen
 from opsapp.statuspages.logic.letters import NewsItem
-from opsapp.statuspages.logic.settings import StatusPageSettings, chosen, groups_of
+from opsapp.statuspages.logic.settings import StatusPageSettings
 from opsapp.statuspages.resources import Announcement, StatusPageStore, store_of
 from opsapp.tree.root import Root
 
-from .settings import LEASE, NEWS, settings_of
+from .settings import LEASE, NEWS
 
 ROWS_AT_ONCE = 2_000
 SUBSCRIBERS_AT_ONCE = 500
@@ -168,7 +169,7 @@ def fan_out(root: Root, now: float) -> bool:
     if not store.fanning:
         return False
     announcement_id = store.fanning.minKey()
-    items, groups = store.announcements[announcement_id].items, groups_of(settings_of(root))
+    items, groups = store.announcements[announcement_id].items, store.page.groups
     monitors = {monitor_id for item in items for monitor_id in item.monitors}
     for_all = any(item.what in letters.NOTICES for item in items)
     after = store.fanning[announcement_id]

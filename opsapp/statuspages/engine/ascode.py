@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
-from opsapp.lib.addresses import HIDDEN, restored
+from opsapp.lib.addresses import restored_settings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
-from opsapp.runtime.seals import seal_of
-from opsapp.statuspages.logic.settings import DEFAULTS
-from opsapp.statuspages.resources import MAIL_SERVER, store_of
+from opsapp.statuspages.records import PageAsCode, PageRecord
+from opsapp.statuspages.resources import store_of
 from opsapp.tree.root import Root
+from opsapp.wire.records import made, settings_of
 
 from . import settings
 
@@ -23,37 +24,25 @@ PAGE = "public"
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
     """Nothing, as long as nobody has said anything of the page."""
-    store, fields = store_of(root), settings.settings_of(root)
-    server = store.mail_server and seal_of(root).open(store.mail_server, MAIL_SERVER)
-    if fields == DEFAULTS and server is None:
-        return
-    names = _names(root)
-    groups = [
-        {"name": group["name"], "collapsed": group["collapsed"],
-         "monitors": [names.get(monitor_id, monitor_id) for monitor_id in group["monitors"]]}
-        for group in fields["groups"]
-    ]  # fmt: skip
-    yield StoredEntry(PAGE, {"page": PAGE, **fields, "groups": groups, "mail_server": server})
+    store = store_of(root)
+    fields = settings_of(store.page)
+    if fields != settings_of(PageRecord()):
+        page = _renamed(made(PageAsCode, fields), _names(root))
+        yield StoredEntry(PAGE, settings_of(replace(page, mail_server=store.mail_address(root))))
 
 
 def complete(_node: Node, root: Root, given: JsonObject, present: JsonObject | None) -> JsonObject:
-    groups = [{**group, "monitors": list(group["monitors"])} for group in given["groups"]]
-    named = {name for group in groups for name in group["monitors"]}
+    page = made(PageAsCode, given)
+    named = {name for group in page.groups for name in group.monitors}
     missing = sorted(named - _ids(root).keys())
     if missing:
         raise Invalid({"groups": "no monitor, or several, of this name: " + ", ".join(missing[:10])})
-    server = restored(given["mail_server"], present["mail_server"] if present else None, "mail_server")
-    return {**given, "groups": groups, "subscribe_by": sorted(given["subscribe_by"]), "mail_server": server}
-
-
-def shown(fields: JsonObject) -> JsonObject:
-    return {**fields, "mail_server": HIDDEN if fields["mail_server"] else None}
+    fields = settings_of(replace(page, subscribe_by=tuple(sorted(page.subscribe_by))))
+    return restored_settings(PageAsCode, fields, present)
 
 
 def create(_node: Node, root: Root, fields: JsonObject) -> str:
-    ids = _ids(root)
-    groups = [{**group, "monitors": [ids[name] for name in group["monitors"]]} for group in fields["groups"]]
-    settings.change(root, {**fields, "groups": groups})
+    settings.change(root, settings_of(_renamed(made(PageAsCode, fields), _ids(root))))
     return PAGE
 
 
@@ -62,7 +51,16 @@ def update(node: Node, root: Root, _page: str, fields: JsonObject) -> None:
 
 
 def delete(_node: Node, root: Root, _page: str) -> None:
-    settings.change(root, {**DEFAULTS, "mail_server": None})
+    settings.change(root, settings_of(PageRecord()))
+
+
+def _renamed(page: PageAsCode, names: dict[str, str]) -> PageAsCode:
+    """With the names of monitors in place of ids, or the other way round; what has none stays."""
+    groups = (
+        replace(group, id="", monitors=tuple(names.get(monitor, monitor) for monitor in group.monitors))
+        for group in page.groups
+    )
+    return replace(page, groups=tuple(groups))
 
 
 def _names(root: Root) -> dict[str, str]:

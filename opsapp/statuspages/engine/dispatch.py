@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from functools import partial
 from typing import NamedTuple
 
 from opsapp.notify.engine import NotificationSettings, denied_networks, retry_at
 from opsapp.runtime import leases
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.queue import until_stored
-from opsapp.runtime.seals import seal_of
 from opsapp.statuspages.logic import letters
 from opsapp.statuspages.logic.addresses import MAIL
+from opsapp.statuspages.logic.groups import chosen
 from opsapp.statuspages.logic.letters import MessageWords, NewsItem
-from opsapp.statuspages.logic.settings import MonitorGroup, StatusPageSettings, chosen, groups_of
-from opsapp.statuspages.resources import CONFIRM, MAIL_SERVER, Queue, StatusPageStore, Subscriber, store_of, token_of
+from opsapp.statuspages.logic.settings import StatusPageSettings
+from opsapp.statuspages.resources import CONFIRM, Queue, StatusPageStore, Subscriber, store_of, token_of
 from opsapp.tree.root import Root
 
 from .letter import LetterCarrier, PageLetter, PageSender, Posted
-from .settings import LEASE, offered, settings_of
+from .settings import LEASE, offered
 from .subscriptions import LEAVE
 
 log = logging.getLogger(__name__)
@@ -39,7 +40,7 @@ def step(node: Node, kind: str, carrier: LetterCarrier) -> bool:
     """Hand over a batch of what is due, and store what became of those that have ended. Whether there was any."""
     now, room = node.clock.now(), carrier.room()
     batch: LetterBatch | None = None
-    if room > 0 and node.transact(_anything, kind, now, carrier.under_way()):
+    if room > 0 and node.transact(partial(anything, kind), now, carrier.under_way()):
         batch = node.transact(begin, kind, now, room, carrier.under_way())
     if batch is not None and batch.letters:
         carrier.carry(batch.sender, batch.letters, now)
@@ -62,16 +63,11 @@ def _say(kind: str, outcomes: list[Posted]) -> None:
         log.warning("status page messages wait kind=%s count=%d: %s", kind, len(waiting), waiting[0])
 
 
-def _anything(root: Root, kind: str, now: float, under_way: Collection[str]) -> bool:
+def anything(kind: str, root: Root, now: float, under_way: Collection[str] = ()) -> bool:
     """A look that costs nothing."""
     queue = store_of(root).queues[kind]
     left = any(row not in under_way for row in queue.owners)
     return left or any(queue.agenda(row).due(now, 1) for row in (CONFIRM, ""))
-
-
-def anything(kind: str, root: Root, now: float) -> bool:
-    """The same, where what is under way counts too."""
-    return _anything(root, kind, now, ())
 
 
 def move(root: Root, by: float) -> None:
@@ -89,7 +85,7 @@ def begin(root: Root, kind: str, now: float, room: int, under_way: Collection[st
     for row in [row for row in queue.owners if row not in under_way]:
         queue.claims.release(row)  # of a process, or a step, that did not come to its end
         queue.agenda(row).add(now, row)
-    if kind not in offered(root):
+    if kind not in offered(root, store.page):
         return None
     rows = [row for _, row in queue.agenda(CONFIRM).take(now, room)]
     rows += [row for _, row in queue.agenda("").take(now, room - len(rows))]
@@ -106,10 +102,10 @@ def begin(root: Root, kind: str, now: float, room: int, under_way: Collection[st
 
 
 def _sender(root: Root, node: Node, options: StatusPageSettings, kind: str) -> PageSender:
-    settings, sealed = settings_of(root), store_of(root).mail_server
-    server = seal_of(root).open(sealed, MAIL_SERVER) if sealed and kind == MAIL else ""
-    base, mail_from = settings["public_url"].rstrip("/"), settings["mail_from"] or ""
-    return PageSender(settings["name"], base, mail_from, server, options.timeout_s, denied_networks(node))
+    store = store_of(root)
+    page, server = store.page, (store.mail_address(root) if kind == MAIL else None) or ""
+    base = (page.public_url or "").rstrip("/")
+    return PageSender(page.name, base, page.mail_from or "", server, options.timeout_s, denied_networks(node))
 
 
 class LetterWriter:
@@ -118,7 +114,7 @@ class LetterWriter:
     def __init__(self, root: Root, store: StatusPageStore, sender: PageSender, node: Node, now: float):
         self._root, self._store, self._sender, self._zone = root, store, sender, node.config.timezone
         self._oldest = now - node.config[NotificationSettings].retry.for_s
-        self._groups: list[MonitorGroup] = groups_of(settings_of(root))
+        self._groups = store.page.groups
         self._known: dict[tuple[str, tuple[str, ...]], tuple[MessageWords, tuple[NewsItem, ...]] | None] = {}
 
     def letter(self, row: str) -> PageLetter | None:

@@ -17,6 +17,7 @@ from opsapp.runtime.seals import seal_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.statuspages.logic.addresses import shown
 from opsapp.statuspages.logic.settings import StatusPageSettings
+from opsapp.statuspages.records import SubscriptionRecord
 from opsapp.statuspages.resources import CONFIRM, SUBSCRIBER, StatusPageStore, Subscriber, bearer_of, mark_of, store_of
 from opsapp.tree.root import Root
 
@@ -28,7 +29,7 @@ MOST_PENDING = 5_000
 ASKED = {"status": "asked", "message": "If messages can be sent to this address, one is on its way: confirm with it."}
 
 
-def ask(node: Node, ip: str, kind: str, address: str, groups: tuple[str, ...]) -> JsonObject:
+def ask(node: Node, ip: str, wanted: SubscriptionRecord) -> JsonObject:
     """Somebody wants to be told. TooMany: this address of the network asks too often; that of the subscriber is then
     only passed over, for the answer must not tell of it."""
     options, now = node.config[StatusPageSettings], node.clock.now()
@@ -40,27 +41,27 @@ def ask(node: Node, ip: str, kind: str, address: str, groups: tuple[str, ...]) -
             code="too_many_attempts",
             retry_after=locked,
         )
-    in_turn(node, _ask, kind, address, groups, now)
+    in_turn(node, _ask, wanted, now)
     return ASKED
 
 
-def _ask(root: Root, kind: str, address: str, groups: tuple[str, ...], now: float) -> None:
+def _ask(root: Root, wanted: SubscriptionRecord, now: float) -> None:
     """What is known of the address decides which message it gets, and nothing else."""
-    if kind not in offered(root):
+    store, kind = store_of(root), wanted.kind
+    if kind not in offered(root, store.page):
         raise Conflict("This page does not offer that.", code="not_offered")
     options = node_of(root).config[StatusPageSettings]
     limit = AttemptLimit(options.asks_per_address, options.ask_window_s, options.ask_window_s)
-    mark, sealed = mark_of(root, kind, address), seal_of(root).seal(address, SUBSCRIBER)
+    mark, sealed = mark_of(root, kind, wanted.address), seal_of(root).seal(wanted.address, SUBSCRIBER)
     if count_attempts(root, [("subscriber:" + mark, limit)], now):
         return
-    store = store_of(root)
     subscriber_id = store.marks.get(mark)
     if subscriber_id is None:
         if len(store.pending) >= MOST_PENDING or len(store.confirmed) >= options.max_subscribers:
             return
-        subscriber_id = store.add(Subscriber(kind, sealed, mark, groups, now))
+        subscriber_id = store.add(Subscriber(kind, sealed, mark, wanted.groups, now))
     elif store.subscribers[subscriber_id].confirmed_at is None:
-        store.ask_again(subscriber_id, groups, now)
+        store.ask_again(subscriber_id, wanted.groups, now)
     queue = store.queues[kind]
     queue.agenda(CONFIRM).add(now, f"{CONFIRM}/{subscriber_id}")
     wake_after_commit(root, f"status-{kind}")
@@ -105,7 +106,7 @@ def leave(root: Root, token: str, ip: str) -> None:
 # -- for admins ------------------------------------------------------------------------------------------------------
 
 
-def page(root: Root, state: str | None, limit: int, offset: int) -> tuple[list[JsonObject], int]:
+def page(root: Root, state: str | None, limit: int, offset: int) -> tuple[list[SubscriptionRecord], int]:
     """A page of subscribers, and how many there are. Only those shown are opened."""
     store = store_of(root)
     pending = [subscriber_id for _, subscriber_id in store.pending] if state != "confirmed" else []
@@ -114,19 +115,18 @@ def page(root: Root, state: str | None, limit: int, offset: int) -> tuple[list[J
     return [_row(root, store, subscriber_id) for subscriber_id in ids[offset : offset + limit]], len(ids)
 
 
-def _row(root: Root, store: StatusPageStore, subscriber_id: str) -> JsonObject:
+def _row(root: Root, store: StatusPageStore, subscriber_id: str) -> SubscriptionRecord:
     subscriber = store.subscribers[subscriber_id]
-    confirmed = subscriber.confirmed_at
-    return {
-        "id": subscriber_id,
-        "kind": subscriber.kind,
-        "address": shown(subscriber.kind, subscriber.address(root)),
-        "groups": list(subscriber.groups),
-        "state": "pending" if confirmed is None else "confirmed",
-        "asked_at": int(subscriber.asked_at),
-        "confirmed_at": None if confirmed is None else int(confirmed),
-        "failures": subscriber.failures,
-    }
+    return SubscriptionRecord(
+        kind=subscriber.kind,
+        address=shown(subscriber.kind, subscriber.address(root)),
+        groups=subscriber.groups,
+        id=subscriber_id,
+        state="pending" if subscriber.confirmed_at is None else "confirmed",
+        asked_at=subscriber.asked_at,
+        confirmed_at=subscriber.confirmed_at,
+        failures=subscriber.failures,
+    )
 
 
 def counts(root: Root) -> JsonObject:

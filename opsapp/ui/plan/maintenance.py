@@ -5,19 +5,12 @@ from __future__ import annotations
 from opsapp.maintenance.records import HealingWindowRecord, WindowRecord
 from opsapp.ui.shapes import maintenance as shapes
 
-from .shape import Act, Column, Page, Part, inputs
+from .shape import Act, Page, Part, inputs
 
 WINDOW = inputs(WindowRecord)
 MONITORS = Part("Monitors", f"/api/monitoring/endpoints?limit={shapes.LISTED}", (), name="monitors", hidden=True)
 HOSTS = Part("Hosts", f"/api/agents?limit={shapes.LISTED}", (), name="hosts", hidden=True)
 OWN = Part("You", "/api/me/settings", (), name="own", hidden=True)
-WINDOW_COLUMNS = (
-    Column("Name", "name", link="/maintenance/{id}"),
-    Column("Start", "start"),
-    Column("End", "end"),
-    Column("Repeats", "recurring", "code"),
-)
-
 MAKING = (
     Act("create", "Plan it", "POST /api/maintenance", WINDOW, goes="/maintenance/{id}", here=True),
     Act("preview", "When would it be?", "POST /api/maintenance/preview", WINDOW, tries=True, here=True),
@@ -31,7 +24,7 @@ MAINTENANCE = (
             Part(
                 "Windows",
                 "/api/maintenance",
-                WINDOW_COLUMNS,
+                (),
                 name="windows",
                 acts=(
                     Act("activate", "Begin now", "POST /api/maintenance/{id}/activate", when=(("active", (False,)),)),
@@ -77,7 +70,7 @@ MAINTENANCE = (
         "/maintenance/{id}/clone",
         "Clone",
         (
-            Part("Window", "/api/maintenance/{id}", WINDOW_COLUMNS, name="stored", hidden=True),
+            Part("Window", "/api/maintenance/{id}", (), name="stored", hidden=True),
             MONITORS,
             HOSTS,
             OWN,
@@ -94,7 +87,7 @@ MAINTENANCE = (
             Part(
                 "Window",
                 "/api/maintenance/{id}",
-                WINDOW_COLUMNS,
+                (),
                 name="window",
                 facts=True,
                 acts=(

@@ -2,40 +2,16 @@
 
 from __future__ import annotations
 
-from opsapp.notify.interfaces import DAYS, SEVERITIES, STATUSES, TYPES, AddressField, ChannelType
+from opsapp.notify.interfaces import STATUSES, TYPES, AddressField, ChannelType
+from opsapp.notify.records import ChannelRecord, QuietHours
 from opsapp.ui.shapes import notifications as shapes
 
-from .shape import Act, Column, Field, Page, Part
+from .shape import Act, Field, Page, Part, inputs
 
 CHANGE = "PUT /api/notifications/channels/{id}"
 KINDS = {"secret": "password", "port": "text", "web": "text"}
-NAME = Field("name", "Name", required=True, hint="What you call it, like on-call or team chat")
-WHAT = (
-    Field("severities", "Which messages", "picks", SEVERITIES, hint="Critical: something is down"),
-    Field("tags", "Only about these tags", "list", hint="With commas. Empty: about all", clears=True),
-    Field(
-        "digest_s", "Collect for", "duration", hint="Like 5 min. 0: at once. Critical messages never wait", preset="0"
-    ),
-)
-QUIET = (
-    Field("quiet_hours.start", "Quiet from", "clock", required=True),
-    Field("quiet_hours.end", "Until", "clock", required=True),
-    Field("quiet_hours.days", "On", "picks", DAYS),
-    Field("quiet_hours.severities", "What waits", "picks", SEVERITIES, hint="It arrives as one message at the end"),
-)
-CHANNEL_COLUMNS = (
-    Column("Name", "name", link="/notifications/channels/{id}"),
-    Column("Type", "type"),
-    Column("Last sent", "last_sent_at", "time"),
-    Column("Why it failed", "last_error"),
-)
-DELIVERY_COLUMNS = (
-    Column("Channel", "channel"),
-    Column("Status", "status", "state"),
-    Column("Attempts", "attempts"),
-    Column("Error", "error"),
-    Column("When", "created_at", "time"),
-)
+NAME, *WHAT = inputs(ChannelRecord)
+QUIET = tuple(field._replace(name=f"quiet_hours.{field.name}") for field in inputs(QuietHours))
 
 
 def input_of(field: AddressField) -> Field:
@@ -83,7 +59,7 @@ def cloning(kind: ChannelType, *, quiet: bool) -> Act:
 TEST = Act("test", "Send a test", "POST /api/notifications/channels/{id}/test", here=True,
            done="The test message was accepted. Look whether it has arrived.")  # fmt: skip
 CHANNELS = Part(
-    "Channels", "/api/notifications/channels", CHANNEL_COLUMNS, name="channels", empty="There are no channels.",
+    "Channels", "/api/notifications/channels", (), name="channels", empty="There are no channels.",
     acts=(TEST,),
 )  # fmt: skip
 
@@ -96,7 +72,7 @@ NOTIFICATIONS = (
             Part(
                 "Deliveries",
                 "/api/notifications/deliveries",
-                DELIVERY_COLUMNS,
+                (),
                 name="deliveries",
                 paged=True,
                 filters=(Field("status", "Status", "choice", STATUSES),),
@@ -124,7 +100,7 @@ NOTIFICATIONS = (
             Part(
                 "Channel",
                 "/api/notifications/channels/{id}",
-                CHANNEL_COLUMNS,
+                (),
                 name="channel",
                 facts=True,
                 acts=(
@@ -145,7 +121,7 @@ NOTIFICATIONS = (
             Part(
                 "Deliveries",
                 "/api/notifications/deliveries?channel_id={id}",
-                DELIVERY_COLUMNS,
+                (),
                 name="deliveries",
                 paged=True,
             ),
@@ -157,7 +133,7 @@ NOTIFICATIONS = (
     Page(
         "/notifications/channels/{id}/clone",
         "Clone",
-        (Part("Channel", "/api/notifications/channels/{id}", CHANNEL_COLUMNS, name="channel", hidden=True),),
+        (Part("Channel", "/api/notifications/channels/{id}", (), name="channel", hidden=True),),
         forms=tuple(cloning(kind, quiet=quiet) for kind in TYPES for quiet in (False, True)),
         template="channel_clone.jinja2",
         shape=shapes.cloned,
@@ -166,7 +142,7 @@ NOTIFICATIONS = (
     Page(
         "/notifications/deliveries/{id}",
         "Message",
-        (Part("Delivery", "/api/notifications/deliveries/{id}", DELIVERY_COLUMNS, name="delivery", facts=True),),
+        (Part("Delivery", "/api/notifications/deliveries/{id}", (), name="delivery", facts=True),),
         template="delivery.jinja2",
         shape=shapes.one_delivery,
     ),

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.questions import Call, Draft
 from opsapp.ui.reader import Reader, Shape
-from opsapp.wire.kinds import REQUIRED
-from opsapp.wire.records import FormField, settings_in
+from opsapp.wire.kinds import REQUIRED, DeclaredField
+from opsapp.wire.records import DeclaredObject, FormField, settings_in
 
 Asks = Callable[[Reader, JsonObject], dict[str, str]]  # (who reads, what was said so far) -> a query
 
@@ -58,13 +58,21 @@ class Field(NamedTuple):
     clears: bool = False  # left empty it says so (null, or an empty list); else it says nothing
 
 
-def inputs(record: type) -> tuple[Field, ...]:
-    """Those of a form for a declared record: the settings that say how they are asked for."""
-    asked = ((part, getattr(part.kind, "choices", ()), form) for part in settings_in(record) for form in part.marks)
-    return tuple(
-        Field(part.name, choices=choices, required=part.default is REQUIRED or bool(choices), **form._asdict())
-        for part, choices, form in asked
-        if isinstance(form, FormField)
+def inputs(record: type, *names: str) -> tuple[Field, ...]:
+    """Those of a form for a declared record: the settings that say how they are asked for, or those of these names."""
+    asked = ((part, part.mark(FormField)) for part in settings_in(record) if not names or part.name in names)
+    return tuple(_input(part, form) for part, form in asked if form is not None)
+
+
+def _input(part: DeclaredField, form: FormField) -> Field:
+    """A choice has to be made, unless it is said what none means."""
+    sole, item = getattr(part.kind, "choices", ()), getattr(part.kind, "item", part).kind
+    return Field(
+        part.name,
+        choices=getattr(item, "choices", ()),
+        required=part.default is REQUIRED or bool(sole and not form.unsaid),
+        fields=inputs(item.owner) if isinstance(item, DeclaredObject) else (),
+        **form._asdict(),
     )
 
 

@@ -12,6 +12,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.monitoring.engine import KeptText, latest_status, published, published_incident, published_incidents
 from opsapp.statuspages import engine
+from opsapp.statuspages.records import PublicPage
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Root
 from opsapp.ui import statuspage, statusshape
@@ -21,7 +22,6 @@ from opsapp.web.asked import Asked
 from opsapp.web.compression import takes_gzip
 from opsapp.web.config import WebSettings
 from opsapp.web.fields import Query, text
-from opsapp.web.jsontext import dumps
 
 AT_ONCE = 200  # incidents of a month
 
@@ -86,15 +86,15 @@ class Month(Query):
 @api.get(StatusPage, role="public", returns="text/html")
 def page(context: StatusPage, request: Request) -> Deferred:
     looks = about(request)
-    return kept(request, f"page {dumps(looks)}", lambda document: statuspage.page(looks, document), "text/html")
+    return kept(request, f"page {looks!r}", lambda document: statuspage.page(looks, document), "text/html")
 
 
 @api.get(MonthsFacet, role="public", query=Month, returns="text/html")
 def history(context: MonthsFacet, request: Request) -> Response:
     """Incidents and maintenance of a month of the page's zone."""
     looks, now = about(request), request.node.clock.now()
-    month = request.valid_query["month"] or statusshape.month_of(now, looks["timezone"])
-    start, end = statusshape.month_edges(month, looks["timezone"])
+    month = request.valid_query["month"] or statusshape.month_of(now, looks.timezone)
+    start, end = statusshape.month_edges(month, looks.timezone)
     incidents, count = published_incidents(request.node, request.root, start, end, AT_ONCE)
     planned = [occurrence for occurrence in engine.calendar(request.root) if start <= occurrence.start < end]
     windows = [occurrence for occurrence in planned if statusshape.is_over(occurrence, now)]
@@ -116,7 +116,7 @@ def monitor_page(context: PublicMonitorPage, request: Request) -> Deferred:
     def render(document: JsonObject) -> str:
         return statuspage.monitor_page(looks, monitor_in(document, monitor_id))
 
-    return kept(request, f"monitor {monitor_id} {dumps(looks)}", render, "text/html")
+    return kept(request, f"monitor {monitor_id} {looks!r}", render, "text/html")
 
 
 @api.get(Root, "status.css", role="public", returns="text/css")
@@ -153,7 +153,7 @@ def calendar(context: StatusPage, request: Request) -> Response:
     """Maintenance, for programs that follow a calendar; what was cancelled says so."""
     names, link = published(request.node, request.root), f"{base_of(request)}/status"
     shown = [entry for entry in engine.calendar(request.root) if not names.keys().isdisjoint(entry.monitors)]
-    title = f"{about(request)['name']}: maintenance"
+    title = f"{about(request).name}: maintenance"
     return tagged(request, engine.calendar_text(title, shown, names, link), "text/calendar")
 
 
@@ -174,13 +174,13 @@ def monitor_in(document: JsonObject, monitor_id: str) -> JsonObject:
     raise NotFound("There is nothing here.")
 
 
-def about(request: Request) -> JsonObject:
+def about(request: Request) -> PublicPage:
     return engine.public_page(request.root)
 
 
 def base_of(request: Request) -> str:
     """Where visitors see the page."""
-    address = engine.settings_of(request.root)["public_url"] or request.node.config[WebSettings].base_url
+    address = engine.page_of(request.root).public_url or request.node.config[WebSettings].base_url
     return (address or request.host_url).rstrip("/")
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from pyramid.request import Request
 from pyramid.response import Response
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound, Problem
 from opsapp.runtime.node import Node
 from opsapp.statuspages import engine
+from opsapp.statuspages.records import PublicPage, SubscriptionRecord
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.ui import statuspage
 from opsapp.web import api
@@ -75,18 +75,20 @@ def subscribe(context: SubscribeForm, request: Request) -> Response | Deferred:
     wrong = engine.wrong_address(given["kind"], given["address"])
     if wrong:
         return html(statuspage.asked_again(looks, given, wrong), 422)
-    groups = tuple(group["id"] for group in looks["groups"] if f"group-{group['id']}" in form)
-    return Deferred(lambda: asked(node, ip, looks, given, groups))
+    groups = tuple(group.id for group in looks.groups if f"group-{group.id}" in form)
+    wanted = SubscriptionRecord(kind=given["kind"], address=given["address"], groups=groups)
+    return Deferred(lambda: asked(node, ip, looks, wanted))
 
 
-def asked(node: Node, ip: str, looks: JsonObject, given: dict[str, str], groups: tuple[str, ...]) -> Response:
+def asked(node: Node, ip: str, looks: PublicPage, wanted: SubscriptionRecord) -> Response:
     try:
-        engine.ask(node, ip, given["kind"], given["address"], groups)
+        engine.ask(node, ip, wanted)
     except Problem as problem:
+        given = {"kind": wanted.kind, "address": wanted.address}
         response = html(statuspage.asked_again(looks, given, problem.message), status_of(problem))
         response.headers.update(headers_of(problem))
         return response
-    return html(statuspage.note(looks, "ok", *ASKED[given["kind"]]))
+    return html(statuspage.note(looks, "ok", *ASKED[wanted.kind]))
 
 
 @api.get(ConfirmLink, role="public", returns="text/html")
@@ -94,7 +96,7 @@ def confirm_page(context: ConfirmLink, request: Request) -> Response:
     looks = about(request)
     if not engine.waits(request.root, context.__name__):
         return html(statuspage.note(looks, "warn", *GONE), 404)
-    words = f"You get a message when something at {looks['name']} begins, changes or is over."
+    words = f"You get a message when something at {looks.name} begins, changes or is over."
     return html(statuspage.note(looks, "off", "Confirm your subscription", words, "Confirm"))
 
 

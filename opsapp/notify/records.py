@@ -1,0 +1,104 @@
+"""Channels and deliveries, each declared once: bodies, answers, the YAML, what is written as code, and forms follow.
+
+Must not: know what is stored (`resources`), or Apprise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from opsapp.lib.visible import name_kind
+from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Text
+from opsapp.wire.records import Between, FormField, Most, Sealed, Since, Told
+
+from .logic import KINDS, SEVERITIES, STATUSES
+from .logic.addresses import BY_NAME, address_of
+from .logic.quiet import QuietHours, Severities
+from .logic.texts import MessageShown
+
+Url = Annotated[str, Text(3, 4000), Sealed()]
+Tag = Annotated[str, Text(1, 64, pattern=r"[A-Za-z0-9][A-Za-z0-9_.:-]*", example="a word like database")]
+FIELDS = MapOf(DeclaredField("", Text(0, 4000)), 20)
+
+
+@dataclass(frozen=True)
+class ChannelRecord:
+    """Where messages go, and which. Its address is shown to nobody."""
+
+    name: Annotated[str, name_kind(100), FormField("Name", hint="What you call it, like on-call or team chat")]
+    enabled: bool = True
+    severities: Annotated[Severities, FormField("Which messages", "picks", hint="Critical: something is down")] = (
+        SEVERITIES
+    )
+    tags: Annotated[
+        tuple[Tag, ...],
+        Most(50, unique=True),
+        FormField("Only about these tags", "list", hint="With commas. Empty: about all", clears=True),
+    ] = ()
+    quiet_hours: QuietHours | None = None
+    digest_s: Annotated[
+        int,
+        Between(0, 86400),
+        FormField("Collect for", "duration", hint="Like 5 min. 0: at once. Critical messages never wait", preset="0"),
+    ] = 0
+
+    id: Told[str] = ""
+    service: Told[str] = ""
+    type: Told[Annotated[str, Choice(*BY_NAME)]] = ""
+    source: Told[Literal["api", "yaml"]] = "api"
+    created_at: Told[Since] = 0
+    last_sent_at: Told[Since | None] = None
+    last_failed_at: Told[Since | None] = None
+    last_error: Told[str | None] = None
+
+
+@dataclass(frozen=True)
+class ChannelUpdated(ChannelRecord):
+    status: Told[Literal["updated"]] = "updated"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChannelAsCode(ChannelRecord):
+    """As code: a channel by its Apprise address."""
+
+    url: Url
+
+
+@dataclass(frozen=True)
+class ChannelAddress:
+    """Where its messages are to go: an Apprise address (`url`), or a `type` and the fields of that type (`address`)."""
+
+    url: Url = ""
+    type: Annotated[str, Choice(*BY_NAME)] = ""
+    address: Annotated[dict[str, str] | None, FIELDS, Sealed()] = None
+
+    @property
+    def full(self) -> str:
+        """As Apprise takes it, of fields that are sound; empty: none was given."""
+        return self.url if self.address is None else address_of(self.type, self.address)
+
+
+@dataclass(frozen=True)
+class GivenChannel(ChannelAddress, ChannelRecord):
+    """What people send of it."""
+
+    component: ClassVar[str] = "Channel"
+
+
+@dataclass(frozen=True)
+class DeliveryRecord:
+    """Messages on their way to one channel, and what became of them."""
+
+    id: str
+    channel_id: str
+    channel: str
+    kind: Annotated[str, Choice(*KINDS)]
+    status: Annotated[str, Choice(*STATUSES)]
+    held: Literal["quiet_hours", "digest"] | None
+    attempts: Annotated[int, Between(0)]
+    error: str | None
+    created_at: Since
+    due_at: Since
+    finished_at: Since | None
+    messages: tuple[MessageShown, ...]

@@ -1,0 +1,144 @@
+"""The public page and its subscribers, each declared once: bodies, answers, what is written as code, and forms follow
+from the classes here. Other rooms may import them.
+
+Must not: know what is stored (`resources`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from opsapp.lib.addresses import HIDDEN
+from opsapp.lib.visible import name_kind
+from opsapp.wire.kinds import CheckedBy, Choice, Text
+from opsapp.wire.records import Between, FormField, InAnswers, Most, Sealed, Since, Told, made
+from opsapp.wire.urls import web_problem
+
+from .logic.addresses import KINDS, MAIL, address_problem
+from .logic.colours import colour_problem
+from .logic.dates import LANGUAGES
+from .logic.groups import GroupAsCode, GroupRecord, Id, groups_problem
+from .logic.mailserver import server_problem
+
+Kind = Annotated[str, Choice(*KINDS)]
+MOST_GROUPS = Most(200)
+COLOUR = Text(7, 7, pattern="#[0-9a-f]{6}", example="a colour like #1a5fb4")
+WEB = CheckedBy(lambda url: web_problem(url, credentials=False))
+SENDER = CheckedBy(lambda address: address_problem(MAIL, address))
+SERVER = CheckedBy(lambda url: None if url == HIDDEN else server_problem(url))
+ON_LIGHT = CheckedBy(lambda colour: colour_problem(colour, dark=False))
+ON_DARK = CheckedBy(lambda colour: colour_problem(colour, dark=True))
+
+
+@dataclass(frozen=True)
+class PageLooks:
+    """How the page looks to visitors."""
+
+    name: Annotated[str, name_kind(80), FormField("Name", hint="What visitors see at the top")] = "Status"
+    description: Annotated[str, Text(0, 500), FormField("Description", "area")] = ""
+    site_url: Annotated[
+        str | None,
+        Text(1, 300),
+        WEB,
+        FormField("Your own site", hint="Where the name leads, like https://example.org", clears=True),
+    ] = None
+    footer: Annotated[str, Text(0, 500), FormField("Text at the foot", "area")] = ""
+    language: Annotated[str, Choice(*LANGUAGES), FormField("Language of dates", "choice", unsaid="as usual")] = "en"
+    accent_light: Annotated[
+        str | None,
+        COLOUR,
+        ON_LIGHT,
+        FormField("Colour of the button, light page", hint="Like #1a5fb4. It must be readable", clears=True),
+    ] = None
+    accent_dark: Annotated[
+        str | None, COLOUR, ON_DARK, FormField("The same, dark page", hint="Like #99c1f1", clears=True)
+    ] = None
+
+
+@dataclass(frozen=True)
+class LogoRecord:
+    kind: Annotated[str, Choice("image/png", "image/jpeg")]
+    bytes: Annotated[int, Between(1)]
+    digest: str
+
+
+@dataclass(frozen=True)
+class PageRecord(PageLooks):
+    """The page as an admin sets it."""
+
+    public_url: Annotated[
+        str | None,
+        Text(1, 300),
+        WEB,
+        FormField("Where visitors see the page", hint="Links in messages begin so: https://status.example.org"),
+    ] = None
+    subscribe_by: Annotated[
+        tuple[Kind, ...], Most(2, unique=True), FormField("Visitors may subscribe by", "picks")
+    ] = ()
+    mail_from: Annotated[
+        str | None, Text(3, 254), SENDER, FormField("Mail comes from", hint="Like status@example.org")
+    ] = None
+    mail_server: Annotated[
+        str | None,
+        Text(3, 500),
+        SERVER,
+        Sealed(),
+        InAnswers(Text(), null=True),
+        FormField("Mail leaves by", "password", hint="smtps://user:password@mail.example.org. Never shown again"),
+    ] = None
+    groups: Annotated[tuple[GroupRecord, ...], MOST_GROUPS, FormField("Groups", "rows")] = ()
+
+    logo: Told[LogoRecord | None] = None
+    offered: Told[tuple[Kind, ...]] = ()
+    lacking: Told[tuple[str, ...]] = ()
+
+    @staticmethod
+    def across(sound: dict[str, Any]) -> dict[str, str]:
+        message = groups_problem([made(GroupRecord, row) for row in sound.get("groups", ())])
+        return {"groups": message} if message else {}
+
+
+@dataclass(frozen=True)
+class PageUpdated(PageRecord):
+    status: Told[Literal["updated"]] = "updated"
+
+
+@dataclass(frozen=True)
+class PageAsCode(PageRecord):
+    """The one page of a service."""
+
+    page: Literal["public"] = "public"
+    groups: Annotated[tuple[GroupAsCode, ...], MOST_GROUPS] = ()
+
+
+@dataclass(frozen=True)
+class PublicPage(PageLooks):
+    """What is shown besides the status document. `logo` is a mark of it."""
+
+    logo: Told[str | None] = None
+    timezone: Told[str] = "UTC"
+    groups: Told[tuple[GroupRecord, ...]] = ()
+    offered: Told[tuple[Kind, ...]] = ()
+
+
+@dataclass(frozen=True)
+class SubscriptionRecord:
+    """Somebody who is told, or has asked to be."""
+
+    sample: ClassVar[dict[str, str]] = {"kind": "mail", "address": "you@example.org"}
+
+    kind: Kind
+    address: Annotated[str, Text(3, 500), InAnswers(Text())]
+    groups: Annotated[tuple[Id, ...], Most(200, unique=True)] = ()
+
+    id: Told[str] = ""
+    state: Told[Literal["pending", "confirmed"]] = "pending"
+    asked_at: Told[Since] = 0
+    confirmed_at: Told[Since | None] = None
+    failures: Told[Annotated[int, Between(0)]] = 0
+
+    @staticmethod
+    def across(sound: dict[str, Any]) -> dict[str, str]:
+        message = address_problem(sound["kind"], sound["address"]) if {"kind", "address"} <= sound.keys() else None
+        return {"address": message} if message else {}
