@@ -329,6 +329,16 @@ class ChaosRun(Body):
     settings = choice("live", "default", default="live")
 
 
+class RuleOverPast(Body):
+    """A draft, and the time to try it on: so many days before now, or from `from` to `to`."""
+
+    sample = {"rule": NewRule.sample}
+    rule = field(NewRule)
+    days = number(0.01, 30, default=7)
+    since = number(0, 10**10, name="from", default=None)
+    until = number(0, 10**10, name="to", default=None)
+
+
 class Replay(Body):
     days = number(0, 365)
     rules = list_of(DeclaredRule, 1000, default=None)

@@ -1,8 +1,9 @@
-"""Answers about what would be: the dry run, a condition compared with live readings, the replay."""
+"""Answers about what would be: the dry run, a condition compared with live readings, the replay, a draft rule over the
+past."""
 
 from __future__ import annotations
 
-from opsapp.web.fields import Body, anything, choice, field, flag, list_of, map_of, scalar, text, whole
+from opsapp.web.fields import Body, anything, choice, field, flag, list_of, map_of, number, scalar, text, whole
 
 from .schemas import LEVELS, SEVERITIES, SOURCES, ComparedValue
 
@@ -137,3 +138,81 @@ class ReadingRecord(Body):
     subjects = whole(1)
     example = scalar()
     on = text()
+
+
+class TimeSpan(Body):
+    at = whole(0)
+    until = whole(0)
+
+
+class RehearsedFiring(Body):
+    """One time at which the draft would have fired. `since`: from when on its condition held; `until`: when it was
+    known false again, null where nobody knows. `again`: the same failure, after the cooldown. `would`: what would have
+    been done at the level that it has. `would_act`: nothing but that level would have stopped it, at the beginning of a
+    failure. `over_by_itself`: within `window_s`, with nothing done about it; null where nobody knows. `resolution_s`:
+    how far apart its readings were."""
+
+    at = whole(0)
+    target = text()
+    since = whole(0)
+    until = whole(0, null=True)
+    lasted_s = whole(0, null=True)
+    again = flag()
+    over_by_itself = flag(null=True)
+    would = choice("execute", "request_approval", "notify", "simulate", "observe", "suppress", "absorb", "nothing")
+    would_act = flag()
+    blocked_by = list_of(text())
+    readings = map_of(scalar())
+    resolution_s = number()
+    link = text()
+
+
+class RehearsedTarget(Body):
+    """`firings` is null where nothing was known of it. `held` and `unknown`: when the condition was true, or nobody
+    knows whether it was; the longest 200 of each."""
+
+    target = text()
+    subject = text()
+    firings = whole(0, null=True)
+    unknown_s = whole(0)
+    held = list_of(TimeSpan)
+    unknown = list_of(TimeSpan)
+
+
+class StopCount(Body):
+    by = text()
+    firings = whole(1)
+
+
+class SavedMinutes(Body):
+    """Of ten such ranges eight hold the truth."""
+
+    value = number()
+    low = number()
+    high = number()
+
+
+class Rehearsed(Body):
+    """What a draft would have done over stored readings. `raw_since`: from then on each reading is kept, before it
+    means of some minutes; null where none is. Counts are null where nothing was known, `expected_saved_minutes` where
+    nobody knows what the action does; `why` says what is missing. `failures`: firings without those that are `again`.
+    `left_out`: firings that are counted and not listed, the oldest. `learned_from`: rules with the same first action.
+    `not_kept`: readings that the condition names and that have no history."""
+
+    since = whole(0, name="from")
+    until = whole(0, name="to")
+    raw_since = whole(0, null=True)
+    firings = list_of(RehearsedFiring)
+    total = whole(0, null=True)
+    failures = whole(0, null=True)
+    left_out = whole(0)
+    by_target = list_of(RehearsedTarget, 20_000)
+    over_by_itself = whole(0, null=True)
+    would_act = whole(0, null=True)
+    stopped_by = list_of(StopCount)
+    window_s = number()
+    expected_saved_minutes = field(SavedMinutes, null=True)
+    why = text()
+    learned_from = list_of(text())
+    unknown_s = whole(0)
+    not_kept = list_of(text())

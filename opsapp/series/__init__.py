@@ -27,7 +27,7 @@ from opsapp.series.live import Live, Value
 from opsapp.series.observations import CODES, FOREVER, NAMES, NONE, PAUSED
 from opsapp.series.process import Series
 from opsapp.series.reads import HistoryReader
-from opsapp.series.rollup import DAY, FINE, HOUR, Rollup, merge
+from opsapp.series.rollup import DAY, FINE, HOUR, STATES, Rollup, merge
 
 __all__ = [
     "CODES",
@@ -38,6 +38,7 @@ __all__ = [
     "NAMES",
     "NONE",
     "PAUSED",
+    "STATES",
     "HistoryReader",
     "Live",
     "Rollup",

@@ -34,6 +34,13 @@ def decode_chunk(data: bytes) -> list:
     return list(map(Row, *_columns(reader, reader.number())))
 
 
+def decode_values(data: bytes) -> list:
+    """Of a chunk the times and the values alone, as two columns: a third of the work."""
+    reader = ColumnReader(data, CHUNK)
+    count = reader.number()
+    return [reader.deltas(count), reader.floats(count)] if count else [[], []]
+
+
 def encode_batch(observations: list, latest: int = LATEST) -> bytes:
     """Observations of many series in the order they came, none of them after `latest`."""
     writer = Writer()

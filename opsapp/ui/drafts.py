@@ -65,9 +65,18 @@ def drawn(request: Request, draft: Draft, form: Mapping[str, str], ids: Mapping[
                 answers[question.name] = value_of(answer)
     if not late:
         return draw(Redrawn(answers, form, wrong))
-    return Deferred(
-        lambda: draw(Redrawn(answers | {name: value_of(deferred) for name, deferred in late.items()}, form, wrong))
-    )
+    return Deferred(lambda: draw(_with_late(Redrawn(answers, form, wrong), late)))
+
+
+def _with_late(known: Redrawn, late: Mapping[str, Deferred]) -> Redrawn:
+    """With the answers that are made outside of the transaction, and what is wrong with those."""
+    answers, wrong = dict(known.answers), dict(known.wrong)
+    for name, deferred in late.items():
+        try:
+            answers[name] = value_of(deferred)
+        except (Invalid, Forbidden, Conflict) as problem:
+            wrong.update(_fields(problem))
+    return known._replace(answers=answers, wrong=wrong)
 
 
 def _asked(request: Request, question: Question) -> Any:

@@ -192,6 +192,7 @@ ROWS = {
     "PUT /api/healing/problems/{problem_id}": OPERATOR,
     "GET /api/healing/readings": VIEWER,
     "POST /api/healing/replay": OPERATOR,
+    "POST /api/healing/whatif": OPERATOR,
     "POST /api/healing/resume": ADMIN,
     "POST /api/healing/rollback/{ledger_id}": ADMIN,
     "GET /api/healing/rules": VIEWER,

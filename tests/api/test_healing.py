@@ -504,3 +504,21 @@ def test_a_rule_sent_back_as_it_was_read_stays_what_it_is(service):
     assert service.ada.get(path).json == before
     service.ada.put_json(path, before | {"cooldown_s": 7})
     assert service.ada.get(path).json["source"] == "api"
+
+
+def test_a_draft_is_tried_on_the_past(service):
+    path = "/api/healing/whatif"
+    draft = {key: value for key, value in RULE.items() if key != "id"}
+    answer = service.otto.post_json(path, {"rule": draft}).json
+    assert (answer["total"], answer["would_act"], answer["expected_saved_minutes"]) == (None, None, None)
+    assert (answer["firings"], answer["not_kept"]) == ([], ["service.nginx.state"])
+    assert answer["to"] - answer["from"] == 7 * 86400
+    now = int(service.clock.now())
+    answer = service.otto.post_json(path, {"rule": RULE, "from": now - 3600, "to": now}).json
+    assert (answer["from"], answer["to"]) == (now - 3600, now)
+    service.vera.post_json(path, {"rule": draft}, status=403)
+    wrong = service.otto.post_json(path, {"rule": {**draft, "condition": "a >"}, "days": 31}, status=422)
+    assert wrong.json["fields"].keys() == {"rule.condition", "days"}
+    backwards = service.otto.post_json(path, {"rule": draft, "from": now, "to": now - 60}, status=422)
+    assert backwards.json["fields"].keys() == {"from"}
+    assert all(rule["source"] != "api" for rule in service.vera.get("/api/healing/rules").json)

@@ -2,6 +2,9 @@
 
 import pytest
 
+from opsapp.healing.engine import rehearsals
+from opsapp.runtime import serieswork
+from opsapp.ui import words
 from opsapp.ui.shapes.ruledraft import of_form, of_rule, rule_of
 
 NEW = "/healing/rules/new"
@@ -65,6 +68,51 @@ def test_a_rule_is_tried_saved_and_edited(service, editor):
     assert service.vera.get("/api/healing/rules/hot").json["for"] == "10m"
 
 
+def test_a_draft_is_tried_on_the_past_before_it_is_saved(service, editor, monkeypatch):
+    """An hour of load, yesterday; nothing before the host was there."""
+    made = service.ada.post_json("/api/agents", {"label": "web", "tags": []}).json
+    headers, begin = {"X-Agent-Key": made["key"]}, service.clock.now()
+    for at in range(0, 4 * 3600, 30):
+        cpu = 97.0 if 3600 <= at < 7200 else 20.0
+        report = {"hostname": "box-1", "os": "linux", "cpu_percent": cpu}
+        service.anonymous.post_json(f"/api/agents/{made['agent_id']}/report", report, headers=headers)
+        service.clock.advance(30)
+        if at % 3600 == 0:
+            serieswork.flush(service.node)
+    serieswork.flush(service.node)
+    service.tokens.clear()
+    otto = editor("otto")
+    page = sent(otto, otto.get(NEW), condition="cpu_percent > 90", do="add", new_action="clear_cache")
+    page = sent(otto, page, do="past", cooldown_s="1h", **{"for": "5m"})
+    shown = page.html.select_one("#whatif")
+    assert "In 7 days it would have fired once, on one target." in shown.text
+    assert "nothing was measured: unknown" in shown.text
+    assert "What acting would have saved is unknown: no trial" in shown.text
+    [firing] = shown.select("li")
+    assert firing.select_one("a")["href"] == f"/agents/{made['agent_id']}?range=24h"
+    assert firing.select_one("time")["datetime"] == words.machine(begin + 3600 + 300)
+    assert "lasted 60 min; only told: its level does not act yet" in firing.text
+    assert shown.select_one("svg.bars")["aria-label"] == "box-1: would have fired: once"
+    assert page.forms["rule"]["condition"].value == "cpu_percent > 90"
+    monkeypatch.setattr(rehearsals, "MOST_FIRINGS", 0)
+    refused = sent(otto, page, do="past")
+    assert "too often" in refused.html.select_one("#condition-wrong").text
+    assert refused.forms["rule"]["for"].value == "5m"
+    assert otto.get("/api/healing/rules").json == service.vera.get("/api/healing/rules").json
+
+
+def test_of_what_is_not_kept_the_past_is_unknown(editor):
+    otto = editor("otto")
+    page = sent(otto, otto.get(NEW), condition='service.nginx.state == "failed"', do="past")
+    assert "Add a step first" in page.html.select_one("#whatif").text
+    page = sent(otto, page, do="add", new_action="restart_service")
+    shown = sent(otto, page, do="past").html.select_one("#whatif").text
+    assert "unknown" in shown
+    assert "No history is kept of service.nginx.state" in shown
+    wrong = sent(otto, page, do="past", condition="cpu_percent >")
+    assert "Mend what is wrong first" in wrong.html.select_one("#whatif").text
+
+
 def test_a_form_that_is_sent_twice_saves_once(service, editor):
     ada = editor()
     page = sent(ada, ada.get(NEW), condition="cpu_percent > 90", do="add", new_action="clear_cache")
@@ -85,7 +133,7 @@ def test_a_rule_that_is_there_already_is_said(editor):
 def test_operators_try_and_viewers_read(editor):
     otto, vera = editor("otto"), editor("vera")
     page = otto.get("/healing/rules/default-cpu")
-    assert [button.text for button in page.html.select(".head button")] == ["Try it"]
+    assert [button.text for button in page.html.select(".head button")] == ["Try it", "Try it on the past"]
     assert "dry run of this draft" in sent(otto, page, do="try").text
     sent(otto, page, 403, do="save")
     read = vera.get("/healing/rules/default-cpu").html

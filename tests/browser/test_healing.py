@@ -43,6 +43,9 @@ def test_an_operator_tries_a_changed_rule_and_cannot_save_it(page, house):
     assert any(f"{name}: People are told, nothing is done." in tried for name in names)
     assert page.find_element(By.NAME, "condition").get_attribute("value") == "response_time_ms >= 0"
     assert "The saved rule" in text(page, "#past")
+    press(page, ".head button[value=past]")
+    assert "In 7 days" in text(page, "#whatif")
+    assert page.find_elements(By.CSS_SELECTOR, "#whatif svg.bars")
     press(page, ".head .btn.quiet")
     assert page.find_element(By.NAME, "condition").get_attribute("value") == saved["condition"]
     assert house.admin.get("/api/healing/rules/default-disk") == saved

@@ -367,3 +367,22 @@ def test_rows_still_in_memory_that_are_merged_already_count_once(store, monkeypa
     totals = store.totals(BASE, BASE + 3 * HOUR, [1, 2])
     assert {number: total.checks for number, total in totals.items()} == {1: 1, 2: 1}
     assert store.recent.numbers() == {1, 2}
+
+
+def test_times_and_values_alone_are_those_of_the_rows(store):
+    """Of the journal, of hours, of a sealed day, and of one to which rows came late."""
+    made = observe(store, [1], BASE, BASE + 2 * DAY, step=10 * MINUTE)[1]
+    ends = (BASE + 5 * MINUTE, BASE + DAY, BASE + DAY + HOUR, BASE + 2 * DAY)
+    for change in ("journal", "settled", "late"):
+        if change == "settled":
+            store.settle(BASE + 3 * DAY)
+        if change == "late":
+            late = Row(BASE + 7, 1.5, UP, 90), Row(BASE + 9, None, DOWN, 90)
+            for row in late:
+                store.journal.add(1, *row)
+            store.commit(BASE + 3 * DAY)
+            made = sorted([*made, *late])
+        for first, last in [(first, last) for first in (BASE, *ends) for last in ends if first < last]:
+            wanted = [(row.time, row.value) for row in made if first <= row.time < last and row.value is not None]
+            read = store.read(lambda reading, first=first, last=last: reading.values(1, first, last))
+            assert list(zip(*read, strict=True)) == wanted

@@ -33,7 +33,7 @@ def dry_run(root: Root, given: dict[str, Any], draft: JsonObject | None = None) 
     aborted all the same."""
     world = world_now(root)
     if draft is not None:
-        _try(root, draft, world)
+        world = with_draft(root, draft, world)
     rule = world.rules.get(given["rule_id"])
     if rule is None:
         raise Invalid({"event.rule_id": "there is no such rule"})
@@ -77,7 +77,7 @@ def dry_run(root: Root, given: dict[str, Any], draft: JsonObject | None = None) 
     }
 
 
-def _try(root: Root, draft: JsonObject, world: World) -> None:
+def with_draft(root: Root, draft: JsonObject, world: World) -> World:
     """The world with the draft in it, and the trust that it would have once it is saved."""
     rule_id, fields = draft["id"], complete(draft)
     ceiling, definition = fields["trust_ceiling"], definition_of(root, fields)
@@ -86,8 +86,8 @@ def _try(root: Root, draft: JsonObject, world: World) -> None:
         trust = Trust(rule_id, lowest(fields["initial_level"], ceiling), ceiling, definition, world.now)
     else:
         trust = redefine(trust, definition, ceiling, world.now)
-    world.rules = {**world.rules, rule_id: {"id": rule_id, **fields}}
-    world.trust = {**world.trust, rule_id: trust}
+    rules = {**world.rules, rule_id: {"id": rule_id, **fields}}
+    return replace(world, rules=rules, trust={**world.trust, rule_id: trust})
 
 
 def _known(*_: Any) -> bool:

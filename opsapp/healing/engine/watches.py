@@ -65,6 +65,10 @@ class Watches:
         self._heap = [(due, key) for key, due in self._due.items() if due != float("inf")]
         heapq.heapify(self._heap)
 
+    def next_due(self) -> float:
+        """No later than when the next subject is due."""
+        return self._heap[0][0] if self._heap else float("inf")
+
     def due(self, now: float) -> Iterator[str]:
         """Subjects that are due; each is given once until its alert state is kept again."""
         while self._heap and self._heap[0][0] <= now:

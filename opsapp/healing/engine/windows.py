@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.windows import ActiveWindow, effect_of
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.correlation import spread
-from opsapp.maintenance.engine import active_windows
+from opsapp.maintenance.engine import Active, WindowPlan, active, active_windows
 from opsapp.runtime.node import node_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
@@ -14,10 +16,16 @@ from opsapp.tree.root import Root
 
 def source(root: Root, now: float) -> list[ActiveWindow]:
     """An `IWindowSource`: windows of both families that are on."""
-    return [
-        ActiveWindow(plan.id, plan.scope, effect_of(plan.effect), span.end, plan.name)
-        for plan, span in active_windows(root, now)
-    ]
+    return _of_healing(active_windows(root, now))
+
+
+def on_at(plans: Iterable[WindowPlan], at: float) -> list[ActiveWindow]:
+    """The windows of these plans that are on at a time."""
+    return _of_healing(active(plans, at))
+
+
+def _of_healing(windows: Iterable[Active]) -> list[ActiveWindow]:
+    return [ActiveWindow(plan.id, plan.scope, effect_of(plan.effect), span.end, plan.name) for plan, span in windows]
 
 
 def ended(root: Root, now: float) -> None:

@@ -1,4 +1,4 @@
-"""Kill switch, health, dry run, the action table."""
+"""Kill switch, health, what would be (dry run, replay, a draft over the past), the action table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from pyramid.request import Request
 
 from opsapp.healing import answers, schemas, whatif
-from opsapp.healing.engine import condition_previews
+from opsapp.healing.engine import condition_previews, rehearsals
 from opsapp.healing.engine import replay as replaying
 from opsapp.healing.engine.dryrun import dry_run
 from opsapp.healing.engine.health import health_of
@@ -71,6 +71,15 @@ def replay(context: Healing, request: Request) -> Any:
     node, body = request.node, request.valid_body
     change = replaying.change_of(request.root, body["rules"], body["dependencies"])
     return Deferred(lambda: (200, {}, replaying.replay(node, body["days"], change)))
+
+
+@api.act(Healing, "whatif", body=schemas.RuleOverPast, returns=whatif.Rehearsed, audit=False)
+def rehearse(context: Healing, request: Request) -> Any:
+    """What a draft rule would have done over stored readings; nothing is changed or done."""
+    node, body = request.node, request.valid_body
+    span = rehearsals.span_of(body["days"], body["from"], body["to"], node.clock.now())
+    policy = rehearsals.policy_of(request.root, body["rule"], span)
+    return Deferred(lambda: (200, {}, rehearsals.rehearse(node, policy, span)))
 
 
 @api.get(Healing, "forecasts", query=schemas.ForecastQuery, returns=[answers.ForecastRecord])

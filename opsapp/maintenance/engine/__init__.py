@@ -1,6 +1,7 @@
 """What other rooms call of maintenance: the names below, `interfaces`, `resources`.
 
 In a transaction: `active_windows`, `upcoming`, `silent`, `healing_windows`. On the hub, from memory: `board_of(node)`.
+Of plans that were read before: `active`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from opsapp.maintenance.logic import (
     HEALING,
     MAINTENANCE,
     Active,
+    WindowPlan,
     active,
     covers,
     current,
@@ -27,6 +29,9 @@ from .board import board_of
 from .board import prepare as prepare_board
 
 __all__ = [
+    "Active",
+    "WindowPlan",
+    "active",
     "active_windows",
     "board_of",
     "healing_windows",

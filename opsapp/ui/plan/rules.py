@@ -13,7 +13,10 @@ KNOWN = (
     Part("Readings", "/api/healing/readings?limit=1000", (), name="readings", hidden=True),
 )
 DRY_RUN = "POST /api/healing/dry-run"
-ASKED = tuple(Call("Try it", api) for api in ("POST /api/healing/evaluate", DRY_RUN, "POST /api/healing/replay"))
+ASKED = (
+    *(Call("Try it", api) for api in ("POST /api/healing/evaluate", DRY_RUN, "POST /api/healing/replay")),
+    Call("Try it on the past", "POST /api/healing/whatif"),
+)
 SAVED = (Call("Save", "POST /api/healing/rules"), Call("Save", "PUT /api/healing/rules/{rule_id}"))
 DRAFT = Draft(ruledraft.questions, ruledraft.save, "/healing/rules/{id}", ASKED + SAVED)
 

@@ -167,15 +167,17 @@ def _number(text: str) -> int | float | str:
 
 
 def questions(form: Mapping[str, str], ids: Mapping[str, str], answers: JsonObject) -> tuple[Question, ...]:
-    """Where the condition holds now; and, when the draft is tried, what it would do there and would have done."""
+    """Where the condition holds now; and, when the draft is tried, what it would do there, or would have done."""
     draft = of_form(form)
     rule = rule_of(draft)
     asked = [
         Question("now", "POST /api/healing/evaluate", {"condition": rule["condition"], "targets": rule["targets"]})
     ]
+    whole = {**rule, "id": ids.get("rule_id") or form.get("id") or UNSAVED}
+    if form.get("do") == "past" and draft.steps:
+        asked.append(Question("over_past", "POST /api/healing/whatif", {"rule": whole, "days": DAYS}))
     if form.get("do") != "try" or not draft.steps:
         return tuple(asked)
-    whole = {**rule, "id": ids.get("rule_id") or form.get("id") or UNSAVED}
     asked.append(Question("past", "POST /api/healing/replay", {"days": DAYS, "rules": [whole]}))
     for at, looked in enumerate((answers.get("now") or {"targets": []})["targets"][:TRIED]):
         event = {"rule_id": whole["id"], "target": looked["target"], "source": "test"}

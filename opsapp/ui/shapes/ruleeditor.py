@@ -15,6 +15,7 @@ from .gates import WOULD, GateLine, of_dry_run
 from .learned import LEVELS, card
 from .problems import open_lines
 from .ruledraft import DAYS, TRIED, RuleDraft, StepDraft, of_form, of_rule, rule_of
+from .rulepast import past_of
 from .worth import if_nobody_acts, worth_of
 
 SEVERITIES = ("info", "warning", "error", "critical")
@@ -87,7 +88,9 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "matching": answers["now"]["matching"] if tried else None,
         "tried": tuple(_tried(answers, at) for at in range(TRIED) if answers.get(f"dry-{at}")),
         "past": _past(answers.get("past"), saved),
+        "over_past": past_of(answers["over_past"], reader) if answers.get("over_past") else None,
         "was_tried": given.get("do") == "try",
+        "asked_past": given.get("do") == "past",
         "card": card(trust) if trust else None,
         "worth": worth_of(answers["lift"]) if answers.get("lift") else None,
         "alone_curve": if_nobody_acts(answers["wait"]) if answers.get("wait") else None,

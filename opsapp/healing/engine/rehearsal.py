@@ -1,0 +1,255 @@
+"""A rule on one target over stored readings: when it would have fired, and what its level would have made of that.
+
+The look is that of the live evaluation (`alerts`), over a live view that is fed with the past; correlation and planning
+are the stages. Only looks that could change anything are taken: when the verdict changes, and when time itself is up
+(`for`, cooldown, hold). What a heal would have changed nobody knows: the readings stay as they were.
+Must not: read the store, or know how readings are kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from opsapp.healing.config import HealingSettings
+from opsapp.healing.stages import correlation, planning
+from opsapp.healing.stages.case import CaseRecord, ClosedCase, PlanningCase, RuleEvent, opened
+from opsapp.healing.stages.trust import Trust
+from opsapp.healing.stages.world import Reading
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.series import Live
+from opsapp.wire.readings import STALE_AFTER_INTERVALS, fresh
+
+from .alerts import OVER, RETRY_S, Alerts, Past, WatchedRule
+from .inventory import Member
+from .past_readings import KeptReading, PastReport, ReadingColumn
+from .past_worlds import PastWorlds
+from .readings import LiveReadings, read
+
+NEVER = float("inf")
+UNSEEN = object()
+MOST_KNOWN = 10_000  # verdicts that are remembered
+FIRST = "0"  # the id of a case that nobody keeps
+ACTS = ("execute", "request_approval")
+
+
+class VerdictChange(NamedTuple):
+    """From then on the condition was true, false or unknown."""
+
+    at: float
+    verdict: bool | None
+
+
+class Firing:
+    """One alert. `over_at`: when the condition was known false again, None as long as nobody knows."""
+
+    def __init__(self, event: JsonObject, since: float, again: bool, resolution_s: float) -> None:
+        self.event = event
+        self.at: float = event["at"]
+        self.since = since
+        self.again = again
+        self.resolution_s = resolution_s
+        self.over_at: float | None = None
+        self.would = "nothing"
+
+
+class HeldLevel(NamedTuple):
+    """The trust that the rule has, and how long what it does at that level keeps its case open."""
+
+    trust: Trust
+    heal_s: float
+    approval_s: float
+
+
+class Rehearsal:
+    """One rule on one target, as time goes by."""
+
+    def __init__(
+        self,
+        rule: WatchedRule,
+        member: Member,
+        kept: tuple[KeptReading, ...],
+        settings: HealingSettings,
+        worlds: PastWorlds,
+        levels: HeldLevel,
+    ) -> None:
+        self.rule, self.member, self.worlds, self.levels = rule, member, worlds, levels
+        self.live = Live()
+        self.readings = LiveReadings(self.live)
+        self.alerts = Alerts(self.readings, settings)
+        self.alerts.past = lambda *_: self.past
+        self.alerts.use([rule])
+        self.interval = self._resolution_s = member.interval
+        self.firings: list[Firing] = []
+        self.changes: list[VerdictChange] = []
+        self.past: Past | None = None
+        self._live_names = {reading.name: reading.live for reading in kept}
+        self._case: CaseRecord | None = None
+        self._case_due = NEVER  # when something becomes of the open case, whatever is read
+        self._acts = ""
+        self._samples: dict[str, tuple[Any, float]] = {}
+        self._known: dict[Any, bool | None] = {}  # the verdict by the value, or by all values
+        self._verdict: bool | None = None
+        self._polls = False  # time alone brings nothing: the next report may
+        self._at = float("-inf")
+
+    # -- time goes by
+
+    def pace(self, interval_s: float, resolution_s: float) -> None:
+        """From now on readings come so often, and are as exact as that."""
+        self.interval, self._resolution_s = interval_s, resolution_s
+        self.readings.members = {self.member.subject: self.member._replace(interval=interval_s)}
+
+    def take(self, report: PastReport) -> None:
+        self.until(report.at)
+        if report.at - self._at > STALE_AFTER_INTERVALS * self.interval and self._samples:
+            self._note(self._at + STALE_AFTER_INTERVALS * self.interval, None)
+        self._at = report.at
+        for name, value in report.values.items():
+            self._samples[name] = (value, report.at)
+        verdict = self._verdict_of(report)
+        self._note(report.at, verdict)
+        if verdict is not self._verdict or self._polls:
+            self._look(report.at, verdict)
+
+    def take_alone(self, name: str, column: ReadingColumn) -> None:
+        """The same of one reading that nothing else belongs to. Most say what the one before has said, before time
+        brings anything: of these only the last is kept."""
+        stale_s, known, same = STALE_AFTER_INTERVALS * self.interval, self._known, None
+        before, quiet, verdict = self._at, self._quiet_until(), self._verdict
+        for read_at, value in zip(column.times, column.values, strict=True):
+            if read_at < quiet and read_at - before <= stale_s and known.get(value, UNSEEN) is verdict:
+                before, same = read_at, value
+                continue
+            if same is not None:
+                self._at, self._samples[name] = before, (same, before)
+            self.take(PastReport(read_at, {name: value}))
+            before, quiet, verdict, same = read_at, self._quiet_until(), self._verdict, None
+        if same is not None:
+            self._at, self._samples[name] = before, (same, before)
+
+    def _quiet_until(self) -> float:
+        """Until then a reading that says the same changes nothing."""
+        return -NEVER if self._polls else min(self._case_due, self.alerts.watching.next_due())
+
+    def until(self, end: float) -> None:
+        """What time alone brings, before then."""
+        while (due := min(self._case_due, NEVER if self._polls else self.alerts.watching.next_due())) < end:
+            if due >= self._case_due:
+                self._case_goes_on(due)
+            self._look(due, self._read(due).verdict)
+
+    def end(self, end: float) -> None:
+        self.until(end)
+        if self._at + STALE_AFTER_INTERVALS * self.interval < end:
+            self._note(max(self._at + STALE_AFTER_INTERVALS * self.interval, 0.0), None)
+        self._known.clear()
+
+    def _note(self, at: float, verdict: bool | None) -> None:
+        if not self.changes or self.changes[-1].verdict is not verdict:
+            self.changes.append(VerdictChange(at, verdict))
+
+    def _verdict_of(self, report: PastReport) -> bool | None:
+        """The same values have the same verdict, where one report brings all that is kept."""
+        condition, values = self.rule.condition, tuple(report.values.values())
+        if len(values) < len(self._live_names):
+            return condition.evaluate(fresh(self._samples, report.at, self.interval))
+        key = values[0] if len(values) == 1 else values
+        if key not in self._known:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = condition.evaluate(report.values)
+        return self._known[key]
+
+    def _read(self, at: float) -> Reading:
+        return read(self._samples, self.rule.condition, at, self.interval)
+
+    # -- a look, and what follows
+
+    def _look(self, at: float, verdict: bool | None) -> None:
+        for name, (value, measured) in self._samples.items():
+            self.live.update(self.member.subject, {self._live_names[name]: value}, measured)
+        self._verdict = verdict
+        if verdict is False:
+            for firing in self.firings[::-1]:
+                if firing.over_at is not None:
+                    break
+                firing.over_at = at
+            if self._acts:
+                self._close("verified" if self._acts == "execute" else "withdrawn", "", at)
+        self.alerts.dirty.add(self.member.subject)
+        while self.alerts.is_behind():
+            for event in self.alerts.step(at, NEVER):
+                if event.get("kind") != OVER:
+                    self._fired(event)
+                    self.alerts.closed(self.rule.rule_id, event["target"])  # its cooldown may differ now
+        self._polls = self.alerts.watching.next_due() <= at + RETRY_S
+
+    def _fired(self, message: JsonObject) -> None:
+        event = RuleEvent.read(message)
+        world = self.worlds.at(event.at, self.levels.trust, lambda _: self._read(event.at))
+        received = correlation.receive(event, world, () if self._case is None else (self._case,))
+        if event.early and (received.outcome == "suppressed" or received.root is not None):
+            return
+        [watch] = self.alerts.watching.watches.values()  # of one rule on one target
+        again = any(firing.over_at is None for firing in self.firings[-1:])
+        firing = Firing(message, watch.true_since or event.at, again, self._resolution_s)
+        self.firings.append(firing)
+        if received.kind == "open":
+            self._case, self._case_due = replace(opened(event), id=FIRST), received.due
+            self.past = Past(event.at, "", "", True)
+        elif received.kind == "absorb":
+            firing.would = "absorb"
+            if self._case is not None and self._case.state == ClosedCase.state:
+                self.past = Past(event.at, "absorbed", received.reason, False)
+        else:
+            firing.would = "observe" if received.outcome == "observed" else "suppress"
+            self.past = Past(event.at, received.outcome or "", received.reason, False)
+
+    def _case_goes_on(self, at: float) -> None:
+        """Its hold is over, or the time that what is done about it may take."""
+        case, self._case_due = self._case, NEVER
+        if case is None:
+            return
+        if self._acts:
+            self._close("failed" if self._acts == "execute" else "expired", "", at)
+            return
+        world = self.worlds.at(at, self.levels.trust, lambda _: self._read(at))
+        correlated = correlation.correlate(case, world)
+        firing = next(firing for firing in reversed(self.firings) if firing.at == case.opened_at)
+        if correlated.kind in ("wait", "hold"):
+            self._case_due = correlated.due
+            firing.would = "nothing"
+        elif correlated.kind == "end":
+            firing.would = "suppress" if correlated.outcome == "suppressed" else "nothing"
+            self._close(correlated.outcome or "", correlated.reason, at)
+        else:
+            plan = planning.plan(case.becomes(PlanningCase), world)
+            firing.would = plan.would
+            self._case = replace(case, level=plan.effective.level)
+            if plan.would in ACTS:
+                self._acts = plan.would
+                self._case_due = at + (self.levels.heal_s if plan.would == "execute" else self.levels.approval_s)
+            else:
+                self._close(plan.outcome or "", plan.reason, at)
+
+    def _close(self, outcome: str, reason: str, at: float) -> None:
+        case = self._case
+        assert case is not None
+        self._case, self._case_due, self._acts = case.becomes(ClosedCase, outcome=outcome, closed_at=at), NEVER, ""
+        self.past = Past(case.opened_at, outcome, reason, False)
+
+    # -- what is known
+
+    def known_s(self, since: float, until: float) -> float:
+        """For how long of that time the condition was known to be true or false."""
+        ends = [*(change.at for change in self.changes[1:]), until]
+        return sum(
+            max(0.0, min(end, until) - max(change.at, since))
+            for change, end in zip(self.changes, ends, strict=False)
+            if change.verdict is not None
+        )
+
+    def known_true_until(self, at: float, end: float) -> float:
+        """Up to when it was known true without a break, from then on."""
+        return next((change.at for change in self.changes if change.at > at and change.verdict is not True), end)

@@ -1,0 +1,72 @@
+"""Hosts whose metrics are seen live and kept as history too, in virtual time: what a rule does, and would have done."""
+
+from __future__ import annotations
+
+from opsapp.agents.resources import Agent, agents_of
+from opsapp.healing.engine import rehearsals
+from opsapp.runtime import serieswork
+from tests.engine.healing import Ward
+from tests.support.hosts import place
+
+DAY = 86400
+
+
+class PastFleet:
+    """A ward whose hosts have series. A signal is a function of (host's number, time) to {metric: value}, or None while
+    the host is silent."""
+
+    def __init__(self, directory, *rules, hosts=2, interval=60.0, metrics=("cpu_percent",), **healing):
+        places = [place(f"box-{n}", f"a{n}", interval=interval) for n in range(hosts)]
+        self.ward = Ward(directory, *rules, places=places, **healing)
+        self.node, self.clock, self.interval = self.ward.node, self.ward.clock, interval
+        self.series = self.node.transact(self._make, hosts, metrics)
+        self.node.leases.want("series")
+        self.node.leases.step()
+
+    def _make(self, root, hosts, metrics):
+        numbers = iter(self.node.series.numbers.take(hosts * len(metrics)))
+        made = {}
+        for n in range(hosts):
+            agent = Agent(f"box-{n}", [], f"digest-{n}", self.clock.now())
+            agent.series = made[n] = {metric: next(numbers) for metric in metrics}
+            agents_of(root)[f"a{n}"] = agent
+        return made
+
+    def live(self, seconds, signal, *, rules=True):
+        """Time goes by; `rules`: they are looked at as it does."""
+        for step in range(int(seconds / self.interval)):
+            self.clock.advance(self.interval)
+            for n, numbers in self.series.items():
+                values = signal(n, self.clock.now())
+                for metric, value in (values or {}).items():
+                    self.node.series.journal.add(numbers[metric], int(self.clock.now() * 1000), value)
+                if rules and values:
+                    self.ward.report(f"agent:a{n}", **values)
+            if rules:
+                self.ward.turn()
+            if (step + 1) * self.interval % (6 * 3600) == 0:
+                self.settle()
+        self.settle()
+        if rules:
+            self.ward.turn(6)  # what was held is decided
+
+    def settle(self):
+        """What was measured into the store, and what is due there: folded, summed up, retired."""
+        while serieswork.flush(self.node):
+            pass
+        serieswork.fold(self.node)
+        while self._is_merged():
+            pass
+
+    def _is_merged(self):
+        before = self.node.state()
+        serieswork.merge(self.node)
+        return self.node.state() is not before
+
+    def asked(self, rule, days=7.0, since=None, until=None):
+        """What the rule would have done."""
+        span = rehearsals.span_of(days, since, until, self.clock.now())
+        return rehearsals.rehearse(self.node, self.node.transact(rehearsals.policy_of, rule, span), span)
+
+    def close(self):
+        self.ward.close()
