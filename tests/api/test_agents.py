@@ -3,6 +3,7 @@
 import pytest
 from webtest import TestApp
 
+from opsapp.agents.engine.commands import send_command
 from opsapp.automations.engine.flow import moment_come
 from opsapp.runtime import serieswork
 
@@ -275,6 +276,14 @@ def test_the_last_hundred_commands_newest_first(service, box):
     assert len(service.vera.get(f"{box.path}/commands?limit=3&offset=1").json) == 3
     assert len(service.vera.get(f"{box.path}/commands?limit=1000").json) == 100
     service.vera.get(f"{box.path}/commands?limit=1001", status=422)
+
+
+def test_looks_for_a_cause_do_nothing_and_are_not_among_the_commands(service, box):
+    look = {"heal_id": "c.0.cause", "token": 1, "phase": "look", "params": {"service": "nginx"}}
+    asked = service.transact(lambda root: send_command(root, box.id, "heal", look, requested_by="healing"))
+    shell = box.ask("true")
+    assert [command["command_id"] for command in service.vera.get(f"{box.path}/commands").json] == [shell]
+    assert service.vera.get(f"{box.path}/commands/{asked}").json["type"] == "heal"
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from BTrees.OOBTree import OOTreeSet
@@ -54,6 +55,10 @@ class Command(SealedFields, Record):
         self.truncated = False
         self.reason: str | None = None
         self.data: JsonObject | None = None
+
+    @property
+    def only_looks(self) -> bool:
+        return self.type == "heal" and self.params.get("phase") == "look"
 
     def conceal(self, seal: Seal, hide: Sequence[str]) -> None:
         """Show the parameters without these; the true ones are sealed until the command is over."""
@@ -158,9 +163,10 @@ class Commands(Folder):
                 del self._children[name]
 
     def latest(self, count: int = SHOWN) -> list[Command]:
-        """Newest first."""
-        names = list(self._children.keys())[-count:]
-        return [self._children[name] for name in reversed(names)]
+        """Newest first. Looks for the cause of a failure do nothing on the host, and are told with their case: they are
+        not among them."""
+        newest = (self._children[name] for name in reversed(list(self._children.keys())))
+        return list(islice((command for command in newest if not command.only_looks), count))
 
     def since(self, at: float) -> Iterator[Command]:
         """Those asked for from then on, oldest first."""

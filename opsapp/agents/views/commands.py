@@ -19,7 +19,8 @@ from .journals import require_reader, shown
 
 @api.get(Commands, query=Paging, returns=[schemas.CommandRecord])
 def commands(context: Commands, request: Request) -> Any:
-    """The last 100, newest first. Older ones are not kept: asked for by its id, such a command may be 404."""
+    """The last 100, newest first. Older ones are not kept: asked for by its id, such a command may be 404. What the
+    service asks to find the cause of a failure is not listed: its case tells of it."""
     return [shown(request, command) for command in page_of(request, context.latest())]
 
 
