@@ -218,9 +218,10 @@ def new_mark() -> str:
 
 
 def end_strays(mark: str) -> None:
-    """KILL to what has left a program's group. More than once, for one of them may just have started another."""
+    """KILL to what has left a program's group. More than once, for one of them may just have started another, or may
+    just turn into another program: then the kernel shows nothing of it, the mark neither."""
     until = time.monotonic() + STRAYS_S
-    while _signal_strays(mark, signal.SIGKILL) and time.monotonic() < until:
+    while (_signal_strays(mark, signal.SIGKILL) or _any_between_programs()) and time.monotonic() < until:
         time.sleep(0.02)
 
 
@@ -231,6 +232,28 @@ def _signal_strays(mark: str, number: int) -> List[int]:
     ours = cgroup_of("self")
     strays = [pid for pid in _carriers(RUN, mark) if cgroup_of(pid) == ours]
     return [pid for pid in strays if _signal(pid, number)]
+
+
+def _any_between_programs() -> bool:
+    """Whether a process beside us is at the moment of its exec, where it has neither arguments nor an environment."""
+    ours = cgroup_of("self")
+    return any(_is_blank(pid) and cgroup_of(pid) == ours for pid in filter(str.isdigit, os.listdir("/proc")))
+
+
+def _is_blank(pid: str) -> bool:
+    """Not so a thread of the kernel or what is dead and not buried: they have no program at all."""
+    try:
+        if any(_content(pid, name).strip(b"\0") for name in ("cmdline", "environ")):
+            return False
+        os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return False
+    return True
+
+
+def _content(pid: str, name: str) -> bytes:
+    with open(f"/proc/{pid}/{name}", "rb") as file:
+        return file.read()
 
 
 def _any_carries(pids: List[int], mark: str) -> bool:
@@ -315,8 +338,7 @@ def _carriers(name: str, value: str) -> Iterator[int]:
 def _carries(pid: int, name: str, value: str) -> bool:
     """Of another user's processes nobody but root can tell; they are none of ours."""
     try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            return f"{name}={value}".encode() in file.read().split(b"\0")
+        return f"{name}={value}".encode() in _content(str(pid), "environ").split(b"\0")
     except OSError:
         return False
 

@@ -137,6 +137,26 @@ def test_without_the_key_no_rule_acts_and_nothing_is_lost(here, monkeypatch):
     assert here.node.transact(trusted.held).edited == ()
 
 
+def test_a_rule_that_came_while_the_key_was_away_is_signed_later_and_has_nothing_to_hide(here, forge, monkeypatch):
+    fields = {**{name: value for name, value in NGINX.items() if name != "id"}, "id": "late"}
+    with monkeypatch.context() as patched:
+        patched.setattr(chainkey, "is_shut", lambda root: True)
+        here.service.ada.post_json("/api/healing/rules", fields)
+    assert here.node.transact(trusted.held).edited == ()
+    here.clock.advance(60)
+    here.engine.govern()
+    assert here.node.transact(lambda root: healing_of(root)["trust"]["late"].signature)
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_a_signature_that_was_taken_away_hides_nothing(here, forge, monkeypatch, edit):
+    with monkeypatch.context() as patched:
+        patched.delattr(SignedTrust, "__getstate__")
+        here.node.transact(lambda root: setattr(healing_of(root)["trust"]["nginx"], "signature", None))
+    forge(here, **EDITS[edit])
+    assert here.node.transact(trusted.held).edited == ("nginx",)
+
+
 def test_a_field_with_its_default_value_is_not_signed():
     """So a later version, which has more fields, signs the same."""
     trust = Trust("nginx", "notify", "execute", "d", 0.0)

@@ -1,11 +1,13 @@
 """Programs that the agent runs: what a kill of the agent leaves of them, whenever it comes."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -157,6 +159,24 @@ def test_what_left_the_group_and_hears_no_term_is_killed(tmp_path, cancel, ends)
     run(["/bin/sh", "-c", script], 600, _at(path, cancel), manner=RunOptions(grace=0.2))
     ends.append(daemon_of(path))
     until(lambda: not lives(*ends[0]), what="the end of what left the group")
+
+
+def test_what_is_about_to_become_another_program_is_waited_for(monkeypatch):
+    """At that moment it has neither arguments nor an environment, so nobody can see whose it is."""
+    mark, started = processes.new_mark(), []
+    blank = subprocess.Popen([""], executable=shutil.which("cat"), env={}, stdin=subprocess.PIPE)
+    until(lambda: processes._is_blank(str(blank.pid)), what="a process without a name")
+
+    def nap(_):
+        if not started:
+            started.append(subprocess.Popen(["sleep", "600"], env={processes.RUN: mark}, start_new_session=True))
+            until(lambda: processes._carries(started[0].pid, processes.RUN, mark), what="the mark")
+            blank.kill()
+            blank.communicate()
+
+    monkeypatch.setattr(processes, "time", SimpleNamespace(monotonic=time.monotonic, sleep=nap))
+    processes.end_strays(mark)
+    assert started[0].wait() == -signal.SIGKILL
 
 
 def test_what_a_program_left_on_purpose_lives_on(tmp_path, cancel, ends):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from opsapp.healing.logic.levels import LEVELS, rank
 from opsapp.healing.stages.trust import Trust
 from opsapp.lib import chains
 from opsapp.lib.problems import Conflict
@@ -46,10 +47,23 @@ class SignedTrust(Record):
             return True
         if self._p_changed or self._v_sound is self.trust:
             return True
-        if chainkey.is_shut(root) or self.signature != signature(chainkey.chain_key(root), self):
+        if chainkey.is_shut(root):
+            return False
+        if self.signature is None and self._is_new(root):  # the rule came while the key was away
+            return True
+        if self.signature != signature(chainkey.chain_key(root), self):
             return False
         self._v_sound = self.trust
         return True
+
+    def _is_new(self, root: Root) -> bool:
+        """As a new rule's, which asks for a person before it acts and has earned nothing."""
+        rule, trust = root["api"]["healing"]["rules"].get(self.__name__), self.trust
+        if rule is None or trust.current_level not in LEVELS[: rank("notify") + 1]:
+            return False
+        ceiling, seen_at = rule.fields["trust_ceiling"], trust.last_evaluated
+        new = Trust(self.__name__, trust.current_level, ceiling, trust.definition, trust.since, last_evaluated=seen_at)
+        return bool(trust == new)
 
     def require_sound(self, root: Root) -> None:
         if self.is_sound(root):
