@@ -9,6 +9,7 @@ import pytest
 from opsapp.agent.spool import Spool
 from opsapp.wire.fields import dumps
 from tests.support.agent_process import AgentProcess, oldest_python
+from tests.support.proctexts import texts
 from tests.support.waiting import until
 from tests.system.test_agents import is_alive
 
@@ -47,8 +48,8 @@ def test_an_agent_with_nothing_to_do_rests(server, agent):
 
 def switches(pid):
     """How often the threads of a process gave up the processor by themselves."""
-    texts = [(task / "status").read_text() for task in pathlib.Path(f"/proc/{pid}/task").iterdir()]
-    return sum(int(text.partition("\nvoluntary_ctxt_switches:")[2].split()[0]) for text in texts)
+    told = texts(pathlib.Path(f"/proc/{pid}/task").glob("*/status"))
+    return sum(int(text.partition("\nvoluntary_ctxt_switches:")[2].split()[0]) for text in told)
 
 
 def finished(server, name, timeout=20):

@@ -12,6 +12,7 @@ from tests.support.agent_wire import Wire
 from tests.support.monitors import MONITORS, checked
 from tests.support.plugins import write_plugin
 from tests.support.process import Serve
+from tests.support.proctexts import texts
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.system
@@ -83,8 +84,7 @@ def test_a_plugin_that_hangs_forks_or_floods_hurts_nothing(place):
 
 
 def processes():
-    lines = [path.read_bytes() for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
-    return b"\n".join(lines).replace(b"\0", b" ").decode(errors="replace")
+    return "\n".join(texts(pathlib.Path("/proc").glob("[0-9]*/cmdline"))).replace("\0", " ")
 
 
 def test_an_agent_that_may_not_run_it_says_so_and_nobody_is_told_that_it_is_down(place):

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.inside import Held
 from tests.support.process import ROOT, Serve
+from tests.support.proctexts import texts
 from tests.support.raw import HANGS_S
 from tests.support.waiting import patience, until
 
@@ -157,8 +158,8 @@ def test_a_server_packs_its_store_by_itself(tmp_path):
 
 def wakes(pid):
     """How often its threads have gone to sleep since they began."""
-    texts = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/status")]
-    return sum(int(line.split()[1]) for text in texts for line in text.splitlines() if line.startswith("voluntary"))
+    told = texts(Path(f"/proc/{pid}/task").glob("*/status"))
+    return sum(int(line.split()[1]) for text in told for line in text.splitlines() if line.startswith("voluntary"))
 
 
 def wakes_per_pulse(serve, pulses=12):
