@@ -14,6 +14,10 @@ owner keeps in its own record; no persistent reference crosses into or out of th
     erasure.py        the series of owners that are gone, out of all of it
     rollup.py         buckets of time: sums, percentiles, how long each state lasted
     recent.py         the journal's tail in memory
+    tails.py          what a series comes to since its hours were merged last
+    lines.py          the last states and means of a series
+    running.py        both, of the series that are asked for, kept up with what is committed
+    totals.py         long spans: of what is merged and what is not
     reads.py          reads over all of it
     numbers.py        numbers for new series
     live.py           the latest value of everything, in memory
@@ -28,6 +32,7 @@ from opsapp.series.observations import CODES, FOREVER, NAMES, NONE, PAUSED
 from opsapp.series.process import Series
 from opsapp.series.reads import HistoryReader
 from opsapp.series.rollup import DAY, FINE, HOUR, STATES, Rollup, merge
+from opsapp.series.totals import Total
 
 __all__ = [
     "CODES",
@@ -43,6 +48,7 @@ __all__ = [
     "Live",
     "Rollup",
     "Series",
+    "Total",
     "Value",
     "erasure",
     "folds",

@@ -5,15 +5,19 @@ Roll-ups are read wherever they exist; rows only for what is not merged yet, and
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from opsapp.series import codec
+from opsapp.series.codec import LATEST
 from opsapp.series.folds import read, tidy
 from opsapp.series.history import Day, Span, open_history
+from opsapp.series.lines import MeanLine, Strip
 from opsapp.series.observations import Row
-from opsapp.series.recent import Recent
-from opsapp.series.rollup import DAY, FINE, HOUR, WHOLE, Rollup, merge, roll_up
+from opsapp.series.recent import Recent, carry_version
+from opsapp.series.rollup import DAY, FINE, HOUR, Rollup, merge, roll_up
 from opsapp.series.sketch import EMPTY
+from opsapp.series.tails import UNSEEN, SeriesTail, Spell
+from opsapp.series.totals import Total, joined, total_of
 
 FEW = 16  # series for which hourly roll-ups are read one by one; summaries hold all series of a span
 
@@ -22,10 +26,12 @@ class HistoryReader:
     """What was measured, as the snapshot behind `mapping` (a history root) has it."""
 
     def __init__(self, mapping, recent: Recent):
-        recent.catch_up(mapping)
+        self._seen = recent.catch_up(mapping)
         self._recent = recent
+        self._running = recent.running
         self._history = open_history(mapping)
-        self._open: dict[tuple[int, int, int, bool], list[Rollup]] = {}  # what is not merged yet, of many series
+        self._looked: tuple[int, int] | None = None
+        self._made: dict[int, SeriesTail] = {}  # what was made here, of which no more may be kept
 
     def rows(self, number: int, start: int, end: int) -> list[Row]:
         """Every row kept of a series in [start, end)."""
@@ -67,29 +73,85 @@ class HistoryReader:
             rollups += (rollup for rollup in _span_buckets(span, number, width) if start <= rollup.start < end)
         edge = max(self._history.horizon, start)
         if edge < end:
-            carry = None if width % FINE else self._recent.carry(self._history, edge).get(number)
+            carry = None if width % FINE else self._carried(edge).get(number)
             rows = _fit(self.rows(number, edge, end), width)
             rollups += roll_up(rows, (edge, end), width, carry, percentiles=percentiles)
         return merge(rollups, width)
 
-    def totals(self, start: int, end: int, numbers: Collection[int], *, percentiles: bool = False) -> dict[int, Rollup]:
-        """{number: one bucket over [start, end)} of those series that were seen. `start` is rounded down to the hour;
-        `end` is the present. Without `percentiles` the p95 may be None: it costs more than all the rest."""
+    def totals(self, start: int, end: int, numbers: Collection[int], *, percentiles: bool = False) -> dict[int, Total]:
+        """{number: what it comes to over [start, end)} of those series that were seen. `start` is rounded down to the
+        hour; `end` is the present. Without `percentiles` the p95 may be None: it costs more than all the rest."""
         wanted, start = set(numbers), start - start % HOUR
         if len(wanted) <= FEW:
             hours = {number: self.buckets(number, start, end, HOUR) for number in wanted}
-            return {number: merge(rollups)[0] for number, rollups in hours.items() if rollups}
+            return {number: total_of(merge(rollups)[0]) for number, rollups in hours.items() if rollups}
         spans = list(self._merged(start, end))
         key = (start, percentiles, tuple((span.start, span._p_serial) for span in spans))
         merged = self._recent.sums(key, lambda: _sum_up(spans, start, percentiles))
-        sums = {number: merged[number] for number in wanted if number in merged}
-        edge = max(self._history.horizon, start)
-        carry = self._recent.carry(self._history, edge)
-        for number in self._unmerged(edge, end, carry) & wanted:
-            rollups = self._unmerged_total(number, edge, end, carry.get(number), percentiles=percentiles)
-            if rollups:
-                sums[number] = merge([sums[number], *rollups])[0] if number in sums else rollups[0]
-        return sums
+        history, edge = self._history, max(self._history.horizon, start)
+        follows = self._running.merged_to(
+            history.horizon, carry_version(history, history.horizon), lambda: self._carried(history.horizon)
+        )
+
+        def ask(tail: SeriesTail) -> Spell | None:
+            return tail.between(edge, end, valued=percentiles) if edge < end else UNSEEN
+
+        totals = {}
+        for number in wanted:
+            spell = self._running.tails.read(number, ask) if follows else None
+            total = joined(merged.get(number), spell or self._spell(number, edge, end), percentiles=percentiles)
+            if total is not None:
+                totals[number] = total
+        return totals
+
+    def _spell(self, number: int, edge: int, end: int) -> Spell:
+        """From the rows; what is made of all that are not merged is kept."""
+        if edge >= end:
+            return UNSEEN  # what is merged reaches beyond now: the clock was set back
+        horizon, tail = self._history.horizon, self._made.get(number)
+        if tail is None:
+            tail = SeriesTail(horizon, self.rows(number, horizon, LATEST), self._carried(horizon).get(number))
+            self._made[number] = tail
+            self._running.tails.keep(number, tail, self._seen)
+        spell = tail.between(edge, end)
+        if spell is None:
+            apart = SeriesTail(edge, self.rows(number, edge, end), self._carried(edge).get(number))
+            spell = apart.between(edge, end)
+        assert spell is not None  # a tail knows all about its own rows
+        return spell
+
+    def _carried(self, at: int) -> dict[int, Row]:
+        return self._recent.carry(self._history, at)
+
+    def last_states(self, number: int, start: int, end: int, most: int) -> Sequence[int]:
+        """The states of the last `most` checks of a series in [start, end)."""
+        states = self._running.strips.read(number, lambda strip: strip.states(start, end, most))
+        if states is None:
+            rows = self.rows(number, start, LATEST)
+            self._running.strips.keep(number, Strip(start, rows, most), self._seen)
+            states = [row.state for row in rows if row.is_check and row.time < end][-most:]
+        return states
+
+    def means(self, number: int, start: int, end: int, width: int) -> list[float | None]:
+        """One for each bucket of `width` ms in [start, end), None where nothing was measured. `width` divides both."""
+        self._look_at_spans(start, end)
+        means = self._running.lines.read(number, lambda line: line.means(start, end, width))
+        if means is None:
+            buckets = self.buckets(number, start, end, width, percentiles=False)
+            known = {bucket.start: bucket.mean for bucket in buckets}
+            means = [known.get(at) for at in range(start, end, width)]
+            after = self.rows(number, buckets[-1].start if buckets else end, LATEST)
+            if not after or after[-1].time < end:  # what is said to be to come is in no bucket yet
+                line = MeanLine(width, len(means), start, buckets, after[-1] if after else None)
+                self._running.lines.keep(number, line, self._seen)
+        return means
+
+    def _look_at_spans(self, start: int, end: int) -> None:
+        """Once for all series of a list."""
+        if self._looked != (start, end):
+            spans = {span.start: _version(span) for span in self._merged(start, end)}
+            self._running.spans_are(spans, self._history.horizon)
+            self._looked = (start, end)
 
     def daily(self, number: int, start: int, end: int) -> dict[int, Rollup]:
         """{day number since the epoch: its bucket} over [start, end), of the UTC days on which anything was seen."""
@@ -115,26 +177,11 @@ class HistoryReader:
                 hours = sorted(_hours(day, start, end), key=lambda hour: hour.start)
                 yield from (hour for hour in hours if hour.end <= self._history.horizon)
 
-    def _unmerged_total(
-        self, number: int, edge: int, end: int, carry: Row | None, *, percentiles: bool
-    ) -> list[Rollup]:
-        """One bucket over it, or none. Spans that end now have the same; one with percentiles serves for all."""
-        for known in (True, percentiles):
-            if (number, edge, end, known) in self._open:
-                return self._open[number, edge, end, known]
-        made = roll_up(self.rows(number, edge, end), (edge, end), WHOLE, carry, percentiles=percentiles)
-        self._open[number, edge, end, percentiles] = made
-        return made
 
-    def _unmerged(self, edge: int, end: int, carry: dict) -> set:
-        """The series that may have something between `edge` and `end`."""
-        numbers = {*self._recent.numbers(), *carry}
-        for day in self._history.days_between(edge, end):
-            shelves = [shelf for hour in _hours(day, edge, end) for shelf in (hour.raw, *hour.pieces)]
-            for shelf in shelves:
-                for blob in shelf.blobs.values() if shelf is not None else ():
-                    numbers.update(blob.data)
-        return numbers
+def _version(span: Span) -> bytes:
+    """Another one after each change; a ghost has none."""
+    span._p_activate()
+    return bytes(span._p_serial)
 
 
 def _hours(day: Day, start: int, end: int) -> list[Span]:

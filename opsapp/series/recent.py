@@ -22,6 +22,7 @@ from opsapp.series.folds import last_states, read, summary_before
 from opsapp.series.history import Day, History, open_history
 from opsapp.series.observations import Row
 from opsapp.series.rollup import Rollup
+from opsapp.series.running import Running, SeenChanges
 
 GENERATION = 64  # batches
 LOOKS = 3
@@ -30,6 +31,15 @@ SEALED = 20_000  # days of series remembered: status pages ask for the same ones
 OFF_MS = 10_000  # what the clocks of nodes may differ by before they count as set
 SUMS = 4  # windows: a day for the lists, a day and a week for the scores, a month for the SLA
 ROW = Struct("<qdBI")  # 21 bytes a row: five minutes of 1,000 checks a second are 6 MB
+
+
+def carry_version(history: History, at: int) -> tuple | None:
+    """Another one where other states may last beyond `at`."""
+    blob = summary_before(history, at)
+    if blob is None:
+        return None
+    len(blob.data)  # a ghost has no serial
+    return (at, blob._p_oid, blob._p_serial)
 
 
 class Generation:
@@ -69,9 +79,6 @@ class Generation:
             return b""
         return self._rows[self._ends[at - 1] if at else 0 : self._ends[at]]
 
-    def numbers(self) -> set[int]:
-        return {*self._open, *self._numbers}
-
 
 class Recent:
     """Brought up to date by one thread at a time, which may wait for a store far away; who reads, the hub above all,
@@ -90,25 +97,31 @@ class Recent:
         self._carry: tuple = (None, {})
         self._sums: dict[tuple, dict[int, Rollup]] = {}
         self._sealed: dict[tuple[int, int], tuple] = {}
+        self._folded: dict[str, int] = {}  # log -> how far it was folded, as far as anybody has seen here
+        self.running = Running()
 
-    def catch_up(self, mapping) -> None:
+    def catch_up(self, mapping) -> SeenChanges:
         """Take the batches that are new, drop what is folded."""
         with self._lock:
-            marks = {}
-            for key, entry in open_history(mapping).logs.items():
+            marks, history = {}, open_history(mapping)
+            for key, entry in history.logs.items():
                 marks[key] = entry.mark.folded
                 # From where this process stands: a batch may be folded within the second, and its rows are news too.
                 batches = list(entry.batches(self._read.get(key, marks[key])))
+                self._note_gap(key, marks[key], batches)
                 by = self._off([at for _, _, at in batches])
                 for number, data, _ in batches:
                     observations = read(codec.decode_batch, data)
                     self._current().take(key, number, observations)
                     self._read[key] = number
                     self._note_late(observations)
+                    self.running.take(observations, history.horizon)
                     if key != self._own:
                         self._news.extend([(told[0], told[1] - by, *told[2:]) for told in observations])
+            newest = self._is_newest(marks)
             self._drop(marks)
             self._follows = True
+            return SeenChanges(self.running.changes, newest)
 
     def _off(self, cut: list[int]) -> int:
         """By how many ms the clock of who cut these batches is ahead of ours, where somebody has set one of the two.
@@ -139,14 +152,13 @@ class Recent:
 
     def carry(self, history: History, at: int) -> dict[int, Row]:
         """`last_states`, kept for as long as the same summary precedes `at`: it covers all series."""
-        blob = summary_before(history, at)
-        if blob is None:
+        key = carry_version(history, at)
+        if key is None:
             return {}
-        len(blob.data)  # a ghost has no serial
-        key = (at, blob._p_oid, blob._p_serial)
-        if key != self._carry[0]:
-            self._carry = (key, last_states(history, at))
-        return self._carry[1]
+        known = self._carry
+        if key != known[0]:
+            known = self._carry = (key, last_states(history, at))
+        return known[1]
 
     def sealed(self, day: Day, number: int, load: Callable[[], Rollup | None]) -> Rollup | None:
         """What a sealed day comes to for a series, remembered for as long as the day is not sealed anew."""
@@ -174,9 +186,18 @@ class Recent:
                 rows.append(Row(time, None if math.isnan(value) else value, status, hold))
         return rows
 
-    def numbers(self) -> set[int]:
-        with self._lock:
-            return set().union(*(generation.numbers() for generation in self._generations))
+    def _note_gap(self, key: str, folded: int, batches: list) -> None:
+        """Batches that were folded, and dropped from their log, before they were looked at here: a log has no gaps."""
+        read = self._read.get(key)
+        missed = folded > 0 if read is None else bool(batches) and batches[0][0] > read + 1
+        if missed or (read is not None and not batches and folded > read):
+            self.running.forget()
+
+    def _is_newest(self, marks: dict[str, int]) -> bool:
+        """Whether no look has seen more folded: rows that were folded meanwhile may have gone from memory."""
+        newest = all(marks.get(key, 0) >= folded for key, folded in self._folded.items() if key in marks)
+        self._folded = {key: max(folded, self._folded.get(key, 0)) for key, folded in marks.items()}
+        return newest
 
     def _note_late(self, observations: list) -> None:
         for number, time, *_ in observations:

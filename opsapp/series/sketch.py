@@ -8,7 +8,7 @@ put together before. Values nearer to 0 than `SMALLEST` count as 0.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from math import ceil, exp, log
 
@@ -50,6 +50,24 @@ def percentile(of: Sketch, share: float = 0.95) -> float:
     rank = ceil(share * sum(count for _, count in counted))
     reached = accumulate(count for _, count in counted)
     return next(_value(bucket) for (bucket, _), seen in zip(counted, reached, strict=True) if seen >= rank)
+
+
+def joint_percentile(of: Sketch, values: Sequence[float], share: float = 0.95) -> float:
+    """The same of a sketch and further values, in order of size: as if it had them. Begins at the largest, since of a
+    high percentile few are above it."""
+    numbers = array("i", of)
+    whole = sum(numbers[1::2]) + len(values)
+    above = whole - ceil(share * whole)
+    at, place = len(numbers) - 2, len(values) - 1
+    while True:
+        bucket = _bucket(values[place]) if place >= 0 else None
+        if bucket is not None and (at < 0 or bucket > numbers[at]):
+            count, place = 1, place - 1
+        else:
+            bucket, count, at = numbers[at], numbers[at + 1], at - 2
+        above -= count
+        if above < 0:
+            return _value(bucket)
 
 
 def pack(counts: dict[int, int]) -> Sketch:

@@ -271,11 +271,8 @@ def fleet(root: Root, rows: Iterable[JsonObject]) -> list[JsonObject]:
     def line(row: JsonObject, name: str) -> list[float | None]:
         agent = None if "unreadable" in row else agents.get(row["id"])
         number = agent.series.get(name) if agent is not None else None
-        means: dict[int, float | None] = {}
-        if number is not None:
-            buckets = reading.buckets(number, since, end, FLEET_STEP, percentiles=False)
-            means = {bucket.start: None if bucket.mean is None else round(bucket.mean, 1) for bucket in buckets}
-        return [means.get(start) for start in range(since, end, FLEET_STEP)]
+        means = [None] * FLEET_STEPS if number is None else reading.means(number, since, end, FLEET_STEP)
+        return [None if mean is None else round(mean, 1) for mean in means]
 
     return [
         {

@@ -59,11 +59,11 @@ def of_monitors(node: Node, root: Root, entries: list[Entry], checks: int, now: 
     recent_of: dict[str, JsonObject] = {}
     for entry in entries:
         span = min(LONGEST_MS, (checks + 2) * entry.settings.interval * 1000)
-        rows = reading.rows(entry.series, now_ms - span, now_ms + 1)
+        states = reading.last_states(entry.series, now_ms - span, now_ms + 1, checks)
         day = recents.day(reading, entry.series, now)
         total, newest = month.get(entry.series), now_ms // HOUR
         recent_of[entry.id] = {
-            "statuses": [STATUSES[row.state] for row in rows if row.is_check][-checks:],
+            "statuses": [STATUSES[state] for state in states],
             "p95_ms": [day.p95s.get(newest - back) for back in range(HOURS - 1, -1, -1)],
             "p95_24h_ms": day.p95,
             "uptime_30d": None if total is None else percent(total.up, total.down),

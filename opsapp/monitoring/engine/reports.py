@@ -16,7 +16,7 @@ from opsapp.monitoring.logic.history import points
 from opsapp.monitoring.logic.uptime import StateTimes, sla, uptime
 from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.node import Node
-from opsapp.series import DAY, HOUR, NAMES, Rollup
+from opsapp.series import DAY, HOUR, NAMES, Total
 from opsapp.tree.root import Root
 
 UPTIME_SPANS = (1, 7, 30, 90)  # days
@@ -60,7 +60,7 @@ def sla_report(node: Node, root: Root, days: int, page: slice, sort: str) -> tup
     return _sla_rows(root, (start, now), listed, totals), len(monitors)
 
 
-def _by_uptime(monitors: list[Entry], totals: dict[int, Rollup], *, backward: bool) -> list[Entry]:
+def _by_uptime(monitors: list[Entry], totals: dict[int, Total], *, backward: bool) -> list[Entry]:
     """The worst first, or last; what nobody knows comes after both."""
     uptimes_of = {series: uptime(StateTimes(*total.spent)) for series, total in totals.items()}
     known = [(share, entry) for entry in monitors if (share := uptimes_of.get(entry.series)) is not None]
@@ -80,7 +80,7 @@ def _outages(root: Root, monitor_id: str, start: float, end: float) -> list[tupl
     return [(incident.started, incident.resolved) for incident in touching]
 
 
-def _sla_rows(root: Root, window: tuple[int, int], entries: list[Entry], totals: dict[int, Rollup]) -> list[JsonObject]:
+def _sla_rows(root: Root, window: tuple[int, int], entries: list[Entry], totals: dict[int, Total]) -> list[JsonObject]:
     """The window begins no earlier than the monitor."""
     start, now = window
     incidents = {entry.id: _outages(root, entry.id, start / 1000, now / 1000) for entry in entries}
@@ -107,7 +107,7 @@ def now_ms(node: Node) -> int:
     return int(node.clock.now() * 1000)
 
 
-def _sla_figures(total: Rollup | None, window_ms: int, incidents: dict[str, list], monitor_id: str) -> JsonObject:
+def _sla_figures(total: Total | None, window_ms: int, incidents: dict[str, list], monitor_id: str) -> JsonObject:
     spent, checks = (StateTimes(*total.spent), total.checks) if total else (StateTimes(), 0)
     return sla(spent, window_ms, checks, incidents.get(monitor_id, ()))
 
@@ -120,7 +120,7 @@ def _scores(node: Node, root: Root, entries: list[Entry]) -> list[score.Score]:
     return [_score(node, entry, week.get(entry.series), day.get(entry.series)) for entry in entries]
 
 
-def _score(node: Node, entry: Entry, week: Rollup | None, day: Rollup | None) -> score.Score:
+def _score(node: Node, entry: Entry, week: Total | None, day: Total | None) -> score.Score:
     certificate: Any = node.series.live.value(entry.subject, "cert_days")
     components = {
         "uptime": score.uptime_component(uptime(StateTimes(*week.spent)) if week else None),
