@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 LEAVE_AFTER_S = 1.0
 LOOK_EVERY_S = 0.004
-LONG_S = 0.03  # of processor time; the turns of the interpreter come on top, and 50 ms is the most that others may wait
+LONG_S = 0.05  # of processor time
 
 
 def _captured(fn: Callable[..., Any], values: tuple[Any, ...]) -> tuple[bool, Any]:

@@ -72,3 +72,22 @@ def test_a_page_of_old_cases_goes_in_a_transaction(service):
     before = service.clock.now() - 730 * DAY
     assert service.transact(lambda root: healing_of(root).book.purge(before, 8)) is True
     assert len(kept(service)) == 12
+
+
+def test_how_the_last_case_of_a_rule_ended_is_forgotten_with_that_case(ward):
+    here = ward()
+
+    def told(root):
+        book = healing_of(root).book
+        for name in ("old", "again"):
+            at = service.clock.now() - 800 * DAY
+            case = book.open(case_of({**EVENT, "target": name}), 0.0)
+            book.close(case, case.record.becomes(ClosedCase, outcome="failed", closed_at=at, opened_at=at), "", 0.0)
+        case = book.open(case_of({**EVENT, "target": "again"}), 0.0)
+        at = service.clock.now() - DAY
+        book.close(case, case.record.becomes(ClosedCase, outcome="failed", closed_at=at, opened_at=at), "", 0.0)
+
+    service = here.service
+    service.transact(told)
+    here.engine.purge()
+    assert [target for _, target in service.transact(lambda root: list(healing_of(root).book.last_of))] == ["again"]

@@ -305,8 +305,18 @@ class CaseBook(Persistent):
         old = Agenda(self.closed).take(before, limit)
         for _, case_id in old:
             self._let_go(case_id)
+            self._forget_end(case_id)
             del self.cases[case_id]
         return len(old) == limit
+
+    def _forget_end(self, case_id: str) -> None:
+        """How a rule's last case on a target ended is known for as long as that case."""
+        record = self.record_of(case_id)
+        if not isinstance(record, ClosedCase):
+            return
+        for key in [(rule_id, record.target) for rule_id in {*record.events, record.rule_id}]:
+            if key in self.last_of and self.last_of[key][0] <= (record.closed_at or record.opened_at):
+                del self.last_of[key]
 
     def let_go(self, before: float, limit: int = 500) -> bool:
         """What cases closed by then have left behind says nothing of today: their targets have not failed, and people
