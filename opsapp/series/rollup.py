@@ -14,7 +14,6 @@ from opsapp.series import sketch
 from opsapp.series.observations import DEGRADED, DOWN, MAINTENANCE, MARK, PAUSED, UP, Row, worst
 
 FINE, HOUR, DAY = 300_000, 3_600_000, 86_400_000
-WHOLE = 1 << 62  # a bucket that takes everything
 STATES = (UP, DEGRADED, DOWN, MAINTENANCE, PAUSED)  # what is left of a bucket's length is unknown
 INDEX = {state: index for index, state in enumerate(STATES)}
 NOTHING = (0,) * len(STATES)

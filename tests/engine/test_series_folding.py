@@ -7,9 +7,9 @@ import pytest
 from opsapp.series import folds
 from opsapp.series.history import Blob
 from opsapp.series.observations import DOWN, FOREVER, MAINTENANCE, NONE, PAUSED, UP, Row
-from opsapp.series.rollup import DAY, FINE, HOUR, WHOLE, merge, percentile, roll_up
+from opsapp.series.rollup import DAY, FINE, HOUR, merge, percentile, roll_up
 from opsapp.series.totals import Total
-from tests.support.measuring import FINE_KEPT, HOURLY_KEPT, RAW, Measuring
+from tests.support.measuring import FINE_KEPT, HOURLY_KEPT, RAW, WHOLE, Measuring
 from tests.support.stores import Stores
 
 BASE = 19_700 * DAY

@@ -6,6 +6,7 @@ from opsapp.series.reads import HistoryReader
 from opsapp.series.recent import Recent
 from opsapp.series.rollup import DAY
 
+WHOLE = 1 << 62  # a bucket that takes everything
 RAW, FINE_KEPT, HOURLY_KEPT = 7 * DAY, 90 * DAY, 730 * DAY
 
 

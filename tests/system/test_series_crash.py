@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from opsapp.series.rollup import DAY, WHOLE
+from opsapp.series.rollup import DAY
 from tests.support import engines
-from tests.support.measuring import Measuring
+from tests.support.measuring import WHOLE, Measuring
 from tests.support.series_writer import BASE, SERIES
 from tests.support.stores import Stores
 from tests.support.waiting import until

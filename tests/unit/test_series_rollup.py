@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opsapp.series.observations import DOWN, MARK, NONE, PAUSED, UP, Row
-from opsapp.series.rollup import FINE, HOUR, WHOLE, merge, percentile, roll_up
+from opsapp.series.rollup import FINE, HOUR, merge, percentile, roll_up
+from tests.support.measuring import WHOLE
 
 START, END = 1_700_000_000_000 - 1_700_000_000_000 % HOUR, 1_700_000_000_000 - 1_700_000_000_000 % HOUR + 3 * HOUR
 row = st.builds(
