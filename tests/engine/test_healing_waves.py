@@ -7,6 +7,8 @@ from contextlib import closing
 import pytest
 
 from opsapp.approvals.engine import expire
+from opsapp.healing.resources import healing_of
+from opsapp.healing.resources.waves import WaveBook
 from tests.engine.healing import Ward
 from tests.engine.outage import DOWN, WIDE, Fleet, decide, deeds, ends, fleets, sizes, told
 from tests.support.hosts import place
@@ -36,6 +38,32 @@ def test_the_next_wave_waits_for_the_verdict_of_the_one_before(fleet):
     ended = {entry["target"]: entry["finished_at"] for entry in outage.here.ledger}
     name = f"h{first[1:]}"
     assert [agent_id for agent_id, at in outage.at.items() if agent_id != first and at < ended[name]] == []
+
+
+def test_a_look_that_says_nothing_new_writes_nothing(fleet, monkeypatch):
+    """Of 5,000 that wait each looks once a minute, and the deed has all of them."""
+    keep, same = WaveBook.keep, []
+
+    def noting(book, deed):
+        if book.find(deed.id) == deed:
+            same.append(deed)
+        keep(book, deed)
+
+    monkeypatch.setattr(WaveBook, "keep", noting)
+    outage = fleet(10)
+    while not outage.acted:
+        outage.step()
+    waiting = [case for case in outage.here.cases if case["agent_id"] not in outage.acted]
+    outage.here.node.transact(look_now, [case["id"] for case in waiting], outage.here.clock.now())
+    outage.here.turn()
+    assert ends(outage.until_quiet()) == {"verified": 10}
+    assert same == []
+
+
+def look_now(root, case_ids, now):
+    book = healing_of(root).book
+    for case_id in case_ids:
+        book.schedule(book.find(case_id), now)
 
 
 def test_of_a_hundred_hosts_a_heal_that_harms_harms_one(fleet):

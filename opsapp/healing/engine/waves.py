@@ -36,9 +36,10 @@ def _deed_of(context: PipelineContext, record: CaseRecord) -> Deed | None:
 
 def join(context: PipelineContext, case: Case, record: CaseRecord, due: float, *, ready: bool) -> None:
     """The case waits for its turn; what follows for its deed is looked at before this transaction ends."""
-    deed = _deed_of(context, record) or context.healing.waves.begin(record)
-    deed = stage.joined(deed, record, context.world.coin(record.id), ready=ready)
-    context.healing.waves.keep(deed)
+    known = _deed_of(context, record) or context.healing.waves.begin(record)
+    deed = stage.joined(known, record, context.world.coin(record.id), ready=ready)
+    if deed is not known:  # thousands wait, and each looks once a minute: what says nothing new is not written
+        context.healing.waves.keep(deed)
     context.book.keep(case, replace(record, deed=deed.id), due)
     context.deeds.append(deed.id)
 

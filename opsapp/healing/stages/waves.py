@@ -99,8 +99,10 @@ def joins(deed: Deed, case: CaseRecord) -> bool:
 
 def joined(deed: Deed, case: CaseRecord, draw: float, *, ready: bool) -> Deed:
     """With this case. What comes while waves are under way goes after all others."""
-    member = deed.members.get(case.id) or DeedMember(case.id, case.target, draw, late=deed.wave > 0)
-    return deed.having(member._replace(ready=member.ready or ready))._replace(ended=False)
+    known = deed.members.get(case.id)
+    member = known or DeedMember(case.id, case.target, draw, late=deed.wave > 0)
+    member = member._replace(ready=member.ready or ready)
+    return deed if member == known and not deed.ended else deed.having(member)._replace(ended=False)
 
 
 def before_turn(case: Deciding, turn: WaveTurn, world: World, *, ready: bool) -> JoinDeed | EndCase | None:
