@@ -116,6 +116,7 @@ class AgentDetail(AgentRow):
 
 
 class AgentList(Paging):
+    ids = list_of(text(1, 64), 100, default=None)  # these alone
     q = text(0, 200, default=None)
     status = choice(*STATUSES, default=None)
     tag = text(1, 64, default=None)

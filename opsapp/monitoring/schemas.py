@@ -137,6 +137,7 @@ class MonitorRecord(MonitorReadings):
 
 
 class MonitorList(AsOf, Paging):
+    ids = list_of(ID, 100, default=None)  # these alone
     q = text(0, 200, default="")
     status = choice(*STATUSES, default=None)
     tag = field(TAG, default=None)

@@ -257,7 +257,7 @@ def show(page: Page, ids: dict[str, str], reader: Reader, ask: Ask, value_of: An
         if path is None or own_filled is None:
             continue
         given = {field.name: query[field.name] for field in part.filters if query.get(field.name)}
-        more = urlencode(part.asks(reader, known_values)) if part.asks else ""
+        more = urlencode(part.asks(reader, known_values), doseq=True) if part.asks else ""
         asked = (
             path,
             "&".join(query_part for query_part in (own_filled, more, _query(part, given, query)) if query_part),

@@ -176,6 +176,7 @@ def test_the_list_filters_and_pages(service, box):
     assert sorted(found("tag=prod")) == ["db", "web"]
     assert found("q=BOX-2") == ["db"]
     assert found("status=dead") == []
+    assert found(f"ids={box.id}&ids=gone") == ["web"]
     answer = service.vera.get("/api/agents?limit=1&offset=1")
     assert (len(answer.json), answer.headers["X-Total-Count"]) == (1, "2")
     for query in ("limit=0", "limit=x", "status=odd"):

@@ -290,9 +290,15 @@ def test_lists_are_filtered_and_paged(service):
     assert len(get(f"{PATH}?q=shop+odd").json) == 2
     assert len(get(f"{PATH}?status=pending").json) == 6
     assert get(f"{PATH}?status=up").json == []
+    blog, first = (row["id"] for row in get(f"{PATH}?limit=2").json)
+    assert [row["name"] for row in get(f"{PATH}?ids={first}&ids={blog}&ids=gone").json] == ["Blog", "shop 0"]
+    assert [row["name"] for row in get(f"{PATH}?ids={first}&as_of={int(service.clock.now())}").json] == ["shop 0"]
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=1001", "limit=x", "offset=-1", "status=fine", "limit=1.5"])
+@pytest.mark.parametrize(
+    "query",
+    ["limit=0", "limit=1001", "limit=x", "offset=-1", "status=fine", "limit=1.5", "ids=A,b", "&".join(["ids=a"] * 101)],
+)
 @pytest.mark.shared
 def test_wrong_queries(service, query):
     assert service.vera.get(f"{PATH}?{query}", status=422).json["fields"]

@@ -305,6 +305,15 @@ def test_the_record_is_told_in_sentences_and_filtered(service, browser):
     assert press(page, "verify", 200).html.find("dt", string="valid")
 
 
+def test_the_record_names_what_it_is_about_whatever_else_there_is(service, browser):
+    shop = monitor(service)
+    for number in range(3):
+        monitor(service, f"Other {number}")
+    service.otto.put_json(f"/api/monitoring/endpoints/{shop}", {"interval": 300})
+    page = browser("ada").get(f"/audit?target={shop}&action=monitor.update")
+    assert "Shop" in page.html.select_one("#entries").text
+
+
 def test_an_api_key_is_made_shown_once_and_ended(service, browser):
     otto = browser("otto")
     shown = press(otto.get("/settings"), "key", 200, name="deploys", role="viewer")

@@ -42,7 +42,7 @@ CONFIG = {
 MANY = ("/api/monitoring/endpoints", "/api/monitoring/sla", "/api/monitoring/health-score", "/api/agents",
         "/api/agents/figures", "/api/overview", "/api/healing/dependencies", "/api/healing/readings", "/metrics",
         "/", "/monitors", "/monitors/report", "/agents", "/dependencies", "/find", "/api/export",
-        "/api/healing/forecasts", "/api/healing/trust", "/api/monitoring/status-page")  # fmt: skip
+        "/api/healing/forecasts", "/api/healing/trust", "/api/monitoring/status-page", "/settings/as-code")  # fmt: skip
 # What reads everything to say whether it is whole, or to carry it away: it may take long, and nobody may wait for it.
 WHOLE = ("/api/healing/ledger/verify", "/api/audit/verify", "/api/doctor")
 UNASKED = ("stream", "session", "authorize", "callback", "{token}", "files", "install-script")  # in an address

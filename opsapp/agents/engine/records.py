@@ -202,14 +202,16 @@ def status_of(node: Node, agent: Agent) -> str:
     return AgentStatuses(node).of(facts_of(agent)).status
 
 
-def rows(root: Root) -> list[JsonObject]:
-    """The list, from memory; by label."""
+def rows(root: Root, ids: Collection[str] | None = None) -> list[JsonObject]:
+    """The list, from memory, or of it these; by label."""
     node = node_of(root)
     directory = directory_of(node)
-    listed = sorted(directory.all(root), key=lambda facts: (facts.label, facts.id))
+    chosen = (facts for facts in directory.all(root) if ids is None or facts.id in ids)
+    listed = sorted(chosen, key=lambda facts: (facts.label, facts.id))
     statuses = AgentStatuses(node)
     rows = [row(facts, statuses.of(facts), directory.shares_name(facts)) for facts in listed]
-    lost = {agent_id: damage.reason for agent_id, damage in directory.damaged.items()}
+    damaged = directory.damaged.items()
+    lost = {agent_id: damage.reason for agent_id, damage in damaged if ids is None or agent_id in ids}
     known = {facts.id for facts in listed}
     unread = [{**UNREAD, "id": agent_id, "unreadable": why} for agent_id, why in lost.items() if agent_id not in known]
     return unread + [shown | {"unreadable": lost[shown["id"]]} if shown["id"] in lost else shown for shown in rows]

@@ -19,7 +19,7 @@ from opsapp.web.schemas import Deleted, Updated
 def agents(context: Agents, request: Request) -> Any:
     """All agents."""
     query = request.valid_query
-    rows = records.rows(request.root)
+    rows = records.rows(request.root, query["ids"])
     return page_of(request, [row for row in rows if logic.matches(row, query["q"], query["status"], query["tag"])])
 
 
@@ -29,7 +29,7 @@ def figures(context: Agents, request: Request) -> Any:
     those on which something has failed (`status`), or by a field; with "-" the other way round, and what is not known
     last."""
     query = request.valid_query
-    rows = records.rows(request.root)
+    rows = records.rows(request.root, query["ids"])
     matching = [row for row in rows if logic.matches(row, query["q"], query["status"], query["tag"])]
     sort = query["sort"] or "status"
     known = records.sortable(request.node, matching, sort.removeprefix("-"))

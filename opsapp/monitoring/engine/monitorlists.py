@@ -43,6 +43,9 @@ def page(node: Node, root: Root, query: JsonObject, *, secrets: bool) -> tuple[l
     register = watch_of(node).register
     register.catch_up(root)
     entries = register.ordered()
+    ids = query["ids"]
+    if ids is not None:
+        entries = [entry for entry in entries if entry.id in ids]
     if tag is not None:
         entries = [entry for entry in entries if tag in entry.settings.tags]
     if query["type"] is not None:
@@ -59,6 +62,8 @@ def page(node: Node, root: Root, query: JsonObject, *, secrets: bool) -> tuple[l
         lately = recent.of_monitors(node, root, chosen, query["recent"], now)
         shown = [row | {"recent": lately[row["id"]]} for row in shown]
     lost = unread(node) if not (words or tag or status or query["type"]) else []
+    if ids is not None:
+        lost = [row for row in lost if row["id"] in ids]
     room = None if query["limit"] is None else max(0, query["limit"] - len(shown))
     after = max(0, query["offset"] - len(entries))
     return shown + lost[after:][:room], len(entries) + len(lost)

@@ -14,12 +14,14 @@ from opsapp.tree.root import Root
 def page(then: Root, query: JsonObject, secrets: bool) -> tuple[list[JsonObject], int]:
     """One page of records, ordered by name, and how many there were."""
     words, tag, status = query["q"].casefold().split(), query["tag"], query["status"]
+    ids = query["ids"]
 
     def is_wanted(monitor: Monitor) -> bool:
         settings = monitor.settings
         text = searched(settings["name"], settings["url"], settings["tags"])
         return (
-            (tag is None or tag in settings["tags"])
+            (ids is None or monitor.id in ids)
+            and (tag is None or tag in settings["tags"])
             and query["type"] in (None, settings["type"])
             and (status is None or monitor.state.status == status)
             and all(word in text for word in words)

@@ -129,8 +129,9 @@ HOUSE = (
                 ),
                 asks=shapes.since_asked,
             ),
-            Part("Monitors", "/api/monitoring/endpoints?limit=1000", (), name="monitors", hidden=True),
-            Part("Hosts", "/api/agents?limit=1000", (), name="hosts", hidden=True),
+            Part("Monitors", "/api/monitoring/endpoints", (), name="monitors", hidden=True,
+                 asks=shapes.named_in_entries),
+            Part("Hosts", "/api/agents", (), name="hosts", hidden=True, asks=shapes.named_in_entries),
             Part("Automations", "/api/automations", (), name="automations", hidden=True),
         ),
         forms=(

@@ -5,7 +5,7 @@ Plain values. Must not: know HTTP, decide anything (what is shown and what is al
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
@@ -14,7 +14,9 @@ from opsapp.ui.reader import Reader, Shape
 from opsapp.wire.kinds import REQUIRED, DeclaredField
 from opsapp.wire.records import DeclaredObject, FormField, settings_in
 
-Asks = Callable[[Reader, JsonObject], dict[str, str]]  # (who reads, what was said so far) -> a query
+Asks = Callable[
+    [Reader, JsonObject], Mapping[str, str | tuple[str, ...]]
+]  # (who reads, what was said so far) -> a query
 
 
 class Column(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -16,6 +17,10 @@ MAY = {
     "operator": "runs automations, decides approvals, plans maintenance",
     "admin": "may do everything, users and settings too",
 }
+
+
+LIKE_ID = re.compile("[a-z0-9]{1,64}")
+MOST_IDS = 100  # that a list is asked for at once
 
 
 class UserLine(NamedTuple):
@@ -96,6 +101,15 @@ def since_asked(reader: Reader, earlier: JsonObject) -> dict[str, str]:
         return {"since": str(max(0, int(day.timestamp())))}
     except (ValueError, OverflowError):
         return {}
+
+
+NO_ID = "none"  # a list that is asked for it has no row
+
+
+def named_in_entries(reader: Reader, earlier: JsonObject) -> dict[str, tuple[str, ...]]:
+    """Of a list only what the entries are about."""
+    ids = {entry["target"] for entry in earlier["entries"] if LIKE_ID.fullmatch(entry["target"])}
+    return {"ids": tuple(sorted(ids))[:MOST_IDS] or (NO_ID,)}
 
 
 def audit(answers: Answers, reader: Reader) -> dict[str, object]:
