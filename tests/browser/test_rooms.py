@@ -1,4 +1,4 @@
-"""Every page in a real browser: at three widths, light and dark, filled and empty, as viewer, operator and admin."""
+"""Every page in a real browser: at four widths, light and dark, filled and empty, as viewer, operator and admin."""
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -11,7 +11,7 @@ from tests.support.sound import BY_SCHEME, BY_SIZE, complaints, findings, lacks
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
-SIZES = {"phone": (390, 844), "desk": (1440, 900), "wide": (1920, 1080)}
+SIZES = {"phone": (390, 844), "tablet": (768, 1024), "desk": (1440, 900), "wide": (1920, 1080)}
 ADMINS = ("/users", "/audit", "/notifications", "/secrets", "/statuspage", "/healing/inlets",
           "/settings/service", "/settings/as-code")  # fmt: skip
 REFUSED = {

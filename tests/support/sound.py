@@ -1,7 +1,7 @@
 """Whether a page is sound, and what somebody does in a browser, with each page on the way being so.
 
 Sound: nothing in the console (a breach of the CSP stands there too), nothing for axe, one h1 and one main, a label for
-each field, nothing wider than the window or lying upon another.
+each field, nothing wider than the window or lying upon another, no word cut in two.
 """
 
 import json
@@ -26,7 +26,7 @@ const done = arguments[arguments.length - 1];
 axe.run(document, JSON.parse(arguments[0])).then((said) => done(said.violations.map(
   (each) => each.id + ": " + each.nodes.slice(0, 3).map((node) => node.html.slice(0, 120)).join(" | "))));
 """
-LACKS = """
+LACKS = r"""
 const lacks = [];
 for (const selector of ["h1", "main"])
   if (document.querySelectorAll(selector).length !== 1) lacks.push(selector);
@@ -46,6 +46,45 @@ for (const row of document.querySelectorAll("table.cards tbody tr")) {
 }
 for (const time of document.querySelectorAll(".feed time, .tl time"))
   if (time.scrollWidth > time.clientWidth + 1) lacks.push("too wide: " + time.innerText);
+// No word is cut, and no text lies upon another. Names without an end, code and what floats over the page may be.
+const within = (box, owner) => {
+  let {left, top, right, bottom} = box;
+  for (let at = owner; at && at !== document.documentElement; at = at.parentElement) {
+    const style = getComputedStyle(at);
+    if (style.overflowX === "visible" && style.overflowY === "visible") continue;
+    const frame = at.getBoundingClientRect();
+    left = Math.max(left, frame.left);
+    top = Math.max(top, frame.top);
+    right = Math.min(right, frame.right);
+    bottom = Math.min(bottom, frame.bottom);
+  }
+  return {left, top, right, bottom};
+};
+const floats = (at) => at && (["fixed", "sticky"].includes(getComputedStyle(at).position) || floats(at.parentElement));
+const UNSEEN = "script, style, option, textarea, svg, noscript", SEEN = {opacityProperty: true, visibilityProperty: true};
+const texts = [], range = document.createRange();
+const nodes = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+while (nodes.nextNode()) {
+  const node = nodes.currentNode, owner = node.parentElement;
+  if (!node.data.trim() || owner.closest(UNSEEN) || !owner.checkVisibility(SEEN) || floats(owner)) continue;
+  range.selectNodeContents(node);
+  for (const box of [...range.getClientRects()].map((rect) => within(rect, owner)))
+    if (box.right - box.left > 2 && box.bottom - box.top > 3) texts.push({box, owner, words: node.data.trim()});
+  if (owner.closest("pre, code")) continue;
+  for (const word of node.data.matchAll(/[\p{L}\p{N}]+/gu)) {
+    range.setStart(node, word.index);
+    range.setEnd(node, word.index + word[0].length);
+    const lines = new Set([...range.getClientRects()].map((rect) => Math.round(rect.top)));
+    if (word[0].length <= 20 && lines.size > 1) lacks.push("a cut word: " + word[0]);
+  }
+}
+texts.sort((first, second) => first.box.top - second.box.top);
+texts.forEach(({box, owner, words}, at) => {
+  for (let next = at + 1; next < texts.length && texts[next].box.top < box.bottom - 3; next++) {
+    const other = texts[next], wide = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left);
+    if (other.owner !== owner && wide > 2) lacks.push("lies upon another: " + words + " | " + other.words);
+  }
+});
 const page = document.documentElement;
 if (page.scrollWidth > window.innerWidth) lacks.push("width: " + page.scrollWidth);
 if (!page.lang || !document.title) lacks.push("lang or title");

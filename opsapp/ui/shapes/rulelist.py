@@ -52,7 +52,7 @@ def _line(row: JsonObject, trust: JsonObject | None) -> RuleLine:
         f"/healing/rules/{quote(row['id'], safe='')}",
         row["description"],
         row["condition"],
-        ", then ".join(actions_of(row)) or "nothing",
+        ", then ".join(action.replace("_", " ") for action in actions_of(row)) or "nothing",
         targets_of(row),
         row["severity"],
         trust["current_level"] if trust else "",
