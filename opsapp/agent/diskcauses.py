@@ -10,12 +10,11 @@ from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from opsapp.wire.causes import HostCause, cause_of
 
+from .disks import is_read_only_at
 from .holders import deleted_on
-from .proc import maybe
 
-IMAGES = ("squashfs", "iso9660", "erofs", "cramfs", "udf")  # never anything but read-only
 HELD_SHARE = 0.1  # of what is used: deleted files that hold so much are the cause
-INODES_FULL = 90.0
+FULL = 90.0  # percent of a file system or of its inodes
 NAMED = 5  # largest directories and files as evidence
 _UNITS = ("B", "KB", "MB", "GB", "TB")
 Going = Callable[[], bool]
@@ -25,6 +24,10 @@ class Usage(NamedTuple):
     percent: float
     used: int
     inodes_percent: float
+
+    @property
+    def lacks_inodes(self) -> bool:
+        return self.inodes_percent >= FULL and self.inodes_percent > self.percent
 
 
 class Walked(NamedTuple):
@@ -39,9 +42,11 @@ class Walked(NamedTuple):
 
 def look(mount: str, going: Going) -> Optional[HostCause]:
     """The cause of what is wrong with a mount point, if it shows one."""
-    if is_read_only(mount):
+    if is_read_only_at(mount):
         return cause_of("read_only", mount=mount)
     usage, device = usage_of(mount), os.stat(mount).st_dev
+    if usage.lacks_inodes:  # a deleted file that somebody holds is only one of them
+        return _by_number(mount, usage, walk(mount, device, going))
     held = deleted_on(device, going)
     if held and held[0].size >= HELD_SHARE * usage.used:
         first = held[0]
@@ -49,17 +54,13 @@ def look(mount: str, going: Going) -> Optional[HostCause]:
                  for files in held[:NAMED]]  # fmt: skip
         return cause_of("disk_held", *lines, mount=mount, percent=round(usage.percent), size=size_of(first.size),
                      process=first.holder.name, pid=first.holder.pid)  # fmt: skip
-    walked = walk(mount, device, going)
-    if usage.inodes_percent >= INODES_FULL and usage.inodes_percent > usage.percent:
-        return _by_number(mount, usage, walked)
-    return _by_size(mount, usage, walked)
+    return _by_size(mount, usage, walk(mount, device, going))
 
 
-def is_read_only(mount: str) -> bool:
-    """By the table of mounts: the last one there is what programs see."""
-    rows = (line.split() for line in (maybe("/proc/self/mounts") or "").splitlines())
-    here = [row for row in rows if len(row) > 3 and row[1].replace("\\040", " ") == mount]
-    return bool(here) and "ro" in here[-1][3].split(",") and here[-1][2] not in IMAGES
+def of_no_space(mount: str, going: Going) -> Optional[HostCause]:
+    """The cause where somebody had no space: that there is none now. A quota or a limit of the kernel says the same."""
+    usage = usage_of(mount)
+    return look(mount, going) if usage.lacks_inodes or usage.percent >= FULL else None
 
 
 def mount_of(path: str) -> str:

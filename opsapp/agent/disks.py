@@ -1,4 +1,5 @@
-"""How full the host's own file systems are. One that hangs is left out, unknown, and holds nothing else up.
+"""How full the host's own file systems are, and which turned read-only. One that hangs is left out, unknown, and holds
+nothing else up.
 
 Remote ones are not asked. A local one may hang as well: a disk that dies, a mount below a dead remote one, a file
 system in a process that stands still. Must not: wait for one longer than ONE_S, or for it again.
@@ -10,7 +11,7 @@ import logging
 import os
 import threading
 import time
-from typing import Dict, Iterator, List, NamedTuple, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Set, Tuple
 
 from .proc import maybe
 
@@ -44,6 +45,8 @@ _PSEUDO = {
     "fuse.gvfsd-fuse",
     "fuse.portal",
 }
+IMAGES = ("squashfs", "iso9660", "erofs", "cramfs", "udf")  # never anything but read-only
+READ_ONLY = {"ro", "emergency_ro"}  # the second after an error of the disk, from Linux 6.15 on
 _REMOTE = {"nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "9p", "afs", "ceph", "glusterfs", "fuse.glusterfs"}
 
 
@@ -53,24 +56,39 @@ class Mount(NamedTuple):
     kind: str
 
 
+class DiskFigures(NamedTuple):
+    """By mount point: percent used, percent of the inodes used, and 1 where it turned read-only."""
+
+    used: Dict[str, float]
+    inodes: Dict[str, float]
+    read_only: Dict[str, float]
+
+
 class Disks:
     def __init__(self) -> None:
         self._hanging: Dict[Mount, threading.Thread] = {}
+        self._written: Set[str] = set()  # mount points that were not read-only once
 
-    def look(self) -> Tuple[Dict[str, float], Dict[str, float]]:
-        """Percent used of each real file system, and of its inodes."""
+    def look(self) -> DiskFigures:
+        """Of each real file system."""
         used: Dict[str, float] = {}
         inodes: Dict[str, float] = {}
-        for mount, stat in self._ask(_mounts()):
+        mounts = _mounts()
+        for mount, stat in self._ask(list(mounts)):
             taken = stat.f_blocks - stat.f_bfree
             if not stat.f_blocks or not taken + stat.f_bavail:
-                continue
-            if mount.kind == "tmpfs" and not mount.place.startswith(("/tmp", "/var/tmp", "/srv")):
                 continue
             used[mount.place] = round(100 * taken / (taken + stat.f_bavail), 2)
             if stat.f_files and not mount.device.startswith("tmpfs"):
                 inodes[mount.place] = round(100 * (stat.f_files - stat.f_ffree) / stat.f_files, 2)
-        return used, inodes
+        return DiskFigures(used, inodes, self._turned({mount.place: is_so for mount, is_so in mounts.items()}))
+
+    def _turned(self, read_only: Dict[str, bool]) -> Dict[str, float]:
+        """What was always mounted read-only is left out, unless /etc/fstab wants to write there: that is on purpose."""
+        self._written &= read_only.keys()
+        self._written |= {place for place, is_so in read_only.items() if not is_so}
+        known = self._written | _to_be_written()
+        return {place: float(is_so) for place, is_so in read_only.items() if place in known}
 
     def _ask(self, mounts: List[Mount]) -> Iterator[Tuple[Mount, os.statvfs_result]]:
         """One thread asks them all. Should it hang in one, another goes on behind it, and that one is not asked again
@@ -113,16 +131,38 @@ class MountQuestion:
             self.passed += 1
 
 
-def _mounts() -> List[Mount]:
-    mounts: Dict[str, Mount] = {}
-    for line in (maybe("/proc/self/mounts") or "").splitlines():
-        parts = line.split()
-        if len(parts) < 3 or parts[2] in _PSEUDO or parts[2] in _REMOTE:
+def _rows(path: str) -> List[List[str]]:
+    rows = [line.split() for line in (maybe(path) or "").splitlines()]
+    return [[word.replace("\\040", " ") for word in row] for row in rows if len(row) > 3 and row[0][:1] != "#"]
+
+
+def is_read_only(options: str) -> bool:
+    """By the options of a mount."""
+    return not READ_ONLY.isdisjoint(options.split(","))
+
+
+def is_read_only_at(place: str) -> bool:
+    """Where a file system is mounted that could be written: the last one there is what programs see."""
+    here = [row for row in _rows("/proc/self/mounts") if row[1] == place]
+    return bool(here) and here[-1][2] not in IMAGES and is_read_only(here[-1][3])
+
+
+def _to_be_written() -> Set[str]:
+    return {row[1] for row in _rows("/etc/fstab") if not {"ro", "noauto"} & set(row[3].split(","))}
+
+
+def _mounts() -> Dict[Mount, bool]:
+    """Real file systems, and whether they are read-only. The last one at a place is what programs see."""
+    mounts: Dict[str, Tuple[Mount, bool]] = {}
+    for parts in _rows("/proc/self/mounts"):
+        if parts[2] in _PSEUDO or parts[2] in _REMOTE:
             continue
-        place = parts[1].replace("\\040", " ")
+        place = parts[1]
         if parts[2] == "overlay" and place != "/":
             continue
         if place.startswith(("/proc/", "/sys/", "/dev/", "/run/")) or place in ("/dev", "/run"):
             continue
-        mounts[place] = Mount(parts[0], place, parts[2])
-    return list(mounts.values())
+        if parts[2] == "tmpfs" and not place.startswith(("/tmp", "/var/tmp", "/srv")):
+            continue
+        mounts[place] = Mount(parts[0], place, parts[2]), is_read_only(parts[3])
+    return dict(mounts.values())

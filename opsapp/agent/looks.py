@@ -19,6 +19,7 @@ from .unitcauses import Budget
 
 log = logging.getLogger("looks")
 AT_ONCE = 4  # threads that may hang in a look; beyond, everything is unknown at once
+APART_S = 2.0  # clocks that differ by less are as good as equal: the way of a message takes a while
 RESERVE_S = 0.2  # of the time of a look: what was found is told within it
 Find = Callable[[LookSubject, Budget], Optional[HostCause]]
 
@@ -55,8 +56,8 @@ def finder(host: Any) -> Find:
     """How this host is looked at: the narrowest thing first."""
 
     def find(subject: LookSubject, budget: Budget) -> Optional[HostCause]:
-        cause = None
-        if subject.domain:
+        cause = _clock_apart(host.clock_ahead_s(), budget) if subject.clock else None
+        if cause is None and subject.domain:
             cause = _expired(subject.domain, host, budget)
         if cause is None and subject.service and host.capabilities.usable("systemctl"):
             cause = unitcauses.look(subject.service, budget)
@@ -65,6 +66,18 @@ def finder(host: Any) -> Find:
         return cause
 
     return find
+
+
+def _clock_apart(ahead_s: Optional[float], budget: Budget) -> Optional[HostCause]:
+    """Whose clock is wrong is not known here; whether this one is synchronised shows it mostly."""
+    if ahead_s is None or abs(ahead_s) < APART_S:
+        return None
+    is_synchronised = unitcauses.is_synchronised(budget)
+    said = "whether it is synchronised is unknown"
+    if is_synchronised is not None:
+        said = "it says that it is synchronised" if is_synchronised else "it is not synchronised"
+    side = "ahead of" if ahead_s > 0 else "behind"
+    return cause_of("clock_apart", seconds=round(abs(ahead_s)), side=side, synchronised=said)
 
 
 def _expired(domain: str, host: Any, budget: Budget) -> Optional[HostCause]:

@@ -65,10 +65,11 @@ class AgentProgram:
         steady = SteadyClock()
         self.outcomes = Outcomes(config.state_dir, steady)
         self.armed = Armed(config.state_dir, steady)
+        clock = ServerClock(os.path.join(config.state_dir, "server-clock.json"), self.reporter.metrics.boot_id)
         protected = ProtectedNames(config.state_dir, config.protected_processes)
         healer = table["heal"] = Healer(
             self.journal,
-            LocalHost(self.capabilities, protected.names, config),
+            LocalHost(self.capabilities, protected.names, config, clock.ahead_s),
             Snapshots(config.state_dir),
             self.armed,
             self._measure,
@@ -86,7 +87,6 @@ class AgentProgram:
         )
         streams = OpenStreams(self._stream_kinds(rules))
         self.link = Link(config, self.executor, self.reporter, self.spool, streams, self.outcomes)
-        clock = ServerClock(os.path.join(config.state_dir, "server-clock.json"), self.reporter.metrics.boot_id)
         self.link.server_time = clock.heard
         self.offline = Offline(
             config,

@@ -35,13 +35,14 @@ class Metrics:
     def sample(self, fresh: bool = False) -> dict:
         self.rates.take(fresh)
         mem, swap = _memory()
-        disks, inodes = self._disks.look()
+        disks, inodes, read_only = self._disks.look()
         top, counts = self._top()
         network = self.rates.network()
         metrics: Dict[str, float] = {**counts, **_pressure()}
         if "/" in inodes:
             metrics["inode_percent"] = inodes["/"]
         metrics.update({f"inodes.{mount}.percent": value for mount, value in inodes.items()})
+        metrics.update({f"disk.{mount}.read_only": value for mount, value in read_only.items()})
         if network:
             metrics["rx_bytes_s"] = sum(link["rx_bytes"] for name, link in network.items() if name != "lo")
             metrics["tx_bytes_s"] = sum(link["tx_bytes"] for name, link in network.items() if name != "lo")

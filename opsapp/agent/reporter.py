@@ -9,9 +9,10 @@ import logging
 import socket
 import threading
 import time
-from typing import Callable, Optional, Tuple
+from typing import Callable, FrozenSet, Optional, Tuple
 
 from opsapp.wire.fields import JsonObject
+from opsapp.wire.readings import MASKED, key_of
 from opsapp.wire.restarts import LOOP_STARTS
 from opsapp.wire.version import VERSION
 
@@ -66,6 +67,7 @@ class Reporter:
         self._capabilities_sent = 0
         self._looks = self._patience = 0
         self._services_known = self._manager = False
+        self._forbidden: FrozenSet[str] = frozenset()
         self._seen: Tuple = ()
 
     def run(self) -> None:
@@ -117,6 +119,7 @@ class Reporter:
         if self._services_known:
             failed = sorted(name for name, state in states["services"].items() if state == "failed")
             report["failed_units"], report["metrics"]["failed_units"] = failed[:1000], float(len(failed))
+            report["metrics"].update({key_of("service", name, MASKED): 1.0 for name in self._forbidden})
         if self._manager:
             report["metrics"]["service_manager.hung_s"] = round(self._units.silent_s(), 1)
         report.update(time=began, reason=reason, version=VERSION, machine_id=self.machine_id)
@@ -200,6 +203,7 @@ class Reporter:
             self._manager = False  # told by the capabilities
         except OSError as error:
             log.warning("service states are unknown: %s", error)
+        self._forbidden = units.forbidden
         containers = self._containers.states()
         # A crash loop is one change, not one at each of its starts.
         looping = {name for name, count in units.starts.items() if count >= LOOP_STARTS}

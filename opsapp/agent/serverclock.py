@@ -55,6 +55,11 @@ class ServerClock:
             return kept["server"] + self._running() - kept["running"]
         return kept["server"] + self._wall() - kept["wall"]
 
+    def ahead_s(self) -> Optional[float]:
+        """By how much this host's clock is ahead of the server's; None while that was not heard since this boot."""
+        is_heard = bool(self._kept) and self._kept["boot_id"] == self._boot_id
+        return self._wall() - self.now() if is_heard else None
+
     def _load(self) -> JsonObject:
         try:
             with open(self._path, "rb") as file:

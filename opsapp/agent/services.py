@@ -12,7 +12,7 @@ import json
 import logging
 import os
 import subprocess
-from typing import Dict, List, Mapping, NamedTuple, Optional, Set, Tuple
+from typing import Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Set, Tuple
 
 from opsapp.wire.readings import MASKED
 
@@ -89,6 +89,7 @@ class UnitStates(NamedTuple):
     states: Dict[str, str]  # name without .service: state
     starts: Dict[str, int]  # those that have started within the last minutes: how often
     counted_s: Optional[float] = None  # for how long starts have been counted; None: nobody counts them
+    forbidden: FrozenSet[str] = frozenset()  # those that ran since the boot, and are masked now
 
 
 class Services:
@@ -117,7 +118,9 @@ class Services:
         if self.init != "systemd":
             return UnitStates(states, {})
         starts = {name[: -len(".service")]: count for name, count in self._starts.counts().items()}
-        return UnitStates(states, starts, self._starts.counted_s())
+        ran = {name[: -len(".service")] for name in self._active_once}
+        forbidden = frozenset(name for name in ran if states.get(name) == MASKED)
+        return UnitStates(states, starts, self._starts.counted_s(), forbidden)
 
     def fingerprint(self) -> Tuple:
         """Changes when a service's or container's processes begin or end: costs two directory listings."""

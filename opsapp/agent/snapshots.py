@@ -47,6 +47,7 @@ class LocalHost(NamedTuple):
     capabilities: ToolManifest
     protected: Set[str]
     config: AgentConfig
+    clock_ahead_s: Callable[[], Optional[float]] = lambda: None  # of the server's; None while that is unknown
 
 
 class SnapshotKind(NamedTuple):

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import socket
-from typing import Callable, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Callable, List, Mapping, Match, NamedTuple, Optional, Tuple
 
 from opsapp.wire.causes import HostCause, cause_of
 
 from . import diskcauses
+from .disks import is_read_only_at
 from .holders import Holder, listener
 from .proc import maybe
 from .processes import cgroup_of
@@ -20,14 +22,21 @@ from .services import ask, is_masked
 
 PROPERTIES = (
     "Id", "LoadState", "UnitFileState", "ActiveState", "Result", "ExecMainCode", "ExecMainStatus", "ExecStart",
-    "PIDFile", "MemoryMax", "RootDirectory", "RootImage", "ControlGroup",
+    "PIDFile", "MemoryMax", "RootDirectory", "RootImage", "ControlGroup", "ExecMainExitTimestampMonotonic",
 )  # fmt: skip
 LINES = 15
 _KILLED, _DUMPED = "2", "3"  # how the kernel says that a process was ended by a signal
+KERNEL_LINES = 1000
+_OUT_OF_MEMORY = re.compile(
+    r"\[ *(?P<at>\d+\.\d+)\].*oom-kill:.*?(?:oom_memcg=(?P<limited>[^,]+),)?task_memcg=(?P<of>[^,]+),"
+)
+SLACK_S = 60.0  # the clock of the kernel's log and the monotonic one drift apart
 _IN_USE = re.compile(r"(?i)address already in use|bind\(\).*\(98[:)]|EADDRINUSE")
 _PORT = re.compile(r"(?i)(?:\]|[\d*]|localhost|::|\bport)[:= ]+(\d{2,5})\b")
 _NO_ROOM = re.compile(r"No space left on device|Read-only file system|ENOSPC|EROFS")
 _PATH = re.compile(r"(/[\w.@+-]+)+")
+_PID_FILE = re.compile(r"(/[\w.@+-]+)+\.pid\b")
+COMM_LENGTH = 15  # of a program's name, the kernel keeps so much
 _NO_NAME = re.compile(
     r"(?i)(?:host not found in \w+|could not resolve host|cannot resolve|name or service not known|"
     r"temporary failure in name resolution)\W*(?P<name>[a-z0-9_.-]+\.[a-z0-9.-]+)?"
@@ -87,12 +96,11 @@ def _stopped(name: str, unit: Mapping[str, str], budget: Budget) -> Optional[Hos
     if gone:
         return cause_of("binary_missing", service=name, path=gone)
     lines = last_lines(name, budget)
-    if unit.get("Result") == "oom-kill":
-        return _out_of_memory(name, unit, lines)
     return (
-        of_lines(lines, unit.get("ControlGroup", ""), budget)
+        _out_of_memory(name, unit, lines, budget)
+        or of_lines(lines, unit.get("ControlGroup", ""), budget)
         or of_configuration(name, lines, budget)
-        or stale_pid_file(name, unit)
+        or stale_pid_file(name, unit, lines)
         or _of_clock(name, lines, budget)
         or ended(name, unit, lines)
     )
@@ -102,8 +110,8 @@ def missing_program(unit: Mapping[str, str]) -> str:
     """The program that it would start, where that is gone; one in a root of its own is not looked for."""
     if unit.get("RootDirectory") or unit.get("RootImage"):
         return ""
-    path = re.search(r"path=(/\S+)", unit.get("ExecStart", ""))
-    return path[1] if path and not os.path.exists(path[1]) else ""
+    path = _program(unit)
+    return path if path and not os.path.exists(path) else ""
 
 
 def last_lines(name: str, budget: Budget) -> List[str]:
@@ -113,11 +121,40 @@ def last_lines(name: str, budget: Budget) -> List[str]:
     return output.splitlines() if code == 0 else []
 
 
-def _out_of_memory(name: str, unit: Mapping[str, str], lines: List[str]) -> HostCause:
+def _out_of_memory(name: str, unit: Mapping[str, str], lines: List[str], budget: Budget) -> Optional[HostCause]:
+    """Whose limit it was, the kernel says. Where systemd is told nothing of it (cgroups of version 1), the kernel also
+    says that it was for memory. Where its log cannot be read, a limit of the unit is the cause if the host has more."""
+    killed = unit.get("ExecMainCode") == _KILLED and unit.get("ExecMainStatus") == str(int(signal.SIGKILL))
+    is_known = unit.get("Result") == "oom-kill"
+    said = _kernel_said(unit, budget) if is_known or killed else None
+    if said is None and not is_known:
+        return None
     limit = unit.get("MemoryMax", "infinity")
-    if limit.isdigit():
+    own = limit.isdigit() and int(limit) < os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if said is not None:
+        own = limit.isdigit() and _belongs(said["limited"] or "", unit)
+        lines = [*lines, said.string]
+    if own:
         return cause_of("out_of_own_memory", *lines, service=name, limit=diskcauses.size_of(int(limit)))
     return cause_of("out_of_host_memory", *lines, service=name)
+
+
+def _kernel_said(unit: Mapping[str, str], budget: Budget) -> Optional[Match[str]]:
+    """Its line about a process of the unit that it killed for memory, where that was when the unit ended."""
+    ended_us = unit.get("ExecMainExitTimestampMonotonic", "")
+    if not ended_us.isdigit():
+        return None
+    journal = ["journalctl", "--dmesg", "--boot", "--no-pager", "--quiet", "--output=short-monotonic"]
+    for argv in ([*journal, f"--lines={KERNEL_LINES}"], ["dmesg"]):
+        code, output = budget.ask(argv)
+        said = [line for line in map(_OUT_OF_MEMORY.search, output.splitlines()) if line and _belongs(line["of"], unit)]
+        if code == 0 and said:
+            return said[-1] if abs(float(said[-1]["at"]) - int(ended_us) / 1e6) <= SLACK_S else None
+    return None
+
+
+def _belongs(control_group: str, unit: Mapping[str, str]) -> bool:
+    return "Id" in unit and unit["Id"] in control_group.split("/")
 
 
 def of_lines(lines: List[str], control_group: str, budget: Budget) -> Optional[HostCause]:
@@ -150,8 +187,8 @@ def _no_room(line: str, budget: Budget) -> Optional[HostCause]:
         return None
     mount = diskcauses.mount_of(path[0])
     if "ead-only" in line or "EROFS" in line:
-        return cause_of("read_only", line, mount=mount) if diskcauses.is_read_only(mount) else None
-    return diskcauses.look(mount, budget.going)
+        return cause_of("read_only", line, mount=mount) if is_read_only_at(mount) else None
+    return diskcauses.of_no_space(mount, budget.going)
 
 
 def _no_name(line: str) -> Optional[HostCause]:
@@ -179,21 +216,40 @@ def of_configuration(name: str, lines: List[str], budget: Budget) -> Optional[Ho
     return other or cause_of("config_broken", *(complaints or lines), service=name, test=" ".join(test))
 
 
-def stale_pid_file(name: str, unit: Mapping[str, str]) -> Optional[HostCause]:
-    """A pid file that was left behind: its process is gone, or is one of something else."""
-    path = unit.get("PIDFile", "")
-    pid = (maybe(path) or "").strip() if path else ""
-    if not pid.isdigit() or _is_of(Holder(int(pid), ""), unit.get("ControlGroup", "")):
-        return None
-    return cause_of("stale_pid_file", service=name, path=path, pid=pid)
+def stale_pid_file(name: str, unit: Mapping[str, str], lines: List[str]) -> Optional[HostCause]:
+    """A pid file that was left behind: its process is gone, or is one of something else. systemd removes the unit's own
+    one, so mostly the last lines name it."""
+    complaints = [(said[0], line) for line in reversed(lines) for said in [_PID_FILE.search(line)] if said]
+    for path, line in [(unit.get("PIDFile", ""), ""), *complaints]:
+        pid = (maybe(path) or "").strip() if path else ""
+        if pid.isdigit() and not _is_instance(int(pid), unit):
+            return cause_of("stale_pid_file", line, service=name, path=path, pid=pid)
+    return None
+
+
+def _is_instance(pid: int, unit: Mapping[str, str]) -> bool:
+    """Whether it is a process of the unit, or of its program that somebody else started."""
+    program, name = _program(unit), (maybe(f"/proc/{pid}/comm") or "").strip()
+    by_hand = bool(name) and os.path.basename(program)[:COMM_LENGTH] == name
+    return by_hand or _is_of(Holder(pid, name), unit.get("ControlGroup", ""))
+
+
+def _program(unit: Mapping[str, str]) -> str:
+    path = re.search(r"path=(/\S+)", unit.get("ExecStart", ""))
+    return path[1] if path else ""
 
 
 def _of_clock(name: str, lines: List[str], budget: Budget) -> Optional[HostCause]:
     refused = next((line for line in reversed(lines) if _NOT_YET_VALID.search(line)), None)
     if refused is None:
         return None
+    return cause_of("clock_off", refused, service=name) if is_synchronised(budget) is False else None
+
+
+def is_synchronised(budget: Budget) -> Optional[bool]:
+    """Whether something synchronises this host's clock; None where nobody says."""
     code, output = budget.ask(["timedatectl", "show", "--property=NTPSynchronized"])
-    return cause_of("clock_off", refused, service=name) if code == 0 and output.strip().endswith("=no") else None
+    return output.strip().endswith("=yes") if code == 0 and "NTPSynchronized=" in output else None
 
 
 def ended(name: str, unit: Mapping[str, str], lines: List[str]) -> Optional[HostCause]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, FrozenSet, Mapping, NamedTuple, Optional, Tuple
 
-from .fields import JsonObject, WireError, choice, mapping, may, need, record, text
-from .readings import split
+from .fields import JsonObject, WireError, boolean, choice, mapping, may, need, record, text
+from .readings import CLOCK_OFF, split
 
 LOOKS = "@causes"  # what an agent that can look for causes has among its tools
 LOOK_S = 2.0  # so long an agent looks at most
@@ -20,7 +20,13 @@ MOST_LINES, MOST_LENGTH = 20, 400  # of evidence
 # These do whatever people have written into them: no cause rules them out.
 ANYTHING = frozenset({"run", "agent_command", "automation", "run_playbook", "webhook"})
 _FIELD = text(200)
-SUBJECT = {"service": may(text(255, low=1)), "mount": may(text(4096, low=1)), "domain": may(text(253, low=1))}
+SUBJECT = {
+    "service": may(text(255, low=1)),
+    "mount": may(text(4096, low=1)),
+    "domain": may(text(253, low=1)),
+    "clock": may(boolean()),
+}
+_OF_A_MOUNT, _OF_THE_ROOT = ("disk", "inodes"), re.compile(r"\b(?:disk|inode)_percent\b")
 
 
 class LookSubject(NamedTuple):
@@ -29,6 +35,7 @@ class LookSubject(NamedTuple):
     service: Optional[str] = None
     mount: Optional[str] = None
     domain: Optional[str] = None
+    clock: Optional[bool] = None
 
     @classmethod
     def read(cls, values: Any) -> LookSubject:
@@ -102,9 +109,10 @@ def subject_of(condition: str, params: Mapping[str, Any]) -> LookSubject:
     named = {name: params[name] for name in LookSubject._fields if isinstance(params.get(name), str)}
     if "service" in about:
         named.setdefault("service", about["service"])
-    if "disk" in about or re.search(r"\bdisk_percent\b", condition):
-        named.setdefault("mount", about.get("disk") or "/")
-    return LookSubject(**named)
+    mounts = [about[family] for family in _OF_A_MOUNT if family in about]
+    if mounts or _OF_THE_ROOT.search(condition):
+        named.setdefault("mount", mounts[0] if mounts else "/")
+    return LookSubject(**named, clock=True if CLOCK_OFF in condition else None)
 
 
 def _table(*rows: CauseKind) -> Dict[str, CauseKind]:
@@ -192,6 +200,11 @@ CAUSES: Dict[str, CauseKind] = _table(
         "clock_off",
         "the host's clock is not synchronised, and {service} refuses dates",
         "Let the host synchronise its clock.",
+    ),
+    CauseKind(
+        "clock_apart",
+        "the host's clock is {seconds} s {side} that of the service, and {synchronised}",
+        "Let the host synchronise its clock. If many hosts say so, look at the clock of the service.",
     ),
     CauseKind("ended_by_signal", "{service} was ended by signal {signal}", "The last lines of the unit say more."),
     CauseKind("exited", "{service} ended with exit code {code}", "The last lines of the unit say why."),

@@ -20,9 +20,10 @@ EVENT = "event."  # what an event from elsewhere says: `event.name`, or of one e
 PLUGIN = "plugin."  # performance data of a monitor of type `plugin`: `plugin.LABEL`
 NAME_LENGTH = 100
 NO_PART_OF_A_NAME = frozenset("\"'()<>=!,;&|*")
-FAMILIES = ("service", "container", "disk", "vpn", "backup")
+FAMILIES = ("service", "container", "disk", "inodes", "vpn", "backup")
 NUMBERS = ("cpu_percent", "mem_percent", "disk_percent", "swap_percent", "load1", "load5", "load15", "uptime_s")
 STARTS_COUNTED = "starts_counted_s"
+CLOCK_OFF = "clock_off_s"  # by how much the clocks of a host and of the service differ
 RUNS = ("active", "reloading")
 MOVES = ("activating", "deactivating", "unknown")
 MASKED = "masked"  # somebody has forbidden it to run: it has not failed
@@ -76,8 +77,10 @@ def of_report(report: Mapping[str, Any]) -> Dict[str, Any]:
 def of_service(state: Any, *, ran: bool, starts: Optional[int], counted_s: Optional[float]) -> Dict[str, int]:
     """What follows from the state of a unit, by attribute; what is unknown is left out. `failed` is 1 while it does
     not run, if it ran before (`ran`) or its host calls it failed. It is 0 while the unit runs or is masked, and missing
-    while it starts or stops. `starts` are those within the time for which they were counted."""
+    while it starts or stops. `masked` is 0 unless it is masked: whether one that is masked ran before, its host says.
+    `starts` are those within the time for which they were counted."""
     count = restarts(starts, counted_s)
     failed = None if state in MOVES else int(state not in (*RUNS, MASKED) and (state == "failed" or ran))
-    values = {"failed": failed, "restarts_5m": count, "crash_looping": crash_looping(state, count)}
+    masked = None if state == MASKED else 0
+    values = {"failed": failed, "masked": masked, "restarts_5m": count, "crash_looping": crash_looping(state, count)}
     return {attribute: value for attribute, value in values.items() if value is not None}

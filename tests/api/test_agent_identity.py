@@ -87,6 +87,7 @@ def test_a_hosts_clock_is_measured_shown_and_corrected(service, box, ahead):
     assert box.seen()["clock_skew_s"] is None
     box.report(time=service.clock.now() + ahead, outcomes=[told(100)])
     assert box.seen()["clock_skew_s"] == ahead
+    assert service.node.series.live.get(f"agent:{box.id}")["clock_off_s"][0] == abs(ahead)
     [kept] = service.read(lambda root: list(root.system["agent-outcomes"].values()))
     assert kept["created_at"] == service.clock.now() - 100
 

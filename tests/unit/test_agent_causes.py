@@ -57,6 +57,8 @@ def told(cause):
         ({"Result": "oom-kill", "MemoryMax": "67108864"}, "out_of_own_memory",
          "{service} was killed for memory: it reached its own limit of 67.1 MB"),
         ({"Result": "oom-kill"}, "out_of_host_memory", CAUSES["out_of_host_memory"].sentence),
+        ({"Result": "oom-kill", "MemoryMax": str(1 << 60)}, "out_of_host_memory",
+         CAUSES["out_of_host_memory"].sentence),
         ({"Result": "signal", "ExecMainCode": "2", "ExecMainStatus": "9"}, "ended_by_signal",
          "{service} was ended by signal 9"),
         ({"ExecMainStatus": "125"}, "exited", "{service} ended with exit code 125"),
@@ -76,6 +78,32 @@ def test_the_last_lines_are_evidence(look):
                                                               "ExecMainStatus": "0"}])  # fmt: skip
 def test_a_unit_that_runs_or_was_stopped_shows_no_cause(look, unit):
     assert look(LookSubject(service="web"), systemd(["Address already in use port 1"], **unit)) is None
+
+
+KERNEL = ("[47497.85] oom-kill:constraint=CONSTRAINT_{kind},nodemask=(null),cpuset=/,mems_allowed=0,{limit},"
+          "task_memcg=/system.slice/{unit},task=python3,pid=7,uid=0")  # fmt: skip
+OWN, HOSTS = ("MEMCG", "oom_memcg=/system.slice/web.service"), ("NONE", "global_oom")
+KILLED = {"Id": "web.service", "Result": "signal", "ExecMainCode": "2", "ExecMainStatus": "9",
+          "MemoryMax": "67108864", "ExecMainExitTimestampMonotonic": "47498100000"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("limit", "of", "unit", "cause_id"),
+    [
+        (OWN, "web.service", {}, "out_of_own_memory"),
+        (HOSTS, "web.service", {}, "out_of_host_memory"),
+        (HOSTS, "web.service", {"Result": "oom-kill"}, "out_of_host_memory"),
+        (HOSTS, "other.service", {}, "ended_by_signal"),
+        (OWN, "web.service", {"ExecMainExitTimestampMonotonic": "90000000000"}, "ended_by_signal"),
+    ],
+)
+def test_whose_limit_it_was_is_what_the_kernel_says(look, limit, of, unit, cause_id):
+    line = KERNEL.format(kind=limit[0], limit=limit[1], unit=of)
+    scripts = systemd(tools={"dmesg": f"echo '{line}'"}, **{**KILLED, **unit})
+    scripts["journalctl"] = 'case "$*" in *--dmesg*) exit 1;; esac; echo ate'
+    cause = look(LookSubject(service="web"), scripts)
+    assert cause.id == cause_id
+    assert cause.evidence == (("ate",) if cause_id == "ended_by_signal" else ("ate", line))
 
 
 def test_where_systemd_does_not_answer_nothing_is_known(look):
@@ -157,6 +185,21 @@ def test_a_stale_pid_file(look, tmp_path, is_gone):
     )
 
 
+@pytest.mark.parametrize(("text", "program", "cause_id"), [("{gone}\n", "/bin/sh", "stale_pid_file"),
+                                                           ("{alive}\n", "/bin/sh", "stale_pid_file"),
+                                                           ("{alive}\n", shutil.which("sleep"), "exited"),
+                                                           ("", "/bin/sh", "exited")])  # fmt: skip
+def test_a_pid_file_that_the_program_complains_of(look, tmp_path, text, program, cause_id):
+    """systemd removes the file that the unit names; one that was started by hand is no stale one."""
+    with subprocess.Popen(["true"]) as gone, subprocess.Popen(["sleep", "60"]) as alive:
+        gone.wait()
+        path, line = tmp_path / "web.pid", f"pid file {tmp_path}/web.pid exists, is it running already?"
+        path.write_text(text.format(gone=gone.pid, alive=alive.pid))
+        cause = look(LookSubject(service="web"), systemd([line], ExecStart=f"{{ path={program} ; argv[]=web ; }}"))
+        alive.kill()
+    assert (cause.id, cause.evidence) == (cause_id, (line,))
+
+
 def test_a_clock_that_is_off(look):
     clock = {"timedatectl": "echo NTPSynchronized=no"}
     cause = look(LookSubject(service="web"), systemd(["certificate is not yet valid"], tools=clock))
@@ -234,6 +277,24 @@ def test_a_unit_that_cannot_write(look, mounted, words, cause_id):
     assert (cause.id, cause.fields["mount"]) == (cause_id, str(mounted))
 
 
+def test_small_files_are_the_cause_where_inodes_lack_whatever_else_is_held(look, mounted):
+    for number in range(190):
+        (mounted / str(number)).touch()
+    path = mounted / "gone.log"
+    with path.open("wb") as file:
+        file.write(b"x" * 1_000_000)
+        file.flush()
+        path.unlink()
+        assert look(LookSubject(mount=str(mounted))).id == "inodes_full"
+
+
+def test_a_disk_that_has_space_again_is_no_cause(look, mounted):
+    """Watches of files and quotas run out with the same words."""
+    fill(mounted / "small", 1000)
+    lines = [f"cannot watch {mounted}/small: No space left on device"]
+    assert look(LookSubject(service="web"), systemd(lines)).id == "exited"
+
+
 def test_what_could_not_be_seen_in_time_is_said(tmp_path):
     fill(tmp_path / "a/file", 5000)
     walked = diskcauses.walk(str(tmp_path), os.stat(tmp_path).st_dev, iter([True, False]).__next__)
@@ -243,6 +304,27 @@ def test_what_could_not_be_seen_in_time_is_said(tmp_path):
 
 def test_no_mount_no_cause(look, tmp_path):
     assert look(LookSubject(mount=str(tmp_path))) is None
+
+
+# -- the clock -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ahead", "said", "sentence"),
+    [
+        (301.4, "NTPSynchronized=no",
+         "the host's clock is 301 s ahead of that of the service, and it is not synchronised"),
+        (-45.0, "NTPSynchronized=yes",
+         "the host's clock is 45 s behind that of the service, and it says that it is synchronised"),
+        (45.0, "", "the host's clock is 45 s ahead of that of the service, and whether it is synchronised is unknown"),
+        (1.0, "NTPSynchronized=no", None),
+        (None, "NTPSynchronized=no", None),
+    ],
+)  # fmt: skip
+def test_a_clock_that_differs_from_that_of_the_service(tmp_path, monkeypatch, ahead, said, sentence):
+    host = Bench(tmp_path, monkeypatch, {"timedatectl": f"echo {said}"}).host._replace(clock_ahead_s=lambda: ahead)
+    cause = CauseLooks(finder(host))(LookSubject(clock=True))
+    assert told(cause) == (None if sentence is None else ("clock_apart", sentence))
 
 
 # -- certificates --------------------------------------------------------------------------------------------------
@@ -326,6 +408,11 @@ def test_a_failed_act_says_the_cause(tmp_path, monkeypatch):
         ("service.app@1.service.failed == 1 and cpu_percent > 1.5", {}, LookSubject(service="app@1.service")),
         ("disk./var.percent >= 90", {}, LookSubject(mount="/var")),
         ("disk_percent >= 90", {}, LookSubject(mount="/")),
+        ("inodes./srv.percent >= 90", {}, LookSubject(mount="/srv")),
+        ("inode_percent >= 90", {}, LookSubject(mount="/")),
+        ("disk./srv.read_only == 1", {}, LookSubject(mount="/srv")),
+        ("service.web.masked == 1", {}, LookSubject(service="web")),
+        ("clock_off_s >= 30", {}, LookSubject(clock=True)),
         ("disk./var.percent >= 90", {"mount": "/srv"}, LookSubject(mount="/srv")),
         ("cpu_percent > 90", {"pid": 1}, LookSubject()),
         ('service.*.state == "failed"', {}, LookSubject()),

@@ -4,6 +4,8 @@ import os
 import threading
 import types
 
+import pytest
+
 from opsapp.agent import disks
 from opsapp.agent.disks import Disks
 from tests.support.waiting import until
@@ -30,9 +32,30 @@ def test_only_disks_of_this_host_are_measured(monkeypatch):
 
     monkeypatch.setattr(disks, "maybe", lambda path: MOUNTS)
     monkeypatch.setattr(os, "statvfs", statvfs)
-    used, inodes = Disks().look()
-    assert used == {"/": 75.0, "/data old": 75.0, "/tmp": 75.0}  # of what is for everybody: 60 of 80
-    assert inodes == {"/": 75.0, "/data old": 75.0}
+    seen = Disks().look()
+    assert seen.used == {"/": 75.0, "/data old": 75.0, "/tmp": 75.0}  # of what is for everybody: 60 of 80
+    assert seen.inodes == {"/": 75.0, "/data old": 75.0}
+    assert set(seen.read_only.values()) == {0.0}
+
+
+@pytest.mark.parametrize(("before", "now"), [("rw", "ro,relatime"), ("rw", "rw,emergency_ro"), ("ro", "rw")])
+def test_a_mount_that_turned_read_only_is_told_apart_from_one_that_always_was(monkeypatch, before, now):
+    texts = {
+        "/etc/fstab": "UUID=1 / ext4 errors=remount-ro 0 1\n/dev/sdb1 /iso ext4 ro 0 0\n/dev/sdc1 /usb ext4 noauto 0 0"
+    }
+    monkeypatch.setattr(disks, "maybe", texts.get)
+    monkeypatch.setattr(os, "statvfs", lambda path: types.SimpleNamespace(f_blocks=0, f_bfree=0))
+
+    def mounted(srv):
+        rows = [f"/dev/{place} /{place} ext4 ro 0 0" for place in ("", "iso", "usb")]
+        texts["/proc/self/mounts"] = "\n".join([*rows, f"/dev/sdd1 /srv xfs {srv} 0 0"])
+
+    looks = Disks()
+    mounted(before)
+    first = looks.look().read_only
+    assert first == {"/": 1.0, **({} if before == "ro" else {"/srv": 0.0})}  # / should be writable by fstab
+    mounted(now)
+    assert looks.look().read_only == {"/": 1.0, "/srv": float("ro" in now)}
 
 
 def test_one_that_hangs_is_unknown_and_the_others_are_not(monkeypatch):

@@ -14,6 +14,7 @@ from opsapp.agent.reporter import MOST, Reporter, bounded
 from opsapp.agent.services import NoManager, UnitStates
 from opsapp.agent.spool import Spool
 from opsapp.wire import messages
+from opsapp.wire.readings import of_report
 from tests.support.waiting import until
 
 NAMES = st.text(st.characters(), max_size=300)
@@ -75,6 +76,15 @@ def test_how_many_units_failed_is_unknown_where_nobody_could_say(tmp_path):
         units.broken = why
         report = reporter.measure("interval")
         assert ("failed_units" in report, "failed_units" in report["metrics"], report["services"]) == (False, False, {})
+
+
+def test_units_that_ran_and_are_masked_now_are_named(tmp_path):
+    config = AgentConfig("http://x", "a" * 16, "k", str(tmp_path))
+    reporter = Reporter(config, Spool(str(tmp_path), 1 << 20), ToolManifest(), lambda: None)
+    units = reporter.services = Units()
+    assert "service.nginx.masked" not in reporter.measure("interval")["metrics"]
+    units.look = lambda: UnitStates({"nginx": "masked"}, {}, 300.0, frozenset({"nginx"}))
+    assert of_report(reporter.measure("interval"))["service.nginx.masked"] == 1.0
 
 
 def test_a_service_that_dies_right_after_it_was_measured_is_noticed(tmp_path):

@@ -84,3 +84,14 @@ def test_a_damaged_file_is_as_none_and_a_full_disk_keeps_it_in_memory(place, mon
 
 def test_the_time_since_boot_goes_on():
     assert since_boot() <= since_boot()
+
+
+def test_by_how_much_the_hosts_clock_is_ahead_is_known_once_the_server_was_heard(place):
+    host = Host(DAY)
+    clock = host.clock(place)
+    assert clock.ahead_s() is None
+    clock.heard(DAY - 5)
+    host.wall += 300
+    assert clock.ahead_s() == 305
+    host.boot, host.running = "b2", 0.0
+    assert host.clock(place).ahead_s() is None

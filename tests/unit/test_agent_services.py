@@ -90,13 +90,23 @@ def test_a_masked_unit_that_ran_is_told_even_where_systemd_has_forgotten_it(serv
     monkeypatch.setattr(services_module, "_show", lambda which: list(said[which[0]]))
     services.judge([unit("demo", "active")])
     assert [services.states() for _ in range(2)] == [{"demo": "masked"}] * 2
+    assert services.look().forbidden == {"demo"}
     said["--"] = [unit("demo", "inactive", "disabled")]  # unmasked, and nobody wants it to run
-    assert services.states() == {}
+    assert (services.look().states, services.look().forbidden) == ({}, set())
+
+
+def test_a_unit_that_was_always_masked_is_forbidden_on_purpose(services, monkeypatch):
+    never = unit("podman", "inactive", "masked", LoadState="masked")
+    monkeypatch.setattr(services_module, "_show", lambda which: [never])
+    seen = services.look()
+    assert (seen.states, seen.forbidden) == ({"podman": "masked"}, set())
 
 
 def test_a_masked_unit_has_not_failed_and_loops_no_more():
     lately = of_service("masked", ran=True, starts=9, counted_s=300.0)
     assert (lately["failed"], lately["crash_looping"]) == (0, 0)
+    assert "masked" not in lately  # whether it ran before, its host says
+    assert of_service("active", ran=True, starts=9, counted_s=300.0)["masked"] == 0
 
 
 def test_systemctl_show_is_read():

@@ -222,8 +222,9 @@ class Memory:
         heard = self.heard.setdefault(agent_id, Heard(at))
         report = self._words.slim(report)
         heard.at, heard.report = max(heard.at, at), report
-        values = self._words.shared(readings.of_report(report))
-        measured = self.note_clock(agent_id, report.get("time"), at)
+        measured, skew = self.note_clock(agent_id, report.get("time"), at), self.skew(agent_id)
+        off = {} if skew is None else {readings.CLOCK_OFF: round(abs(skew), 1)}
+        values = self._words.shared(readings.of_report(report) | off)
         self.node.series.live.update(subject(agent_id), values, measured)
         self._forget_old_names(agent_id, len(values), at)
         self.node.wake("live")

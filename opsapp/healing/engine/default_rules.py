@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from opsapp.healing.logic.soundness import wrong_params
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire.readings import CLOCK_OFF
 
 RULE_DEFAULTS: JsonObject = {
     "severity": "warning",
@@ -63,6 +64,35 @@ DEFAULT_RULES: dict[str, JsonObject] = {
         "severity": "error",
         "settle_s": 330,  # only after a whole window of 5 minutes it is known to be over
         "escalation_chain": _chain("service_dependency_restart"),
+    },
+    # These four only tell, and name what comes first where somebody raises the ceiling.
+    "default-masked": {
+        "description": "A service that ran is masked: nothing can start it",
+        "condition": "service.*.masked == 1",
+        "severity": "error",
+        "trust_ceiling": "notify",
+        "escalation_chain": _chain("restart_service"),
+    },
+    "default-inodes": {
+        "description": "A file system has used 90 % of its inodes or more",
+        "condition": "inodes.*.percent >= 90",
+        "for": 30,
+        "trust_ceiling": "notify",
+        "escalation_chain": _chain("temp_cleanup"),
+    },
+    "default-read-only": {
+        "description": "A file system turned read-only",
+        "condition": "disk.*.read_only == 1",
+        "severity": "error",
+        "trust_ceiling": "notify",
+        "escalation_chain": _chain("host_reboot"),
+    },
+    "default-clock": {
+        "description": "The clocks of a host and of the service differ by 30 seconds or more",
+        "condition": f"{CLOCK_OFF} >= 30",
+        "for": 120,  # a message that waited looks like a clock that is behind, until the next one
+        "trust_ceiling": "notify",
+        "escalation_chain": _chain(("restart_service", {"service": "systemd-timesyncd"})),
     },
     "default-service-manager": {
         "description": "The service manager of a host has not answered for a minute",
