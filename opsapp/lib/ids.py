@@ -17,3 +17,8 @@ def new_token() -> str:
 def digest(token: str) -> str:
     """What is stored in place of a token. Tokens are random, so a plain hash is enough."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def earliest_id(at: float) -> str:
+    """Ids that begin with the time: what began at this time or later has this one or a greater one."""
+    return f"{max(0, int(at * 1000)):012x}"

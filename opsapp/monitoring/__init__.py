@@ -13,8 +13,7 @@ def includeme(config):
     from .engine.figures import figures, of_each
     from .engine.scope import MonitorScope
     from .engine.watch import KEY, Watch
-    from .logic.settings import IncidentsRetention, MonitoringSettings
-    from .schemas import NewMonitor
+    from .logic.settings import IncidentsRetention, MonitoringSettings, NewMonitor
 
     config.registry.registerUtility(MonitorScope(), IScopeKind, "monitor")
     config.registry.registerUtility(give_back, IUserDeleted, "incidents")

@@ -1,4 +1,5 @@
-"""Notices that people put on the public status page: what is stored under /api/monitoring/notices.
+"""Notices that people put on the public status page: what each says, declared once (bodies, answers and forms follow),
+and what is stored under /api/monitoring/notices.
 
 One that is over stays for a while, to be read by who is signed in. Must not: know what visitors see.
 """
@@ -6,28 +7,70 @@ One that is over stays for a while, to be read by who is signed in. Must not: kn
 from __future__ import annotations
 
 import secrets
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
 
 from BTrees.OOBTree import OOTreeSet
 
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.ids import earliest_id
+from opsapp.maintenance.records import Wall
 from opsapp.runtime.projection import among
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
-
-from .resources import earliest_id
+from opsapp.wire.kinds import Choice, Text
+from opsapp.wire.records import FormField, InAnswers, Since, Told, made, settings_of
 
 KIND = "notice"
 MOST_OPEN, MOST_ENDED = 50, 500
-SAID = ("title", "text", "severity", "until")
+SEVERITIES = ("info", "warning", "critical")
+Severity = Annotated[str, Choice(*SEVERITIES), FormField("How grave", "choice")]
+
+
+@dataclass(frozen=True)
+class NoticeSettings:
+    """What visitors of the status page read until somebody ends it, or its time comes."""
+
+    component: ClassVar[str] = "Notice"
+    sample: ClassVar[dict[str, str]] = {"title": "The phones move on Sunday", "severity": "info"}
+
+    title: Annotated[str, Text(1, 200), FormField("Title", hint="Visitors of the status page read it on top")]
+    text: Annotated[str, Text(0, 5000), FormField("Text", "area")] = ""
+    severity: Severity = "info"
+    until: Annotated[
+        Wall | None, InAnswers(Text(1, 40), null=True), FormField("Until", "moment", "Empty: until somebody ends it.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoticeRecord(NoticeSettings):
+    id: Told[str]
+    ends_at: Told[Since | None]
+    status: Told[Literal["open", "ended"]]
+    created_at: Told[Since]
+    created_by: Told[str]
+    ended_at: Told[Since | None]
+    ended_by: Told[str | None]
+
+
+@dataclass(frozen=True)
+class PublicNotice:
+    """As visitors see it."""
+
+    id: str
+    title: str
+    text: Annotated[str, Text(0, 5000)]
+    severity: Severity
+    started: Since
+    ends_at: Since | None
 
 
 class StatusNotice(Record):
-    """/api/monitoring/notices/{id}. `ends_at`: when it is over by itself."""
+    """/api/monitoring/notices/{id}. `fields`: what was said, as it is stored. `ends_at`: when it is over by itself."""
 
     url = "/api/monitoring/notices/{notice_id}"
 
-    def __init__(self, fields: JsonObject, ends_at: float | None, user: str, now: float):
-        self.fields = fields
+    def __init__(self, said: NoticeSettings, ends_at: float | None, user: str, now: float):
+        self.fields = settings_of(said)
         self.ends_at = ends_at
         self.created_at, self.created_by = int(now), user
         self.ended_at: int | None = None
@@ -37,24 +80,32 @@ class StatusNotice(Record):
     def id(self) -> str:
         return self.__name__
 
+    @property
+    def said(self) -> NoticeSettings:
+        return made(NoticeSettings, self.fields)
+
     def over_at(self, now: float) -> int | None:
         """When it ended; None while it is open."""
         if self.ended_at is not None:
             return self.ended_at
         return int(self.ends_at) if self.ends_at is not None and self.ends_at <= now else None
 
-    def record(self, now: float) -> JsonObject:
+    def record(self, now: float) -> NoticeRecord:
         over = self.over_at(now)
-        return {
-            "id": self.id,
-            **self.fields,
-            "ends_at": None if self.ends_at is None else int(self.ends_at),
-            "status": "open" if over is None else "ended",
-            "created_at": self.created_at,
-            "created_by": self.created_by,
-            "ended_at": over,
-            "ended_by": self.ended_by,
-        }
+        return NoticeRecord(
+            **vars(self.said),
+            id=self.id,
+            ends_at=self.ends_at,
+            status="open" if over is None else "ended",
+            created_at=self.created_at,
+            created_by=self.created_by,
+            ended_at=over,
+            ended_by=self.ended_by,
+        )
+
+    def public(self) -> PublicNotice:
+        said = self.said
+        return PublicNotice(self.id, said.title, said.text, said.severity, self.created_at, self.ends_at)
 
 
 class StatusNotices(Folder):

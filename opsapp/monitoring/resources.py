@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
@@ -15,9 +15,10 @@ from BTrees.IOBTree import IOBTree
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
-from opsapp.lib.ids import new_id, new_token
+from opsapp.lib.ids import earliest_id, new_id, new_token
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
+from opsapp.monitoring.logic.settings import MonitorSettings
 from opsapp.monitoring.logic.state import Standing
 from opsapp.monitoring.logic.told import ToldTrouble
 from opsapp.runtime.projection import among
@@ -25,9 +26,9 @@ from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.folder import Facet, Folder, Record, add_facet
 from opsapp.tree.root import Root
 from opsapp.tree.sharded import ShardedTree
+from opsapp.wire.records import made
 
 LOOKED_AT = 2000  # incidents whose owner is asked for, at most
-LOOKED_AT_BY = ("type", "url", "command")  # settings that say what is looked at
 
 
 class Monitoring(Folder):
@@ -78,24 +79,34 @@ class Metric(NamedTuple):
 
 
 class Monitor(SealedFields, Record):
-    """/api/monitoring/endpoints/{id}. `settings` is replaced whole; `revision` tells a check of older settings."""
+    """/api/monitoring/endpoints/{id}. `settings` are as they are stored, and replaced whole, `record` the same, typed;
+    `revision` tells a check of older settings."""
 
     url = "/api/monitoring/endpoints/{monitor_id}"
     loads_with = ("state",)
     sealed_fields = ("settings",)
     _metrics: Mapping[str, tuple[int, str]] = {}  # replaced whole
 
-    def __init__(self, settings: JsonObject, series: int, now: float):
-        self.settings = settings
+    def __init__(self, settings: MonitorSettings, series: int, now: float):
+        self.settings = settings.stored()
         self.series = series
         self.revision = 1
         self.created_at = int(now)
-        self.push_token = new_token() if settings["type"] == "push" else None
-        self.state = State(int(now), "pending" if settings["enabled"] else "paused")
+        self.push_token = new_token() if settings.type == "push" else None
+        self.state = State(int(now), "pending" if settings.enabled else "paused")
 
     @property
     def id(self) -> str:
         return self.__name__
+
+    @property
+    def record(self) -> MonitorSettings:
+        return made(MonitorSettings, self.settings)
+
+    @property
+    def name(self) -> str:
+        """Without all the rest: thousands are asked."""
+        return str(self.settings["name"])
 
     @property
     def metrics(self) -> dict[str, Metric]:
@@ -105,18 +116,14 @@ class Monitor(SealedFields, Record):
     def keep_metrics(self, metrics: Mapping[str, Metric]) -> None:
         self._metrics = {name: (metric.series, metric.unit) for name, metric in metrics.items()}
 
-    def moves_to(self, settings: JsonObject) -> bool:
-        """Whether something else is looked at with these settings: what was measured says nothing of it."""
-        return any(settings.get(name) != self.settings.get(name) for name in LOOKED_AT_BY)
-
-    def change(self, settings: JsonObject, now: float) -> None:
-        """New settings; a monitor that is switched off or on starts afresh."""
-        switched = settings["enabled"] != self.settings["enabled"]
-        moved = self.moves_to(settings)
-        self.settings = settings
+    def change(self, settings: MonitorSettings, now: float) -> None:
+        """New settings; a monitor that is switched off or on starts afresh. What a later version stored stays."""
+        before = self.record
+        switched, moved = settings.enabled != before.enabled, settings.looked_at != before.looked_at
+        self.settings = self.settings | settings.stored()
         self.revision += 1
         if switched or moved:
-            self.state.take(Standing("pending" if settings["enabled"] else "paused", now))
+            self.state.take(Standing("pending" if settings.enabled else "paused", now))
         if moved:
             self.state.cert_ends = None
 
@@ -143,7 +150,7 @@ class Incident(SealedFields, Record):
     _told: tuple[Any, ...] | None = None  # it is of no monitor: another system told of it
     _updates: IOBTree | None = None  # number -> Update, from the first one on
 
-    def __init__(self, monitor_id: str, monitor_name: str, tags: list[str], cause: str, now: float):
+    def __init__(self, monitor_id: str, monitor_name: str, tags: Iterable[str], cause: str, now: float):
         self.monitor_id = monitor_id
         self.monitor_name = monitor_name
         self.tags = tuple(tags)
@@ -154,7 +161,7 @@ class Incident(SealedFields, Record):
 
     @classmethod
     def of_told(cls, told: ToldTrouble, now: float) -> Incident:
-        incident = cls("", told.title, [], told.cause, now)
+        incident = cls("", told.title, (), told.cause, now)
         incident._told = tuple(told)
         return incident
 
@@ -233,7 +240,7 @@ class Incidents(Folder):
         self.by_monitor = OOBTree()  # monitor id -> tree set of incident ids
 
     def start(self, monitor: Monitor, cause: str, now: float) -> Incident:
-        incident = Incident(monitor.id, monitor.settings["name"], monitor.settings["tags"], cause, now)
+        incident = Incident(monitor.id, monitor.name, monitor.record.tags, cause, now)
         self[earliest_id(now) + secrets.token_hex(4)] = incident
         self.open.insert(incident.id)
         if monitor.id not in self.by_monitor:
@@ -303,11 +310,6 @@ class Incidents(Folder):
                 yield incident
 
 
-def earliest_id(at: float) -> str:
-    """An incident that began at this time or later has this id or a greater one."""
-    return f"{max(0, int(at * 1000)):012x}"
-
-
 class PushAddress(Facet):
     """/api/monitoring/push/{token}. A wrong token is an address too: nobody else lives there."""
 
@@ -350,7 +352,7 @@ def incidents_of(root: Root) -> Incidents:
     return root["api"]["monitoring"]["incidents"]
 
 
-def add_monitor(root: Root, settings: JsonObject, series: int, now: float) -> Monitor:
+def add_monitor(root: Root, settings: MonitorSettings, series: int, now: float) -> Monitor:
     monitor = Monitor(settings, series, now)
     monitors_of(root)[new_id()] = monitor
     if monitor.push_token:

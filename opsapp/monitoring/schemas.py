@@ -1,16 +1,13 @@
-"""Bodies, queries and answers of /api/monitoring; those of its reports are in reportschemas.py."""
+"""Queries and answers of /api/monitoring; those of its reports are in reportschemas.py. A monitor's settings are
+declared in `logic.settings`."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import colander
-
-from opsapp.lib.jsontypes import JsonObject
-from opsapp.monitoring.logic.settings import METHODS, problems
+from opsapp.monitoring.logic.settings import MonitorSettings
 from opsapp.monitoring.logic.state import STATUSES
 from opsapp.monitoring.logic.statuspage import OVERALL
-from opsapp.monitoring.noticeschemas import PublicNotice
+from opsapp.monitoring.notices import PublicNotice
+from opsapp.web.declared import answer_of
 from opsapp.web.fields import (
     AsOf,
     Body,
@@ -21,74 +18,18 @@ from opsapp.web.fields import (
     flag,
     list_of,
     map_of,
-    name_text,
     number,
     text,
     whole,
     with_settings,
 )
-from opsapp.wire.monitortypes import MOST_LINES, TYPES, Setting, settings_by_types
+from opsapp.wire.monitortypes import TYPES
 from opsapp.wire.plugins import MOST_METRICS, UNIT_LENGTH
 
 TAG = text(1, 64)
 ID = text(1, 64, pattern=r"[a-z0-9]+", example="0123456789abcdef")
-HEADER = text(1, 100, pattern=r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", example="X-Name")
-HEADER_VALUE = text(0, 4000, pattern=r"[^\x00-\x08\x0a-\x1f\x7f]*", example="a line of text")
 SORTS = ("name", "worst", "response", "uptime")
 INCIDENT_STAGES = ("investigating", "identified", "monitoring", "resolved")
-
-
-def _own_setting(setting: Setting) -> colander.SchemaNode:
-    """A setting that only some types of monitors have, as its declaration says."""
-    kinds = {
-        "text": text(1, setting.most),
-        "flag": flag(),
-        "json": anything(),
-        "lines": list_of(text(0, setting.most), MOST_LINES, low=1),
-    }
-
-    def problem(value: Any) -> str | None:
-        return None if value is None else setting.problem(value)
-
-    return field(kinds[setting.kind], null=setting.default is None, check=problem, optional=True)
-
-
-OwnSettings: Any = type(
-    "OwnSettings", (Body,), {setting.name: _own_setting(setting) for setting, _ in settings_by_types()}
-)
-
-
-class MonitorSettings(OwnSettings):
-    """A monitor as it is written."""
-
-    sample = {"name": "Shop", "type": "http", "url": "https://shop.example.org/"}
-    name = name_text()
-    url = text(0, 2000, optional=True)
-    type = choice(*TYPES)
-    interval = whole(5, 86400, optional=True)
-    timeout = whole(1, 60, optional=True)
-    expected_status = whole(100, 599, optional=True, null=True)
-    retries = whole(0, 10, optional=True)
-    tags = list_of(TAG, 50, unique=True, optional=True)
-    agent_id = field(ID, optional=True, null=True)
-    enabled = flag(optional=True)
-    method = choice(*METHODS, optional=True)
-    headers = map_of(HEADER_VALUE, 50, HEADER, optional=True)
-    follow_redirects = flag(optional=True)
-    verify_tls = flag(optional=True)
-    degraded_ms = whole(1, 60_000, optional=True, null=True)
-    probe_from = list_of(ID, 50, unique=True, optional=True)
-    quorum = whole(1, 50, optional=True)
-
-
-class NewMonitor(MonitorSettings):
-    """A monitor that is made: what its type needs must be there. (A change is judged over the stored record.)"""
-
-    @staticmethod
-    def across(sound: JsonObject) -> dict[str, str]:
-        if "type" in sound or "url" in sound:
-            return problems(sound)
-        return {"url": "is required for every type but push", **problems(sound)}
 
 
 class MetricNow(Body):
@@ -99,9 +40,19 @@ class MetricNow(Body):
     time = whole()
 
 
-class MonitorReadings(Body):
-    """What a record has beside the settings."""
+class LatelyMeasured(Body):
+    """What lists draw of each monitor, asked for with `recent`: its last checks, and its last 24 hours."""
 
+    statuses = list_of(choice(*STATUSES))
+    p95_ms = list_of(number(null=True))
+    p95_24h_ms = number(null=True)
+    uptime_30d = number(0, 100, null=True)
+
+
+@with_settings(answer_of(MonitorSettings))
+class MonitorRecord(Body):
+    name = text(0, 200)  # one that cannot be read has none
+    unreadable = text(optional=True)
     id = ID
     status = choice(*STATUSES)
     response_time_ms = whole(null=True)
@@ -118,21 +69,6 @@ class MonitorReadings(Body):
     incident_id = field(ID, null=True)
     created_at = whole()
     push_url = text(optional=True, null=True)
-
-
-class LatelyMeasured(Body):
-    """What lists draw of each monitor, asked for with `recent`: its last checks, and its last 24 hours."""
-
-    statuses = list_of(choice(*STATUSES))
-    p95_ms = list_of(number(null=True))
-    p95_24h_ms = number(null=True)
-    uptime_30d = number(0, 100, null=True)
-
-
-@with_settings(MonitorSettings)
-class MonitorRecord(MonitorReadings):
-    name = text(0, 200)  # one that cannot be read has none
-    unreadable = text(optional=True)
     recent = field(LatelyMeasured, optional=True)
 
 
@@ -320,6 +256,19 @@ class TriedMonitor(Body):
     metrics = map_of(MetricNow, MOST_METRICS, null=True)
 
 
+class NoticeList(Paging):
+    status = choice("open", "ended", "all", default="all")
+
+
+class NoticePut(Body):
+    id = text()
+    status = choice("created")
+
+
+class NoticeEnded(Body):
+    status = choice("ended")
+
+
 class PublicNote(Body):
     time = whole()
     stage = choice(*INCIDENT_STAGES)
@@ -368,7 +317,7 @@ class IncidentDay(Body):
 
 class StatusDocument(Body):
     overall = choice(*OVERALL)
-    notices = list_of(PublicNotice)
+    notices = list_of(answer_of(PublicNotice))
     monitors = list_of(StatusComponent)
     active_incidents = list_of(PublicIncident)
     maintenance = list_of(PublicWindow)

@@ -1,7 +1,7 @@
 """What can be written as code (`opsapp apply`, `export`, `import`): kinds of things, and the way from what is stored to
 what a document says.
 
-A room adds a kind with `config.add_kind("monitors", "opsapp.monitoring.engine.ascode", schema=schemas.NewMonitor)`; the
+A room adds a kind with `config.add_kind("monitors", "opsapp.monitoring.engine.ascode", schema=NewMonitor)`; the
 module has the functions of `Kind`. Must not: know any kind, parse anything, or talk to people.
 """
 

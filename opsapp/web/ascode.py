@@ -1,6 +1,6 @@
 """What can be written as code: the directive by which a room adds a kind, and the schema of the whole document.
 
-A room's `includeme` says `config.add_kind("monitors", "opsapp.monitoring.engine.ascode", schema=schemas.NewMonitor)`;
+A room's `includeme` says `config.add_kind("monitors", "opsapp.monitoring.engine.ascode", schema=NewMonitor)`;
 the module has the functions that `opsapp.runtime.ascode.Actions` names.
 """
 

@@ -11,6 +11,7 @@ from typing import Any, List, Optional, Tuple
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from .probes import Gate, Outcome, ProbeFailed, ProbeTarget, connect
+from .typesettings import DnsSettings
 from .urls import is_name
 
 TYPES = {"A": 1, "NS": 2, "CNAME": 5, "SOA": 6, "PTR": 12, "MX": 15, "TXT": 16, "AAAA": 28, "SRV": 33, "CAA": 257}
@@ -23,10 +24,11 @@ def probe(target: ProbeTarget, gate: Gate) -> Outcome:
     parts = urlsplit(target.url)
     name, kind = _question_of(parts)
     server, port = gate.addresses(parts.hostname or "")[0], parts.port or 53
+    assert isinstance(target.own, DnsSettings)
     began = gate.elapsed()
     answer = exchange(gate, server, port, question(name, TYPES[kind]))
     took = round(gate.elapsed() - began, 2)
-    problem = _problem(answer, name, kind, target.own["expected_value"])
+    problem = _problem(answer, name, kind, target.own.expected_value)
     return Outcome(not problem, took, problem or f"{kind} answered")
 
 

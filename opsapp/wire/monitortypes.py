@@ -1,4 +1,5 @@
-"""The types of monitors, each declared once: its address, the settings that it alone has, and how it is looked at.
+"""The types of monitors, each declared once: its address, the record of the settings that it alone has
+(`typesettings`), and how it is looked at.
 
 From this table come the API's schema, the page's form, the defaults, the checks of addresses, the message to agents and
 the probes of server and agents. A type whose answer comes over the web gives a `body` check; another one a `probe`.
@@ -6,45 +7,22 @@ the probes of server and agents. A type whose answer comes over the web gives a 
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
+from dataclasses import make_dataclass
+from functools import lru_cache
+from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple, Type, get_type_hints
 from urllib.parse import SplitResult, urlsplit
 
 from . import dns, probes, webchecks
 from .fields import Check, WireField, boolean, json_value, listing, may, text
-from .jsonpath import parse_path
+from .kinds import REQUIRED, Anything, DeclaredField, Flag, JsonKind, ListOf, Text
+from .records import parts_of
+from .typesettings import DnsSettings, JsonSettings, KeywordSettings, PluginSettings, TypeSettings
 from .urls import is_host, text_problem
 
 WEB_SCHEMES = ("http", "https")
-LARGEST = 4000  # characters
-MOST_LINES = 100
 PROBE, PLUGIN = "probe", "plugin"  # what an agent says in its hello that it understands
 _AGENT = re.compile(r"agent://[A-Za-z0-9]{1,64}/?")
-
-
-class Setting(NamedTuple):
-    """A setting that only some types have. `problem` says what is wrong with a value that is right so far."""
-
-    name: str
-    label: str  # in the form
-    kind: str  # text, flag, json or lines (a list of texts): of the API's value and of the form's input
-    required: bool = False
-    default: Any = None
-    hint: str = ""
-    most: int = LARGEST
-    problem: Callable[[Any], Optional[str]] = lambda value: None
-    by_admin: bool = False  # only admins write it
-
-    def check(self) -> Check:
-        """For the message to agents."""
-        kinds = {
-            "text": text(self.most),
-            "flag": boolean(),
-            "json": json_value(),
-            "lines": listing(text(self.most), MOST_LINES),
-        }
-        return kinds[self.kind]
 
 
 class MonitorType(NamedTuple):
@@ -54,7 +32,7 @@ class MonitorType(NamedTuple):
     schemes: Tuple[str, ...] = ()
     needs_port: bool = False
     address_problem: Callable[[SplitResult], Optional[str]] = lambda parts: None
-    settings: Tuple[Setting, ...] = ()
+    settings: Type[TypeSettings] = TypeSettings
     probe: Optional[probes.Probe] = None
     body: Optional[webchecks.BodyCheck] = None  # of the web's answer, beside its status
     on_host: bool = False  # an agent alone can look: `agent_id`, or those of `probe_from`
@@ -95,53 +73,25 @@ class MonitorType(NamedTuple):
             return f"must name a port, as in {self.address}"
         return self.address_problem(parts)
 
-    def own(self, settings: Mapping[str, Any]) -> Dict[str, Any]:
-        """The settings that its probe gets beside the general ones."""
-        return {own.name: settings.get(own.name, own.default) for own in self.settings}
+    @property
+    def own_parts(self) -> Tuple[DeclaredField, ...]:
+        record: Any = self.settings
+        return parts_of(record)
 
-    def problems(self, settings: Mapping[str, Any]) -> Dict[str, str]:
-        """What this type misses among the settings, by field."""
-        missing = [own.name for own in self.settings if own.required and settings.get(own.name) is None]
-        return dict.fromkeys(missing, "is required for this type")
+    def own(self, settings: Any) -> TypeSettings:
+        """Those among all settings that its probe gets beside the general ones."""
+        return self.settings(**{part.name: getattr(settings, part.name) for part in self.own_parts})
 
-
-def _path_problem(path: str) -> Optional[str]:
-    try:
-        parse_path(path)
-    except ValueError as problem:
-        return str(problem)
-    return None
-
-
-def _size_problem(value: Any) -> Optional[str]:
-    return "is too large" if len(json.dumps(value)) > LARGEST else None
+    def problems(self, settings: Any) -> Dict[str, str]:
+        """What this type misses among all settings, by field."""
+        needed = (part.name for part in self.own_parts if part.default is REQUIRED)
+        return {name: "is required for this type" for name in needed if getattr(settings, name) is None}
 
 
 def _agent_problem(parts: SplitResult) -> Optional[str]:
     return None if _AGENT.fullmatch(parts.geturl()) else "must look like agent://AGENT_ID"
 
 
-def _command_problem(command: List[str]) -> Optional[str]:
-    if not command[0].startswith("/"):
-        return f"must begin with the whole path of the program, as in {_COMMAND_EXAMPLE}"
-    return "is too long" if sum(map(len, command)) > LARGEST else None
-
-
-_COMMAND_EXAMPLE = "/usr/lib/nagios/plugins/check_load"
-_COMMAND = Setting(
-    "command",
-    "Command",
-    "lines",
-    True,
-    hint="The program's whole path, then each argument on a line of its own. No shell reads them.",
-    most=1000,
-    problem=_command_problem,
-    by_admin=True,
-)
-_PATH = Setting("json_path", "JSON path", "text", True, hint="For example $.status", most=500, problem=_path_problem)
-_VALUE = Setting(
-    "expected_value", "Expected value", "json", hint='For example 200, true or "ok"', problem=_size_problem
-)
 _DECLARED = (
     MonitorType("http", "Asks for a web page, and looks at its status.", "https://host/path", WEB_SCHEMES),
     MonitorType("tcp", "Opens a connection to a port.", "tcp://host:port", ("tcp",), needs_port=True, probe=probes.tcp),
@@ -152,7 +102,7 @@ _DECLARED = (
         "dns://resolver/name?type=A",
         ("dns",),
         address_problem=dns.address_problem,
-        settings=(_VALUE,),
+        settings=DnsSettings,
         probe=dns.probe,
     ),
     MonitorType(
@@ -163,10 +113,7 @@ _DECLARED = (
         "Asks for a web page, and looks for a word in it.",
         "https://host/path",
         WEB_SCHEMES,
-        settings=(
-            Setting("keyword", "Keyword", "text", required=True, most=1000),
-            Setting("keyword_absent", "Up when the keyword is missing", "flag", default=False),
-        ),
+        settings=KeywordSettings,
         body=webchecks.keyword_problem,
     ),
     MonitorType(
@@ -174,31 +121,40 @@ _DECLARED = (
         "Asks for JSON, and looks at a value in it.",
         "https://host/path",
         WEB_SCHEMES,
-        settings=(_PATH, _VALUE._replace(required=True)),
+        settings=JsonSettings,
         body=webchecks.json_problem,
     ),
     MonitorType("push", "Waits to be called: by a backup job, by cron.", ""),
     MonitorType(
         "agent", "Looks whether a host still reports.", "agent://AGENT_ID", ("agent",), address_problem=_agent_problem
     ),
-    MonitorType("plugin", "Runs a monitoring plugin on a host.", "", settings=(_COMMAND,), on_host=True),
+    MonitorType("plugin", "Runs a monitoring plugin on a host.", "", settings=PluginSettings, on_host=True),
 )
 TYPES: Dict[str, MonitorType] = {declared.name: declared for declared in _DECLARED}
 
 
-def settings_by_types() -> List[Tuple[Setting, List[str]]]:
-    """Each setting that only some types have, and the types that have it."""
-    settings: Dict[str, Tuple[Setting, List[str]]] = {}
+@lru_cache(maxsize=None)
+def every_own() -> Any:
+    """The record of those settings of all types, as the API has them beside each other: what a type needs is None where
+    the monitor is of another one."""
+    hints: Dict[str, Tuple[str, Any, Any]] = {}
     for declared in TYPES.values():
-        for setting in declared.settings:
-            settings.setdefault(setting.name, (setting, []))[1].append(declared.name)
-    return list(settings.values())
+        types = get_type_hints(declared.settings, include_extras=True)
+        for part in declared.own_parts:
+            default = None if part.default is REQUIRED else part.default
+            hint = Optional[types[part.name]] if default is None else types[part.name]
+            hints.setdefault(part.name, (part.name, hint, default))
+    return make_dataclass("EveryTypeSettings", hints.values(), frozen=True)
 
 
 def message_fields() -> Dict[str, WireField]:
     """Those settings in the message that asks an agent to look."""
-    return {setting.name: may(setting.check(), setting.default) for setting, _ in settings_by_types()}
+    return {part.name: may(_check(part.kind), part.default) for part in parts_of(every_own())}
 
 
-def defaults() -> Dict[str, Any]:
-    return {setting.name: setting.default for setting, _ in settings_by_types()}
+def _check(kind: JsonKind) -> Check:
+    if isinstance(kind, ListOf):
+        return listing(_check(kind.item.kind), kind.high)
+    if isinstance(kind, Text):
+        return text(kind.high)
+    return {Flag: boolean, Anything: json_value}[type(kind)]()

@@ -11,10 +11,11 @@ import os
 import socket
 import struct
 import time
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Protocol, Tuple
+from typing import Callable, Dict, List, NamedTuple, Optional, Protocol, Tuple
 from urllib.parse import urlsplit
 
-NOTHING: Dict[str, Any] = {}
+from .typesettings import TypeSettings
+
 _ECHO = {socket.AF_INET: (8, 0), socket.AF_INET6: (128, 129)}  # (request, reply)
 
 
@@ -31,8 +32,7 @@ class ProbeUnavailable(Exception):
 
 
 class ProbeTarget(NamedTuple):
-    """Everything a probe needs to know. `timeout` bounds the whole check in seconds; `own` are the settings that only
-    its type has."""
+    """Everything a probe needs to know. `timeout` bounds the whole check in seconds."""
 
     monitor_id: str
     type: str
@@ -40,11 +40,14 @@ class ProbeTarget(NamedTuple):
     timeout: float = 10.0
     expected_status: Optional[int] = None
     method: str = "GET"
-    headers: Dict[str, str] = NOTHING
+    headers: Dict[str, str] = {}
     follow_redirects: bool = True
     verify_tls: bool = True
-    own: Mapping[str, Any] = NOTHING
+    own: TypeSettings = TypeSettings()
     body: bytes = b""  # sent with the request; monitors have none, webhooks do
+
+
+GENERAL = ProbeTarget._fields[1:-2]  # what an agent is told of every target
 
 
 class Outcome(NamedTuple):

@@ -19,7 +19,7 @@ from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from .kinds import REQUIRED, Choice, DeclaredField, Flag, JsonKind, ListOf, Number, Object, Text, Whole
+from .kinds import LEFT_OUT, REQUIRED, Choice, DeclaredField, Flag, JsonKind, ListOf, Number, Object, Text, Whole
 
 R = TypeVar("R")
 UNIONS = (Union, getattr(types, "UnionType", Union))
@@ -84,12 +84,18 @@ class FormField(NamedTuple):
 @lru_cache(maxsize=None)
 def parts_of(record: Any) -> tuple[DeclaredField, ...]:
     hints = get_type_hints(record, include_extras=True)
-    return tuple(_part(field.name, hints[field.name], field.default) for field in fields(record))
+    return tuple(_part(field.name, hints[field.name], _default_of(field)) for field in fields(record))
+
+
+def _default_of(field: Any) -> Any:
+    return field.default if field.default_factory is MISSING else field.default_factory()
 
 
 def settings_in(record: Any) -> tuple[DeclaredField, ...]:
-    """What people say of it."""
-    return tuple(part for part in parts_of(record) if not part.mark(ReadOnly))
+    """What people say of it. `stays_out`: names of what stays out where it is left out, since whoever makes the record
+    knows what stands for it."""
+    said, unsaid = (part for part in parts_of(record) if not part.mark(ReadOnly)), getattr(record, "stays_out", ())
+    return tuple(part._replace(default=LEFT_OUT) if part.name in unsaid else part for part in said)
 
 
 def sealed_in(record: Any) -> frozenset[str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
 from urllib.parse import urlsplit
 
 from .jsonpath import PathMissing, read_path, same_value, shown
+from .typesettings import JsonSettings, KeywordSettings
 
 # What is wrong with a body, or nothing: (settings of the type, body, whether it was cut). Asked if the status is right.
-BodyCheck = Callable[[Mapping[str, Any], bytes, bool], str]
+BodyCheck = Callable[[Any, bytes, bool], str]
 _BODY_HEADERS = {"content-length", "content-type", "transfer-encoding"}
 # Sent to other origins too. Any other header may be a secret, or be for the first origin alone.
 _PUBLIC_HEADERS = _BODY_HEADERS | {
@@ -25,17 +26,17 @@ def status_problem(status: int, expected: Optional[int]) -> str:
     return "" if 200 <= status < 400 else f"HTTP {status}"
 
 
-def keyword_problem(own: Mapping[str, Any], body: bytes, _cut: bool) -> str:
-    is_there = own["keyword"] in body.decode("utf-8", errors="replace")
-    if is_there == own["keyword_absent"]:
-        return f"the text {own['keyword']!r} {'is there' if is_there else 'is missing'}"
+def keyword_problem(own: KeywordSettings, body: bytes, _cut: bool) -> str:
+    is_there = own.keyword in body.decode("utf-8", errors="replace")
+    if is_there == own.keyword_absent:
+        return f"the text {own.keyword!r} {'is there' if is_there else 'is missing'}"
     return ""
 
 
-def json_problem(own: Mapping[str, Any], body: bytes, cut: bool) -> str:
+def json_problem(own: JsonSettings, body: bytes, cut: bool) -> str:
     if cut:
         return f"the JSON body is larger than {len(body) // 1024} KiB"
-    path, expected = own["json_path"], own["expected_value"]
+    path, expected = own.json_path, own.expected_value
     try:
         value = read_path(json.loads(body), path)
     except (ValueError, RecursionError):

@@ -10,25 +10,34 @@ PROGRAM = """
     import sys
     import threading
     import time
+    from dataclasses import dataclass
+    from typing import Annotated
 
     from opsapp.wire import monitortypes
-    from opsapp.wire.monitortypes import MonitorType, Setting
+    from opsapp.wire.kinds import Text
+    from opsapp.wire.monitortypes import MonitorType
+    from opsapp.wire.typesettings import TypeSettings
     from opsapp.wire.probes import Outcome, connect
+    from opsapp.wire.records import FormField, plain
 
     def greeted(target, gate):
         host, _, port = target.url.partition("://")[2].partition(":")
         said = connect(gate, gate.addresses(host), int(port)).recv(100).decode()
-        problem = "" if said == target.own["greeting"] else f"it said {said!r}"
+        problem = "" if said == target.own.greeting else f"it said {said!r}"
         return Outcome(not problem, gate.elapsed(), problem or "greeted")
 
     # The one place.
+    @dataclass(frozen=True)
+    class GreetingSettings(TypeSettings):
+        greeting: Annotated[str, Text(1, 20), FormField("Greeting")]
+
     monitortypes.TYPES["greeting"] = MonitorType(
         "greeting",
         "Waits for a greeting.",
         "greeting://host:port",
         ("greeting",),
         needs_port=True,
-        settings=(Setting("greeting", "Greeting", "text", required=True, most=20),),
+        settings=GreetingSettings,
         probe=greeted,
     )
 
@@ -79,8 +88,7 @@ PROGRAM = """
             target = entries[monitor_id].target
             seen.append(prober.probe(target))
             # The message to an agent, and what the agent makes of it
-            own = monitortypes.TYPES[target.type].own(target.own)
-            asked = {"type": target.type, "url": target.url, "timeout": 5} | own
+            asked = {"type": target.type, "url": target.url, "timeout": 5} | plain(target.own)
             asked = record(json.loads(json.dumps(asked)), messages.PROBE_TARGET)
             seen.append(look(target_of(asked), gate_of(asked), None))
         prober.close()

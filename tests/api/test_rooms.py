@@ -1,5 +1,6 @@
 """The pages of the table: what they show is what the API says, what they change the API changes."""
 
+from dataclasses import replace
 from html.parser import HTMLParser
 from urllib.parse import unquote
 from xml.etree import ElementTree
@@ -442,9 +443,9 @@ def test_nobody_known_is_led_to_the_form(service, path):
 
 
 def add_monitors(root, like, count, now):
-    settings = monitors_of(root)[like].settings
+    settings = monitors_of(root)[like].record
     for n in range(count):
-        changes.create(root, settings | {"name": f"m{n:04}", "url": f"http://m{n}.example/"}, 1000 + n, now)
+        changes.create(root, replace(settings, name=f"m{n:04}", url=f"http://m{n}.example/"), 1000 + n, now)
 
 
 def test_thousands_of_monitors_are_shown_a_page_at_a_time(tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ import gzip
 import os
 import tempfile
 import time
+from dataclasses import replace
 from typing import NamedTuple
 
 from opsapp.healing.engine.configured import declare
@@ -108,11 +109,11 @@ def report(service, hosts):
 
 
 def add_monitors(root, like, now, url=None):
-    settings = monitors_of(root)[like].settings
+    settings = monitors_of(root)[like].record
     for n in range(MONITORS):
-        tags = ["public"] if n < PUBLIC else []
-        own = {"name": f"m{n:04}", "url": url or f"http://m{n}.example/", "tags": tags}
-        changes.create(root, settings | own, 1000 + n, now)
+        tags = ("public",) if n < PUBLIC else ()
+        another = replace(settings, name=f"m{n:04}", url=url or f"http://m{n}.example/", tags=tags)
+        changes.create(root, another, 1000 + n, now)
 
 
 def cost(browser, address, part=None):

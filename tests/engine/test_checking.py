@@ -2,6 +2,7 @@
 
 import itertools
 import time
+from dataclasses import replace
 
 import gevent
 import pytest
@@ -593,7 +594,7 @@ def test_a_quorum_of_agents_decides(lookout, monkeypatch, seen, quorum, status):
     monkeypatch.setattr(measurements, "probe_from_agent", lambda node, agent_id, target: outcomes[agent_id])
     lookout.watch.follow()
     entry = lookout.watch.register.entries[monitor_id]
-    entry.settings = entry.settings._replace(lookers=["a", "b", "c"], quorum=quorum)
+    entry.settings = replace(entry.settings, probe_from=("a", "b", "c"), quorum=quorum)
     lookout.tick()
     assert lookout.monitor(monitor_id)["status"] == status
 

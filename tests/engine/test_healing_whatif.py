@@ -11,6 +11,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.trials import Healed
 from opsapp.lib.problems import Invalid
 from opsapp.maintenance.resources import HealingWindow, windows_of
+from opsapp.monitoring.logic.settings import MonitorSettings
 from opsapp.monitoring.resources import Monitor, monitors_of
 from opsapp.series import CODES
 from tests.support.hosts import place
@@ -284,7 +285,7 @@ def test_of_a_monitor_its_status_and_its_response_time(fleet):
 
 
 def _monitored(root, number):
-    monitor = Monitor({"name": "shop", "tags": [], "type": "http", "enabled": True}, number, float(BEGIN))
+    monitor = Monitor(MonitorSettings(name="shop", type="http"), number, float(BEGIN))
     monitors_of(root)["m1"] = monitor
     return number
 

@@ -54,7 +54,8 @@ def _call_agent(root: Any, agent_id: str, name: str) -> None:
 
 
 def _call_monitor(root: Any, monitor_id: str, name: str) -> None:
-    changes.update(root, monitors_of(root)[monitor_id], {"name": name}, 1.0)
+    monitor = monitors_of(root)[monitor_id]
+    changes.update(root, monitor, replace(monitor.record, name=name), 1.0)
 
 
 def _call_window(root: Any, window_id: str, name: str) -> None:

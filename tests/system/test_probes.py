@@ -23,6 +23,7 @@ from opsapp.monitoring.probes.names import AddressRefused, NameFailed, Names
 from opsapp.monitoring.probes.prober import Prober
 from opsapp.wire.monitortypes import TYPES
 from opsapp.wire.probes import ProbeTarget
+from opsapp.wire.records import made
 from tests.support.certificates import Authority
 from tests.support.targets import NameServer, blackhole, refused_port, website
 from tests.support.waiting import patience, until
@@ -51,9 +52,10 @@ def site():
 
 
 def probe(prober, url, type="http", **settings):
-    own = {setting.name for setting in TYPES[type].settings}
+    own = {setting.name for setting in TYPES[type].own_parts}
     general = {name: value for name, value in settings.items() if name not in own}
-    return prober.probe(ProbeTarget("m1", type, url, **{"timeout": ENOUGH_S} | general, own=TYPES[type].own(settings)))
+    its_own = made(TYPES[type].settings, settings)
+    return prober.probe(ProbeTarget("m1", type, url, **{"timeout": ENOUGH_S} | general, own=its_own))
 
 
 @contextlib.contextmanager

@@ -1,11 +1,14 @@
 """What a monitor may be: addresses by type, and no text that breaks what reads it."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from opsapp.monitoring.logic.quorum import decide
 from opsapp.monitoring.logic.settings import (
+    NOTHING,
     MonitorDefaults,
     MonitoringSettings,
     complete,
@@ -13,8 +16,8 @@ from opsapp.monitoring.logic.settings import (
     problems,
     searched,
 )
-from opsapp.wire.monitortypes import TYPES
-from opsapp.wire.records import DeclaredObject, made
+from opsapp.wire.monitortypes import TYPES, every_own
+from opsapp.wire.records import DeclaredObject, made, parts_of
 
 URLISH = st.one_of(
     st.text(),
@@ -56,11 +59,11 @@ def test_right_addresses(kind, url):
     ("given_", "timeout"), [({"interval": 5}, 4), ({"interval": 60}, 10), ({"interval": 5, "timeout": 9}, 9)]
 )
 def test_the_time_out_follows_the_interval(given_, timeout):
-    assert complete({"name": "a", "type": "http"} | given_)["timeout"] == timeout
+    assert complete({"name": "a", "type": "http"} | given_).timeout == timeout
 
 
 def test_defaults_of_the_service_come_before_ours():
-    assert complete({"name": "a"}, MonitorDefaults(retries=5))["retries"] == 5
+    assert complete({"name": "a"}, MonitorDefaults(retries=5)).retries == 5
 
 
 @pytest.mark.parametrize("address", ["dns://a/b", "agent://a", "http://", "nothing"])
@@ -73,8 +76,8 @@ def test_only_what_can_be_reached_tells_of_our_own_network(address):
 
 
 def test_a_quorum_needs_enough_agents():
-    assert "quorum" in problems({"probe_from": ["a"], "quorum": 2})
-    assert problems({"probe_from": [], "quorum": 2}) == {}
+    assert problems(replace(NOTHING, probe_from=("a",), quorum=2)).keys() == {"quorum"}
+    assert problems(replace(NOTHING, quorum=2)) == {}
 
 
 @given(st.lists(st.sampled_from([True, False, None])), st.integers(1, 5))
@@ -89,6 +92,11 @@ def test_what_viewers_see():
     record = {"headers": {"A": "b"}, "url": "http://u:p@h:1/x?y", "push_url": "/p"}
     assert for_viewers(record) == {"headers": {"A": "***"}, "url": "http://***@h:1/x?***", "push_url": None}
     assert for_viewers({"headers": {}, "url": "http://h/"}) == {"headers": {}, "url": "http://h/"}
+
+
+@pytest.mark.parametrize("name", [setting.name for setting in parts_of(every_own())])
+def test_no_setting_of_a_type_shows_viewers_a_secret(name):
+    assert "hidden" not in str(for_viewers({name: ["http://u:hidden@h/"]}))
 
 
 def test_words_are_looked_for_in_what_all_may_see():

@@ -17,8 +17,10 @@ from opsapp.ui.shapes.monitorform import kind_of
 from opsapp.wire import dns, messages, probes, webchecks
 from opsapp.wire.addresses import AddressPolicy
 from opsapp.wire.fields import record
-from opsapp.wire.monitortypes import LARGEST, TYPES, settings_by_types
+from opsapp.wire.monitortypes import TYPES, every_own
 from opsapp.wire.probes import Outcome, ProbeFailed, ProbeTarget, ProbeUnavailable, guarded
+from opsapp.wire.records import FormField, parts_of, plain
+from opsapp.wire.typesettings import LARGEST, DnsSettings, JsonSettings
 from tests.support.targets import refused_port, udp_and_tcp
 
 GUIDE = pathlib.Path(__file__).resolve().parents[2] / "docs/guide/monitoring.md"
@@ -27,12 +29,12 @@ GUIDE = pathlib.Path(__file__).resolve().parents[2] / "docs/guide/monitoring.md"
 def test_every_type_and_each_of_its_settings_is_in_the_form():
     fields = {field.name: field for field in CREATE.fields}
     assert set(fields["type"].choices) == set(TYPES)
-    for setting, _ in settings_by_types():
-        assert fields[setting.name].kind == setting.kind
+    for setting in parts_of(every_own()):
+        assert fields[setting.name].kind == setting.mark(FormField).kind
     for declared in TYPES.values():
         kind = kind_of(declared)
         assert kind.address == declared.address
-        assert {setting.name for setting in declared.settings} <= set(kind.first)
+        assert {setting.name for setting in declared.own_parts} <= set(kind.first)
         assert set(kind.first) | set(kind.more) <= fields.keys()
 
 
@@ -43,7 +45,7 @@ def test_every_type_is_in_the_guide():
 
 @pytest.mark.parametrize("declared", [declared for declared in TYPES.values() if declared.is_probed])
 def test_every_type_that_is_probed_fits_into_the_message_to_agents(declared):
-    target = {"type": declared.name, "url": "x://y", "timeout": 5} | declared.own({})
+    target = {"type": declared.name, "url": "x://y", "timeout": 5} | plain(declared.own(every_own()()))
     assert record(target, messages.PROBE_TARGET)["type"] == declared.name
 
 
@@ -73,7 +75,7 @@ def test_a_wrong_address_is_told_why(kind, url, words):
 
 
 def test_a_setting_is_judged_by_its_declaration():
-    problems = {setting.name: setting.problem for setting, _ in settings_by_types()}
+    problems = {setting.name: setting.problem for setting in parts_of(every_own())}
     assert "starts with $" in problems["json_path"]("a.b")
     assert problems["json_path"]("$.a") is None
     assert problems["expected_value"]("x" * LARGEST) == "is too large"
@@ -250,7 +252,7 @@ class Resolver:
 
 
 def asked(gate, resolver, name="a.example", expected=None):
-    target = ProbeTarget("", "dns", f"dns://127.0.0.1:{resolver.port}/{name}", own={"expected_value": expected})
+    target = ProbeTarget("", "dns", f"dns://127.0.0.1:{resolver.port}/{name}", own=DnsSettings(expected))
     return guarded(lambda: dns.probe(target, gate), 5.0, gate.elapsed)
 
 
@@ -295,7 +297,7 @@ def test_a_name_that_cannot_be_asked_for_is_told(gate):
 
 
 def test_bodies_and_redirects_are_judged():
-    own = {"json_path": "$.a", "expected_value": 1}
+    own = JsonSettings("$.a", 1)
     assert webchecks.json_problem(own, b"x" * 2048, True) == "the JSON body is larger than 2 KiB"
     assert webchecks.json_problem(own, b"{}", False) == "$.a: nothing at 'a'"
     assert webchecks.json_problem(own, b'{"a": 1}', False) == ""

@@ -397,3 +397,19 @@ def test_what_an_answer_has_of_its_own_may_be_never_null():
     assert shown["icon"]["type"] == "string"
     assert sent["icon"]["anyOf"][1] == {"type": "null"}
     assert sent["told"]["additionalProperties"] == {}
+
+
+@dataclass(frozen=True)
+class Timed:
+    stays_out: ClassVar = ("wait",)
+
+    headers: Annotated[dict[str, str], MapOf(DeclaredField("", Text()))] = field(default_factory=dict)
+    wait: Annotated[int, Between(1, 60)] = 5
+
+
+def test_what_stays_out_is_left_to_whoever_makes_the_record():
+    kind = DeclaredObject(Timed)
+    assert kind.read({}, "", {}) == {"headers": {}}
+    assert kind.read({"wait": 7}, "", {}) == {"headers": {}, "wait": 7}
+    assert body_of(Timed)().kind.read({"wait": None}, "", {}) == {"headers": {}}
+    assert made(Timed, {}).wait == 5

@@ -26,6 +26,7 @@ from opsapp.agent.processes import (
 from opsapp.agent.tails import MARK, whose
 from opsapp.wire.plugins import READ, outcome_of
 from opsapp.wire.probes import Gate, Outcome, ProbeFailed, ProbeTarget, ProbeUnavailable
+from opsapp.wire.typesettings import PluginSettings
 
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 # Numbers with a point, texts in UTF-8, whatever the host's own language is.
@@ -44,7 +45,8 @@ class PluginRunner:
         self._stopped = False
 
     def probe(self, target: ProbeTarget, gate: Gate) -> Outcome:
-        program, *arguments = target.own["command"]
+        assert isinstance(target.own, PluginSettings)
+        program, *arguments = target.own.command
         ran = self._run([self.place_of(program), *arguments], gate.left())
         if ran.status == "timeout":
             # As the guidelines have it: what does not answer in time is not as it should be.

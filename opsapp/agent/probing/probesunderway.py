@@ -9,7 +9,8 @@ from typing import Callable, List
 from opsapp.wire.addresses import AddressPolicy
 from opsapp.wire.fields import JsonObject
 from opsapp.wire.monitortypes import TYPES
-from opsapp.wire.probes import Outcome, Probe, ProbeTarget, guarded
+from opsapp.wire.probes import GENERAL, Outcome, Probe, ProbeTarget, guarded
+from opsapp.wire.records import made
 
 from . import web
 from .gate import SocketGate
@@ -18,7 +19,6 @@ from .plugins import PluginRunner
 log = logging.getLogger("probing")
 MOST = 64  # under way at once, those included that have been answered for and still hang on a name
 SLACK_S = 0.25  # for a probe that notices by itself that its time is up
-_GENERAL = ("type", "url", "timeout", "expected_status", "method", "headers", "follow_redirects", "verify_tls")
 
 
 class Probing:
@@ -67,7 +67,8 @@ def look(target: ProbeTarget, gate: SocketGate, plugin: Probe) -> Outcome:
 
 
 def target_of(asked: JsonObject) -> ProbeTarget:
-    return ProbeTarget("", **{name: asked[name] for name in _GENERAL}, own=TYPES[asked["type"]].own(asked))
+    own = made(TYPES[asked["type"]].settings, asked)
+    return ProbeTarget("", **{name: asked[name] for name in GENERAL}, own=own)
 
 
 def gate_of(asked: JsonObject) -> SocketGate:

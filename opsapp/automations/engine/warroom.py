@@ -33,8 +33,8 @@ def section(root: Root, incident: JsonObject, now: float) -> dict[str, list[Any]
     monitor = monitors_of(root).get(incident["monitor_id"] or "")
     if monitor is None:
         return {}
-    host = agents.host_of(root, monitor.settings["agent_id"]) if monitor.settings["agent_id"] else None
-    tags = {*monitor.settings["tags"], *(host.tags if host else ())}
+    host = agents.host_of(root, monitor.record.agent_id) if monitor.record.agent_id else None
+    tags = {*monitor.record.tags, *(host.tags if host else ())}
     outages = outages_of(root, incident["monitor_id"], now)
     concerned = [
         automation

@@ -76,7 +76,7 @@ def incidents_from(root: Root, low: str) -> tuple[list[tuple[str, float]], str]:
     for _, incident in among(incidents, "incident", ids):
         monitor = child_of(monitors, "monitor", incident.monitor_id)
         if monitor is not None:
-            rows.append((monitor.settings["name"], float(incident.started)))
+            rows.append((monitor.name, float(incident.started)))
     return rows, ids[-1] + "0" if len(ids) == PAGE else ""
 
 

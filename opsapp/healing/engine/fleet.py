@@ -111,7 +111,7 @@ def _agent(host: HostFacts) -> Member:
 def _only_host(entry: Entry) -> str | None:
     """The host that a plugin alone runs on: what it measures is a thing of that host."""
     hosts = entry.settings.lookers
-    return hosts[0] if entry.on_host and len(hosts) == 1 else None
+    return hosts[0] if entry.settings.on_host and len(hosts) == 1 else None
 
 
 def _monitor(entry: Entry) -> Member:

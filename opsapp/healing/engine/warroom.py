@@ -61,7 +61,7 @@ def _names(root: Root, incident: JsonObject) -> list[str]:
     if incident["monitor_id"] is None:
         return []
     monitor = monitors_of(root).get(incident["monitor_id"])
-    agent_id = monitor.settings["agent_id"] if monitor is not None else None
+    agent_id = monitor.record.agent_id if monitor is not None else None
     hosts = [
         member.name for member in fleet_access(root).inventory(root) if member.is_agent and member.agent_id == agent_id
     ]

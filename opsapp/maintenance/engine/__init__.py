@@ -19,7 +19,6 @@ from opsapp.maintenance.logic import (
     current,
     following,
     instant,
-    wall_problem,
 )
 from opsapp.maintenance.resources import HealingWindow, plans_of, windows_of
 from opsapp.runtime.node import node_of
@@ -39,7 +38,6 @@ __all__ = [
     "prepare_board",
     "silent",
     "upcoming",
-    "wall_problem",
 ]
 
 

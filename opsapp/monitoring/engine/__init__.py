@@ -1,10 +1,11 @@
 """What checks are made of, and what other rooms call of monitoring: the names below, `interfaces`, `resources`."""
 
-from opsapp.monitoring.logic.settings import METHODS, MonitoringSettings
+from opsapp.monitoring.logic.settings import ADMINS_WRITE, MonitoringSettings, MonitorSettings
 from opsapp.monitoring.logic.state import STATUSES
 from opsapp.monitoring.logic.statuspage import is_known
 from opsapp.monitoring.logic.told import ToldTrouble
 from opsapp.monitoring.logic.uptime import shown as shown_uptime
+from opsapp.monitoring.notices import NoticeSettings
 from opsapp.monitoring.probes.transfers import Reply
 
 from .archive import archived_incidents
@@ -23,13 +24,15 @@ from .watch import register_of
 from .webcalls import WebClient
 
 __all__ = [
-    "METHODS",
+    "ADMINS_WRITE",
     "PUBLIC_TAG",
     "STATUSES",
     "Entry",
     "KeptText",
+    "MonitorSettings",
     "MonitoringSettings",
     "MonitorsStanding",
+    "NoticeSettings",
     "Reply",
     "ToldTrouble",
     "TroubledMonitor",

@@ -6,18 +6,16 @@ from collections.abc import Iterator
 
 from opsapp.lib.addresses import public, public_text, restored
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.problems import Invalid
-from opsapp.monitoring.logic.settings import MonitoringSettings, problems
+from opsapp.monitoring.logic.settings import MonitoringSettings, MonitorSettings, problems
 from opsapp.monitoring.logic.settings import complete as with_defaults
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
+from opsapp.wire.records import made
 
 from . import changes
 from .watch import register_of
-
-IN_ORDER = {**with_defaults({}), "name": "", "type": ""}  # as a monitor is stored, and a document shows it
 
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
@@ -26,12 +24,11 @@ def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
 
 
 def complete(node: Node, _root: Root, given: JsonObject, present: JsonObject | None) -> JsonObject:
-    fields = with_defaults(given, node.config[MonitoringSettings].defaults)
-    fields = {name: restored(value, (present or {}).get(name), name) for name, value in fields.items()}
-    wrong = problems(fields)
-    if wrong:
-        raise Invalid(wrong)
-    return fields
+    known = present or {}
+    fields = {name: restored(value, known.get(name), name) for name, value in given.items()}
+    settings = with_defaults(fields, node.config[MonitoringSettings].defaults)
+    changes.refuse(problems(settings))
+    return settings.stored()
 
 
 shown = public
@@ -47,16 +44,18 @@ def exported(node: Node, root: Root) -> Iterator[JsonObject]:
     for entry in sorted(register.entries.values(), key=lambda entry: (entry.created_at, entry.series)):
         fields = alike.get(id(entry.settings))
         if fields is None:
-            fields = alike[id(entry.settings)] = shown({**IN_ORDER, **entry.settings.document})
-        yield {**fields, "url": public_text(entry.target.url), "name": public_text(entry.name)}
+            fields = alike[id(entry.settings)] = shown(entry.settings.document)
+            del fields["type"]  # the last of all
+        named = {"name": public_text(entry.name), "type": entry.settings.type}
+        yield {"url": public_text(entry.target.url), **fields, **named}
 
 
 def create(node: Node, root: Root, fields: JsonObject) -> str:
-    return changes.create(root, fields, node.series.numbers.take()[0], node.clock.now())
+    return changes.create(root, made(MonitorSettings, fields), node.series.numbers.take()[0], node.clock.now())
 
 
 def update(node: Node, root: Root, monitor_id: str, fields: JsonObject) -> None:
-    changes.update(root, monitors_of(root)[monitor_id], fields, node.clock.now())
+    changes.update(root, monitors_of(root)[monitor_id], made(MonitorSettings, fields), node.clock.now())
 
 
 def delete(node: Node, root: Root, monitor_id: str) -> None:

@@ -13,7 +13,7 @@ from opsapp.lib.ids import new_token
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.monitoring.interfaces import IIncidentTold
-from opsapp.monitoring.logic.settings import MonitoringSettings, agent_of, complete, problems
+from opsapp.monitoring.logic.settings import NOTHING, MonitoringSettings, MonitorSettings, agent_of, complete, problems
 from opsapp.monitoring.logic.state import Standing
 from opsapp.monitoring.resources import Incident, Monitor, add_monitor, incidents_of, monitors_of, remove_monitor
 from opsapp.runtime import events
@@ -21,36 +21,33 @@ from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import among, is_sound
 from opsapp.series import NONE, erasure
 from opsapp.tree.root import Root
-from opsapp.wire.monitortypes import TYPES
 
 from . import notifications
 
 
-def with_defaults(root: Root, given: JsonObject) -> JsonObject:
+def with_defaults(root: Root, given: JsonObject) -> MonitorSettings:
     """The settings of a new monitor."""
     return complete(given, node_of(root).config[MonitoringSettings].defaults)
 
 
-def create(root: Root, settings: JsonObject, series: int, now: float) -> str:
-    check_agents(root, settings, {})
+def create(root: Root, settings: MonitorSettings, series: int, now: float) -> str:
+    refuse(unknown_agents(root, settings, NOTHING))
     monitor = add_monitor(root, settings, series, now)
     tell(root, monitor, "created", now)
     return monitor.id
 
 
-def update(root: Root, monitor: Monitor, changes: JsonObject, now: float) -> None:
-    """Settings over those that are stored; what does not fit together then is refused."""
-    wrong = misfits(root, monitor, changes)
-    if wrong:
-        raise Invalid(wrong)
-    settings = monitor.settings | changes
-    if settings == monitor.settings:
+def update(root: Root, monitor: Monitor, settings: MonitorSettings, now: float) -> None:
+    """What does not fit together is refused."""
+    before = monitor.record
+    refuse(misfits(root, before, settings))
+    if settings == before:
         return
-    if settings["type"] != monitor.settings["type"]:
-        _move_push_address(root, monitor, settings["type"])
-    if settings["enabled"] != monitor.settings["enabled"] and not settings["enabled"]:
+    if settings.type != before.type:
+        _move_push_address(root, monitor, settings.type)
+    if before.enabled and not settings.enabled:
         _resolve(root, monitor, now, "The monitor was switched off.")
-    if monitor.moves_to(settings):
+    if settings.looked_at != before.looked_at:
         _forget_metrics(root, monitor, now)
     monitor.change(settings, now)
     tell(root, monitor, "updated", now)
@@ -62,7 +59,7 @@ def delete(root: Root, monitor: Monitor, now: float) -> None:
     node_of(root).series.journal.mark(monitor.series, int(now * 1000), NONE, 0)
     _forget_metrics(root, monitor, now)
     remove_monitor(root, monitor)
-    events.emit(root, "monitor", {"id": monitor.id, "name": monitor.settings["name"], "change": "deleted"})
+    events.emit(root, "monitor", {"id": monitor.id, "name": monitor.name, "change": "deleted"})
 
 
 def settle(
@@ -125,7 +122,7 @@ def tell(root: Root, monitor: Monitor, change: str, now: float, **more: Any) -> 
     state = monitor.state
     data = {
         "id": monitor.id,
-        "name": monitor.settings["name"],
+        "name": monitor.name,
         "change": change,
         "status": state.status,
         "cause": state.cause,
@@ -145,40 +142,33 @@ def tell_incident(
         heard(root, incident, change, now, note)
 
 
-def misfits(root: Root, monitor: Monitor, given: JsonObject) -> dict[str, str]:
+def misfits(root: Root, before: MonitorSettings, settings: MonitorSettings) -> dict[str, str]:
     """What does not fit together once this is written over what is stored."""
-    return unknown_agents(root, given, monitor.settings) | problems(monitor.settings | given)
+    return unknown_agents(root, settings, before) | problems(settings)
 
 
-def misfits_of_new(root: Root, given: JsonObject) -> dict[str, str]:
-    """What does not fit together in a new monitor, what it gets by default included."""
-    return unknown_agents(root, given, {}) | problems(with_defaults(root, given))
-
-
-def check_agents(root: Root, settings: JsonObject, before: JsonObject) -> None:
-    wrong = unknown_agents(root, settings, before)
+def refuse(wrong: dict[str, str]) -> None:
     if wrong:
         raise Invalid(wrong)
 
 
-def unknown_agents(root: Root, settings: JsonObject, before: JsonObject) -> dict[str, str]:
+def unknown_agents(root: Root, settings: MonitorSettings, before: MonitorSettings) -> dict[str, str]:
     """Agents that a monitor newly names must exist, and have something to look at; one that is gone since does not
     hinder other changes."""
     agents = agents_of(root)
     wrong = {}
-    host = settings.get("agent_id")
-    if host and host != before.get("agent_id") and host not in agents:
+    host = settings.agent_id
+    if host and host != before.agent_id and host not in agents:
         wrong["agent_id"] = "no such agent"
-    fresh = set(settings.get("probe_from") or ()) - set(before.get("probe_from", ()))
+    fresh = set(settings.probe_from) - set(before.probe_from)
     missing = sorted(agent_id for agent_id in fresh if agent_id not in agents)
     if missing:
         wrong["probe_from"] = "no such agent: " + ", ".join(missing)
-    whole = before | settings
-    declared = TYPES.get(whole.get("type", ""))
+    declared = settings.declared
     if fresh and declared is not None and not declared.is_probed:
         wrong["probe_from"] = f"must be empty for the type {declared.name}: nobody looks at it"
-    moved = [name for name in ("type", "url") if whole.get(name) != before.get(name)]
-    if moved and whole.get("type") == "agent" and agent_of(whole.get("url", "")) not in agents:
+    moved = (settings.type, settings.url) != (before.type, before.url)
+    if moved and settings.type == "agent" and agent_of(settings.url) not in agents:
         wrong["url"] = "no such agent"
     return wrong
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import gevent
 
 from opsapp.agents.engine import presence, request_probe
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine.connectivity import Connectivity
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.watch import Watch
@@ -15,12 +14,11 @@ from opsapp.monitoring.logic.quorum import joint
 from opsapp.monitoring.logic.settings import MonitoringSettings, agent_of
 from opsapp.monitoring.probes.prober import Prober
 from opsapp.runtime.node import Node
-from opsapp.wire.monitortypes import TYPES
-from opsapp.wire.probes import Outcome, ProbeTarget
+from opsapp.wire.probes import GENERAL, Outcome, ProbeTarget
+from opsapp.wire.records import plain
 
 PUSH_SLACK_S = 1.0
 OWN_NETWORK = "the network of this service is down"
-_SENT = ("type", "url", "timeout", "expected_status", "method", "headers", "follow_redirects", "verify_tls")
 
 
 class Measuring:
@@ -100,7 +98,7 @@ class Measuring:
 def probe_from_agent(node: Node, agent_id: str, target: ProbeTarget) -> Outcome:
     """What an agent sees. It judges addresses by the networks of this configuration, as the server does."""
     section = node.config[MonitoringSettings]
-    asked: JsonObject = {name: getattr(target, name) for name in _SENT} | TYPES[target.type].own(target.own)
+    asked = {name: getattr(target, name) for name in GENERAL} | plain(target.own)
     asked |= {"allow": list(section.allow_networks), "deny": list(section.deny_networks)}
     seen = request_probe(node, agent_id, asked)
     return Outcome(None, None, _not_reached(node, agent_id)) if seen is None else Outcome(**seen)

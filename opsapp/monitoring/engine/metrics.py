@@ -97,7 +97,7 @@ def _reading(value: object, unit: str, at: float) -> JsonObject:
 
 def current(entry: Entry, live: dict[str, tuple[Any, float]], now: float) -> dict[str, JsonObject] | None:
     """The newest values that are still valid, as the API shows them; None where such a monitor has none."""
-    if not entry.on_host:
+    if not entry.settings.on_host:
         return None
     readings, oldest = {}, _oldest(entry, now)
     for key in sorted(live):

@@ -99,7 +99,7 @@ def response_of(node: Node, entry: Entry) -> float | None:
 def unread(node: Node) -> list[JsonObject]:
     """Monitors that this node has never been able to read: all but the id and the reason are placeholders."""
     register = watch_of(node).register
-    settings = complete({"type": "http", "url": "", "enabled": False})
+    settings = complete({"type": "http", "enabled": False}).stored()
     lost = [damage for monitor_id, damage in register.damaged.items() if monitor_id not in register.entries]
     return [damage.row(**{**settings, **UNREAD}) for damage in lost]
 

@@ -34,7 +34,7 @@ def _say(root: Root, monitor: Monitor, incident: Incident, kind: str, title: str
         severity="critical",
         title=title,
         text=text,
-        tags=monitor.settings["tags"],
+        tags=monitor.record.tags,
         target=monitor.id,
         ids={"monitor": monitor.id, "incident": incident.id},
         phase="begins" if kind == "incident.opened" else "over",

@@ -17,18 +17,18 @@ def page(then: Root, query: JsonObject, secrets: bool) -> tuple[list[JsonObject]
     ids = query["ids"]
 
     def is_wanted(monitor: Monitor) -> bool:
-        settings = monitor.settings
-        text = searched(settings["name"], settings["url"], settings["tags"])
+        settings = monitor.record
+        text = searched(settings.name, settings.url, settings.tags)
         return (
             (ids is None or monitor.id in ids)
-            and (tag is None or tag in settings["tags"])
-            and query["type"] in (None, settings["type"])
+            and (tag is None or tag in settings.tags)
+            and query["type"] in (None, settings.type)
             and (status is None or monitor.state.status == status)
             and all(word in text for word in words)
         )
 
     monitors = [monitor for _, monitor in readable(monitors_of(then), "monitor") if is_wanted(monitor)]
-    monitors.sort(key=lambda monitor: (monitor.settings["name"].casefold(), monitor.id))
+    monitors.sort(key=lambda monitor: (monitor.name.casefold(), monitor.id))
     return [record(monitor, secrets=secrets) for monitor in cut(monitors, query)], len(monitors)
 
 
@@ -44,7 +44,7 @@ def record(monitor: Monitor, *, secrets: bool) -> JsonObject:
     state = monitor.state
     whole = {
         "id": monitor.id,
-        **monitor.settings,
+        **monitor.record.stored(),
         **NOT_MEASURED,
         "status": state.status,
         "since": int(state.since),

@@ -16,22 +16,21 @@ from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.monitoring.logic.settings import MonitoringSettings, lookers
+from opsapp.monitoring.logic.settings import MonitoringSettings, SharedSettings
 from opsapp.monitoring.logic.state import Standing, Thresholds, hold
-from opsapp.monitoring.resources import LOOKED_AT_BY, Metric, Monitor, monitors_of
+from opsapp.monitoring.resources import Metric, Monitor, monitors_of
 from opsapp.runtime.clock import Clock
 from opsapp.runtime.events import Event
 from opsapp.runtime.projection import Projection, names_of
 from opsapp.series import Live, Value
 from opsapp.tree.damage import load
 from opsapp.tree.root import Root
-from opsapp.wire import monitortypes
 from opsapp.wire.probes import Outcome, ProbeTarget
 from opsapp.wire.readings import PLUGIN
+from opsapp.wire.records import made
 
 _thresholds = attrgetter("certificate_warn_days", "retry_spacing_s", "flapping_changes", "flapping_window_s")
 DAY_S = 86400
-OWN_DEFAULTS = monitortypes.defaults()  # a type may have come after the monitor was stored
 NO_METRICS: dict[str, Metric] = {}  # of most monitors, so they share it
 SAME_END_S = 3600  # days are told to a hundredth of a day
 _NAMES: dict[tuple[str, ...], tuple[str, ...]] = {}  # of phases: a handful of them for all monitors
@@ -39,40 +38,15 @@ Looked = TypeVar("Looked")
 _rules = lru_cache(maxsize=4096)(Thresholds)
 
 
-class CommonSettings(NamedTuple):
-    """A monitor's settings but for its name and URL. Monitors that are set alike share one value."""
-
-    type: str
-    interval: int
-    timeout: int
-    expected_status: int | None
-    retries: int
-    tags: list[str]
-    agent_id: str | None
-    enabled: bool
-    method: str
-    headers: dict[str, str]
-    follow_redirects: bool
-    verify_tls: bool
-    degraded_ms: int | None
-    probe_from: list[str]
-    quorum: int
-    lookers: list[str]  # the agents that look at it
-    document: JsonObject  # all of them as the API shows them, those that only some types have included
-
-
 @lru_cache(maxsize=4096)
-def _common(text: str) -> CommonSettings:
-    document = json.loads(text)
-    return CommonSettings._make(
-        [*(document[name] for name in CommonSettings._fields[:-2]), lookers(document), document]
-    )
+def _shared(text: str) -> SharedSettings:
+    return made(SharedSettings, json.loads(text))
 
 
-def common_settings(settings: JsonObject) -> CommonSettings:
-    """Settings are never changed, only replaced."""
-    rest = {name: value for name, value in (OWN_DEFAULTS | settings).items() if name not in {"name", "url"}}
-    return _common(json.dumps(rest, sort_keys=True))
+def shared_settings(stored: JsonObject) -> SharedSettings:
+    """Monitors that are set alike share one value."""
+    rest = {name: value for name, value in stored.items() if name not in {"name", "url"}}
+    return _shared(json.dumps(rest, sort_keys=True))
 
 
 class StoredMonitor(NamedTuple):
@@ -85,7 +59,7 @@ class StoredMonitor(NamedTuple):
     push_token: str | None
     name: str
     url: str
-    settings: CommonSettings
+    settings: SharedSettings
     standing: Standing
     incident_id: str | None
     cert_ends: float | None
@@ -100,9 +74,9 @@ def stored(monitor: Monitor) -> StoredMonitor:
         monitor.series,
         monitor.revision,
         monitor.push_token,
-        monitor.settings["name"],
+        monitor.name,
         monitor.settings["url"],
-        common_settings(monitor.settings),
+        shared_settings(monitor.settings),
         state.standing(),
         state.incident_id,
         state.cert_ends,
@@ -179,19 +153,20 @@ class Entry:
         if monitor.revision == self.revision:
             return
         self.revision, self.push_token = monitor.revision, monitor.push_token
-        self.name, self.settings = monitor.name, monitor.settings
+        settings = self.settings = monitor.settings
+        self.name = monitor.name
         self.judge_by(section)
         self.target = ProbeTarget(
             self.id,
-            self.settings.type,
+            settings.type,
             monitor.url,
-            self.settings.timeout,
-            self.settings.expected_status,
-            self.settings.method,
-            self.settings.headers,
-            self.settings.follow_redirects,
-            self.settings.verify_tls,
-            self.settings.document,
+            settings.timeout,
+            settings.expected_status,
+            settings.method,
+            settings.headers,
+            settings.follow_redirects,
+            settings.verify_tls,
+            settings.own,
         )
 
     def move(self, by: float) -> None:
@@ -220,11 +195,6 @@ class Entry:
         if self.told.status != self.shown:
             self.shown_until = -inf
 
-    @property
-    def on_host(self) -> bool:
-        """Whether it is a program on a host that is looked at with."""
-        return monitortypes.TYPES[self.settings.type].on_host
-
     def judge_by(self, section: MonitoringSettings) -> None:
         """The rules that its settings and the configuration come to; monitors that agree in them share them."""
         own, given = self.settings, _thresholds(section)
@@ -238,8 +208,8 @@ class Entry:
         return round(now + days * DAY_S)
 
     @property
-    def looked_at(self) -> list[object]:
-        return [self.target.url, *(self.settings.document.get(name) for name in LOOKED_AT_BY)]
+    def looked_at(self) -> tuple[object, ...]:
+        return self.target.url, self.settings.type, self.settings.command
 
     def implied(self, at: float) -> dict[str, Value]:
         """What a good check by another node tells beside its time: its certificate was the one that is stored."""
@@ -248,7 +218,7 @@ class Entry:
     def measured(self, outcome: Outcome) -> None:
         """What of an outcome is shown until the next one; packed, because there are so many of them."""
         self.protocol = outcome.protocol
-        self.output = outcome.detail if self.on_host else None
+        self.output = outcome.detail if self.settings.on_host else None
         phases = outcome.phases or {}
         names = tuple(phases)
         self.phase_names, self.phases = _NAMES.setdefault(names, names), array("f", phases.values()).tobytes()

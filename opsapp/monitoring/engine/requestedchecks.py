@@ -12,9 +12,9 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Unavailable
 from opsapp.monitoring.engine import metrics
 from opsapp.monitoring.engine.checks import request_check
-from opsapp.monitoring.engine.register import Entry, StoredMonitor, common_settings
+from opsapp.monitoring.engine.register import Entry, StoredMonitor
 from opsapp.monitoring.engine.watch import seen_by, watch_of
-from opsapp.monitoring.logic.settings import MonitoringSettings
+from opsapp.monitoring.logic.settings import MonitoringSettings, MonitorSettings
 from opsapp.monitoring.logic.state import Standing, judge
 from opsapp.runtime.node import Node
 from opsapp.wire.probes import Outcome
@@ -22,15 +22,13 @@ from opsapp.wire.probes import Outcome
 WAITS = "It waits to be called at its own address; there is nothing to look at."
 
 
-def try_out(node: Node, settings: JsonObject) -> JsonObject:
+def try_out(node: Node, settings: MonitorSettings) -> JsonObject:
     """What one check with these settings finds. On the hub of an engine node."""
     checker = watch_of(node).checker
     if checker is None:
         raise Unavailable("This node makes no checks.", retry_after=5)
     now = node.clock.now()
-    stored = StoredMonitor(
-        "", int(now), 0, 1, None, settings["name"], settings["url"], common_settings(settings), Standing(), None, None
-    )
+    stored = StoredMonitor("", int(now), 0, 1, None, settings.name, settings.url, settings, Standing(), None, None)
     entry = Entry(stored, node.config[MonitoringSettings])
     if entry.target.type == "push":
         return told("pending", WAITS, Outcome(None), now)

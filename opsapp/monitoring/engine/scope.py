@@ -26,4 +26,4 @@ class MonitorScope:
             yield from [(entry.id, [entry.name]) for entry in tuple(register.entries.values())]
             return
         for monitor_id, monitor in readable(monitors_of(root), "monitor"):
-            yield monitor_id, [monitor.settings["name"]]
+            yield monitor_id, [monitor.name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from BTrees.OOBTree import OOTreeSet
 
+from opsapp.lib.ids import earliest_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.config import MaintenanceSettings
 from opsapp.maintenance.engine import upcoming
@@ -13,11 +14,12 @@ from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.interfaces import IRootCauses
 from opsapp.monitoring.logic import statuspage
 from opsapp.monitoring.logic.statuspage import PublicMonitor, PublicWindow
-from opsapp.monitoring.resources import earliest_id, incidents_of, monitors_of
+from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime.node import Node
 from opsapp.runtime.projection import child_of, readable
 from opsapp.series import DAY, FINE
 from opsapp.tree.root import Root
+from opsapp.wire.records import plain
 
 TAG = "public"
 MOST_WINDOWS = 50
@@ -33,7 +35,7 @@ def status_document(node: Node, root: Root) -> JsonObject:
         _with_causes(node, root, _incidents(root, names, now), set(names.values()), now),
         _windows(node, root, names, now),
         int(now),
-        notices.shown(root, now),
+        list(map(plain, notices.shown(root, now))),
     )
 
 
@@ -41,24 +43,24 @@ def status_document_at(node: Node, root: Root, at: int, *, everything: bool) -> 
     """The same as it was when the second `at` ended: what the tree said then, and what was measured until then. Who is
     not signed in sees only what is public now: what was taken from the page since is not shown again."""
     public = {entry.id for entry in watch_of(node).entries(root).values() if TAG in entry.settings.tags}
-    open_now = frozenset(notice["id"] for notice in notices.shown(root, node.clock.now()))
+    open_now = frozenset(notice.id for notice in notices.shown(root, node.clock.now()))
     components, series, incidents, windows = node.transact_at(
         at, _published_then, node, at, None if everything else public
     )
     told = node.transact_at(at, notices.shown, at, None if everything else open_now)
     days = {monitor_id: _days_until(node, root, number, at) for monitor_id, number in series.items()}
     components = [component._replace(days=days[component.id]) for component in components]
-    return statuspage.document(components, incidents, windows, at, told)
+    return statuspage.document(components, incidents, windows, at, list(map(plain, told)))
 
 
 def _published_then(
     then: Root, node: Node, at: int, only: set[str] | None
 ) -> tuple[list[PublicMonitor], dict[str, int], list[JsonObject], list[PublicWindow]]:
     """Over the tree of that time; `only` these monitors. Their days are not read yet: those are in these series."""
-    published = [monitor for _, monitor in readable(monitors_of(then), "monitor") if TAG in monitor.settings["tags"]]
+    published = [monitor for _, monitor in readable(monitors_of(then), "monitor") if TAG in monitor.record.tags]
     published = [monitor for monitor in published if only is None or monitor.id in only]
-    published.sort(key=lambda monitor: (monitor.settings["name"].casefold(), monitor.id))
-    names = {monitor.id: monitor.settings["name"] for monitor in published}
+    published.sort(key=lambda monitor: (monitor.name.casefold(), monitor.id))
+    names = {monitor.id: monitor.name for monitor in published}
     components = [PublicMonitor(monitor.id, names[monitor.id], monitor.state.status, {}) for monitor in published]
     series = {monitor.id: monitor.series for monitor in published}
     return components, series, _incidents(then, names, at), _windows(node, then, names, at)

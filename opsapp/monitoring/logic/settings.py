@@ -3,39 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Annotated
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Annotated, Any, ClassVar
 
 from opsapp.lib.addresses import public, public_text
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.networks import OutboundSettings
 from opsapp.lib.settings import Between, CheckedBy, Length, Most
-from opsapp.wire import monitortypes
+from opsapp.lib.visible import name_kind
+from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Text
+from opsapp.wire.monitortypes import TYPES, MonitorType, every_own
 from opsapp.wire.probes import ProbeTarget
+from opsapp.wire.records import FormField, made, parts_of, settings_of
+from opsapp.wire.typesettings import ForAdmins, TypeSettings
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-DEFAULTS: JsonObject = {
-    "url": "",
-    "expected_status": None,
-    "tags": [],
-    "agent_id": None,
-    "enabled": True,
-    "method": "GET",
-    "headers": {},
-    "follow_redirects": True,
-    "verify_tls": True,
-    "degraded_ms": None,
-    "probe_from": [],
-    "quorum": 1,
-    **monitortypes.defaults(),
-}
+EveryTypeSettings: Any = every_own()
+Id = Annotated[str, Text(1, 64, r"[a-z0-9]+", "0123456789abcdef")]
+HEADERS = MapOf(
+    DeclaredField("", Text(0, 4000, r"[^\x00-\x08\x0a-\x1f\x7f]*", "a line of text")),
+    50,
+    Text(1, 100, r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", "X-Name"),
+)
+Interval = Annotated[int, Between(5, 86400), FormField("Check every", "duration")]
+Timeout = Annotated[int, Between(1, 60), FormField("Wait for an answer", "duration")]
+Retries = Annotated[int, Between(0, 10), FormField("Look again before it is down (times)", "number")]
 
 
 def _reference_problem(address: str) -> str | None:
     kind = _kind_of(address)
     if kind not in {"http", "tcp", "ping"}:
         return "must be an http, https, tcp or ping address"
-    return monitortypes.TYPES[kind].url_problem(address)
+    return TYPES[kind].url_problem(address)
 
 
 def _kind_of(address: str) -> str:
@@ -48,9 +48,9 @@ def _kind_of(address: str) -> str:
 class MonitorDefaults:
     """What a monitor gets that does not say otherwise."""
 
-    interval: Annotated[int, Between(5, 86400)] = 60
-    timeout: Annotated[int, Between(1, 60)] = 10
-    retries: Annotated[int, Between(0, 10)] = 2
+    interval: Interval = 60
+    timeout: Timeout = 10
+    retries: Retries = 2
 
 
 @dataclass(frozen=True)
@@ -85,61 +85,140 @@ class MonitoringSettings(OutboundSettings):
         ]
 
 
-WITH_ADDRESSES = (
-    "url",
-    "headers",
-    "cause",
-    "output",
-    "keyword",
-    "expected_value",
-    "command",
-)  # the others of a record can hold none
+@dataclass(frozen=True)
+class GeneralSettings:
+    """Of every type."""
+
+    expected_status: Annotated[
+        int | None,
+        Between(100, 599),
+        FormField("Expected HTTP status", "number", "Empty: any from 200 to 399.", clears=True),
+    ] = None
+    tags: Annotated[
+        tuple[Annotated[str, Text(1, 64)], ...],
+        Most(50, unique=True),
+        FormField("Tags", "list", "With commas between. The tag public shows it on the status page.", clears=True),
+    ] = ()
+    agent_id: Annotated[Id | None, FormField("It runs on the host", "choice", clears=True)] = None
+    enabled: bool = True
+    method: Annotated[str, Choice(*METHODS), FormField("Method", "choice", unsaid="as usual")] = "GET"
+    headers: Annotated[
+        dict[str, str], HEADERS, FormField("Headers", "json", 'For example {"Accept": "application/json"}')
+    ] = field(default_factory=dict)
+    follow_redirects: Annotated[bool, FormField("Follow redirects", "flag")] = True
+    verify_tls: Annotated[bool, FormField("Refuse certificates that are not trusted", "flag")] = True
+    degraded_ms: Annotated[int | None, Between(1, 60_000), FormField("Slow above (ms)", "number", clears=True)] = None
+    probe_from: Annotated[
+        tuple[Id, ...], Most(50, unique=True), FormField("Look from these hosts", "picks", "None: from this service.")
+    ] = ()
+    quorum: Annotated[int, Between(1, 50), FormField("How many of them must see it", "number")] = 1
 
 
-ADMINS_WRITE = [setting for setting, _ in monitortypes.settings_by_types() if setting.by_admin]
+@dataclass(frozen=True, kw_only=True)
+class SharedSettings(MonitorDefaults, EveryTypeSettings, GeneralSettings):
+    """A monitor's settings but for its name and URL: many are set alike."""
+
+    type: Annotated[str, Choice(*TYPES), FormField("Type", "choice")]
+
+    @property
+    def declared(self) -> MonitorType | None:
+        """None: it is of a later version."""
+        return TYPES.get(self.type)
+
+    @property
+    def on_host(self) -> bool:
+        """Whether it is a program on a host that is looked at with."""
+        return self.declared is not None and self.declared.on_host
+
+    @cached_property
+    def own(self) -> TypeSettings:
+        """Those that its type alone has."""
+        return TypeSettings() if self.declared is None else self.declared.own(self)
+
+    @cached_property
+    def lookers(self) -> tuple[str, ...]:
+        """The agents that look at it; none: the service does, or nobody has to."""
+        return (self.agent_id,) if not self.probe_from and self.agent_id and self.on_host else self.probe_from
+
+    @cached_property
+    def document(self) -> JsonObject:
+        """As the API shows them."""
+        return settings_of(self)
 
 
-def complete(given: JsonObject, defaults: MonitorDefaults = MonitorDefaults()) -> JsonObject:
+@dataclass(frozen=True, kw_only=True)
+class MonitorSettings(SharedSettings):
+    """A monitor as it is written."""
+
+    stays_out: ClassVar = ("url", "interval", "timeout", "retries")
+    sample: ClassVar[dict[str, str]] = {"name": "Shop", "type": "http", "url": "https://shop.example.org/"}
+
+    name: Annotated[str, name_kind(), FormField("Name")]
+    url: Annotated[str, Text(0, 2000), FormField("Address")] = ""
+
+    @property
+    def looked_at(self) -> tuple[str, str, object]:
+        """What is looked at: with another one, what was measured says nothing of it."""
+        return self.type, self.url, self.command
+
+    def stored(self) -> JsonObject:
+        """As the store keeps it, and in the order that documents have."""
+        fields = {"url": self.url, **settings_of(self)}
+        fields["type"] = fields.pop("type")
+        return fields
+
+
+class NewMonitor(MonitorSettings):
+    """A monitor that is made: what its type needs must be there. (A change is judged over the stored record.)"""
+
+    component: ClassVar[str] = "Monitor"
+
+    @staticmethod
+    def across(sound: JsonObject) -> dict[str, str]:
+        """The times that are left out are not known here."""
+        wrong = problems(made(MonitorSettings, UNSAID | sound))
+        if not {"interval", "timeout"} <= sound.keys():
+            wrong.pop("timeout", None)
+        return wrong if "type" in sound or "url" in sound else {"url": "is required for every type but push", **wrong}
+
+
+UNSAID = {"name": "", "type": ""}  # of a body that is still wrong
+NOTHING = MonitorSettings(name="", type="")
+OWN = parts_of(EveryTypeSettings)
+ADMINS_WRITE = [part.name for part in OWN if part.mark(ForAdmins) is not None]
+WITH_ADDRESSES = ["url", "headers", "cause", "output", *(part.name for part in OWN)]  # the others can hold none
+
+
+def complete(given: JsonObject, defaults: MonitorDefaults = MonitorDefaults()) -> MonitorSettings:
     """What was given over the service's defaults; the time-out follows the interval when it is not given."""
-    settings = {**DEFAULTS, **asdict(defaults), **given}
-    if "timeout" not in given:
-        settings["timeout"] = max(1, min(settings["timeout"], settings["interval"] - 1))
-    return settings
+    settings = made(MonitorSettings, UNSAID | vars(defaults) | given)
+    timeout = max(1, min(settings.timeout, settings.interval - 1))
+    return settings if "timeout" in given else replace(settings, timeout=timeout)
 
 
-def problems(settings: JsonObject) -> dict[str, str]:
-    """What does not fit together, by field. Only fields that are there are looked at."""
+def problems(settings: MonitorSettings) -> dict[str, str]:
+    """What does not fit together, by field."""
     wrong: dict[str, str] = {}
-    declared = monitortypes.TYPES.get(settings.get("type", ""))
+    declared = settings.declared
     if declared is not None:
-        url_problem = declared.url_problem(settings.get("url") or "")
+        url_problem = declared.url_problem(settings.url)
         wrong = declared.problems(settings) | ({"url": url_problem} if url_problem else {})
-        if declared.on_host and not lookers(settings):
-            wrong["agent_id"] = (
-                "is required for this type: the host that runs the command (or name hosts in probe_from)"
-            )
-    if "interval" in settings and "timeout" in settings and settings["timeout"] >= settings["interval"]:
+    if settings.on_host and not settings.lookers:
+        wrong["agent_id"] = "is required for this type: the host that runs the command (or name hosts in probe_from)"
+    if settings.timeout >= settings.interval:
         wrong["timeout"] = "must be less than the interval"
-    if len(settings.get("probe_from") or ()) and settings.get("quorum", 1) > len(settings["probe_from"]):
+    if settings.probe_from and settings.quorum > len(settings.probe_from):
         wrong["quorum"] = "is more than the agents of probe_from"
     return wrong
 
 
-def lookers(settings: JsonObject) -> list[str]:
-    """The agents that look at it; none: the service does, or nobody has to."""
-    declared = monitortypes.TYPES.get(settings.get("type", ""))
-    named = list(settings.get("probe_from") or ())
-    host = settings.get("agent_id")
-    return [host] if not named and host and declared is not None and declared.on_host else named
-
-
-def needs_admin(before: JsonObject, after: JsonObject) -> bool:
-    """Whether it would write what only admins may: a command, or where and that one is run. `before` is empty for a
+def needs_admin(before: MonitorSettings, after: MonitorSettings) -> bool:
+    """Whether it would write what only admins may: a command, or where and that one is run. `before` is NOTHING for a
     new monitor."""
-    if any(after.get(setting.name) != before.get(setting.name) for setting in ADMINS_WRITE):
+    if any(getattr(after, name) != getattr(before, name) for name in ADMINS_WRITE):
         return True
-    moved = after.get("type") != before.get("type") or lookers(after) != lookers(before)
-    return moved and monitortypes.TYPES[after["type"]].on_host
+    moved = after.type != before.type or after.lookers != before.lookers
+    return moved and after.on_host
 
 
 def agent_of(url: str) -> str:

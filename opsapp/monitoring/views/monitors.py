@@ -8,7 +8,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Forbidden, NotFound
 from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import changes, monitorlists, past, pushes, requestedchecks
-from opsapp.monitoring.logic.settings import needs_admin
+from opsapp.monitoring.logic.settings import NOTHING, MonitorSettings, NewMonitor, needs_admin
 from opsapp.monitoring.resources import Monitor, Monitors, PushAddress
 from opsapp.tree.acl import Permission
 from opsapp.web import api
@@ -16,6 +16,7 @@ from opsapp.web.answers import Deferred
 from opsapp.web.bodies import RAW
 from opsapp.web.fields import AsOf
 from opsapp.web.schemas import Created, Deleted, Updated
+from opsapp.wire.records import changed
 
 
 @api.get(Monitors, query=schemas.MonitorList, returns=[schemas.MonitorRecord])
@@ -30,37 +31,29 @@ def list_monitors(context: Monitors, request: Request) -> list[JsonObject]:
     return records
 
 
-@api.create(
-    Monitors,
-    body=schemas.NewMonitor,
-    also=lambda monitors, request, sound: changes.misfits_of_new(request.root, sound),
-    returns=Created,
-    audit="monitor.create",
-)
+def also_wrong(monitors: Monitors, request: Request, sound: JsonObject) -> dict[str, str]:
+    """Of a new one, what its fields among themselves and the store tell."""
+    return changes.misfits(request.root, NOTHING, changes.with_defaults(request.root, sound))
+
+
+@api.create(Monitors, body=NewMonitor, also=also_wrong, returns=Created, audit="monitor.create")
 def create_monitor(context: Monitors, request: Request) -> JsonObject:
     """A new monitor."""
     node = request.node
-    require_author(request, {}, request.valid_body)
     settings = changes.with_defaults(request.root, request.valid_body)
+    require_author(request, NOTHING, settings)
     monitor_id = changes.create(request.root, settings, node.series.numbers.take()[0], node.clock.now())
-    request.audit("monitor.create", monitor_id, after=settings)
+    request.audit("monitor.create", monitor_id, after=settings.stored())
     return {"id": monitor_id, "status": "created"}
 
 
-@api.act(
-    Monitors,
-    "check",
-    body=schemas.NewMonitor,
-    also=lambda monitors, request, sound: changes.misfits_of_new(request.root, sound),
-    returns=schemas.TriedMonitor,
-    audit="monitor.try",
-)
+@api.act(Monitors, "check", body=NewMonitor, also=also_wrong, returns=schemas.TriedMonitor, audit="monitor.try")
 def try_monitor(context: Monitors, request: Request) -> Deferred:
     """One check with these settings, now. The monitor is not made, and nothing but the audit entry is stored."""
     node = request.node
-    require_author(request, {}, request.valid_body)
     settings = changes.with_defaults(request.root, request.valid_body)
-    request.audit("monitor.try", settings["name"], after=settings)
+    require_author(request, NOTHING, settings)
+    request.audit("monitor.try", settings.name, after=settings.stored())
     return Deferred(lambda: (200, {}, requestedchecks.try_out(node, settings)))
 
 
@@ -83,8 +76,8 @@ def get_monitor(context: Monitor, request: Request) -> JsonObject:
 
 @api.update(
     Monitor,
-    body=schemas.MonitorSettings,
-    also=lambda monitor, request, sound: changes.misfits(request.root, monitor, sound),
+    body=MonitorSettings,
+    also=lambda monitor, request, sound: changes.misfits(request.root, monitor.record, changed(monitor.record, sound)),
     stored=lambda monitor: monitor.settings,
     read_only=schemas.MonitorRecord,
     returns=Updated,
@@ -92,9 +85,9 @@ def get_monitor(context: Monitor, request: Request) -> JsonObject:
 )
 def update_monitor(context: Monitor, request: Request) -> JsonObject:
     """Changes what is given, and leaves the rest."""
-    before = context.settings
-    require_author(request, before, {**before, **request.valid_body})
-    changes.update(request.root, context, request.valid_body, request.node.clock.now())
+    before, settings = context.settings, changed(context.record, request.valid_body)
+    require_author(request, context.record, settings)
+    changes.update(request.root, context, settings, request.node.clock.now())
     request.audit("monitor.update", context.id, before=before, after=context.settings)
     return {"status": "updated"}
 
@@ -107,7 +100,7 @@ def delete_monitor(context: Monitor, request: Request) -> JsonObject:
     return {"status": "deleted"}
 
 
-def require_author(request: Request, before: JsonObject, after: JsonObject) -> None:
+def require_author(request: Request, before: MonitorSettings, after: MonitorSettings) -> None:
     """Whether the caller may write this: a command for a host, and where it is run, are for admins."""
     if needs_admin(before, after) and not request.has_permission(Permission.administer):
         raise Forbidden(

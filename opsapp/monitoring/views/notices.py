@@ -5,48 +5,49 @@ from __future__ import annotations
 from pyramid.request import Request
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.monitoring import noticeschemas as schemas
+from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import notices as engine
-from opsapp.monitoring.notices import StatusNotice, StatusNotices
+from opsapp.monitoring.notices import NoticeRecord, NoticeSettings, StatusNotice, StatusNotices
 from opsapp.web import api
 from opsapp.web.schemas import Deleted, Updated
+from opsapp.wire.records import made, plain
 
 
-@api.get(StatusNotices, query=schemas.NoticeList, returns=[schemas.NoticeRecord])
+@api.get(StatusNotices, query=schemas.NoticeList, returns=[NoticeRecord])
 def list_notices(context: StatusNotices, request: Request) -> list[JsonObject]:
     """Notices on the status page, newest first; of those that are over the last 500."""
     query, now = request.valid_query, request.node.clock.now()
     page, count = context.page(query["status"], query["limit"], query["offset"], now)
     request.response.headers["X-Total-Count"] = str(count)
-    return [notice.record(now) for notice in page]
+    return [plain(notice.record(now)) for notice in page]
 
 
 @api.create(
     StatusNotices,
-    body=schemas.NewNotice,
+    body=NoticeSettings,
     also=lambda context, request, sound: engine.wrong_end(request.root, sound),
     returns=schemas.NoticePut,
     audit="notice.create",
 )
 def put_notice(context: StatusNotices, request: Request) -> JsonObject:
     """Visitors of the status page read it at once, until it is ended or its time comes. At most 50 are open."""
-    body, now = request.valid_body, request.node.clock.now()
-    notice = engine.put(request.root, context, body, request.caller.name, now)
+    said, now = made(NoticeSettings, request.valid_body), request.node.clock.now()
+    notice = engine.put(request.root, context, said, request.caller.name, now)
     request.audit("notice.create", notice.id, after=notice.fields)
     return {"id": notice.id, "status": "created"}
 
 
-@api.get(StatusNotice, returns=schemas.NoticeRecord)
+@api.get(StatusNotice, returns=NoticeRecord)
 def show_notice(context: StatusNotice, request: Request) -> JsonObject:
     """One notice."""
-    return context.record(request.node.clock.now())
+    return plain(context.record(request.node.clock.now()))
 
 
 @api.update(
     StatusNotice,
-    body=schemas.NewNotice,
-    also=lambda notice, request, sound: engine.wrong_end(request.root, sound, notice.fields["until"]),
-    read_only=schemas.NoticeRecord,
+    body=NoticeSettings,
+    also=lambda notice, request, sound: engine.wrong_end(request.root, sound, notice.said.until),
+    read_only=NoticeRecord,
     returns=Updated,
     audit="notice.update",
 )

@@ -36,14 +36,14 @@ def heard(root: Root, incident: Incident, change: str, now: float, update: JsonO
     """An `IIncidentTold`: what of it is public is put down. Nothing, where nobody wants to know."""
     what = {"opened": letters.BEGINS, "updated": letters.UPDATE, "resolved": letters.OVER}.get(change)
     store, monitor = store_of(root), monitors_of(root).get(incident.monitor_id)
-    if what is None or not store.confirmed or monitor is None or PUBLIC_TAG not in monitor.settings["tags"]:
+    if what is None or not store.confirmed or monitor is None or PUBLIC_TAG not in monitor.record.tags:
         return
     if update is not None and not update["public"]:
         return
     if what == letters.OVER and incident.closed_because:
         what = letters.CLOSED
     update_fields = {"stage": update["stage"], "message": update["message"]} if update else {}
-    name = monitor.settings["name"]
+    name = monitor.name
     _put(root, NewsItem(int(now), what, incident.id, name, (incident.monitor_id,), **update_fields))
 
 
@@ -105,20 +105,20 @@ def look_at_notices(node: Node) -> bool:
 
 
 def _other_notices(root: Root) -> bool:
-    now_open = {notice["id"] for notice in open_notices(root, node_of(root).clock.now())}
+    now_open = {notice.id for notice in open_notices(root, node_of(root).clock.now())}
     return now_open != store_of(root).told_notices().keys()
 
 
 def _note_notices(root: Root) -> None:
     leases.check(root, LEASE)
     store, now = store_of(root), node_of(root).clock.now()
-    told, now_open = store.told_notices(), {notice["id"]: notice for notice in open_notices(root, now)}
+    told, now_open = store.told_notices(), {notice.id: notice for notice in open_notices(root, now)}
     items = [NewsItem(int(now), letters.NOTICE_OVER, name, told[name], ()) for name in told.keys() - now_open.keys()]
     for name in now_open.keys() - told.keys():
         notice = now_open[name]
-        says = {"stage": notice["severity"], "message": notice["text"]}
-        items.append(NewsItem(int(now), letters.NOTICE, name, notice["title"], (), **says))
-    titles = {name: str(notice["title"]) for name, notice in now_open.items()}
+        said = NewsItem(int(now), letters.NOTICE, name, notice.title, (), stage=notice.severity, message=notice.text)
+        items.append(said)
+    titles = {name: notice.title for name, notice in now_open.items()}
     store.keep_notices(titles | {name: title for name, title in told.items() if name in titles})  # as people read it
     for item in items if store.confirmed else ():
         _put(root, item)

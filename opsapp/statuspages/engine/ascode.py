@@ -65,7 +65,7 @@ def _renamed(page: PageAsCode, names: dict[str, str]) -> PageAsCode:
 
 def _names(root: Root) -> dict[str, str]:
     """By id; where several monitors share a name, its id is the name."""
-    names = {monitor.id: monitor.settings["name"] for monitor in monitors_of(root).values()}
+    names = {monitor.id: monitor.name for monitor in monitors_of(root).values()}
     called = Counter(names.values())
     return {monitor_id: name if called[name] == 1 else monitor_id for monitor_id, name in names.items()}
 

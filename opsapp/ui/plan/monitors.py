@@ -2,40 +2,17 @@
 
 from __future__ import annotations
 
-from opsapp.monitoring.engine import METHODS, STATUSES
+from opsapp.monitoring.engine import STATUSES, MonitorSettings
 from opsapp.ui.shapes import monitor, monitorform, monitorlist, monitors, report
-from opsapp.wire import monitortypes
+from opsapp.wire.monitortypes import TYPES
 
 from .problems import about
-from .shape import Act, Column, Field, Page, PageBlock, Part
+from .shape import Act, Column, Field, Page, PageBlock, Part, inputs
 
 ONE = "/api/monitoring/endpoints/{id}"
-TAGS = Field(
-    "tags", "Tags", "list", hint="With commas between. The tag public shows it on the status page.", clears=True
-)
-INTERVAL = Field("interval", "Check every", "duration")
-FIELDS = (
-    Field("type", "Type", "choice", tuple(monitortypes.TYPES), True),
-    Field("name", "Name", required=True),
-    Field("url", "Address"),
-    *(
-        Field(setting.name, setting.label, setting.kind, hint=setting.hint, clears=not setting.required)
-        for setting, _ in monitortypes.settings_by_types()
-    ),
-    INTERVAL,
-    Field("timeout", "Wait for an answer", "duration"),
-    Field("retries", "Look again before it is down (times)", "number"),
-    Field("degraded_ms", "Slow above (ms)", "number", clears=True),
-    Field("expected_status", "Expected HTTP status", "number", hint="Empty: any from 200 to 399.", clears=True),
-    Field("method", "Method", "choice", METHODS),
-    Field("headers", "Headers", "json", hint='For example {"Accept": "application/json"}'),
-    Field("follow_redirects", "Follow redirects", "flag"),
-    Field("verify_tls", "Refuse certificates that are not trusted", "flag"),
-    TAGS,
-    Field("agent_id", "It runs on the host", "choice", clears=True),
-    Field("probe_from", "Look from these hosts", "picks", hint="None: from this service."),
-    Field("quorum", "How many of them must see it", "number"),
-)
+FIELDS = inputs(MonitorSettings)
+(TAGS,) = inputs(MonitorSettings, "tags")
+(INTERVAL,) = inputs(MonitorSettings, "interval")
 CREATE = Act("create", "Save", "POST /api/monitoring/endpoints", FIELDS, here=True, goes="/monitors/{id}")
 TRY = Act("try", "Check now", "POST /api/monitoring/endpoints/check", FIELDS, here=True, tries=True)
 HOSTS = Part("Hosts", "/api/agents?limit=500", (), hidden=True, optional=True, name="hosts")
@@ -54,7 +31,7 @@ LIST = Page(
                 Field("q", "Name"),
                 Field("status", "State", "choice", STATUSES),
                 Field("tag", "Tag"),
-                Field("type", "Type", "choice", tuple(monitortypes.TYPES)),
+                Field("type", "Type", "choice", tuple(TYPES)),
                 Field("sort", "Sort by", "choice", ("name", "response", "uptime"), unsaid="worst first"),
             ),
             name="monitors",

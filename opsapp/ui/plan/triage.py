@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from opsapp.monitoring.engine import NoticeSettings
 from opsapp.ui.shapes import approvals, beforeafter, incidents, overview
 
 from .records import ACT_NOW
-from .shape import Act, Asks, Field, Page, PageBlock, Part
+from .shape import Act, Asks, Field, Page, PageBlock, Part, inputs
 
 COMMENT = (Field("comment", "Comment", "area"),)
 UNDECIDED = (("status", ("pending",)),)
 INCIDENTS_API = "/api/monitoring/incidents"
 NOTICES_API = "/api/monitoring/notices"
-NOTICE = (
-    Field("title", "Title", required=True, hint="Visitors of the status page read it on top"),
-    Field("text", "Text", "area"),
-    Field("severity", "How grave", "choice", ("info", "warning", "critical"), required=True),
-    Field("until", "Until", "moment", hint="Empty: until somebody ends it."),
-)
+NOTICE = inputs(NoticeSettings)
 TAKE = Act(
     "take",
     "I take it",

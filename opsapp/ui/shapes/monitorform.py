@@ -7,16 +7,16 @@ from typing import Any, NamedTuple
 
 from opsapp.lib.durations import in_words
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.monitoring.engine import ADMINS_WRITE, MonitorSettings
 from opsapp.ui.reader import Answers, Reader
-from opsapp.wire.monitortypes import TYPES, MonitorType, settings_by_types
+from opsapp.wire.monitortypes import TYPES, MonitorType
+from opsapp.wire.records import FormField, settings_in
 
 USUAL = "http"
 WEB = ("expected_status", "method", "headers", "follow_redirects", "verify_tls")
 TIMES = ("interval", "timeout", "retries", "degraded_ms")
-
-DURATIONS = ("interval", "timeout")
 ADMIN = "admin"
-FOR_ADMINS = [setting.name for setting, _ in settings_by_types() if setting.by_admin]
+KINDS = {part.name: form.kind for part in settings_in(MonitorSettings) if (form := part.mark(FormField)) is not None}
 
 
 class FormKind(NamedTuple):
@@ -36,7 +36,6 @@ class HostChoice(NamedTuple):
 
 
 def kind_of(declared: MonitorType) -> FormKind:
-    own = tuple(setting.name for setting in declared.settings)
     place = ("url",) if declared.address else ()
     looks = TIMES if declared.is_probed else ("interval",)
     beside = ("probe_from", "quorum") if declared.is_probed else ()
@@ -46,7 +45,7 @@ def kind_of(declared: MonitorType) -> FormKind:
         declared.name,
         declared.about,
         declared.address,
-        ("name", *place, *own, *(host if declared.on_host else ())),
+        ("name", *place, *(part.name for part in declared.own_parts), *(host if declared.on_host else ())),
         (*looks, *web, "tags", *(() if declared.on_host else host), *beside),
     )
 
@@ -86,7 +85,7 @@ def _form(answers: Answers, reader: Reader, stored: JsonObject, act: str, title:
         "kinds": {name: kind_of(declared) for name, declared in TYPES.items()},
         "offered": [name for name in TYPES if may_write(name, reader)],
         "may_write": may_write(stored["type"], reader),
-        "for_admins": [] if reader.role == ADMIN else FOR_ADMINS,
+        "for_admins": [] if reader.role == ADMIN else ADMINS_WRITE,
         "stored": stored,
         "hosts": hosts,
     }
@@ -98,15 +97,16 @@ def _stored(monitor: JsonObject) -> JsonObject:
 
 
 def _text(name: str, value: Any) -> Any:
-    if name == "probe_from":
+    kind = KINDS.get(name)
+    if kind == "picks":
         return value
-    if name in DURATIONS and isinstance(value, int | float):
+    if kind == "duration" and isinstance(value, int | float):
         return in_words(value)
-    if name in ("headers", "expected_value"):
+    if kind == "json":
         return "" if value in (None, {}) else json.dumps(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    if name == "command" and value:
+    if kind == "lines" and value:
         return "\n".join(value)
     if isinstance(value, list):
         return ", ".join(value)
