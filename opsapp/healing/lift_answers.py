@@ -43,11 +43,15 @@ class ExpectedDowntime(Body):
 
 
 class WaitAnswer(Body):
-    """`wait_s` is None while too little is known."""
+    """`wait_s` is None while too little is known. `cases` are the rule's own; while they are fewer than 20, `borrowed`
+    ones of other rules count too: those whose conditions read the same, else all others. `weight`: of its own curve."""
 
     rule_id = text()
     cases = whole(0)
     recovered = whole(0)
+    borrowed = whole(0)
+    borrowed_from = choice("same_readings", "all_rules", null=True)
+    weight = number(0, 1)
     heals = whole(0)
     heal_s = number(null=True)
     wait_s = number(null=True)

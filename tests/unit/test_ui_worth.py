@@ -58,11 +58,24 @@ def test_a_rule_that_harms_or_may_harm_says_so(low, high, words):
 )
 def test_the_wait_in_words(wait_s, words):
     curve = [{"seconds": 0, "share": 1}, {"seconds": 38, "share": 0.7}]
-    told = if_nobody_acts({"cases": 9, "recovered": 3, "wait_s": wait_s, "saves_s": 12, "curve": curve})
+    answer = {"cases": 9, "recovered": 3, "borrowed": 0, "wait_s": wait_s, "saves_s": 12, "curve": curve}
+    told = if_nobody_acts(answer)
     assert told.words == words
     assert "<svg" in told.curve
 
 
+def test_what_is_borrowed_is_said():
+    curve = [{"seconds": 0, "share": 1}, {"seconds": 38, "share": 0.7}]
+    answer = {"cases": 5, "recovered": 3, "borrowed": 40, "weight": 0.25, "wait_s": 0, "saves_s": 12, "curve": curve}
+    told = if_nobody_acts({**answer, "borrowed_from": "same_readings"})
+    assert "Until there are 20, 40 cases of rules about the same readings count too: 75% of the curve." in told.words
+    told = if_nobody_acts({**answer, "cases": 0, "borrowed_from": "all_rules", "weight": 0})
+    assert told.words.startswith(
+        "No case was left alone yet. Until there are 20, 40 cases of all other rules count too"
+    )
+    assert "<svg" in told.curve
+
+
 def test_without_cases_there_is_no_curve():
-    told = if_nobody_acts({"cases": 0, "recovered": 0, "wait_s": None, "saves_s": None, "curve": []})
+    told = if_nobody_acts({"cases": 0, "recovered": 0, "borrowed": 0, "wait_s": None, "saves_s": None, "curve": []})
     assert (told.words, told.curve) == ("No case was left alone yet.", None)

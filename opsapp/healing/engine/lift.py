@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from opsapp.healing.logic import survival
-from opsapp.healing.logic.survival import Duration
+from opsapp.healing.logic.survival import LeftAlone, downtimes
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.resources.rules import TrustState
 from opsapp.healing.stages import trials
 from opsapp.healing.stages.holdout import share_of
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
+from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 
+from . import waits
 from .pipeline import world_now
 
 SHOWN = 100  # points of a curve
@@ -48,32 +50,34 @@ def _saved_minutes(root: Root, rule_id: str) -> float | None:
 def wait(root: Root, rule_id: str, now: float) -> JsonObject:
     healing = healing_of(root)
     _of(healing, rule_id)
-    alone, durations = healing.trials.alone(rule_id, now), healing.trials.durations.get(rule_id)
-    healed = () if durations is None else durations.healed
-    heal_s = sum(case.heal_s for case in healed) / len(healed) if healed else None
-    best = None if heal_s is None else survival.best_wait(alone, heal_s)
+    book, rules = healing.trials, {name: rule.plain() for name, rule in readable(healing["rules"], "rule")}
+    own = book.alone(rule_id, now)
+    lent = waits.borrowed(book, rules, rule_id, len(own)) if rule_id in rules else waits.Borrowed()
+    known, heal_s = LeftAlone(own, lent.durations), waits.heal_s(book, rule_id)
+    best = waits.best(known, heal_s)
     return {
         "rule_id": rule_id,
-        "cases": len(alone),
-        "recovered": sum(duration.recovered for duration in alone),
-        "heals": len(healed),
+        "cases": len(own),
+        "recovered": sum(duration.recovered for duration in own),
+        "borrowed": len(lent.durations),
+        "borrowed_from": lent.lenders,
+        "weight": round(known.weight, 4),
+        "heals": len(book.healed(rule_id)),
         "heal_s": heal_s and round(heal_s, 1),
         "wait_s": best and round(best.wait_s, 1),
         "downtime_s": best and round(best.downtime_s, 1),
         "saves_s": best and round(best.saves_s, 1),
-        **_curves(alone, heal_s),
+        **_curves(known, heal_s),
     }
 
 
-def _curves(alone: list[Duration], heal_s: float | None) -> JsonObject:
-    points = survival.curve(alone) if alone else []
-    shown = points[:: max(1, -(-len(points) // SHOWN))]
-    waits = []
-    if heal_s is not None:
-        waits = [(point.seconds, survival.downtime(points, point.seconds, heal_s)) for point in shown]
+def _curves(known: LeftAlone, heal_s: float | None) -> JsonObject:
+    points = known.curve() if known.own or known.borrowed else []
+    every = max(1, -(-len(points) // SHOWN))
+    expected = [] if heal_s is None or not points else list(downtimes(points, heal_s))[::every]
     return {
-        "curve": [{"seconds": round(point.seconds, 1), "share": round(point.share, 4)} for point in shown],
-        "expected": [{"wait_s": round(wait_s, 1), "downtime_s": round(down_s, 1)} for wait_s, down_s in waits],
+        "curve": [{"seconds": round(point.seconds, 1), "share": round(point.share, 4)} for point in points[::every]],
+        "expected": [{"wait_s": round(at.wait_s, 1), "downtime_s": round(at.downtime_s, 1)} for at in expected],
     }
 
 

@@ -23,7 +23,7 @@ from opsapp.runtime.projection import child_of, readable
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
 
-from . import trusted
+from . import trusted, waits
 from .failures import Holding, failing_of, sick_hosts
 from .fleet_access import IFleetAccess, fleet_access
 from .inventory import Inventory
@@ -75,7 +75,7 @@ def build(root: Root, now: float, inventory: Inventory, failing: Holding) -> Wor
         well=_nothing if knowledge is None else knowledge.well,
         coin=lambda case_id: _coin(root, case_id),
         arm_of_outage=healing.trials.arm_of_outage,
-        learned_wait=healing.trials.learned_wait,
+        learned_wait=lambda rule_id: waits.learned(healing.trials, rules, rule_id),
         heal_takes=healing.trials.heal_takes,
         overdue=healing["problems"].overdue(now),
         known=lambda about: not about.subject or fleet_access(root).knows(root, about.subject),

@@ -74,6 +74,16 @@ def told_of(text: str) -> tuple[str, ...]:
     return written, general
 
 
+@lru_cache(maxsize=4096)
+def readings_of(text: str) -> frozenset[str]:
+    """What a condition is about, whatever its thresholds and the things it names: `disk.percent`. What only others
+    tell is what they call it: the condition itself."""
+    condition = parse(without_event(text))
+    if condition.only_told:
+        return frozenset((text,))
+    return frozenset(f"{family}.{attribute}" for family, _, attribute in map(split, condition.names))
+
+
 def names_of(target: str) -> tuple[str, ...]:
     """A target and the host that it is on: what filters and windows match."""
     host, slash, _ = target.partition("/")

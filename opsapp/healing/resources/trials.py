@@ -13,7 +13,7 @@ from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
 from opsapp.healing.logic.lift import NOTHING, Draw, Trials
-from opsapp.healing.logic.survival import BestWait, Duration, best_wait
+from opsapp.healing.logic.survival import Duration
 from opsapp.healing.stages.holdout import CONTROL, TREATED
 from opsapp.healing.stages.trials import FOLLOWED_S, Trial
 from opsapp.tree.root import Root
@@ -208,28 +208,21 @@ class TrialBook(Persistent):
 
     def alone(self, rule_id: str, now: float) -> list[Duration]:
         """The durations of cases that nobody acted on; those that go on still are censored now."""
-        durations = self.durations.get(rule_id)
-        known = [] if durations is None else list(durations.alone)
         going_on = (trial for trial in self.open.values() if trial.rule_id == rule_id and trial.acted_at is None)
-        return known + [Duration(max(0.0, now - trial.began_at), False) for trial in going_on]
+        return [*self.ended(rule_id), *(Duration(max(0.0, now - trial.began_at), False) for trial in going_on)]
 
-    def wait_of(self, rule_id: str) -> BestWait | None:
-        """None while too little is known: of cases left alone, or of heals."""
+    def ended(self, rule_id: str) -> tuple[Duration, ...]:
         durations = self.durations.get(rule_id)
-        if durations is None or not durations.healed:
-            return None
-        heal_s = sum(healed.heal_s for healed in durations.healed) / len(durations.healed)
-        return best_wait(durations.alone, heal_s)
+        return () if durations is None else durations.alone
+
+    def healed(self, rule_id: str) -> tuple[Healed, ...]:
+        durations = self.durations.get(rule_id)
+        return () if durations is None else durations.healed
 
     def heal_takes(self, rule_id: str) -> float:
         """Four of five of the last heals were verified within so long, from the act on; 0 where none is known."""
-        durations = self.durations.get(rule_id)
-        took = [] if durations is None else sorted(healed.heal_s for healed in durations.healed[-TYPICAL:])
+        took = sorted(healed.heal_s for healed in self.healed(rule_id)[-TYPICAL:])
         return took[len(took) * 4 // 5] if took else 0.0
-
-    def learned_wait(self, rule_id: str) -> float:
-        best = self.wait_of(rule_id)
-        return 0.0 if best is None else best.wait_s
 
 
 def only_by_coin(root: Root) -> None:

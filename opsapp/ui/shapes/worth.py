@@ -14,6 +14,7 @@ from opsapp.ui.charts import ActMark, Drop, TrialCount, interval, lift, survival
 
 LOOKS = {"helps": "ok", "unknown": "off", "no_effect": "warn", "harms": "bad"}
 WORDS = {"helps": "helps", "unknown": "not known yet", "no_effect": "hardly helps", "harms": "harms"}
+LENDERS = {"same_readings": "of rules about the same readings", "all_rules": "of all other rules"}
 SHORTEST_S = 60.0
 LAST = 100  # trials that the plain range is about
 
@@ -72,10 +73,15 @@ def _learning(share: float) -> str:
 
 
 def if_nobody_acts(answer: JsonObject) -> IfNobodyActs:
-    cases, wait_s = answer["cases"], answer["wait_s"]
-    if not cases:
+    cases, wait_s, borrowed = answer["cases"], answer["wait_s"], answer["borrowed"]
+    if not cases and not borrowed:
         return IfNobodyActs(0, "No case was left alone yet.", None)
-    recovered = f"{answer['recovered']} of {cases} came back by themselves."
+    recovered = f"{answer['recovered']} of {cases} came back by themselves." if cases else "No case was left alone yet."
+    if borrowed:
+        lenders = LENDERS[answer["borrowed_from"]]
+        recovered += (
+            f" Until there are 20, {borrowed} cases {lenders} count too: {1 - answer['weight']:.0%} of the curve."
+        )
     if wait_s is None:
         words = f"{recovered} It takes five such cases and a heal to say how long to wait."
     elif not wait_s:
