@@ -19,6 +19,7 @@ def includeme(config):
     from .config import CasesRetention, HealingSettings, LedgerRetention
     from .engine import figures, inletcounts
     from .engine.problems import give_back
+    from .letters import LetterAsCode
     from .schemas import DeclaredRule
 
     config.registry.registerUtility(give_back, IUserDeleted, "problems")
@@ -38,6 +39,7 @@ def includeme(config):
     config.add_section("retention.cases", CasesRetention)
     config.add_section("retention.ledger", LedgerRetention)
     config.add_kind("rules", "opsapp.healing.engine.ascode", schema=DeclaredRule, key="id")
+    config.add_kind("letter", "opsapp.healing.engine.lettercode", schema=LetterAsCode, key="letter", names=True)
     config.add_applier("opsapp.healing.engine.configured.declare")
     config.include("opsapp.healing.engine")
     config.include("opsapp.healing.views.eventbodies")

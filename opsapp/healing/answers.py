@@ -6,6 +6,7 @@ from opsapp.web.fields import Body, anything, choice, field, flag, list_of, map_
 from opsapp.web.schemas import ChainAnswer
 from opsapp.wire.causes import CAUSES
 
+from .logic.chain import HEADS
 from .logic.gates import RESULTS, STAGES
 from .schemas import LEVELS, PROBLEM_STATES, RuleAction, RuleBody, RuleHoldout, RuleTargets, Waves
 
@@ -43,10 +44,12 @@ class Status(Body):
 
 
 class LedgerVerdict(ChainAnswer):
-    """`folded` entries are away, and a signed mark stands for them: the check began at the entry `from`."""
+    """`folded` entries are away, and a signed mark stands for them: the check began at the entry `from`. `head`, where
+    one was given: whether the chain still goes through it. It is `unknown` where its links were folded away."""
 
     folded = whole(optional=True)
     begins_at = whole(name="from", null=True, optional=True)
+    head = choice(*HEADS, optional=True)
 
 
 class LastCheck(Body):

@@ -5,5 +5,17 @@ from __future__ import annotations
 from .config import HealingSettings
 from .engine.archive import ArchiveVerdict, archived, case_page, check, ledger_page
 from .engine.trace import trace
+from .letters import LetterSettings
+from .logic.reasons import reason
 
-__all__ = ["ArchiveVerdict", "HealingSettings", "archived", "case_page", "check", "ledger_page", "trace"]
+__all__ = [
+    "ArchiveVerdict",
+    "HealingSettings",
+    "LetterSettings",
+    "archived",
+    "case_page",
+    "check",
+    "ledger_page",
+    "reason",
+    "trace",
+]

@@ -235,6 +235,14 @@ class Archived(Body):
     head = text(64, 64)
 
 
+class KeptHead(Query):
+    """`head`: the signed head of the ledger that a morning letter ends with."""
+
+    head = text(
+        1, 200, default=None, pattern=r"[0-9]{1,12}\.[0-9a-f]{64}\.([0-9a-f]{64})?", must="be a head as a letter has it"
+    )
+
+
 class LedgerQuery(Paging):
     limit = whole(1, 1000, default=50)
     rule_id = text(1, 64, default=None)

@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 from zope.interface import Interface
 
-from .logic import SEVERITIES, STATUSES
+from .logic import LONGEST_TEXT, SEVERITIES, STATUSES
 from .logic.addresses import BY_NAME, TYPES, AddressField, ChannelType, wrong_fields
 from .logic.reasons import reason_of
 
 __all__ = [
     "BY_NAME",
+    "LONGEST_TEXT",
     "SEVERITIES",
     "STATUSES",
     "TYPES",

@@ -26,6 +26,7 @@ ABOUT = {
     "/healing/forecasts": "healing#forecasts",
     "/healing/inlets": "healing#events-from-alertmanager-grafana-and-others",
     "/healing/ledger": "healing#5-ledger",
+    "/healing/letter": "healing#a-morning-letter",
     "/healing/replay": "healing#replay",
     "/healing/rules": "healing#a-rule",
     "/healing/suggestions": "healing#dependencies-that-opsapp-finds",

@@ -41,6 +41,7 @@ LEADS = (
     Lead("heal.problem", (("/healing/problems/{id}", {"id": "problem"}), ("/healing/problems", {}))),
     Lead("heal.dependency", (("/healing/dependencies", {}),)),
     Lead("heal.brake", (HEALING,)),
+    Lead("heal.letter", (("/healing/letter", {}),)),
     Lead("heal.", (CASE, RULE, HEALING)),
     Lead("inlet.", (("/healing/inlets/{inlet_id}", {"inlet_id": "inlet"}), ("/healing/inlets", {}))),
     Lead("run.", (RUN, AUTOMATION)),

@@ -14,7 +14,8 @@ HOUSE = "House"
 GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("Main", (("/", "home"), ("/monitors", "pulse"), ("/incidents", "fire"), ("/approvals", "check"),
               ("/agents", "host"), ("/automations", "bolt"))),
-    ("Healing", (("/healing", "heart"), ("/healing/ledger", "book"), ("/healing/rules", "rule"),
+    ("Healing", (("/healing", "heart"), ("/healing/letter", "cal"), ("/healing/ledger", "book"),
+                 ("/healing/rules", "rule"),
                  ("/healing/trust", "stairs"), ("/healing/problems", "flag"),
                  ("/healing/suggestions", "bulb"), ("/healing/forecasts", "trend"),
                  ("/healing/dependencies", "graph"), ("/healing/inlets", "inlet"), ("/healing/chaos", "storm"),

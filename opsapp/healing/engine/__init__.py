@@ -15,7 +15,18 @@ from opsapp.notify.interfaces import ICauses
 from opsapp.runtime.findings import IStoreFinder
 from opsapp.runtime.looks import QueueLook
 
-from . import anchors, discovery, forecasts, inlets, ledgerfolding, root_causes, server_actions, warroom, windows
+from . import (
+    anchors,
+    discovery,
+    forecasts,
+    inlets,
+    ledgerfolding,
+    letters,
+    root_causes,
+    server_actions,
+    warroom,
+    windows,
+)
 from .approval_kind import HealApproval
 from .chaos import faults
 from .chaos.faults import revert_due
@@ -87,6 +98,7 @@ def start(node: Node) -> None:
     foresight = Foresight()
     node.supervisor.add("healing-prediction", lambda: forecasts.step(node, foresight), every=every, lease="healing")
     anchors.start(node)
+    letters.start(node)
     ledgerfolding.start(node)
     node.supervisor.add("healing-governor", engine.govern, every=60.0, lease="healing")
     node.supervisor.add("healing-inlets", engine.look_after_inlets, every=60.0, wake=(inlets.QUEUE,), lease="healing")

@@ -8,10 +8,11 @@ from __future__ import annotations
 import logging
 from typing import NamedTuple
 
-from opsapp.healing.logic.chain import ChainVerdict
+from opsapp.healing.logic import chain
+from opsapp.healing.logic.chain import ChainVerdict, NotedHead, read_head
 from opsapp.healing.resources import healing_of, ledgercheck
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.runtime.chainkey import chain_key
+from opsapp.runtime.chainkey import chain_key, is_shut
 from opsapp.runtime.node import Node
 from opsapp.runtime.sharedread import SharedRead
 from opsapp.tree.root import Root
@@ -86,6 +87,23 @@ def shown(verdict: ChainVerdict) -> JsonObject:
     shown = {name: getattr(verdict, name) for name in ("valid", "entries", "first_bad")}
     shown |= {} if verdict.reason is None else {"reason": verdict.reason}
     return shown | ({"folded": verdict.folded, "from": verdict.begins_at} if verdict.folded else {})
+
+
+def answered(node: Node, head: str | None) -> JsonObject:
+    """What a check now finds; with a head that somebody has kept, whether the chain still goes through it."""
+    verdict = checks_of(node).now().verdict
+    if head is None:
+        return shown(verdict)
+    says = node.transact(_head, read_head(head))
+    if says == chain.CONTRADICTED and verdict.valid:
+        verdict = verdict._replace(valid=False, reason="a signed head that was kept outside says otherwise")
+    return {**shown(verdict), "head": says}
+
+
+def _head(root: Root, noted: NotedHead) -> str:
+    """Without its key nobody knows what was signed."""
+    says = ledgercheck.head_verdict(healing_of(root)["ledger"], chain_key(root), noted)
+    return chain.UNKNOWN if says == chain.NOT_SIGNED and is_shut(root) else says
 
 
 def prepare(node: Node) -> None:

@@ -68,8 +68,9 @@ def _sum(first: Arm, second: Arm) -> Arm:
     return Arm(first.n + second.n, first.recovered + second.recovered)
 
 
-def savings(durations: Sequence[Duration], known: ActionElsewhere) -> Savings:
-    """Of failures that nobody acted on; one that is not known to be over has lasted at least so long."""
+def savings(durations: Sequence[Duration], known: ActionElsewhere, cases: int | None = None) -> Savings:
+    """Of failures that nobody acted on; one that is not known to be over has lasted at least so long. `cases`: of so
+    many that were healed, where others show how long they would have lasted."""
     if not known.action:
         return Savings(why=NO_ACTION)
     if not durations:
@@ -84,6 +85,6 @@ def savings(durations: Sequence[Duration], known: ActionElsewhere) -> Savings:
     longest = max(duration.seconds for duration in durations)
     heal_s = sum(known.heals_s) / len(known.heals_s)
     lasts_s = survival.area(survival.curve(durations), longest)
-    most = len(durations) * max(0.0, lasts_s - heal_s) / 60
+    most = (len(durations) if cases is None else cases) * max(0.0, lasts_s - heal_s) / 60
     value, low, high = (round(share * most, 1) for share in (lift, *usual))
     return Savings(value, low, high)

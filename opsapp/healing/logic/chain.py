@@ -14,6 +14,7 @@ from opsapp.lib.chains import GENESIS
 from opsapp.lib.jsontypes import JsonObject
 
 LINKS = ("hash", "prev_hash")
+KEPT, CONTRADICTED, UNKNOWN, NOT_SIGNED = HEADS = ("kept", "contradicted", "unknown", "not_signed")
 DAY = 86_400
 LEAST_DAYS = 365  # an entry is kept so long at least, whatever the configuration says
 
@@ -86,6 +87,26 @@ def signed_mark(key: bytes, count: int, head: str) -> UnsignedLinks:
 def signed_end(key: bytes, count: int, head: str) -> str:
     """Shows that the end of the chain was not cut off: only the owner of the key can make it."""
     return chains.link(key, head, ["end", count])
+
+
+def noted_head(key: bytes, count: int, head: str) -> str:
+    """The end of the chain for a copy outside of the store: `read_head` reads it back. Its signature is not that of
+    the end, with which whoever can write to the store could cut the chain off there."""
+    return f"{count}.{head}.{chains.link(key, head, ['noted', count]) if key else ''}"
+
+
+class NotedHead(NamedTuple):
+    links: int
+    head: str
+    signature: str
+
+    def is_signed(self, key: bytes) -> bool:
+        return bool(key) and chains.fits(key, self.signature, self.head, ["noted", self.links])
+
+
+def read_head(text: str) -> NotedHead:
+    links, head, signature = text.split(".")
+    return NotedHead(int(links), head, signature)
 
 
 def signed_fold(key: bytes, fold: FoldedLinks) -> FoldedLinks:

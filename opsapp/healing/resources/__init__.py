@@ -24,6 +24,7 @@ from .foresight import ForesightBook
 from .injections import Injections
 from .inlets import EventAddresses, Inlets, ToldEvents
 from .ledger import Ledger
+from .letters import LetterBook
 from .problems import Problems
 from .rules import Rules, TrustBook
 from .server_actions import ServerActions
@@ -51,6 +52,7 @@ class Healing(Folder):
     further: tuple[RecentHeal, ...] = ()  # steps of the last hour that followed another one of their case
     shares: Shares | None = None  # what hosts may do alone; stores of an older version have none
     deeds_of_outages: WaveBook | None = None  # of an older version there is none
+    letters: LetterBook | None = None  # the same; made with the first setting of a letter
 
     def __init__(self) -> None:
         super().__init__()

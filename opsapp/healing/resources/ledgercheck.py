@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from opsapp.healing.logic import chain
-from opsapp.healing.logic.chain import ChainVerdict
+from opsapp.healing.logic.chain import ChainVerdict, NotedHead
 from opsapp.healing.stages import ledger as stage
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.lib.jsontypes import JsonObject
@@ -27,6 +27,15 @@ def verdict(ledger: Ledger, key: bytes, now: float | None = None) -> ChainVerdic
         return checked
     begins_at = ledger.order[ledger.order.minKey()] if ledger.order else None
     return checked._replace(folded=ledger.folded.links, begins_at=begins_at)
+
+
+def head_verdict(ledger: Ledger, key: bytes, noted: NotedHead) -> str:
+    """What an end of the chain that somebody has kept says. Of links that were folded away nobody can say anything."""
+    if noted.links < ledger.folded.links:
+        return chain.UNKNOWN
+    if ledger.link_at(noted.links) == noted.head:
+        return chain.KEPT
+    return chain.CONTRADICTED if noted.is_signed(key) else chain.NOT_SIGNED
 
 
 def _verdict(ledger: Ledger, key: bytes, now: float | None) -> ChainVerdict:

@@ -18,6 +18,7 @@ from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
 from .outbound import denied_networks, networks_denied
+from .routes import send_to
 from .settings import QUEUE
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "denied_networks",
     "networks_denied",
     "retry_at",
+    "send_to",
     "tell",
     "withdraw",
 ]

@@ -170,10 +170,24 @@ def _publish(root: Root, node: Node, key: str, group: MessageGroup, cause: str |
     message_id = log.add_message(content, now)
     for channel in channels_of(root).readable():
         if destinations.takes(channel.record, content):
-            due, held = _when(log, channel, group.severity, now, node.config.timezone)
-            log.enqueue(channel, (message_id,), now, due, held)
-            wake_after_commit(root, SENDING)
+            _post(root, channel, message_id, group.severity, now)
     return message_id
+
+
+def _post(root: Root, channel: Any, message_id: str, severity: str, now: float) -> None:
+    log = deliveries_of(root)
+    due, held = _when(log, channel, severity, now, node_of(root).config.timezone)
+    log.enqueue(channel, (message_id,), now, due, held)
+    wake_after_commit(root, SENDING)
+
+
+def send_to(
+    root: Root, now: float, channel: Any, *, key: str, kind: str, title: str, text: str, ids: Mapping[str, str]
+) -> None:
+    """A message to one channel, whatever that takes of what all are told, in the transaction that makes it true. It
+    waits for the end of quiet hours as others do."""
+    content = MessageContent(key, kind, "info", title, text, first_at=now, last_at=now, ids=ids)
+    _post(root, channel, deliveries_of(root).add_message(content, now), "info", now)
 
 
 def _when(log: Deliveries, channel: Any, severity: str, now: float, zone: str) -> tuple[float, str | None]:

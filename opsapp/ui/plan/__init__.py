@@ -5,6 +5,7 @@ from .dependencies import DEPENDENCIES
 from .healing import HEALING
 from .hosts import HOSTS
 from .house import HOUSE
+from .letter import LETTER
 from .lists import FILTERS, forms_of, is_list
 from .maintenance import MAINTENANCE
 from .monitors import MONITORS
@@ -29,6 +30,7 @@ PAGES: tuple[Page, ...] = (
     + DEPENDENCIES
     + HEALING
     + RECORDS
+    + LETTER
     + PROBLEMS
     + RULES
     + HOUSE

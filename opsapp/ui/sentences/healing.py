@@ -7,36 +7,12 @@ from __future__ import annotations
 
 import json
 
+from opsapp.healing.interfaces import reason
 from opsapp.lib.jsontypes import JsonObject
 
 from .words import NameBook, Sentence, Word, case, said, sentence_of, span
 
 UNDER = "root cause "
-# Stable words of the service, and what they mean to people. The longest beginning that fits says it.
-REASONS = {
-    "rule_disabled": "the rule is switched off",
-    "rule_edited": "the rule was edited meanwhile",
-    "paused": "healing is paused",
-    "condition_gone": "it recovered by itself",
-    "target_gone": "nobody watches it any more",
-    "host_offline": "the host is away",
-    "no_host": "no agent runs there, so there is nowhere to act",
-    "ambiguous_host": "two hosts have this name",
-    "no_capable_handler": "the host has no tool for it",
-    "no_snapshot": "its state could not be recorded first",
-    "low_effectiveness": "it has helped too rarely here",
-    "in_vain": "no step can help",
-    "protected": "it is protected",
-    "wave_stopped": "it was not begun, because the heal did not do well elsewhere",
-    "chain_exhausted": "no step is left",
-    "problem_overdue": "it comes back again and again, and the date to find its cause has passed",
-    "external": "it is not ours to heal",
-    "internal_error": "the service made a mistake",
-    "beyond_budget": "more was done than was allowed without us",
-    "level observation": "the rule only observes",
-    "level dry-run": "the rule only tries dry",
-    "level notify": "the rule only tells people",
-}
 LOOKS = {
     "verified": "ok",
     "failed": "bad",
@@ -52,16 +28,6 @@ LOOKS = {
     "skipped": "warn",
 }
 BESIDE = 3  # figures that are shown of a heal: more is for its own page
-
-
-def reason(text: str) -> str:
-    """A reason of the service for people; what follows a stable word explains it."""
-    known = [word for word in REASONS if text == word or text.startswith((word + ":", word + ";"))]
-    if not known:
-        return text.replace("_", " ") if " " not in text else text
-    word = max(known, key=len)
-    more = text[len(word) :].lstrip(":; ")
-    return REASONS[word] + (f" ({more})" if more else "")
 
 
 def root_of(entry: JsonObject) -> str | None:

@@ -71,6 +71,7 @@ WHOLE = {
     "healing.resume": "let healing go on",
     "healing.rollback": "undid a heal",
     "healing.case.act_now": "did not want to wait any longer for the case",
+    "healing.letter.update": "changed when the morning letter goes where",
     "healing.ledger.archived": "wrote an archive of the ledger",
     "healing.trust.edited": "found that its trust was edited in the store, and let fall the rule",
     "healing.trust.signed": "signed the trust of all rules, which an older version had left unsigned",

@@ -1,0 +1,49 @@
+"""The morning letter as code (see `opsapp.runtime.ascode`): one entry, whose channel is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from opsapp.healing.letters import LetterAsCode, LetterSettings
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Invalid
+from opsapp.notify.resources import channels_of
+from opsapp.runtime.ascode import StoredEntry
+from opsapp.runtime.node import Node
+from opsapp.tree.root import Root
+from opsapp.wire.records import made, settings_of
+
+from . import letters
+
+LETTER = "healing"
+
+
+def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
+    """Nothing, as long as nobody has said anything of it."""
+    settings = letters.book_of(root).settings
+    if settings != LetterSettings():
+        channel = channels_of(root).get(settings.channel) if settings.channel else None
+        named = None if channel is None else channel.record.name
+        yield StoredEntry(LETTER, settings_of(LetterAsCode(settings.at, settings.zone, named)))
+
+
+def complete(_node: Node, root: Root, given: JsonObject, _present: JsonObject | None) -> JsonObject:
+    return settings_of(made(LetterAsCode, given))
+
+
+def create(node: Node, root: Root, fields: JsonObject) -> str:
+    wanted = made(LetterAsCode, fields)
+    channel = None if wanted.channel is None else channels_of(root).named(wanted.channel)
+    if wanted.channel is not None and channel is None:
+        raise Invalid({"channel": f"there is no channel {wanted.channel!r}"})
+    settings = LetterSettings(wanted.at, wanted.zone, channel and channel.id)
+    letters.change(root, settings_of(settings), node.clock.now())
+    return LETTER
+
+
+def update(node: Node, root: Root, _letter: str, fields: JsonObject) -> None:
+    create(node, root, fields)
+
+
+def delete(node: Node, root: Root, _letter: str) -> None:
+    letters.change(root, settings_of(LetterSettings()), node.clock.now())

@@ -1,0 +1,88 @@
+"""The morning letter, declared once: when it goes where, and what is in one. Bodies, answers, what is written as code,
+and the form follow from the classes here.
+
+Must not: know what is stored (`resources`), or what happened (`engine`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from opsapp.lib.zones import zone_problem
+from opsapp.wire.kinds import CheckedBy, Text
+from opsapp.wire.records import Between, FormField, Since, Told
+
+HOUR = Text(5, 5, pattern=r"([01][0-9]|2[0-3]):[0-5][0-9]", example="a time like 07:00")
+Count = Annotated[int, Between(0)]
+
+
+@dataclass(frozen=True)
+class LetterSettings:
+    """When the letter goes where. Without a channel there is none."""
+
+    at: Annotated[str, HOUR, FormField("Each day at", "clock")] = "07:00"
+    zone: Annotated[
+        str | None,
+        Text(1, 60),
+        CheckedBy(zone_problem),
+        FormField("By the clock of", hint="Like Europe/Berlin. Empty: the time zone of the service", clears=True),
+    ] = None
+    channel: Annotated[
+        str | None,
+        Text(1, 100),
+        FormField("To the channel", "name", of="channel", hint="Empty: no letter is sent", clears=True),
+    ] = None
+
+
+@dataclass(frozen=True)
+class LetterSchedule(LetterSettings):
+    """With what follows from that now. `lacking`: why none can be sent, in words."""
+
+    next_at: Told[Since | None] = None
+    lacking: Told[str | None] = None
+
+
+@dataclass(frozen=True)
+class ScheduleUpdated(LetterSchedule):
+    status: Told[Literal["updated"]] = "updated"
+
+
+@dataclass(frozen=True)
+class LetterAsCode(LetterSettings):
+    """The one letter of a service, to the channel of this name."""
+
+    letter: Literal["healing"] = "healing"
+
+
+@dataclass(frozen=True)
+class Letter:
+    """What happened since the last one, as people read it. Minutes are None where nobody knows what was saved; `head`
+    is the signed end of the ledger up to which it tells."""
+
+    since: Since
+    until: Since
+    title: str
+    text: str
+    head: str
+    healed: Count = 0
+    not_healed: Count = 0
+    left_alone: Count = 0
+    held_back: Count = 0
+    asks: Count = 0
+    saved_minutes: float | None = None
+    saved_low: float | None = None
+    saved_high: float | None = None
+    sent: bool = False
+
+    @property
+    def has_news(self) -> bool:
+        return bool(self.healed or self.not_healed or self.left_alone or self.held_back or self.asks)
+
+
+@dataclass(frozen=True)
+class LettersShown:
+    """`next` is what a letter would say if it went now, and `last` the last one that there was."""
+
+    next: Letter
+    last: Letter | None
