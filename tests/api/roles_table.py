@@ -25,6 +25,7 @@ ROWS = {
     "GET /api/settings": ADMIN,
     "GET /api/export": ADMIN,
     "GET /api/openapi.json": PUBLIC,
+    "GET /api/moment": VIEWER,
     "GET /api/overview": VIEWER,
     "GET /api/status/public": PUBLIC,
     # the public page

@@ -158,13 +158,15 @@ def test_a_war_room_shows_how_it_was_before_and_after(lookout):
     lookout.run(120, step=60)
     serieswork.flush(lookout.service.node)
     place = f"/incidents/{lookout.incidents()[0]['id']}"
-    shown = page(lookout.service, place).html.find(id="around")
-    assert shown.find("svg", class_="plot")["aria-label"].startswith("Response time: 95 % within 12 ms")
-    assert shown.find(class_="b-bad")
-    assert shown.select(".data tbody td")[2].find(string=True) == "up"
-    assert "it went down" in shown.find(class_="moments").text
-    part = page(lookout.service, place, headers_more={"X-Part": "around"})
+    shown = page(lookout.service, place).html.find(id="moment")
+    assert shown.select_one("svg[aria-label^='Response time']")["aria-label"].endswith(
+        "95 % within between 12 ms and 12 ms"
+    )
+    assert shown.select(".b-down"), "what was down tints all lanes"
+    assert shown.select(".data tbody td")[-1].text == "down"
+    part = page(lookout.service, place, headers_more={"X-Part": "moment-at"})
     assert "<html" not in part.text
+    assert "Shop was down" in part.text
 
 
 def test_an_incident_is_handed_over(lookout):

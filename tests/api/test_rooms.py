@@ -105,6 +105,7 @@ ELSEWHERE = (
     "/automations/runs/{run_id}",
     "/agents/{id}/commands/{command_id}",
     "/healing/cases/{case_id}",
+    "/moment/{kind}/{id}",
 )
 PLAIN = [page for page in PAGES if page.path not in ELSEWHERE]
 

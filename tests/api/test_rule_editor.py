@@ -89,7 +89,9 @@ def test_a_draft_is_tried_on_the_past_before_it_is_saved(service, editor, monkey
     assert "nothing was measured: unknown" in shown.text
     assert "What acting would have saved is unknown: no trial" in shown.text
     [firing] = shown.select("li")
-    assert firing.select_one("a")["href"] == f"/agents/{made['agent_id']}?range=24h"
+    link = firing.select_one("a")["href"]
+    assert link.startswith(f"/agents/{made['agent_id']}?from={words.machine(begin)}&to="), "from an hour before"
+    otto.get(link)
     assert firing.select_one("time")["datetime"] == words.machine(begin + 3600 + 300)
     assert "lasted 60 min; only told: its level does not act yet" in firing.text
     assert shown.select_one("svg.bars")["aria-label"] == "box-1: would have fired: once"

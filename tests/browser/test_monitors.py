@@ -71,11 +71,12 @@ def test_two_kinds_are_tried_saved_seen_down_paused_cloned_and_deleted(browser, 
     assert text(browser, "h1") == "Database"
 
     browser.get(shop)
-    scrub = browser.find_element(By.CSS_SELECTOR, "#response .scrub")
+    scrub = browser.find_element(By.CSS_SELECTOR, "#moment .scrub")
     scrub.send_keys(Keys.HOME)
-    cross = browser.find_element(By.CSS_SELECTOR, "#response .cross")
-    assert cross.get_attribute("visibility") == "visible", "the arrow keys move the crosshair"
-    assert scrub.get_attribute("aria-valuetext").startswith(text(browser, "#response .read b"))
+    cross = browser.find_element(By.CSS_SELECTOR, "#moment .cross")
+    assert float(cross.get_attribute("x1").rstrip("%")) < 5, "the arrow keys move the crosshair"
+    flag = browser.find_element(By.CSS_SELECTOR, "#moment .flag-at").get_attribute("textContent")
+    assert scrub.get_attribute("aria-valuetext").startswith(flag)
     push(browser, "monitor.pause")
     assert "paused: not checked" in text(browser, "#facts")
     press(browser, ".acts a[href$='/clone']")

@@ -95,6 +95,7 @@ def ids_of(service: Any) -> dict[str, dict[str, str]]:
         "/incidents": newest(f"monitoring/incidents?monitor_id={gone}", "id"),
         "/approvals": newest("approvals", "request_id"),
         "/agents": host | command,
+        "/moment": {"kind": "hosts", **host},
         "/automations": automation,
         "/automations/runs": newest(f"automations/{automation['id']}/runs", "run_id"),
         "/maintenance": newest("maintenance", "id"),

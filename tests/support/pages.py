@@ -16,6 +16,7 @@ LATER = (
     "/notifications/deliveries/{id}",
     "/healing/cases/{case_id}",
     "/healing/problems/{id}",
+    "/moment/{kind}/{id}",
 )
 
 

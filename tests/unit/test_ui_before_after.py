@@ -111,15 +111,3 @@ def test_the_address_may_choose_a_part_of_it():
     assert beforeafter.around(OPENED - 90 * 86_400, None, reader()).step == 86_400
     asked = beforeafter.asked_by_case(reader(), {"case": case()})
     assert asked == {"range_h": "3", "resolution": "60", "until": str(OPENED + 3680)}
-
-
-def test_an_incident_has_its_monitor_and_what_healing_did():
-    incident = {"started": OPENED, "resolved": OPENED + 90}
-    known = {"incident": incident, "heals": [entry(), entry(action_type="", action_success=0)]}
-    shown = beforeafter.of_incident(known, monitored(), reader())
-    assert [it.words for it in shown.moments] == [
-        "it went down", "journal_vacuum 500M", "measured again: it helped", "it is up again",
-    ]  # fmt: skip
-    assert marks(shown.charts[0]) == ["bad", "heal", "ok", "ok"]
-    assert beforeafter.asked_by_incident(reader(), {"room": known})["until"] == str(OPENED + 3690)
-    assert not beforeafter.of_incident(known, monitored(p95=None), reader()).charts, "nobody answered at all"

@@ -23,6 +23,7 @@ from .carrier import Carrier, anything
 from .figures import CARRIER, SCHEDULER
 from .live_output import KEY as LISTENERS
 from .live_output import LiveOutputs
+from .warroom import runs_on
 from .watchers import KEY, Watchers
 from .webhook_sender import KEY as SENDER
 from .webhook_sender import WebhookSender, webhook_sender_of
@@ -34,6 +35,7 @@ __all__ = [
     "last_words",
     "request_run",
     "run_state",
+    "runs_on",
     "said_last",
     "shown_of",
     "webhook_sender_of",

@@ -89,6 +89,18 @@ def outages_of(root: Root, monitor_id: str, now: float) -> list[Outage]:
     ]
 
 
+def runs_on(root: Root, agent_id: str, since: float, until: float, most: int) -> list[Run]:
+    """The newest runs of what acts on this host that began in that time."""
+    host = agents.host_of(root, agent_id)
+    if host is None:
+        return []
+    tags = set(host.tags)
+    present = (automation for _, automation in readable(automations_of(root), KIND))
+    about = [automation for automation in present if concerns(automation, host, tags)]
+    ids = [run_id for acting in about for run_id in acting.history.between(first_id(since), first_id(until))]
+    return [run for _, run in among(runs_of(root), "run", sorted(ids)[-most:])]
+
+
 def _newest(root: Root, automation: Automation) -> list[Run]:
     return [run for _, run in among(runs_of(root), "run", automation.history.newest(LOOKED_AT))]
 

@@ -141,6 +141,12 @@ class RunHistory:
         older = [past[-n][len(self._id) :] for n in range(1, min(count, len(past)) + 1)]
         return sorted((*older, *self._standing.row.recent), reverse=True)[:count]
 
+    def between(self, first: str, after: str) -> list[str]:
+        """From this id on up to that one, left out; the oldest first."""
+        past = self._index.keys(self._id + first, self._id + after, excludemax=True)
+        recent = (run_id for run_id in self._standing.row.recent if first <= run_id < after)
+        return [*merge((key[len(self._id) :] for key in past), recent)]
+
     @property
     def last(self) -> str:
         """The last that began at once or waits, else the last of all; nothing where there is none."""

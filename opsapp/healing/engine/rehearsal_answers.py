@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from opsapp.healing.logic.brake import HOUR
+from opsapp.healing.logic.moments import address
 from opsapp.healing.logic.rules import names_of
 from opsapp.healing.logic.survival import Duration
 from opsapp.healing.stages import correlation, planning
@@ -30,7 +31,6 @@ from .savings import ActionElsewhere, savings
 LISTED = 500  # firings, the newest
 SPANS = 200  # of one target and kind, the longest
 DAY = 86400.0
-RANGES = ((HOUR, "1h"), (DAY, "24h"), (7 * DAY, "7d"), (float("inf"), "30d"))  # of a host's charts
 NOTHING_KEPT = "nothing that the condition names is kept as history"
 HOST_REASONS = ("no_host", "ambiguous_host", "external")
 
@@ -229,12 +229,10 @@ def _row(row: Judged, now: float) -> JsonObject:
 
 def chart_of(member: Member, firing: Firing, now: float) -> str:
     """Where its readings of that time are drawn."""
-    kind, _, item_id = member.subject.partition(":")
-    if kind == "monitor":
-        end = firing.at if firing.over_at is None else firing.over_at
-        return f"/monitors/{item_id}?from={int(firing.since - HOUR)}&to={int(min(end + HOUR, now))}"
-    name = next(name for length, name in RANGES if now - firing.since <= length)
-    return f"/agents/{item_id}?range={name}"
+    item_id = member.subject.partition(":")[2]
+    end = firing.at if firing.over_at is None else firing.over_at
+    query = address(firing.since - HOUR, min(end + HOUR, now), firing.at)
+    return f"/{'agents' if member.is_agent else 'monitors'}/{item_id}{query}"
 
 
 def _unknown_s(place: Rehearsed, span: AskedTime) -> float:

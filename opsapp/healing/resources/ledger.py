@@ -5,8 +5,9 @@ Only the pipeline writes it, under its lease. So ids have no gaps, and nothing h
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any
 
 from BTrees.IIBTree import IISet, IITreeSet
@@ -264,6 +265,19 @@ class Ledger(Folder):
             self.effect[key] = tally
 
     # -- reading
+
+    def between(self, target: str, since: float, until: float, most: int) -> list[LedgerRecord]:
+        """The newest entries of a target that began in that time, the newest first. Ids are in the order of time: of
+        years of entries few are read."""
+        index = held(self.by_target, target)
+        ids = index.newest(0, index.count) if index is not None else []
+        first = bisect_left(ids, True, key=lambda entry_id: self._began(entry_id) <= until)
+        records = (record for entry_id in ids[first:] if (record := self.record(entry_id)) is not None)
+        return list(islice(takewhile(lambda record: record.created_at >= since, records), most))
+
+    def _began(self, entry_id: int) -> int:
+        record = self.record(entry_id)
+        return 0 if record is None else record.created_at
 
     def record(self, entry_id: int) -> LedgerRecord | None:
         entry = child_of(self.entries, ENTRY, entry_id)

@@ -1,7 +1,7 @@
 """What other rooms call of maintenance: the names below, `interfaces`, `resources`.
 
 In a transaction: `active_windows`, `upcoming`, `silent`, `healing_windows`. On the hub, from memory: `board_of(node)`.
-Of plans that were read before: `active`.
+Of plans that were read before: `active`, `occurrences`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from opsapp.maintenance.logic import (
     current,
     following,
     instant,
+    occurrences,
 )
 from opsapp.maintenance.resources import HealingWindow, plans_of, windows_of
 from opsapp.runtime.node import node_of
@@ -35,6 +36,7 @@ __all__ = [
     "board_of",
     "healing_windows",
     "instant",
+    "occurrences",
     "prepare_board",
     "silent",
     "upcoming",

@@ -37,7 +37,7 @@ Values = Sequence[float | None]
 
 
 class Curve(NamedTuple):
-    """One line. `quiet` ones are thin; of a filled chart, the first two are the edges of the area."""
+    """One line. `quiet` ones are thin."""
 
     name: str
     values: Values
@@ -60,7 +60,6 @@ class Looks(NamedTuple):
     unit: Unit = PLAIN
     base: float = 0
     top: float | None = None
-    filled: bool = False  # the area between the first two lines is filled
     step: float = 0  # how far two times that belong together may be apart
     bands: Sequence[Band] = ()
     limits: Sequence[Limit] = ()
@@ -79,7 +78,7 @@ def line_chart(
     scale = scale_of([*known, *(limit.value for limit in looks.limits)], height, looks.base, looks.top)
     runs = list(_runs(times, looks.step))
     lines_of_limits, words_of_limits = limits_of(looks.limits, scale)
-    shapes = Markup("").join(_shapes(axis, times, curves, runs, scale, filled=looks.filled))
+    shapes = Markup("").join(_shapes(axis, times, curves, runs, scale))
     plot = (
         value_axis(scale, unit, [limit.value for limit in looks.limits], most=3 if height > 120 else 2)
         + bands_of(looks.bands, axis, height)
@@ -131,9 +130,7 @@ def read_line(curves: Sequence[Curve], rows: Sequence[TableRow], looks: Looks) -
     cells = rows[-1].cells if rows else ()
     parts = [markup('<b data-c="0">{}</b>', cells[0])] if cells else []
     for number, curve in enumerate(curves, 1):
-        area = '<rect class="ar" width="14" height="10"/>' if looks.filled and number == 2 else ""
-        look, y = ("ln q", ".5") if area else ("ln q" if curve.quiet else "ln", "5")
-        key = Markup('<svg aria-hidden="true">' + area + f'<path class="{look}" d="M0 {y}h14"/></svg>')
+        key = markup('<svg aria-hidden="true"><path class="ln{}" d="M0 5h14"/></svg>', " q" if curve.quiet else "")
         value = markup(' <b data-c="{}">{}</b>', number, cells[number]) if cells else ""
         parts.append(markup('<span class="key">{}{}{}</span>', key, curve.name, value))
     if looks.states and cells:
@@ -179,29 +176,43 @@ def _runs(times: Sequence[float], step: float) -> Iterator[range]:
             begin = number
 
 
+def paths(axis: TimeAxis, times: Sequence[float], curves: Sequence[Curve], gap_s: float, scale: Scale) -> Markup:
+    """Lines for the inner SVG of a plot, each broken where nothing was measured for longer than `gap_s`; points that
+    were measured less often than the axis has are joined. Below the first one it is filled."""
+    parts: list[Markup] = []
+    for curve in reversed(curves):
+        known = [(at, value) for at, value in zip(times, curve.values, strict=True) if value is not None]
+        runs = list(_runs([at for at, _ in known], gap_s / 1.5))
+        points = [_place(axis, at, value, scale) for at, value in known]
+        parts += [] if curve.quiet else _floored(points, runs)
+        parts.append(_line(curve, points, runs))
+    return Markup("").join(parts)
+
+
 def _shapes(
-    axis: TimeAxis,
-    times: Sequence[float],
-    curves: Sequence[Curve],
-    runs: Sequence[range],
-    scale: Scale,
-    *,
-    filled: bool,
+    axis: TimeAxis, times: Sequence[float], curves: Sequence[Curve], runs: Sequence[range], scale: Scale
 ) -> Iterator[Markup]:
     places = [
         [_place(axis, at, value, scale) for at, value in zip(times, curve.values, strict=True)] for curve in curves
     ]
-    if filled:
-        yield from (_area(upper, lower) for upper, lower in _joint(places[1], places[0], runs))
-    elif len(curves) == 1:
-        floor = [None if place is None else (place[0], 100.0) for place in places[0]]
-        yield from (_area(upper, lower) for upper, lower in _joint(places[0], floor, runs))
+    if len(curves) == 1:
+        yield from _floored(places[0], runs)
     for curve, points in reversed(list(zip(curves, places, strict=True))):
-        d = "".join("M" + "L".join(map(_pair, part)) for run in runs for part in _known(points[run.start : run.stop]))
-        yield markup('<path class="ln{}" d="{}"/>', " q" if curve.quiet else "", d)
+        yield _line(curve, points, runs)
 
 
 Place = tuple[float, float] | None
+
+
+def _line(curve: Curve, points: Sequence[Place], runs: Sequence[range]) -> Markup:
+    d = "".join("M" + "L".join(map(_pair, part)) for run in runs for part in _known(points[run.start : run.stop]))
+    return markup('<path class="ln{}" d="{}"/>', " q" if curve.quiet else "", d)
+
+
+def _floored(points: Sequence[Place], runs: Sequence[range]) -> list[Markup]:
+    """The area from a line down to the base."""
+    floor = [None if place is None else (place[0], 100.0) for place in points]
+    return [_area(upper, lower) for upper, lower in _joint(points, floor, runs)]
 
 
 def _place(axis: TimeAxis, at: float, value: float | None, scale: Scale) -> Place:

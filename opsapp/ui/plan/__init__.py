@@ -8,6 +8,7 @@ from .house import HOUSE
 from .letter import LETTER
 from .lists import FILTERS, forms_of, is_list
 from .maintenance import MAINTENANCE
+from .moment import MOMENTS
 from .monitors import MONITORS
 from .notifications import NOTIFICATIONS
 from .own import SETTINGS
@@ -24,6 +25,7 @@ PAGES: tuple[Page, ...] = (
     + INCIDENTS
     + APPROVALS
     + HOSTS
+    + MOMENTS
     + AUTOMATIONS
     + MAINTENANCE
     + NOTIFICATIONS

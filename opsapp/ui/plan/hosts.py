@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.questions import Call
-from opsapp.ui.reader import Reader
 from opsapp.ui.shapes import command as command_shape
 from opsapp.ui.shapes import host as host_shape
 from opsapp.ui.shapes import hosts as hosts_shape
 
+from . import moment
 from .commands import COMMAND_ACTS
 from .problems import about
 from .shape import Act, Column, Field, Page, PageBlock, Part
-
-
-def measured_over(reader: Reader, earlier: JsonObject) -> dict[str, str]:
-    """The range that the reader chose, in as many steps as a chart shows."""
-    span = host_shape.range_of(reader.query)
-    return {"range_h": str(span.hours), "resolution": str(span.step_s)}
-
 
 HOST_COLUMNS = (
     Column("Label", "label", link="/agents/{id}"),
@@ -153,7 +145,7 @@ HOSTS = (
                     Act("delete", "Delete this host", "DELETE /api/agents/{id}", grave=True, goes="/agents"),
                 ),
             ),
-            Part("History", "/api/agents/{id}/metrics", (), hidden=True, name="history", asks=measured_over),
+            moment.of("hosts"),
             Part("Forecasts", "/api/healing/forecasts?agent_id={id}", (), hidden=True, optional=True, name="forecasts"),
             Part("Commands", "/api/agents/{id}/commands?limit=100", COMMAND_COLUMNS, name="commands"),
             Part("Heals", "/api/healing/ledger?limit=8&target={agent.hostname}", (), hidden=True, name="heals"),
@@ -168,6 +160,7 @@ HOSTS = (
             PageBlock("state", ("agent", "forecasts", "windows", "problems"), host_shape.state),
             PageBlock("arrival", ("agent",), host_shape.arrival),
             PageBlock("commands", ("agent", "commands"), host_shape.commands),
+            moment.AT,
         ),
         calls=(Call("Download", "GET /api/agents/{id}/files"), Call("Upload", "POST /api/agents/{id}/files")),
     ),

@@ -6,6 +6,7 @@ from opsapp.monitoring.engine import STATUSES, MonitorSettings
 from opsapp.ui.shapes import monitor, monitorform, monitorlist, monitors, report
 from opsapp.wire.monitortypes import TYPES
 
+from . import moment
 from .problems import about
 from .shape import Act, Column, Field, Page, PageBlock, Part, inputs
 
@@ -74,8 +75,8 @@ ONE_MONITOR = Page(
                 Act("resume", "Resume", f"PUT {ONE}", when=(("enabled", (False,)),), body=(("enabled", True),)),
             ),
         ),
-        Part("History", f"{ONE}/history", (), hidden=True, name="history", asks=monitor.history_query),
-        Part("Metrics", f"{ONE}/metrics", (), hidden=True, name="metrics", asks=monitor.history_query),
+        moment.of("monitors"),
+        Part("Metrics", f"{ONE}/metrics", (), hidden=True, name="metrics", asks=monitor.same_time),
         Part("Uptime", f"{ONE}/uptime", (), hidden=True, name="uptime"),
         Part("Days", f"{ONE}/history?range_h=2160&resolution=86400", (), hidden=True, name="days"),
         Part(
@@ -93,8 +94,8 @@ ONE_MONITOR = Page(
     shape=monitor.shape,
     blocks=(
         PageBlock("now", ("monitor",), monitor.now),
-        PageBlock("response", ("monitor", "history", "incidents"), monitor.response),
-        PageBlock("plugin", ("monitor", "metrics"), monitor.plugin),
+        moment.AT,
+        PageBlock("plugin", ("monitor", "moment", "metrics"), monitor.plugin),
         PageBlock("past", ("monitor", "incidents"), monitor.past),
     ),
 )

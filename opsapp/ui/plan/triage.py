@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from opsapp.monitoring.engine import NoticeSettings
-from opsapp.ui.shapes import approvals, beforeafter, incidents, overview
+from opsapp.ui.shapes import approvals, incidents, overview
 
+from . import moment
 from .records import ACT_NOW
-from .shape import Act, Asks, Field, Page, PageBlock, Part, inputs
+from .shape import Act, Field, Page, PageBlock, Part, inputs
 
 COMMENT = (Field("comment", "Comment", "area"),)
 UNDECIDED = (("status", ("pending",)),)
@@ -30,11 +31,9 @@ REJECT = Act("reject", "Reject", "POST /api/approvals/{request_id}/reject", COMM
 DECIDE = (APPROVE._replace(fields=()), REJECT._replace(fields=()))
 
 
-def told(
-    name: str, source: str, *, acts: tuple[Act, ...] = (), optional: bool = False, asks: Asks | None = None
-) -> Part:
+def told(name: str, source: str, *, acts: tuple[Act, ...] = (), optional: bool = False) -> Part:
     """An answer that the page's own template shows."""
-    return Part("", source, (), name=name, hidden=True, acts=acts, optional=optional, asks=asks)
+    return Part("", source, (), name=name, hidden=True, acts=acts, optional=optional)
 
 
 OVERVIEW = (
@@ -173,17 +172,13 @@ INCIDENTS = (
             ),
             told("overview", "/api/overview"),
             told("approvals", "/api/approvals?limit=100", acts=DECIDE),
-            told(
-                "history",
-                "/api/monitoring/endpoints/{room.incident.monitor_id}/history",
-                asks=beforeafter.asked_by_incident,
-            ),
+            moment.of("incidents"),
         ),
         template="war_room.jinja2",
         shape=incidents.room,
         blocks=(
             PageBlock("top", ("room", "overview"), incidents.top),
-            PageBlock("around", ("room", "history"), incidents.around),
+            moment.AT,
             PageBlock("timeline", ("room", "overview", "approvals"), incidents.timeline),
         ),
     ),

@@ -109,11 +109,6 @@ def asked_by_case(reader: Reader, earlier: JsonObject) -> dict[str, str]:
     return query_of(around(case["opened_at"], case["closed_at"], reader))
 
 
-def asked_by_incident(reader: Reader, earlier: JsonObject) -> dict[str, str]:
-    incident = earlier["room"]["incident"]
-    return query_of(around(incident["started"], incident.get("resolved"), reader))
-
-
 def of_case(case: JsonObject, host: Sequence[JsonObject], monitor: Sequence[JsonObject], reader: Reader) -> BeforeAfter:
     time_range = around(case["opened_at"], case["closed_at"], reader)
     wanted, note = wanted_by(case["condition"]), ""
@@ -127,22 +122,6 @@ def of_case(case: JsonObject, host: Sequence[JsonObject], monitor: Sequence[Json
     held = [(case["opened_at"], held_until(case, reader.now))]
     drawn = draw(plots, points, time_range, moments, held, reader)
     return BeforeAfter(tuple(drawn), tuple(moments), note, bool(reader.query.get("from") and reader.query.get("to")))
-
-
-def of_incident(known: JsonObject, points: Sequence[JsonObject], reader: Reader) -> BeforeAfter:
-    """The response time of the monitor around its incident, with what healing did about it."""
-    incident = known["incident"]
-    time_range = around(incident["started"], incident.get("resolved"), reader)
-    points = _within(points, time_range)
-    steps = [entry for entry in reversed(known["heals"]) if entry["action_type"]]
-    happened: list[Happened] = [(incident["started"], "bad", "it went down")]
-    happened += [moment for entry in steps for moment in _of_entry(entry, entry["created_at"])]
-    happened += [(incident["resolved"], "ok", "it is up again")] if incident.get("resolved") is not None else []
-    moments = numbered(happened)
-    held = [(incident["started"], incident.get("resolved") or reader.now)]
-    plots = monitor_plots(ReadByCondition(), points) if any(point["p95_ms"] is not None for point in points) else []
-    drawn = draw(plots, points, time_range, moments, held, reader, height=100)
-    return BeforeAfter(tuple(drawn), tuple(moments), "", zoomed=False)
 
 
 def draw(

@@ -146,6 +146,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     return {
         "title": view.title,
         "case": view,
+        "case_id": case["id"],
         "around": beforeafter.of_case(case, answers["host"] or (), answers["monitor"] or (), reader),
         "what_if": None if tried is None else WhatIf(of_dry_run(tried, _record(case)), _differs(case, tried)),
         "may_try": reader.may("POST /api/healing/dry-run"),

@@ -11,15 +11,16 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
+from opsapp.healing.moments import Moment
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import charts, sentences
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.words import rough_span
 
-from . import uses
+from . import moment, uses
 from .command import shown_of
 from .fans import fan_told
-from .hosts import HostChoice, listed, notes_of, presence_of
+from .hosts import listed, notes_of, presence_of
 from .problems import open_lines
 
 FEW = 8
@@ -38,28 +39,6 @@ STATE_KINDS = {
     "unhealthy": "bad",
 }
 STATE_ORDER = ("bad", "warn", "heal", "off", "ok")
-
-
-class ChartRange(NamedTuple):
-    """A range of the charts, and how fine it is read."""
-
-    name: str
-    hours: int
-    step_s: int
-
-
-SPANS = (
-    ChartRange("1 h", 1, 120),
-    ChartRange("24 h", 24, 1800),
-    ChartRange("7 d", 168, 10_800),
-    ChartRange("30 d", 720, 43_200),
-)
-
-
-class ChartShown(NamedTuple):
-    title: str
-    now: str
-    drawing: Markup
 
 
 class DiskShown(NamedTuple):
@@ -86,10 +65,6 @@ class ProcessShown(NamedTuple):
     memory: str
 
 
-def range_of(query: Mapping[str, str]) -> ChartRange:
-    return next((offered for offered in SPANS if offered.name.replace(" ", "") == query.get("range")), SPANS[1])
-
-
 class Lead(NamedTuple):
     """The most pressing thing of a host, and where on the page there is more of it."""
 
@@ -100,8 +75,8 @@ class Lead(NamedTuple):
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     agent = answers["agent"]
-    metrics, place = agent["metrics"], place_of(agent)
-    chosen, points = range_of(reader.query), answers["history"] or []
+    metrics = agent["metrics"]
+    told = moment.told_in(answers)
     forecasts, disks = forecasts_of(answers), disks_of(answers, reader)
     services, containers = services_of(agent), states_of(metrics["containers"], {})
     every = reader.query.get("all") == "services"
@@ -109,15 +84,10 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         hosts={known_as: agent["id"] for known_as in (agent["hostname"], agent["label"]) if known_as}
     )
     naming = [rule["id"] for rule in answers["rules"] or () if is_about(rule, agent)]
-    return merged(state, commands)(answers, reader) | {
-        "ranges": [
-            HostChoice(offered.name, f"{place}?range={offered.name.replace(' ', '')}", offered == chosen)
-            for offered in SPANS
-        ],
-        "charts": charts_of(points, metrics, chosen, reader),
+    return merged(state, commands, moment.shape)(answers, reader) | {
         "disks": disks[:DISKS],
         "more_disks": disks[DISKS:],
-        "fan": fan_of(points, disks, forecasts, chosen, reader),
+        "fan": fan_of(told, disks, forecasts, reader),
         "services": services if every else services[:FEW],
         "service_count": len(services),
         "containers": containers,
@@ -225,39 +195,6 @@ def lead_of(agent: JsonObject, disks: Sequence[DiskShown], services: Sequence[Se
     return Lead(look, words or "Nothing on it needs attention.", place)
 
 
-def charts_of(
-    points: Sequence[JsonObject], metrics: JsonObject, chosen: ChartRange, reader: Reader
-) -> list[ChartShown]:
-    times = [min(reader.now, point["time"] + chosen.step_s / 2) for point in points]
-    axis = charts.TimeAxis(reader.now - chosen.hours * 3600, reader.now, ZoneInfo(reader.zone))
-    rate = charts.Unit(lambda value: f"{charts.BYTES.words(value)}/s", binary=True)
-    percent, plain = charts.PERCENT, charts.PLAIN
-    wanted = (
-        ("CPU", (("CPU", "cpu_percent"),), percent, 100.0),
-        ("Memory", (("Memory", "mem_percent"), ("swap", "swap_percent")), percent, 100.0),
-        ("Load", (("1 min", "load1"), ("15 min", "load15")), plain, None),
-        ("Network", (("in", "rx_bytes_s"), ("out", "tx_bytes_s")), rate, None),
-    )
-    made = []
-    for title, fields, unit, top in wanted:
-        named_values = [(name, [point.get(field) for point in points]) for name, field in fields]
-        curves = [
-            charts.Curve(name, values, quiet=number > 0)
-            for number, (name, values) in enumerate(named_values)
-            if number == 0 or any(values)
-        ]
-        looks = charts.Looks(unit=unit, top=top, step=chosen.step_s, height=100)
-        newest = _newest(metrics, fields[0][1])
-        drawing = charts.line_chart(title, axis, times, curves, looks)
-        made.append(ChartShown(title, "" if newest is None else unit.words(newest), drawing))
-    return made
-
-
-def _newest(metrics: JsonObject, field: str) -> float | None:
-    value = metrics.get(field, metrics["metrics"].get(field))
-    return float(value) if isinstance(value, (int, float)) else None
-
-
 def disks_of(answers: Answers, reader: Reader) -> list[DiskShown]:
     """The one that is full first, first; the rest by how full they are."""
     mounts, forecasts = answers["agent"]["metrics"]["disks"], forecasts_of(answers)
@@ -291,17 +228,15 @@ def ahead_of(forecast: JsonObject | None, now: float) -> str:
 
 
 def fan_of(
-    points: Sequence[JsonObject],
-    disks: Sequence[DiskShown],
-    forecasts: Mapping[str, JsonObject],
-    chosen: ChartRange,
-    reader: Reader,
+    told: Moment | None, disks: Sequence[DiskShown], forecasts: Mapping[str, JsonObject], reader: Reader
 ) -> Markup | None:
     """The chosen disk: what was measured, and where it is heading as far as that is known."""
     disk = next((candidate for candidate in disks if candidate.chosen), None)
     if disk is None:
         return None
-    known = [(point["time"] + chosen.step_s / 2, point["disks"].get(disk.mount)) for point in points]
+    lanes = told.lanes if told is not None and told.live else ()
+    curve = next((curve for lane in lanes for curve in lane.curves if lane.name == f"Disk {disk.mount}"), None)
+    known = [] if told is None or curve is None else zip(told.times, curve.values, strict=True)
     measured = [(at, value) for at, value in known if value is not None]
     forecast = forecasts.get(disk.mount)
     outlook = outlook_of(forecast, reader.now)

@@ -13,7 +13,7 @@ from opsapp.ui import sentences
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.sentences import STAGES, NameBook, Sentence, Word, listed, said, sentence_of, span
 
-from . import beforeafter
+from . import moment
 from .requests import Question, question
 
 TEMPLATES = {
@@ -146,7 +146,7 @@ def room(answers: Answers, reader: Reader) -> dict[str, object]:
     template = reader.query.get("template", "")
     related = sorted(known["related_monitors"], key=lambda monitor: BESIDE.get(monitor["status"], len(BESIDE)))[:8]
     place = _place(incident)
-    return merged(top, timeline, around)(answers, reader) | {
+    return merged(top, timeline, moment.shape)(answers, reader) | {
         "decide": next((candidate for candidate in _questions(answers, reader) if candidate.mine), None),
         "stages": [(stage, STAGE_NAMES[stage], f"{place}?{urlencode({'template': stage})}#say") for stage in TEMPLATES],
         "stage": template if template in TEMPLATES else _stage_now(incident),
@@ -187,13 +187,6 @@ def timeline(answers: Answers, reader: Reader) -> dict[str, object]:
         **folded([item for item in items if _is_shown(item, show)]),
         "shows": tuple((word, place + more, show == asked) for word, more, asked in SHOWS),
     }
-
-
-def around(answers: Answers, reader: Reader) -> dict[str, object]:
-    """Charts of the hour before and after."""
-    known = answers["room"]
-    charts = beforeafter.of_incident(known, answers["history"] or (), reader)
-    return {"around": charts, "monitor_name": known["incident"]["monitor_name"]}
 
 
 def _place(incident: JsonObject) -> str:

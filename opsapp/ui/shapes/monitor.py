@@ -8,46 +8,22 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
+from opsapp.healing.moments import Moment
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import charts, words
 from opsapp.ui.reader import Answers, Reader, merged
-from opsapp.ui.shapes import uses
+from opsapp.ui.shapes import moment, uses
 from opsapp.ui.shapes.monitorform import may_write
 from opsapp.ui.shapes.monitors import percent_words, state_of, tags_of, word_of
 from opsapp.ui.shapes.pluginmetrics import MetricShown, command_line, metrics_of
 from opsapp.ui.shapes.problems import open_lines
+from opsapp.wire.records import made
 
 HOUR, DAY = 3600, 86_400
 DAYS = 90
 
 
-class ShownSpan(NamedTuple):
-    name: str
-    hours: int
-    step: int  # seconds between points
-
-
-SPANS = {
-    "1h": ShownSpan("1 h", 1, 60),
-    "24h": ShownSpan("24 h", 24, 900),
-    "7d": ShownSpan("7 d", 168, HOUR),
-    "30d": ShownSpan("30 d", 720, 6 * HOUR),
-    "1y": ShownSpan("1 y", 8760, DAY),
-}
-USUAL = "24h"
-STEPS = (60, 300, 900, HOUR, 6 * HOUR, DAY)
-MOST_POINTS = 150
 PHASES = {"name": "Name", "connect": "Connect", "tls": "TLS", "first_byte": "Wait"}
-
-
-class Chosen(NamedTuple):
-    """What the chart shows: a named span, or from when to when."""
-
-    key: str
-    start: float
-    end: float
-    step: int
-    live: bool
 
 
 class UptimeLine(NamedTuple):
@@ -79,28 +55,16 @@ class Neighbour(NamedTuple):
     word: str
 
 
-def chosen(reader: Reader) -> Chosen:
-    """By the address: `from` and `to` in seconds, or `span`."""
-    start, end = (_whole(reader.query.get(name)) for name in ("from", "to"))
-    if start is not None and end is not None and end - start >= 60 and start < reader.now:
-        end = min(end, int(reader.now))
-        step = next((length for length in STEPS if (end - start) / length <= MOST_POINTS), DAY)
-        return Chosen("", start, end, step, live=False)
-    key = reader.query.get("span", USUAL)
-    span = SPANS[key] if key in SPANS else SPANS[USUAL]
-    return Chosen(key if key in SPANS else USUAL, reader.now - span.hours * HOUR, reader.now, span.step, live=True)
-
-
-def history_query(reader: Reader, earlier: JsonObject) -> dict[str, str]:
-    time_range = chosen(reader)
-    hours = min(17_520, max(1, ceil((time_range.end - time_range.start) / HOUR)))
-    asked = {"range_h": str(hours), "resolution": str(time_range.step)}
-    return asked if time_range.live else asked | {"until": str(int(time_range.end))}
+def same_time(reader: Reader, earlier: JsonObject) -> dict[str, str]:
+    """Of what a plugin measures, the time that the moment shows."""
+    told = made(Moment, earlier["moment"])
+    hours = max(1, ceil((told.until - told.since) / HOUR))
+    return {"range_h": str(hours), "resolution": str(min(DAY, told.step)), "until": str(told.until)}
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     monitor = answers["monitor"]
-    return merged(now, response, plugin, past)(answers, reader) | {
+    return merged(now, moment.shape, plugin, past)(answers, reader) | {
         "next_check": next_check(monitor, reader),
         "command": command_line(monitor["command"] or ()),
         "uptimes": [uptime_line(row) for row in answers["uptime"] or []],
@@ -136,19 +100,11 @@ def now(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def response(answers: Answers, reader: Reader) -> dict[str, object]:
-    monitor, time_range = answers["monitor"], chosen(reader)
-    place = place_of(monitor)
-    return {
-        "spans": [(span.name, f"{place}?span={key}", key == time_range.key) for key, span in SPANS.items()],
-        "zoomed": not time_range.key,
-        "chart": response_chart(monitor, answers["history"] or [], answers["incidents"] or [], time_range, reader),
-    }
-
-
 def plugin(answers: Answers, reader: Reader) -> dict[str, object]:
     monitor = answers["monitor"]
-    return {"monitor": monitor, "metrics": measured(monitor, answers["metrics"] or [], chosen(reader), reader)}
+    told = moment.told_in(answers)
+    metrics = [] if told is None else measured(monitor, answers["metrics"] or [], told, reader)
+    return {"monitor": monitor, "metrics": metrics}
 
 
 def past(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -180,66 +136,11 @@ def next_check(monitor: JsonObject, reader: Reader) -> str:
     return f"in {words.rough_span(left)}" if left > 0 else "now"
 
 
-def response_chart(
-    monitor: JsonObject, points: list[JsonObject], incidents: list[JsonObject], time_range: Chosen, reader: Reader
-) -> Markup:
-    axis = charts.TimeAxis(time_range.start, time_range.end, ZoneInfo(reader.zone), time_range.live)
-    within = [
-        point
-        for point in points
-        if point["time"] + time_range.step > time_range.start and point["time"] <= time_range.end
-    ]
-    times = [min(time_range.end, max(time_range.start, point["time"] + time_range.step / 2)) for point in within]
-    limit = monitor["degraded_ms"]
-    return charts.line_chart(
-        f"Response time of {monitor['name']}",
-        axis,
-        times,
-        [
-            charts.Curve("half within", [point["median_ms"] for point in within]),
-            charts.Curve("95 % within", [point["p95_ms"] for point in within], quiet=True),
-        ],
-        charts.Looks(
-            charts.MILLISECONDS,
-            filled=True,
-            step=max(time_range.step, 1.5 * monitor["interval"]),
-            bands=[*outages(incidents, reader), *maintenance(within, time_range.step)],
-            limits=[charts.Limit(limit, f"slow above {charts.MILLISECONDS.words(limit)}")] if limit else [],
-            states=[word_of(point["status"]).lower() for point in within],
-            zoom=True,
-        ),
-    )
-
-
-def measured(monitor: JsonObject, points: list[JsonObject], time_range: Chosen, reader: Reader) -> list[MetricShown]:
-    """What a plugin measures, over the span that is shown."""
-    axis = charts.TimeAxis(time_range.start, time_range.end, ZoneInfo(reader.zone), time_range.live)
-    return metrics_of(
-        monitor["metrics"] or {}, points, axis, int(max(time_range.step, 1.5 * monitor["interval"])), reader
-    )
-
-
-def outages(incidents: list[JsonObject], reader: Reader) -> list[charts.Band]:
-    bands = []
-    for incident in incidents:
-        end = incident.get("resolved") or reader.now
-        bands.append(
-            charts.Band(incident["started"], end, "down", f"Down {words.rough_span(end - incident['started'])}")
-        )
-    return bands
-
-
-def maintenance(points: list[JsonObject], step: int) -> list[charts.Band]:
-    """Points in maintenance that follow each other are one band."""
-    bands: list[charts.Band] = []
-    for point in points:
-        if point["status"] != "maintenance":
-            continue
-        if bands and bands[-1].end >= point["time"]:
-            bands[-1] = bands[-1]._replace(end=point["time"] + step)
-        else:
-            bands.append(charts.Band(point["time"], point["time"] + step, "maintenance", "Maintenance"))
-    return bands
+def measured(monitor: JsonObject, points: list[JsonObject], told: Moment, reader: Reader) -> list[MetricShown]:
+    """What a plugin measures, over the time that is shown."""
+    axis = charts.TimeAxis(told.since, told.until, ZoneInfo(reader.zone), told.live)
+    step = int(max(min(DAY, told.step), 1.5 * monitor["interval"]))
+    return metrics_of(monitor["metrics"] or {}, points, axis, step, reader)
 
 
 def uptime_line(row: JsonObject) -> UptimeLine:
@@ -335,7 +236,3 @@ def losses(monitor: JsonObject, incidents: list[JsonObject], rules: list[JsonObj
 def names_it(rule: JsonObject, name: str) -> bool:
     targets = (rule.get("targets") or {}).get("monitors") or []
     return name in targets or f'"{name}"' in rule["condition"]
-
-
-def _whole(text: str | None) -> int | None:
-    return int(text) if text and text.isdecimal() and len(text) < 12 else None

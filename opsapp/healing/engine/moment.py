@@ -1,0 +1,216 @@
+"""One moment of a host, a monitor, an incident or a case: the lanes and marks around it, and what was true then.
+
+Read-only, in the caller's transaction. Rules are those of now: their conditions are read over what was measured then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from opsapp.agents.resources import Agent, agents_of
+from opsapp.healing.logic.moments import AROUND_S, AskedSpan, span_asked
+from opsapp.healing.moments import Kind, Moment, RuleThen
+from opsapp.healing.resources import healing_of
+from opsapp.healing.stages.case import ClosedCase
+from opsapp.healing.stages.ledger import LedgerRecord
+from opsapp.lib.problems import NotFound
+from opsapp.monitoring.resources import Incident, Monitor, incidents_of, monitors_of
+from opsapp.runtime.node import node_of
+from opsapp.runtime.projection import child_of, readable
+from opsapp.series import FINE, NAMES, HistoryReader
+from opsapp.tree.root import Root
+from opsapp.wire.conditions import Condition
+
+from .alerts import WatchedRule, watched_rules
+from .fleet_access import fleet_access
+from .inventory import Member
+from .momentlanes import drawn
+from .momentmarks import entries_of, marks_of
+from .past_readings import KeptReading, bound_to, kept_readings, needs
+
+MOST_MONITORS = 5
+MOST_RULES = 60
+DAY = 86_400
+
+
+class MomentSubject(NamedTuple):
+    """What a moment is about. `usual`: since, until and at where nothing else is asked for."""
+
+    name: str
+    agent: Agent | None
+    monitors: tuple[Monitor, ...]
+    usual: tuple[float, float, float]
+    told: Incident | None = None  # it is of no monitor
+    target: str = ""  # of a case
+
+
+class AskedTexts(NamedTuple):
+    """As the address has them."""
+
+    since: str | None
+    until: str | None
+    at: str | None
+
+
+def moment(root: Root, kind: Kind, item_id: str, asked: AskedTexts) -> Moment:
+    node = node_of(root)
+    now = node.clock.now()
+    subject = _subject(root, kind, item_id, now)
+    span = span_asked(*asked, subject.usual, now)
+    agent, monitors = subject.agent, subject.monitors
+    by_subject = fleet_access(root).inventory(root).by_subject
+    keys = ([f"agent:{agent.id}"] if agent else []) + [f"monitor:{monitor.id}" for monitor in monitors]
+    members = [by_subject[key] for key in keys if key in by_subject]
+    names = {member.name for member in members} | ({subject.target} if subject.target else set())
+    entries = entries_of(root, names, span)
+    reading = node.series.reading(root)
+    interval = next((member.interval for member in members if member.is_agent), 0.0)
+    lanes = drawn(reading, agent, interval, monitors, span)
+    marks = marks_of(root, agent and agent.id, names, monitors, subject.told, entries, span)
+    return Moment(
+        kind,
+        item_id,
+        subject.name,
+        agent and agent.id,
+        *span,
+        *lanes,
+        tuple(marks.marks),
+        marks.left_out,
+        tuple(dict.fromkeys(str(entry.cause["text"]) for entry in entries if entry.cause)),
+        tuple(_rules_then(root, reading, members, entries, span)),
+    )
+
+
+def _subject(root: Root, kind: Kind, item_id: str, now: float) -> MomentSubject:
+    made = {"hosts": _of_host, "monitors": _of_monitor, "incidents": _of_incident, "cases": _of_case}[kind]
+    subject = made(root, item_id, now)
+    if subject is None:
+        raise NotFound("There is nothing here.")
+    return subject
+
+
+def _last_day(now: float) -> tuple[float, float, float]:
+    return now - DAY, now, now
+
+
+def _of_host(root: Root, agent_id: str, now: float) -> MomentSubject | None:
+    agent = child_of(agents_of(root), "agent", agent_id)
+    if agent is None:
+        return None
+    members = fleet_access(root).inventory(root)
+    ids = [
+        member.subject.partition(":")[2] for member in members if not member.is_agent and member.agent_id == agent_id
+    ]
+    known = (child_of(monitors_of(root), "monitor", monitor_id) for monitor_id in ids[:MOST_MONITORS])
+    monitors = tuple(monitor for monitor in known if monitor is not None)
+    return MomentSubject(agent.label or agent.hostname, agent, monitors, _last_day(now))
+
+
+def _of_monitor(root: Root, monitor_id: str | None, now: float) -> MomentSubject | None:
+    monitor = child_of(monitors_of(root), "monitor", monitor_id or None)
+    if monitor is None:
+        return None
+    agent = child_of(agents_of(root), "agent", monitor.settings["agent_id"] or None)
+    return MomentSubject(monitor.settings["name"], agent, (monitor,), _last_day(now))
+
+
+def _of_incident(root: Root, incident_id: str, now: float) -> MomentSubject | None:
+    incident = child_of(incidents_of(root), "incident", incident_id)
+    if incident is None:
+        return None
+    about = _of_monitor(root, incident.monitor_id, now)
+    usual = _around(incident.started, incident.resolved, now)
+    if about is None:
+        return MomentSubject(incident.monitor_name, None, (), usual, incident)
+    return about._replace(usual=usual, name=incident.monitor_name)
+
+
+def _of_case(root: Root, case_id: str, now: float) -> MomentSubject | None:
+    case = healing_of(root).book.record_of(case_id)
+    if case is None:
+        return None
+    kind, _, monitor_id = (case.about.subject or "").partition(":")
+    about = _of_monitor(root, monitor_id, now) if kind == "monitor" else None
+    agent = child_of(agents_of(root), "agent", case.about.agent_id or None)
+    ended = case.closed_at if isinstance(case, ClosedCase) else None
+    usual = _around(case.opened_at, ended, now)
+    monitors = () if about is None else about.monitors
+    return MomentSubject(case.target, agent or (about and about.agent), monitors, usual, target=case.target)
+
+
+def _around(began: float, ended: float | None, now: float) -> tuple[float, float, float]:
+    """From an hour before to an hour after."""
+    return began - AROUND_S, min(now, (now if ended is None else ended) + AROUND_S), began
+
+
+# -- what was true then
+
+
+def _rules_then(
+    root: Root, reading: HistoryReader, members: Iterable[Member], entries: Sequence[LedgerRecord], span: AskedSpan
+) -> list[RuleThen]:
+    """What held first, then what nobody knows."""
+    watched = watched_rules(rule.plain() for _, rule in readable(healing_of(root)["rules"], "rule"))
+    told: list[RuleThen] = []
+    for member in members:
+        kept = kept_readings(root, member)
+        values = _ReadAround(reading, span.at)
+        about = (rule for rule in watched if rule.applies(member) and not rule.condition.reads_events)
+        told += [then for rule in about for then in _of_rule(rule, kept, member, values, entries, span.at)]
+    return sorted(told, key=lambda then: (then.holds is not True, then.holds is not None, then.rule_id))[:MOST_RULES]
+
+
+class _ReadAround:
+    """What was measured around a moment, each reading once."""
+
+    def __init__(self, reading: HistoryReader, at: int):
+        self._reading, self._start = reading, at * 1000 - at * 1000 % FINE
+        self._known: dict[tuple[int, bool], float | str | None] = {}
+
+    def value(self, kept: KeptReading) -> float | str | None:
+        key = kept.number, kept.is_state
+        if key not in self._known:
+            rollups = self._reading.buckets(kept.number, self._start, self._start + FINE, FINE, percentiles=False)
+            last = rollups[-1] if rollups else None
+            self._known[key] = None if last is None else NAMES[last.worst] if kept.is_state else last.mean
+        return self._known[key]
+
+
+def _of_rule(
+    rule: WatchedRule,
+    kept: Sequence[KeptReading],
+    member: Member,
+    values: _ReadAround,
+    entries: Sequence[LedgerRecord],
+    at: int,
+) -> list[RuleThen]:
+    did = next((_did(entry) for entry in reversed(entries) if entry.rule_id == rule.rule_id and _lasts(entry, at)), "")
+    conditions = bound_to(rule.condition, kept, member)
+    if not any(reading.name for condition in conditions for reading in needs(condition, kept)):
+        is_told = member.is_agent == all(not name.startswith("monitor.") for name in rule.condition.names)
+        why = f"no history is kept of {', '.join(rule.condition.names)}"
+        return [RuleThen(rule.rule_id, rule.condition.text, None, why, did)] if is_told else []
+    return [_verdict(rule, condition, needs(condition, kept), values, did) for condition in conditions]
+
+
+def _verdict(
+    rule: WatchedRule, condition: Condition, kept: Iterable[KeptReading], values: _ReadAround, did: str
+) -> RuleThen:
+    known = {reading.name: value for reading in kept if (value := values.value(reading)) is not None}
+    read = ", ".join(
+        f"{name} {value if isinstance(value, str) else format(value, '.4g')}" for name, value in known.items()
+    )
+    holds = condition.evaluate(known)
+    return RuleThen(rule.rule_id, condition.text, holds, read or "nothing was measured then", did)
+
+
+def _lasts(entry: LedgerRecord, at: int) -> bool:
+    return entry.created_at <= at and (entry.finished_at is None or at <= entry.finished_at)
+
+
+def _did(entry: LedgerRecord) -> str:
+    what = entry.action_type.replace("_", " ") or "its case"
+    return f"{what}: {(entry.outcome or entry.state).replace('_', ' ')}" + (
+        f" ({entry.reason})" if entry.reason else ""
+    )

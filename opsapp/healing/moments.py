@@ -1,0 +1,100 @@
+"""What was going on on a host, a monitor, in an incident or a case: what the API answers, and what pages draw of it.
+
+Plain values, times in seconds. What nobody knows is None or `unknown`. Must not: read a store, word a page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from opsapp.wire.kinds import Text
+from opsapp.wire.records import Between, Most
+
+KINDS = ("hosts", "monitors", "incidents", "cases")
+Kind = Literal["hosts", "monitors", "incidents", "cases"]
+Row = Literal["planned", "run", "outage", "people", "machine"]
+Words = Annotated[str, Text(0, 4000)]
+At = Annotated[int, Between(0)]
+
+
+@dataclass(frozen=True)
+class MomentCurve:
+    """One reading, a value for each of the moment's `times`."""
+
+    name: str
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class MomentLane:
+    """Readings with one unit. `gap_s`: two values that are further apart do not belong together."""
+
+    name: str
+    unit: Literal["milliseconds", "percent", "plain", "rate"]
+    curves: tuple[MomentCurve, ...]
+    gap_s: float
+    limit: float | None = None
+
+
+@dataclass(frozen=True)
+class StateStretch:
+    since: At
+    until: At
+    state: str
+
+
+@dataclass(frozen=True)
+class StateRow:
+    """How a monitor stood, or whether a host reported, all through the time."""
+
+    name: str
+    place: str
+    stretches: tuple[StateStretch, ...]
+
+
+@dataclass(frozen=True)
+class MomentMark:
+    """Something that happened, or lasted. `look` is its glyph, `place` the page about it."""
+
+    row: Row
+    since: At
+    until: At | None
+    look: str
+    words: Words
+    place: str = ""
+
+
+@dataclass(frozen=True)
+class RuleThen:
+    """A rule's condition over what was measured in the five minutes around the moment; None: nobody knows. `read`: what
+    it read, or why nothing is known. `did`: what its case was about then."""
+
+    rule_id: str
+    condition: Words
+    holds: bool | None
+    read: Words
+    did: Words
+
+
+@dataclass(frozen=True)
+class Moment:
+    """`at` is the moment under the crosshair. Values are means of `step` seconds. `left_out`: marks that are too many
+    to be told. `causes`: why, as the hosts said it in that time."""
+
+    kind: Kind
+    id: str
+    name: str
+    agent_id: str | None
+    since: At
+    until: At
+    at: At
+    step: At
+    live: bool
+    times: tuple[At, ...]
+    lanes: tuple[MomentLane, ...]
+    states: tuple[StateRow, ...]
+    marks: Annotated[tuple[MomentMark, ...], Most(1000)]
+    left_out: At
+    causes: tuple[Words, ...]
+    rules: tuple[RuleThen, ...]

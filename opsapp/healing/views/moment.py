@@ -1,0 +1,33 @@
+"""/api/moment: what was going on, and what was true then."""
+
+from __future__ import annotations
+
+from pyramid.request import Request
+
+from opsapp.healing import schemas
+from opsapp.healing.engine.moment import AskedTexts, moment
+from opsapp.healing.moments import Moment
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.tree.folder import Facet, add_facet
+from opsapp.tree.root import Api
+from opsapp.web import api
+from opsapp.wire.records import plain
+
+
+class MomentFacet(Facet):
+    """/api/moment"""
+
+    url = "/api/moment"
+
+
+add_facet(Api, "moment", MomentFacet)
+
+
+@api.get(MomentFacet, query=schemas.MomentSpan, returns=Moment, errors=(404,))
+def show(context: MomentFacet, request: Request) -> JsonObject:
+    """What was going on on the host, monitor, incident or case with this id: what was measured from `from` to `to`,
+    what happened, and which rules' conditions held at `at`. Times are in UTC like 2026-01-31T22:00Z, or so long ago
+    like -24h; left out, the last day, or from an hour before to an hour after."""
+    query = request.valid_query
+    asked = AskedTexts(query["from"], query["to"], query["at"])
+    return request.shown(plain(moment(request.root, query["kind"], query["id"], asked)))
