@@ -14,19 +14,21 @@ import threading
 import time
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
-from opsapp.wire import causes
+from opsapp.wire import causes, heals
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.actiontypes import Action
+from opsapp.wire.alerts import AlertState, look
 from opsapp.wire.conditions import Condition
 from opsapp.wire.fields import WireError, dumps, loads
+from opsapp.wire.heals import HostAnswer, StepEnd
 from opsapp.wire.policies import Policy, PolicyBundle, PolicyTerms, check_bundle, secret_of
 from opsapp.wire.readings import RUNS, STARTS_COUNTED, key_of, of_report, of_service
-from opsapp.wire.verdicts import INCONCLUSIVE, VERIFIED, ProofWindow, came_back
+from opsapp.wire.verdicts import VERIFIED, ProofWindow, came_back
 
 from .armed import ALONE, Armed
 from .config import AgentConfig
 from .disk import write_whole
-from .executor import DISK_RETRY_S, CommandAnswer
+from .executor import DISK_RETRY_S
 from .heal import Healer
 from .outcomes import Outcomes
 from .processes import Cancel, ProcessGroup, Ran
@@ -87,7 +89,8 @@ class Offline:
         self._tell = tell
         self._server_time = server_time
         self._ran: Set[str] = set()
-        self._true_since: Dict[Tuple[str, str], float] = {}  # by the time since the boot, as all that is counted here
+        self._watches: Dict[Tuple[str, str], AlertState] = {}  # by the time since the boot, as all that is counted here
+        self._over_at: Dict[Tuple[str, str], float] = {}  # when what was healed was known to be over last
         self._stop = threading.Event()
         self._pace = ProofPace(time.monotonic, self._stop.wait, silent_for)
         self._load()
@@ -121,12 +124,7 @@ class Offline:
         values, now = self._readings(report), self._outcomes.clock.running()
         for policy in bundle.terms.policies:
             for name, condition in bound(policy.condition, values):
-                key = (policy.rule_id, name)
-                if condition.evaluate(values) is not True:
-                    self._true_since.pop(key, None)
-                    continue
-                since = self._true_since.setdefault(key, now)
-                if now - since >= policy.for_s and self._may(bundle.terms, policy, key):
+                if self._acts(bundle.terms, policy, (policy.rule_id, name), condition.evaluate(values), now):
                     self._heal(policy, name, condition, report)
 
     # ---- inside
@@ -151,12 +149,33 @@ class Offline:
         except (OSError, WireError, KeyError, TypeError) as error:
             log.error("the kept policies are not used: %s", error)
 
+    def _acts(
+        self, terms: PolicyTerms, policy: Policy, key: Tuple[str, str], verdict: Optional[bool], now: float
+    ) -> bool:
+        """Whether it fires now, and may: what may not is as due as before."""
+        before = self._watches.get(key, AlertState())
+        if verdict is False and before.announced:
+            self._over_at[key] = now
+        watch, fires = look(before, verdict, now, hold=policy.for_s, cooldown=policy.cooldown_s, open_case=False)
+        acts = fires and self._may(terms, policy, key)
+        watch = before._replace(true_since=watch.true_since) if fires and not acts else watch
+        if watch == AlertState():
+            self._watches.pop(key, None)
+        else:
+            self._watches[key] = watch
+        return acts
+
+    def _comes_and_goes(self, key: Tuple[str, str]) -> bool:
+        """What an earlier process has seen is not known: then the last heal stands for its end."""
+        now = self._outcomes.clock.running()
+        return came_back(now, self._over_at.get(key, now - self._outcomes.last(*key)))
+
     def _may(self, terms: PolicyTerms, policy: Policy, key: Tuple[str, str]) -> bool:
         if self._silent_for() < terms.offline_after_s:
             return False
         if self._outcomes.last(*key) < policy.cooldown_s:  # also after a restart of this agent
             return False
-        if self._outcomes.within(terms.budget_window_s) >= terms.budget:
+        if heals.used_up(self._outcomes.within(terms.budget_window_s), terms.budget):
             log.warning("the heal budget is used up: %s on %s is left alone", *key)
             return False
         return True
@@ -164,7 +183,7 @@ class Offline:
     def _heal(self, policy: Policy, name: str, condition: Condition, report: dict) -> None:
         """The steps of one case, until one resolves it. Each is an outcome of its own."""
         positions, case_id = self._positions(policy, name), secrets.token_hex(8)
-        flaps = came_back(self._outcomes.last(policy.rule_id, name), 0.0)
+        flaps = self._comes_and_goes((policy.rule_id, name))
         for position in positions:
             step = policy.steps[position]
             outcome = {**self._begin(policy, name, condition, report, position), "case_id": case_id}
@@ -176,12 +195,12 @@ class Offline:
             began = time.monotonic()
             step_outcome = self._step(policy, name, condition, outcome, flaps)
             outcome = {**outcome, **step_outcome, "duration_s": round(time.monotonic() - began, 3)}
-            over = outcome["outcome"] == "verified" or position == positions[-1] or not self._is_alone()
-            outcome["escalated"] = not over
+            goes_on = heals.escalates(outcome["outcome"], position != positions[-1]) and self._is_alone()
+            outcome["escalated"] = goes_on
             self._finish(outcome)
             self._tell()
             log.info("alone: %s on %s: %s", step.action, name or "the host", outcome["outcome"])
-            if over:
+            if not goes_on:
                 return
 
     def _is_alone(self) -> bool:
@@ -226,6 +245,7 @@ class Offline:
             "action_type": step.action,
             "action_params": params,
             "escalation_step": position,
+            "executed": True,
             "action_success": 0,
             "verified": 0,
             "outcome": "failed",
@@ -242,20 +262,15 @@ class Offline:
         try:
             params = action.check(outcome["action_params"])
         except WireError as error:
-            return {"reason": f"bad_params: {error}"}
+            return {"reason": f"bad_params: {error}", "executed": False}
         others = self._others(policy, name, outcome["target"].partition("/")[0])
         answer = self._phase("execute", outcome, params)
-        if answer.ran is None or answer.ran.status != "done":
-            reason = (answer.ran.reason if answer.ran else None) or "the action failed"
-            cause = causes.read((answer.data or {}).get("cause"))
-            reason = reason if cause is None else f"{cause.sentence} ({reason})"[:MOST_REASON]
-            return (
-                {"reason": f"{reason}; undone", "outcome": "rolled_back"}
-                if (answer.data or {}).get("undone")
-                else {"reason": reason}
-            )
-        settle_s = action.settle if policy.settle_s is None else max(action.least_settle, policy.settle_s)
-        earliest = self._pace.clock() + settle_s
+        end = heals.broken(answer)
+        if end is not None:
+            cause = causes.read(answer.cause)
+            reason = end.reason if cause is None else f"{cause.sentence} ({end.reason})"
+            return {**_told(end._replace(reason=reason)), "executed": answer.was_tried}
+        earliest = self._pace.clock() + heals.settle_of(action, policy.settle_s)
         window = ProofWindow(earliest, earliest + policy.verify_timeout_s)
         proof = prove(condition, others, lambda: self._readings(self._measure()), window, flaps, self._pace)
         return self._ending(action, condition, outcome, params, proof)
@@ -267,26 +282,20 @@ class Offline:
 
     def _ending(self, action: Action, condition: Condition, outcome: dict, params: dict, proof: HealProof) -> dict:
         """What follows from the proof, as the server has it: confirmed, rolled back, or left as it is."""
-        kind, seen = proof.judgement.kind, {key: proof.values[key] for key in condition.names if key in proof.values}
+        judged, seen = proof.judgement, {key: proof.values[key] for key in condition.names if key in proof.values}
         ending = {"action_success": 1, "metrics_after": seen}
-        if kind == VERIFIED:
+        if judged.kind == VERIFIED:
             if action.armed_s:  # nobody else is there who could say that we can still be reached
                 self._phase("confirm", outcome, params)
-            return {**ending, "verified": 1, "outcome": "verified"}
-        ending["reason"] = proof.judgement.reason[:MOST_REASON]
+            return {**ending, "verified": 1, "outcome": VERIFIED}
         if proof.worse:
             ending["worse"] = [harm._asdict() for harm in proof.worse]
-        if kind == INCONCLUSIVE:
-            ending["outcome"] = "inconclusive"
-        # What may have cut this host off is not kept on a guess: its timer would take it back anyway.
-        if action.reversible and (kind != INCONCLUSIVE or action.armed_s):
-            back = self._phase("rollback", outcome, params)
-            if back.ran and back.ran.status == "done" and (back.data or {}).get("restored"):
-                return {**ending, "outcome": "rolled_back", "verdict": ending.get("outcome")}
-            ending["reason"] = f"{ending['reason']}, and the rollback failed"
-        return ending
+        end = StepEnd(judged.outcome, judged.reason)
+        if heals.afterwards(end.outcome, action, True) == "rollback":  # what was begun has its snapshot on the disk
+            end = heals.rolled_back(end.outcome, end.reason, self._phase("rollback", outcome, params))
+        return {**ending, **_told(end)}
 
-    def _phase(self, phase: str, outcome: dict, params: dict) -> CommandAnswer:
+    def _phase(self, phase: str, outcome: dict, params: dict) -> HostAnswer:
         task = LocalTask(
             {
                 "heal_id": f"{ALONE}{outcome['outcome_id']}",
@@ -299,9 +308,15 @@ class Offline:
             lambda group: self._outcomes.process(outcome["outcome_id"], group),
         )
         try:
-            return self._healer.perform(task)
+            answer = self._healer.perform(task)
         except Exception as error:  # whatever a handler does, the heal must come to an end
             log.exception("a heal failed inside the agent")
-            return CommandAnswer(Ran("failed", None, b"", f"agent error: {type(error).__name__}: {error}"))
+            return HostAnswer("failed", f"agent error: {type(error).__name__}: {error}")
         finally:
             task.cancel.close()
+        ran = answer.ran or Ran("failed", None, b"")
+        return HostAnswer.read({**ran._asdict(), "data": answer.data})
+
+
+def _told(end: StepEnd) -> dict:
+    return {"outcome": end.outcome, "reason": end.reason[:MOST_REASON], "verdict": end.verdict}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple
 
+from opsapp.wire.alerts import AlertState, look
 from opsapp.wire.conditions import Condition, parse
 from opsapp.wire.policies import Policy
 from opsapp.wire.verdicts import (
@@ -50,7 +51,7 @@ class Others:
 
     def __init__(self, host: str, policies: Tuple[Policy, ...], own: Tuple[str, str], values: Values):
         self._host = host
-        self._since: Dict[Tuple[str, str], float] = {}  # of those that hold by now
+        self._watches: Dict[Tuple[str, str], AlertState] = {}
         self._calm = {
             (policy.rule_id, name): (condition, policy.for_s)
             for policy in policies
@@ -62,9 +63,9 @@ class Others:
         """Those that hold by now, for as long as their rules ask for."""
         harms: List[Harm] = []
         for key, (condition, for_s) in self._calm.items():
-            if condition.evaluate(values) is not True:
-                self._since.pop(key, None)
-            elif now - self._since.setdefault(key, now) >= for_s:
+            verdict, watch = condition.evaluate(values), self._watches.get(key, AlertState())
+            self._watches[key], _ = look(watch, verdict, now, hold=for_s, cooldown=0.0, open_case=True)
+            if verdict is True and self._watches[key].announced:
                 rule_id, name = key
                 harms.append(Harm(rule_id, f"{self._host}/{name}" if name else self._host, str(condition)))
         return tuple(harms[:MOST_HARMS])

@@ -72,6 +72,7 @@ OUTCOME: Dict[str, WireField] = {
     "action_params": may(json_object(65536), {}),
     "escalation_step": may(integer(0, 1000), 0),
     "escalated": may(boolean(), False),  # a further step of the same heal followed, and stands for the event
+    "executed": may(boolean(), True),  # the action was begun, and not refused before anything was done
     "action_success": may(integer(0, 1), 0),
     "verified": may(integer(0, 1), 0),
     "outcome": need(text(64, low=1)),

@@ -52,6 +52,11 @@ class HealJudgement(NamedTuple):
     reason: str
     seen: LooksSeen
 
+    @property
+    def outcome(self) -> str:
+        """Of the step, once it is decided."""
+        return FAILED if self.kind == WORSE else self.kind
+
 
 class Harm(NamedTuple):
     """A condition that has become true since the act, and was known false right before it. Without a rule: a monitor

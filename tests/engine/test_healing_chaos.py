@@ -7,13 +7,13 @@ import pytest
 from opsapp.healing.engine import chaos, world
 from opsapp.healing.engine.chaos import faults
 from opsapp.healing.engine.chaos.scenarios import SCENARIOS
-from opsapp.healing.logic import alerts, brake, chain, effectiveness, windows
+from opsapp.healing.logic import brake, chain, effectiveness, windows
 from opsapp.healing.logic.graph import Graph
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages import correlation, planning, trust, verification
 from opsapp.healing.stages.world import Reading
 from opsapp.lib.problems import Conflict
-from opsapp.wire import verdicts
+from opsapp.wire import alerts, verdicts
 from tests.support.hosts import place
 
 

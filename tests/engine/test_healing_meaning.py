@@ -247,6 +247,15 @@ def test_what_an_agent_could_not_heal_alone_is_told(ward):
     assert (here.trust().verified, here.trust().failed, here.trust().executions) == (1, 1, 2)
 
 
+def test_what_an_agent_refused_to_begin_alone_is_no_evidence_about_the_action(ward):
+    from .test_healing_edges import local
+
+    here = ward().turn().at("execute")
+    local(here, outcome="failed", verified=0, action_success=0, executed=False, reason="protected: service nginx")
+    assert (here.ledger[0]["outcome"], here.ledger[0]["executed"]) == ("failed", False)
+    assert (here.trust().verified, here.trust().failed) == (0, 0)
+
+
 def test_every_step_of_the_default_rules_can_run():
     """As far as an event of the rule fills what is missing."""
     from opsapp.healing.engine.default_rules import complete

@@ -458,7 +458,7 @@ def test_a_heal_alone_that_makes_something_else_worse_is_undone_and_says_so(made
     [told], looks, done = proved(made, {0: full}, DISK, steps=pause)
     harm = {"rule_id": "disk", "target": "box-1//var", "condition": "disk./var.percent > 95"}
     assert (told["outcome"], told["verified"], told["worse"]) == ("rolled_back", 0, [harm])
-    assert told["reason"] == "worse: disk./var.percent > 95 holds on box-1//var (rule disk)"
+    assert told["reason"] == "worse: disk./var.percent > 95 holds on box-1//var (rule disk); restored"
     assert (looks, done) == ([5], ["execute", "rollback"])
     assert record(told, OUTCOME)["worse"] == [harm]
 
@@ -665,3 +665,25 @@ def test_units_that_start_again_and_again_are_known_to_a_host_alone():
         0,
         0,
     ]
+
+
+def test_what_the_agent_refused_to_begin_is_told_as_not_executed(made):
+    offline, healer, outcomes = made(given=bundle())
+    healer.ran = Ran("failed", None, b"", "protected: service nginx")
+    offline.turn(report())
+    [told] = outcomes.waiting()
+    assert (told["outcome"], told["executed"]) == ("failed", False)
+    assert record(told, OUTCOME)["executed"] is False
+
+
+def test_what_was_over_shortly_before_comes_and_goes_however_long_ago_the_heal_began(made, hosttime):
+    """As the service has it: what counts is when the condition was known to be over last."""
+    offline, _, outcomes = made(given=bundle(policy(**SLOW)), clock=hosttime.clock())
+    days = Days(offline, {0: RUNS})
+    offline.turn(report())
+    for seconds, seen in ((200, report("active")), (150, report())):
+        hosttime.go(seconds)
+        days.now, days.looks = 1000.0, []
+        offline.turn(seen)
+    assert [row["outcome"] for row in outcomes.waiting()] == ["verified", "verified"]
+    assert days.looks == [5, 10]

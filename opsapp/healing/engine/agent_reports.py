@@ -99,7 +99,7 @@ def _record(context: PipelineContext, outcome: AgentOutcome, event: JsonObject, 
         duration_s=outcome.duration_s,
         metrics_before=outcome.metrics_before,
         metrics_after=outcome.metrics_after,
-        executed=reported != "skipped",
+        executed=outcome.executed and reported != "skipped",
         worse=tuple(outcome.worse),
     )
     return context.ledger.finish(

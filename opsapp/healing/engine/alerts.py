@@ -14,11 +14,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from opsapp.healing.config import HealingSettings
-from opsapp.healing.logic import alerts, rules
-from opsapp.healing.logic.alerts import AlertState
+from opsapp.healing.logic import rules
 from opsapp.healing.stages.correlation import ROOT_CAUSE
 from opsapp.lib.durations import seconds
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire import alerts
+from opsapp.wire.alerts import AlertState
 from opsapp.wire.conditions import Condition, parse, without_event
 
 from .inventory import Member

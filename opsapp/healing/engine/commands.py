@@ -12,7 +12,6 @@ from opsapp.automations.engine import last_words, request_run, run_state, said_l
 from opsapp.healing.logic.rules import RUNS
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages.case import CaseRecord, CommandedCase, RollingBackCase
-from opsapp.healing.stages.execution import HostAnswer
 from opsapp.healing.stages.looking import LOOK_WAIT_S, LookAnswer
 from opsapp.healing.stages.moves import AskCause
 from opsapp.healing.stages.world import SERVER
@@ -22,6 +21,7 @@ from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 from opsapp.wire import causes
 from opsapp.wire.actions import ACTIONS, Action
+from opsapp.wire.heals import HostAnswer
 
 from .context import PipelineContext
 from .fleet_access import FleetAccess

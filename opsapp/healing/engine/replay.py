@@ -30,7 +30,6 @@ from opsapp.healing.stages.case import (
     SnapshotCase,
     VerifyingCase,
 )
-from opsapp.healing.stages.execution import HostAnswer
 from opsapp.healing.stages.ledger import LedgerRecord, params_text
 from opsapp.healing.stages.moves import EndCase, NextStep
 from opsapp.healing.stages.planning import Plan
@@ -43,6 +42,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
+from opsapp.wire.heals import HostAnswer
 from opsapp.wire.verdicts import Harm
 
 from .default_rules import complete

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 
-from opsapp.healing.logic.alerts import AlertState
+from opsapp.wire.alerts import AlertState
 
 Key = tuple[str, str, str]  # rule, subject, name bound to the star
 

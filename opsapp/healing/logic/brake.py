@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 from opsapp.healing.config import BrakeSettings, HealsPerHour
+from opsapp.wire.heals import used_up
 
 SICK_FROM = 5  # with fewer sick targets a percentage says nothing
 HOUR = 3600.0
@@ -28,7 +29,7 @@ def pulled(load: Load, limits: BrakeSettings) -> str | None:
     """Why the brake is on, or None."""
     for scope in SCOPES:
         done, limit = getattr(load, scope), limit_of(scope, limits)
-        if done >= limit:
+        if used_up(done, limit):
             return f"{done} heals within an hour, the limit for one {scope} is {limit}"
     return too_sick(load, limits)
 

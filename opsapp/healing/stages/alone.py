@@ -15,8 +15,8 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import parse
 from opsapp.wire.policies import Policy, PolicyStep
-from opsapp.wire.verdicts import VERIFY_TIMEOUT_S
 
+from .timing import patience_of
 from .trust import effective
 from .world import Host, World
 
@@ -41,7 +41,7 @@ def policies(host: Host, names: tuple[str, ...], tags: tuple[str, ...], world: W
         level = effective(trust, source="agent", caps=[(window.cap, "window")]).level
         steps = _steps(rule, level, host, world)
         if steps:
-            policies_of_host.append(_policy(rule_id, rule, steps))
+            policies_of_host.append(_policy(rule_id, rule, steps, world))
     return policies_of_host[:MOST_POLICIES]
 
 
@@ -74,7 +74,7 @@ def _protected(params: JsonObject, world: World) -> bool:
     return any(str(params.get(name) or "").removesuffix(".service") in kept for name in ("service", "container"))
 
 
-def _policy(rule_id: str, rule: JsonObject, steps: tuple[PolicyStep, ...]) -> Policy:
+def _policy(rule_id: str, rule: JsonObject, steps: tuple[PolicyStep, ...], world: World) -> Policy:
     return Policy(
         rule_id,
         rule["condition"],
@@ -82,7 +82,7 @@ def _policy(rule_id: str, rule: JsonObject, steps: tuple[PolicyStep, ...]) -> Po
         for_s=seconds(rule["for"]),
         cooldown_s=min(float(rule["cooldown_s"]), 7 * 86400.0),
         settle_s=None if rule["settle_s"] is None else float(rule["settle_s"]),
-        verify_timeout_s=seconds(rule.get("verify_timeout_s") or VERIFY_TIMEOUT_S),
+        verify_timeout_s=patience_of(rule_id, world),
     )
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from opsapp.healing.logic.rules import steps
-from opsapp.lib.jsontypes import JsonObject
-from opsapp.wire import causes
+from opsapp.wire import causes, heals
 from opsapp.wire.actions import ACTIONS, Action
+from opsapp.wire.heals import LOST, UNSTARTED, HostAnswer, StepEnd
 
 from . import guards, looking
 from .case import (
@@ -28,53 +28,7 @@ from .planning import Plan
 from .timing import POLL_S, patience_of, settle_of
 from .world import SERVER, World
 
-# States of a command in which nobody ever started it.
-UNSTARTED = ("expired", "cancelled")
-UNHEARD = ("lost", *UNSTARTED)
-# What an agent says when it, or the service manager, refuses before anything is done.
-REFUSALS = (
-    "no_capable_handler", "protected", "no_snapshot", "stale_token", "bad_params", "no_space", "refused by the agent",
-    "masked",
-)  # fmt: skip
-
-
-class HostAnswer(NamedTuple):
-    """How a command has ended, and what the host says of it."""
-
-    status: str
-    reason: str | None = None
-    exit_code: int | None = None
-    snapshot: JsonObject | None = None
-    armed: bool = False  # it will be undone unless it is confirmed
-    undone: bool | None = None  # what failed half-way was put back; None: there was nothing to put back
-    kept: bool | None = None
-    restored: bool = False
-    looked_for: tuple[str, ...] = ()
-    unfit: tuple[str, ...] = ()
-    looked: bool = False  # the agent looked for the cause when it failed
-    cause: JsonObject | None = None
-
-    @classmethod
-    def read(cls, answer: Mapping[str, Any]) -> HostAnswer:
-        data = answer.get("data") or {}
-        return cls(
-            answer["status"],
-            answer.get("reason"),
-            answer.get("exit_code"),
-            snapshot=data.get("snapshot"),
-            armed=bool(data.get("armed_s")),
-            undone=data.get("undone"),
-            kept=data.get("kept"),
-            restored=bool(data.get("restored")),
-            looked_for=tuple(data.get("looked_for") or ()),
-            unfit=tuple(data.get("unfit") or ()),
-            looked="cause" in data,
-            cause=data.get("cause"),
-        )
-
-    @property
-    def said(self) -> str:
-        return self.reason or self.status
+UNHEARD = (LOST, *UNSTARTED)
 
 
 def begin(case: PlanningCase | AwaitingCase, plan: Plan, world: World, *, tells: bool = False) -> BeginHeal:
@@ -160,45 +114,28 @@ def _armed_for(case: ActingCase, action: Action, world: World) -> float | None:
     return settled + world.settings.confirm_s
 
 
-def was_tried(answer: HostAnswer) -> bool:
-    """Whether an action that failed was begun at all: what was not is no evidence about the action."""
-    refused = (answer.reason or "").partition(":")[0] in REFUSALS and answer.status == "failed"
-    return answer.status not in UNSTARTED and not refused
-
-
 def after_action(case: ActingCase, answer: HostAnswer, world: World) -> Next:
     """Whether the action ran; what it did is for verification to say. One that could cut its host off is undone there
     when it failed, and when nobody can tell."""
-    action = ACTIONS[case.heal.action]
-    if answer.status == "done" and not answer.exit_code:
+    action, end = ACTIONS[case.heal.action], heals.broken(answer)
+    if end is None:
         heal = case.heal._replace(armed=answer.armed, acted_at=world.now)
         entry: EntryFields = {"state": "settling", "action_success": 1}
         due = world.now + settle_of(case.rule_id, action, world)
         return Wait(case.becomes(SettlingCase, heal=heal), due, entry=entry)
     if answer.looked:
         case = looking.known(case, causes.read(answer.cause))
-    outcome = "lost" if answer.status == "lost" else "failed"
-    reason = _failure(answer)
-    if outcome == "lost" and action.armed_s and case.heal.snapshot is not None:
-        return roll_back(case, outcome, reason)
-    if answer.undone is None:
-        return end_step(case, outcome, reason, world, {"executed": was_tried(answer)})
-    if answer.undone:
-        return end_step(case, "rolled_back", f"{reason}; undone", world, {"rollback_status": "rolled_back"})
-    return end_step(case, outcome, f"{reason}; not undone yet", world, {"rollback_status": "failed"})
+    if end.outcome == LOST and action.armed_s and case.heal.snapshot is not None:
+        return roll_back(case, end.outcome, end.reason)
+    entry = {"executed": answer.was_tried} if answer.undone is None else _rollback_in(end)
+    return end_step(case, end.outcome, end.reason, world, entry)
 
 
-def _failure(answer: HostAnswer) -> str:
-    """Why the action failed: of a missing handler with the tools that were looked for."""
-    why = answer.reason or ""
-    if why == "no_capable_handler" and answer.looked_for:
-        unfit = f"; not for this: {', '.join(answer.unfit)}" if answer.unfit else ""
-        why = f"{why}: looked for {', '.join(answer.looked_for)}{unfit}"
-    if answer.status == "lost":
-        return why or "nobody can tell whether the action ran"
-    if answer.status in UNSTARTED:
-        return f"host_offline: the action's command is {answer.status}"
-    return why or f"the action ended {answer.status}, exit code {answer.exit_code}"
+def _rollback_in(end: StepEnd) -> EntryFields:
+    entry: EntryFields = {"rollback_status": end.rollback_status}
+    if end.verdict is not None:
+        entry["verdict"] = end.verdict
+    return entry
 
 
 def roll_back(case: CaseRecord, verdict: str, reason: str, entry: EntryFields | None = None) -> SendCommand:
@@ -220,29 +157,24 @@ def after_confirmation(case: ConfirmingCase, answer: HostAnswer, world: World) -
 
 
 def after_rollback(case: RollingBackCase, answer: HostAnswer, world: World) -> Next:
-    """The host has looked at what it restored. A rollback that failed is said, and the step stays a failure."""
-    restored = answer.status == "done" and answer.restored
+    """The host has looked at what it restored."""
     if case.manual:
+        restored = answer.status == "done" and answer.restored
         reason = "restored" if restored else f"not restored: {answer.said}"
         return EndCase(case, "rolled_back" if restored else "failed", reason, entry={"action_success": int(restored)})
-    verdict, before = case.verdict or "failed", case.doubt or "verification failed"  # as older versions left it
-    if not restored:
-        reason = f"{before}; rollback failed: {answer.said}"
-        return end_step(case, verdict, reason, world, {"rollback_status": "failed"})
-    entry: EntryFields = {"rollback_status": "rolled_back"}
-    if verdict != "failed":
-        entry["verdict"] = verdict
-    return end_step(case, "rolled_back", f"{before}; restored", world, entry)
+    # What is missing, older versions did not store.
+    end = heals.rolled_back(case.verdict or "failed", case.doubt or "verification failed", answer)
+    return end_step(case, end.outcome, end.reason, world, _rollback_in(end))
 
 
 def end_step(
     case: CaseRecord, outcome: str, reason: str, world: World, entry: EntryFields | None = None
 ) -> NextStep | EndCase:
-    """A step's end. What did not resolve it escalates to the next step; what nobody can tell about is left alone."""
+    """A step's end, and what follows."""
     began_at = world.now if case.heal is None else case.heal.began_at
     known: EntryFields = {"duration_s": round(world.now - began_at, 3), **(entry or {})}
     chain = steps(world.rules.get(case.rule_id, {}))
-    if outcome not in ("verified", "lost") and case.step + 1 < len(chain):
+    if heals.escalates(outcome, case.step + 1 < len(chain)):
         return NextStep(case, outcome, reason, entry=known)
     return EndCase(case, outcome, reason, entry=known)
 

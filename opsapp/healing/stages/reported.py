@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire.heals import used_up
 
 UNSURE_S = 2.0  # so well two clocks are known to agree, once a host's skew is measured
 BEYOND = "beyond_budget"
@@ -37,6 +38,7 @@ class AgentOutcome(NamedTuple):
     action_params: JsonObject = {}
     escalation_step: int = 0
     escalated: bool = False  # a further step of the same case follows
+    executed: bool = True  # older agents do not say
     action_success: int = 0
     verdict: str | None = None
     reason: str = ""
@@ -80,7 +82,7 @@ def refusal(
         return None
     first = (step for n, step in enumerate(believed) if not _goes_on(step, believed[:n]))
     spent = sum(at - terms.window_s < step.at <= at + UNSURE_S for step in first)
-    if spent >= terms.budget:
+    if used_up(spent, terms.budget):
         return f"{BEYOND}: {spent} of {terms.budget} heals within {terms.window_s:g} s"
     return None
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from opsapp.healing.logic.rules import steps
+from opsapp.wire.heals import HostAnswer
 
 from . import approval, correlation, execution, guards, holdout, looking, planning, turns, verification, waves
 from .approval import EXPIRED, Hashed, Request
@@ -19,7 +20,6 @@ from .case import (
     SettlingCase,
     VerifyingCase,
 )
-from .execution import HostAnswer
 from .guards import Lost
 from .looking import LookAnswer
 from .moves import AskApproval, EndCase, FinishLate, Next, NextStep, Wait

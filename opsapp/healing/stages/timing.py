@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opsapp.lib.durations import seconds
+from opsapp.wire import heals
 from opsapp.wire.actions import Action
 from opsapp.wire.verdicts import VERIFY_TIMEOUT_S
 
@@ -12,10 +13,8 @@ POLL_S = 0.5  # how often an unanswered command is looked at, beside the wake-up
 
 
 def settle_of(rule_id: str, action: Action, world: World) -> float:
-    """The rule's, or the action's own. Not less than the action needs: a host that is about to reboot still looks as it
-    did."""
     wanted = world.rules.get(rule_id, {}).get("settle_s")
-    return action.settle if wanted is None else max(action.least_settle, seconds(wanted))
+    return heals.settle_of(action, None if wanted is None else seconds(wanted))
 
 
 def patience_of(rule_id: str, world: World) -> float:

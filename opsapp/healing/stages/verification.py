@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.wire.actions import ACTIONS, Action
+from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import parse
+from opsapp.wire.heals import afterwards
 from opsapp.wire.verdicts import (
     ASK_AGAIN_S,
     VERIFIED,
@@ -38,15 +39,6 @@ class Surroundings(NamedTuple):
 
     harms: tuple[Harm, ...] = ()
     unmeasured: tuple[str, ...] = ()
-
-
-def afterwards(outcome: str, action: Action, snapshot: JsonObject | None) -> str:
-    """`close`, `rollback` or `escalate`. What is not known is never rolled back, but for what may have cut the host
-    off: nobody confirms that, so its agent undoes it, and all that is left is to hear of it."""
-    if outcome == VERIFIED:
-        return "close"
-    back = outcome == "failed" or (outcome == "inconclusive" and action.armed_s is not None)
-    return "rollback" if back and action.reversible and snapshot is not None else "escalate"
 
 
 def settled(case: SettlingCase, world: World, token: int) -> Measure:
@@ -104,10 +96,10 @@ def _judged(
     case: VerifyingCase, judgement: HealJudgement, around: Surroundings, metrics: JsonObject, world: World
 ) -> Next:
     entry: EntryFields = {"metrics_after": metrics}
-    outcome = "failed" if judgement.kind == WORSE else judgement.kind
+    outcome = judgement.outcome
     if judgement.kind == WORSE:
         entry["worse"] = tuple(harm._asdict() for harm in around.harms)
-    then = afterwards(outcome, ACTIONS[case.heal.action], case.heal.snapshot)
+    then = afterwards(outcome, ACTIONS[case.heal.action], case.heal.snapshot is not None)
     if then == "rollback":
         return roll_back(case, outcome, judgement.reason, entry)
     if outcome == VERIFIED:

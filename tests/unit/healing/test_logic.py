@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opsapp.healing.config import BrakeSettings, HealsPerHour, PromotionSettings
-from opsapp.healing.logic import alerts, bounds, brake, chain, graph, levels, rules, windows
+from opsapp.healing.logic import bounds, brake, chain, graph, levels, rules, windows
 from opsapp.healing.logic.graph import Graph, GraphNode, mistakes
 from opsapp.maintenance import logic as maintenance
+from opsapp.wire import alerts
 from opsapp.wire.conditions import parse
 
 NOW = 1_700_000_000.0

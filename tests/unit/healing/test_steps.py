@@ -9,7 +9,6 @@ from opsapp.healing.logic.graph import Graph, GraphNode
 from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.healing.stages import approval, correlation, execution, verification
 from opsapp.healing.stages.approval import Request
-from opsapp.healing.stages.execution import HostAnswer
 from opsapp.healing.stages.moves import MOVES, check
 from opsapp.healing.stages.stepping import Facts, following
 from opsapp.healing.stages.timing import patience_of, settle_of
@@ -17,6 +16,7 @@ from opsapp.healing.stages.turns import Neighbours
 from opsapp.healing.stages.verification import Surroundings
 from opsapp.healing.stages.world import SERVER, Reading
 from opsapp.wire.actions import ACTIONS
+from opsapp.wire.heals import HostAnswer
 from opsapp.wire.verdicts import Harm
 
 from .world import BOX, NOW, case, event, rule, tally, world

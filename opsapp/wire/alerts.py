@@ -1,15 +1,18 @@
-"""When a true condition is an alert: after `for`, once per onset, again after the cooldown."""
+"""When a true condition is an alert: after `for`, once per onset, again after the cooldown.
+
+Server and agent decide with this one module. Pure: times are numbers of one clock. Must not: read a condition.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Optional, Tuple
 
 
 class AlertState(NamedTuple):
     """What is remembered of one rule on one target."""
 
-    true_since: float | None = None  # known true without a break since then
-    fired_at: float | None = None  # the last alert
+    true_since: Optional[float] = None  # known true without a break since then
+    fired_at: Optional[float] = None  # the last alert
     announced: bool = False  # this onset has fired
 
     def moved(self, by: float) -> AlertState:
@@ -21,8 +24,8 @@ class AlertState(NamedTuple):
 
 
 def look(
-    watch: AlertState, verdict: bool | None, now: float, *, hold: float, cooldown: float, open_case: bool
-) -> tuple[AlertState, bool]:
+    watch: AlertState, verdict: Optional[bool], now: float, *, hold: float, cooldown: float, open_case: bool
+) -> Tuple[AlertState, bool]:
     """The new watch, and whether an alert fires now.
 
     Known false ends an onset. Unknown neither begins one nor ends one that has fired, but `for` starts anew: nobody
