@@ -3,7 +3,8 @@
 import pytest
 
 from opsapp.healing.engine import discovery
-from opsapp.healing.engine.replay import PolicyChange, change_of, replay
+from opsapp.healing.engine.rehearse import PolicyChange
+from opsapp.healing.engine.replay import change_of, replay
 from opsapp.healing.logic.cofailure import Pair
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import case_of

@@ -23,7 +23,7 @@ from opsapp.wire.alerts import AlertState
 from opsapp.wire.conditions import Condition, parse, without_event
 
 from .inventory import Member
-from .readings import LiveReadings, Reading, Samples, read
+from .readings import LiveReadings, Reading, Samples, bind, read
 from .watches import Key, Watches
 
 log = logging.getLogger(__name__)
@@ -313,11 +313,6 @@ def _is_early(past: Past | None, now: float, cooldown: float) -> bool:
 def _resumes(past: Past) -> bool:
     """Whether only the kill switch ended the case."""
     return past.reason == "paused"
-
-
-@lru_cache(maxsize=16384)
-def bind(condition: Condition, name: str) -> Condition:
-    return condition.bind(name)
 
 
 @lru_cache(maxsize=16384)

@@ -19,10 +19,10 @@ from opsapp.runtime.node import node_of
 from opsapp.wire.conditions import Condition, parse
 from opsapp.wire.verdicts import MOST_HARMS, Harm
 
-from .alerts import WatchedRule, bind, watched_rules
+from .alerts import WatchedRule, watched_rules
 from .context import PipelineContext
 from .inventory import Member
-from .readings import LiveReadings, Samples, read
+from .readings import LiveReadings, Samples, instances, read
 from .world import ILiveReadings
 
 MOST = 2000  # conditions that are noted before an act: those of the host itself first
@@ -140,11 +140,7 @@ def _is_on(name: str, target: str) -> bool:
 
 def _conditions(rule: WatchedRule, member: Member, samples: Samples) -> Iterator[tuple[str, Condition]]:
     """Everything that a rule says of what a member measures, by target. What others tell is no measurement."""
-    general = rule.condition
-    if general.reads_events or (general.family is not None and not member.is_agent):
-        return
-    bound = [bind(general, name) for name in general.bindings(samples)] if general.family is not None else [general]
-    for condition in bound:
+    for condition in () if rule.condition.reads_events else instances(rule.condition, member, samples):
         yield target_of(member.name, condition), condition
 
 

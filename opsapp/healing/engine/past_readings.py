@@ -1,6 +1,11 @@
 """What is stored of the readings that a condition names, of one agent or monitor, in the order of time.
 
 Raw readings as long as they are kept, roll-ups before that. Reads only, some days in a transaction. Must not: judge.
+
+A bucket of a roll-up knows its lowest, highest and mean value and how long each state lasted, not their order. It
+stands for its lowest and its highest in such shares that the mean is right, each without a break, and in the order in
+which the buckets beside it go on. So an onset is found within one bucket. A time of no bucket stays unknown, and so
+does a bucket with less than half of what the others have: it says nothing of the rest of its time.
 """
 
 from __future__ import annotations
@@ -8,24 +13,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from heapq import merge
-from itertools import groupby
+from itertools import groupby, pairwise
+from statistics import median
 from typing import NamedTuple
 
 from opsapp.agents.resources import agents_of
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.node import node_of
 from opsapp.runtime.serieswork import SeriesRetention
-from opsapp.series import DAY, FINE, HOUR, NAMES, HistoryReader
+from opsapp.series import DAY, FINE, HOUR, NAMES, STATES, HistoryReader, Rollup
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import Condition
 from opsapp.wire.readings import PLUGIN
 
-from . import rolledup
 from .inventory import Member
 
 RAW_AT_ONCE = 2 * DAY  # in one transaction
 OF_MONITOR = "monitor."
 STATUS, RESPONSE = "status", "response_time_ms"
+RolledReading = tuple[float, float | str]  # when, and what: a plain pair, for there are many
 
 
 class KeptReading(NamedTuple):
@@ -81,14 +87,6 @@ def kept_readings(root: Root, member: Member) -> list[KeptReading]:
     return kept + [KeptReading(PLUGIN + name, PLUGIN + name, metric.series) for name, metric in monitor.metrics.items()]
 
 
-def bound_to(condition: Condition, kept: Iterable[KeptReading], member: Member) -> list[Condition]:
-    """The condition about each service, container or mount of which something is kept."""
-    if condition.family is None:
-        return [condition]
-    names = [reading.name for reading in kept]
-    return [condition.bind(name) for name in condition.bindings(names)] if member.is_agent else []
-
-
 def needs(condition: Condition, kept: Iterable[KeptReading]) -> tuple[KeptReading, ...]:
     """What of this a condition about all such things, or about one, may name."""
     names = set(condition.names)
@@ -128,7 +126,7 @@ def read(root: Root, kept: Sequence[KeptReading], stretch: Stretch) -> tuple[Str
 def _column(history: HistoryReader, kept: KeptReading, stretch: Stretch) -> ReadingColumn:
     if stretch.width:
         buckets = history.buckets(kept.number, stretch.start, stretch.end, stretch.width, percentiles=False)
-        pairs = rolledup.states(buckets) if kept.is_state else rolledup.values(buckets, stretch.width / 1000)
+        pairs = rolled_states(buckets) if kept.is_state else rolled_values(buckets, stretch.width / 1000)
         return _of_pairs(list(pairs))
     if kept.is_state:
         rows = history.rows(kept.number, stretch.start, stretch.end)
@@ -150,3 +148,67 @@ def merged(columns: Sequence[ReadingColumn], kept: Sequence[KeptReading]) -> Ite
 
 def _named(column: ReadingColumn, name: str) -> Iterator[tuple[float, str, float | str]]:
     return ((at, name, value) for at, value in zip(column.times, column.values, strict=True))
+
+
+# -- readings made again from roll-ups ---------------------------------------------------------------------------------
+
+
+def rolled_values(buckets: Sequence[Rollup], width_s: float) -> Iterator[RolledReading]:
+    valued = _whole([bucket for bucket in buckets if bucket.mean is not None])
+    for before, bucket, after in _with_neighbours(valued):
+        low, high, mean = float(bucket.low or 0.0), float(bucket.high or 0.0), float(bucket.mean or 0.0)
+        at, length = bucket.start / 1000, width_s
+        if high <= low:
+            yield at, high
+            continue
+        high_s = length * (mean - low) / (high - low)
+        left, right = _nearer_high(before, low, high), _nearer_high(after, low, high)
+        if left and right:  # a dip
+            yield from _in_turn(at, (high, high_s / 2), (low, length - high_s), (high, high_s / 2))
+        elif left:
+            yield from _in_turn(at, (high, high_s), (low, length - high_s))
+        elif right:
+            yield from _in_turn(at, (low, length - high_s), (high, high_s))
+        else:  # a peak
+            rest = (length - high_s) / 2
+            yield from _in_turn(at, (low, rest), (high, high_s), (low, rest))
+
+
+def rolled_states(buckets: Sequence[Rollup]) -> Iterator[RolledReading]:
+    """The state that the bucket before ended with comes first, the one that the next begins with last."""
+    known = _whole([bucket for bucket in buckets if any(bucket.spent)])
+    last: int | None = None
+    for _, bucket, after in _with_neighbours(known):
+        lasted = {state: spent for state, spent in zip(STATES, bucket.spent, strict=True) if spent}
+        following = set() if after is None else {s for s, spent in zip(STATES, after.spent, strict=True) if spent}
+        order = sorted(lasted, key=lambda state: (state != last, state in following and state != last))
+        at = bucket.start / 1000
+        for state in order:
+            yield at, NAMES[state]
+            at += lasted[state] / 1000
+        last = order[-1]
+
+
+def _whole(buckets: list[Rollup]) -> list[Rollup]:
+    if not buckets:
+        return []
+    usual = median(bucket.checks for bucket in buckets)
+    return [bucket for bucket in buckets if 2 * bucket.checks >= usual]
+
+
+def _with_neighbours(buckets: Sequence[Rollup]) -> Iterator[tuple[Rollup | None, Rollup, Rollup | None]]:
+    padded = [None, *buckets, None]
+    for (before, bucket), (_, after) in pairwise(pairwise(padded)):
+        if bucket is not None:
+            yield before, bucket, after
+
+
+def _nearer_high(beside: Rollup | None, low: float, high: float) -> bool:
+    return beside is not None and float(beside.mean or 0.0) > (low + high) / 2
+
+
+def _in_turn(at: float, *parts: tuple[float, float]) -> Iterator[RolledReading]:
+    for value, length in parts:
+        if length > 0:
+            yield at, value
+        at += length

@@ -7,7 +7,8 @@ whoever has seen them run, and a report names only units that have started latel
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from opsapp.healing.stages.world import Reading
@@ -99,6 +100,18 @@ def _of_service(samples: Samples, name: str, ran: bool) -> dict[str, int]:
     counted_s, counted_at = samples.get(STARTS_COUNTED, (None, None))
     starts, counted_s = starts if started_at == at else None, counted_s if counted_at == at else None
     return of_service(state, ran=ran, starts=starts, counted_s=counted_s)
+
+
+def instances(condition: Condition, member: Member, names: Iterable[str]) -> list[Condition]:
+    """The condition about each service, container or mount of which there is a reading. A monitor has none."""
+    if condition.family is None:
+        return [condition]
+    return [bind(condition, name) for name in condition.bindings(names)] if member.is_agent else []
+
+
+@lru_cache(maxsize=16384)
+def bind(condition: Condition, name: str) -> Condition:
+    return condition.bind(name)
 
 
 def read(samples: Samples, condition: Condition, now: float, interval: float) -> Reading:

@@ -1,36 +1,125 @@
 """A rule on one target over stored readings: when it would have fired, and what its level would have made of that.
 
-The look is that of the live evaluation (`alerts`), over a live view that is fed with the past; correlation and planning
-are the stages. Only looks that could change anything are taken: when the verdict changes, and when time itself is up
-(`for`, cooldown, hold). What a heal would have changed nobody knows: the readings stay as they were.
-Must not: read the store, or know how readings are kept.
+The look is that of the live evaluation (`alerts`), over a live view that is fed with the past; what follows, `rehearse`
+says in a world as it was then: windows by their plans, failed targets by incidents and ledger, heals of an hour by the
+ledger; graph, hosts and settings are those of now, for of what they were there is no record. Only looks that could
+change anything are taken: when the verdict changes, and when time itself is up (`for`, cooldown, hold). What a heal
+would have changed nobody knows: the readings stay as they were. Must not: know how readings are kept.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from opsapp.healing.config import HealingSettings
-from opsapp.healing.stages import correlation, planning
-from opsapp.healing.stages.case import CaseRecord, ClosedCase, PlanningCase, RuleEvent, opened
-from opsapp.healing.stages.trust import Trust
-from opsapp.healing.stages.world import Reading
+from opsapp.healing.logic.brake import HOUR, Load
+from opsapp.healing.logic.graph import Graph
+from opsapp.healing.resources.cases import HARMLESS
+from opsapp.healing.stages.case import About, CaseRecord, ClosedCase, RuleEvent
+from opsapp.healing.stages.ledger import LedgerRecord
+from opsapp.healing.stages.world import Reading, World
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.maintenance.engine import WindowPlan
+from opsapp.monitoring.resources import incidents_of
+from opsapp.runtime.projection import among
 from opsapp.series import Live
+from opsapp.tree.root import Root
 from opsapp.wire.readings import STALE_AFTER_INTERVALS, fresh
 
 from .alerts import OVER, RETRY_S, Alerts, Past, WatchedRule
+from .failures import sick_hosts
 from .inventory import Member
 from .past_readings import KeptReading, PastReport, ReadingColumn
-from .past_worlds import PastWorlds
 from .readings import LiveReadings, read
+from .rehearse import PolicyChange, RehearsedEvent, Scene, case_of
+from .windows import on_at
 
 NEVER = float("inf")
 UNSEEN = object()
 MOST_KNOWN = 10_000  # verdicts that are remembered
-FIRST = "0"  # the id of a case that nobody keeps
 ACTS = ("execute", "request_approval")
+
+
+class FailedSpan(NamedTuple):
+    """A target had failed from then until then."""
+
+    target: str
+    since: float
+    until: float
+
+
+class PastHeal(NamedTuple):
+    """A heal that counts against the limits of an hour."""
+
+    at: float
+    rule_id: str
+    target: str
+
+
+def incident_spans(root: Root, graph: Graph, since: float) -> list[FailedSpan]:
+    """When monitors were down that stand in the graph."""
+    incidents, spans = incidents_of(root), []
+    for ids in incidents.by_monitor.values() if graph.nodes else ():
+        for _, incident in among(incidents, "incident", list(ids)):
+            until = NEVER if incident.resolved is None else float(incident.resolved)
+            names = {incident.monitor_name, incident.monitor_id} & graph.nodes.keys()
+            spans += [FailedSpan(name, float(incident.started), until) for name in names if until >= since]
+    return spans
+
+
+def case_spans(entries: Iterable[LedgerRecord], window_s: float) -> Iterator[FailedSpan]:
+    """Targets with a case, and those whose case has ended without success, as long as that counts."""
+    for entry in entries:
+        ended = float(entry.finished_at or entry.created_at)
+        yield FailedSpan(entry.target, float(entry.created_at), ended + window_s * (entry.outcome not in HARMLESS))
+
+
+@dataclass
+class PastWorlds:
+    """Worlds of the past, for one rule. `base` is the present one as plain values."""
+
+    base: World
+    rule_id: str
+    plans: Sequence[WindowPlan]
+    targets: int
+    heals: list[PastHeal] = field(default_factory=list)  # in the order of time
+    failed: dict[int, list[FailedSpan]] = field(default_factory=dict)  # by each hour that it reaches into
+
+    def know_failed(self, spans: Iterable[FailedSpan]) -> None:
+        for span in spans:
+            last = min(span.until, self.base.now)
+            for hour in range(int(span.since // HOUR), int(last // HOUR) + 1):
+                self.failed.setdefault(hour, []).append(span)
+
+    def at(self, at: float, policy: PolicyChange, reading: Callable[[About], Reading]) -> World:
+        near = self.failed.get(int(at // HOUR), ())
+        failing = {span.target for span in near if span.since <= at < span.until}
+        return replace(
+            self.base,
+            now=at,
+            trust=policy.trust,
+            failing=failing,
+            windows=on_at(self.plans, at),
+            load=lambda rule_id, target: self._load(rule_id, target, at, failing),
+            reading=reading,
+        )
+
+    def _load(self, rule_id: str, target: str, at: float, failing: set[str]) -> Load:
+        first = bisect_right(self.heals, at - HOUR, key=lambda heal: heal.at)
+        recent = self.heals[first : bisect_right(self.heals, at, key=lambda heal: heal.at)]
+        graph = self.base.graph
+        own = graph.site(target)
+        return Load(
+            fleet=len(recent),
+            site=0 if own is None else sum(graph.site(heal.target) == own for heal in recent),
+            rule=sum(heal.rule_id == rule_id for heal in recent),
+            target=sum(heal.target == target for heal in recent),
+            sick=sick_hosts(failing, graph),
+            targets=self.targets,
+        )
 
 
 class VerdictChange(NamedTuple):
@@ -56,7 +145,7 @@ class Firing:
 class HeldLevel(NamedTuple):
     """The trust that the rule has, and how long what it does at that level keeps its case open."""
 
-    trust: Trust
+    policy: PolicyChange
     heal_s: float
     approval_s: float
 
@@ -187,8 +276,9 @@ class Rehearsal:
 
     def _fired(self, message: JsonObject) -> None:
         event = RuleEvent.read(message)
-        world = self.worlds.at(event.at, self.levels.trust, lambda _: self._read(event.at))
-        received = correlation.receive(event, world, () if self._case is None else (self._case,))
+        world = self.worlds.at(event.at, self.levels.policy, lambda _: self._read(event.at))
+        seen = RehearsedEvent(event, case_of(event), Scene(world, world, () if self._case is None else (self._case,)))
+        received = seen.received
         if event.early and (received.outcome == "suppressed" or received.root is not None):
             return
         [watch] = self.alerts.watching.watches.values()  # of one rule on one target
@@ -196,15 +286,14 @@ class Rehearsal:
         firing = Firing(message, watch.true_since or event.at, again, self._resolution_s)
         self.firings.append(firing)
         if received.kind == "open":
-            self._case, self._case_due = replace(opened(event), id=FIRST), received.due
+            self._case, self._case_due = seen.case, received.due
             self.past = Past(event.at, "", "", True)
-        elif received.kind == "absorb":
-            firing.would = "absorb"
-            if self._case is not None and self._case.state == ClosedCase.state:
-                self.past = Past(event.at, "absorbed", received.reason, False)
-        else:
-            firing.would = "observe" if received.outcome == "observed" else "suppress"
+            return
+        firing.would = seen.on_arrival
+        if received.kind == "end":
             self.past = Past(event.at, received.outcome or "", received.reason, False)
+        elif self._case is not None and self._case.state == ClosedCase.state:
+            self.past = Past(event.at, "absorbed", received.reason, False)
 
     def _case_goes_on(self, at: float) -> None:
         """Its hold is over, or the time that what is done about it may take."""
@@ -214,18 +303,16 @@ class Rehearsal:
         if self._acts:
             self._close("failed" if self._acts == "execute" else "expired", "", at)
             return
-        world = self.worlds.at(at, self.levels.trust, lambda _: self._read(at))
-        correlated = correlation.correlate(case, world)
+        world = self.worlds.at(at, self.levels.policy, lambda _: self._read(at))
         firing = next(firing for firing in reversed(self.firings) if firing.at == case.opened_at)
+        held = RehearsedEvent(RuleEvent.read(firing.event), case, Scene(world, world))
+        correlated, firing.would = held.correlated, held.after_hold
         if correlated.kind in ("wait", "hold"):
             self._case_due = correlated.due
-            firing.would = "nothing"
         elif correlated.kind == "end":
-            firing.would = "suppress" if correlated.outcome == "suppressed" else "nothing"
             self._close(correlated.outcome or "", correlated.reason, at)
         else:
-            plan = planning.plan(case.becomes(PlanningCase), world)
-            firing.would = plan.would
+            plan = held.plan
             self._case = replace(case, level=plan.effective.level)
             if plan.would in ACTS:
                 self._acts = plan.would
@@ -238,18 +325,3 @@ class Rehearsal:
         assert case is not None
         self._case, self._case_due, self._acts = case.becomes(ClosedCase, outcome=outcome, closed_at=at), NEVER, ""
         self.past = Past(case.opened_at, outcome, reason, False)
-
-    # -- what is known
-
-    def known_s(self, since: float, until: float) -> float:
-        """For how long of that time the condition was known to be true or false."""
-        ends = [*(change.at for change in self.changes[1:]), until]
-        return sum(
-            max(0.0, min(end, until) - max(change.at, since))
-            for change, end in zip(self.changes, ends, strict=False)
-            if change.verdict is not None
-        )
-
-    def known_true_until(self, at: float, end: float) -> float:
-        """Up to when it was known true without a break, from then on."""
-        return next((change.at for change in self.changes if change.at > at and change.verdict is not True), end)

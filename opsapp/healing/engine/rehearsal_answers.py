@@ -1,6 +1,6 @@
 """What a rehearsal comes to: each firing, what would have stopped the rule from acting, what it would have saved.
 
-Must not: read the store or readings.
+Must not: read readings.
 """
 
 from __future__ import annotations
@@ -8,24 +8,26 @@ from __future__ import annotations
 from bisect import insort
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
 from opsapp.healing.logic.brake import HOUR
 from opsapp.healing.logic.moments import address
-from opsapp.healing.logic.rules import names_of
+from opsapp.healing.logic.rules import names_of, target_of
 from opsapp.healing.logic.survival import Duration
-from opsapp.healing.stages import correlation, planning
-from opsapp.healing.stages.case import PlanningCase, RuleEvent, opened
+from opsapp.healing.stages import planning
+from opsapp.healing.stages.case import RuleEvent
 from opsapp.healing.stages.ledger import LedgerRecord
-from opsapp.healing.stages.trust import Trust
 from opsapp.healing.stages.world import Reading
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.serieswork import SeriesRetention
+from opsapp.wire.conditions import Condition
 
+from .alerts import WatchedRule
 from .inventory import Member
-from .past_worlds import PastHeal, PastWorlds
-from .rehearsal import ACTS, FIRST, Firing, Rehearsal, VerdictChange
+from .past_readings import KeptReading, raw_from
+from .rehearsal import ACTS, Firing, HeldLevel, PastHeal, PastWorlds, VerdictChange
+from .rehearse import PolicyChange, Scene, rehearse
 from .savings import ActionElsewhere, savings
 
 LISTED = 500  # firings, the newest
@@ -43,28 +45,62 @@ class AskedTime(NamedTuple):
 
 
 class Rehearsed(NamedTuple):
-    """What became of one target within the time."""
+    """What became of one target within the time, and when its condition was known. Without changes nothing was."""
 
     target: str
     member: Member
-    rehearsal: Rehearsal
-    firings: list[Firing]
+    firings: Sequence[Firing] = ()
+    changes: Sequence[VerdictChange] = ()
+
+    def known_s(self, since: float, until: float) -> float:
+        """For how long of that time the condition was known to be true or false."""
+        ends = [*(change.at for change in self.changes[1:]), until]
+        return sum(
+            max(0.0, min(end, until) - max(change.at, since))
+            for change, end in zip(self.changes, ends, strict=False)
+            if change.verdict is not None
+        )
+
+    def known_true_until(self, at: float, end: float) -> float:
+        """Up to when it was known true without a break, from then on."""
+        return next((change.at for change in self.changes if change.at > at and change.verdict is not True), end)
+
+
+class PastTarget(NamedTuple):
+    """A target of the rule, and what is kept of what it names."""
+
+    member: Member
+    condition: Condition
+    kept: tuple[KeptReading, ...]
+
+    @property
+    def target(self) -> str:
+        return target_of(self.member.name, self.condition)
+
+
+class PastPolicy(NamedTuple):
+    """All that is read of the store before readings are."""
+
+    watched: WatchedRule
+    worlds: PastWorlds
+    levels: HeldLevel
+    ceiling: PolicyChange
+    window_s: float
+    targets: list[PastTarget]
+    without: list[Member]  # in scope, and nothing is kept of what the condition names
+    not_kept: tuple[str, ...]
+    known: ActionElsewhere
+    retention: SeriesRetention
 
 
 class RehearsedRule(NamedTuple):
     """All that the answer is made of."""
 
+    policy: PastPolicy
     span: AskedTime
     now: float
-    raw_since: float
-    worlds: PastWorlds
-    ceiling: Trust
-    window_s: float
     seen: list[Rehearsed]
-    without: list[Member]  # in the rule's scope, and nothing is kept of what the condition names
-    not_kept: tuple[str, ...]
     entries: Sequence[LedgerRecord]
-    known: ActionElsewhere
 
 
 class Judged(NamedTuple):
@@ -84,32 +120,31 @@ class Judged(NamedTuple):
 def answer(rule: RehearsedRule) -> JsonObject:
     judged = _judged(rule)
     acts = [row for row in judged if row.would_act]
-    is_known = any(place.rehearsal.known_s(*rule.span) for place in rule.seen)
-    saved = savings([_duration(row, rule.span) for row in acts], rule.known) if is_known else None
+    is_known = any(place.known_s(*rule.span) for place in rule.seen)
+    saved = savings([_duration(row, rule.span) for row in acts], rule.policy.known) if is_known else None
     unknown_s = [_unknown_s(place, rule.span) for place in rule.seen]
-    length = rule.span.until - rule.span.since
+    raw_since = raw_from(rule.policy.retention, int(rule.now * 1000)) / 1000
     stopped = Counter(word for row in judged for word in row.blocked_by)
     return {
         "from": int(rule.span.since),
         "to": int(rule.span.until),
-        "raw_since": int(max(rule.raw_since, rule.span.since)) if rule.raw_since < rule.span.until else None,
+        "raw_since": int(max(raw_since, rule.span.since)) if raw_since < rule.span.until else None,
         "firings": [_row(row, rule.now) for row in judged[: -LISTED - 1 : -1]],
         "total": len(judged) if is_known else None,
         "failures": sum(not row.firing.again for row in judged) if is_known else None,
         "left_out": max(0, len(judged) - LISTED),
-        "by_target": [_of_target(place, rule.span) for place in rule.seen]
-        + [_unknown_target(member, rule.span) for member in rule.without],
+        "by_target": [_of_target(place, rule.span) for place in rule.seen],
         "over_by_itself": sum(row.over_by_itself is True for row in judged) if is_known else None,
         "would_act": len(acts) if is_known else None,
         "stopped_by": [{"by": word, "firings": count} for word, count in stopped.most_common()],
-        "window_s": rule.window_s,
+        "window_s": rule.policy.window_s,
         "expected_saved_minutes": None
         if saved is None or saved.value is None
         else {"value": saved.value, "low": saved.low, "high": saved.high},
         "why": NOTHING_KEPT if saved is None else saved.why,
-        "learned_from": list(rule.known.rules),
-        "unknown_s": round(sum(unknown_s) + length * len(rule.without)),
-        "not_kept": list(rule.not_kept),
+        "learned_from": list(rule.policy.known.rules),
+        "unknown_s": round(sum(unknown_s)),
+        "not_kept": list(rule.policy.not_kept),
     }
 
 
@@ -126,7 +161,7 @@ def _judged(rule: RehearsedRule) -> list[Judged]:
     for firing, place in fired:
         stops = _stops(rule, firing)
         if not stops and not firing.again:
-            insort(rule.worlds.heals, PastHeal(firing.at, rule.worlds.rule_id, place.target))
+            insort(rule.policy.worlds.heals, PastHeal(firing.at, rule.policy.worlds.rule_id, place.target))
         level = () if firing.would in ACTS or stops else ("level",)
         judged.append(Judged(place, firing, (*stops, *level), _over_by_itself(rule, firing, place, healed)))
     return judged
@@ -134,23 +169,24 @@ def _judged(rule: RehearsedRule) -> list[Judged]:
 
 def _stops(rule: RehearsedRule, firing: Firing) -> tuple[str, ...]:
     """What stands in the way of a rule that may do as much as it ever will."""
-    event, worlds = RuleEvent.read(firing.event), rule.worlds
+    event, worlds = RuleEvent.read(firing.event), rule.policy.worlds
     reading = Reading(True, dict(event.about.metrics), event.about.measured_at)
-    world = worlds.at(event.at, rule.ceiling, lambda _: reading)
-    received = correlation.receive(event, world, ())
+    held_at = event.at + worlds.base.settings.hold_s
+
+    def past(_: RuleEvent, policy: PolicyChange) -> Scene:
+        arrives, held = (worlds.at(at, policy, lambda _: reading) for at in (event.at, held_at))
+        return Scene(arrives, held)
+
+    [rehearsed] = rehearse(past, [event], rule.policy.ceiling)
+    received = rehearsed.received
     if received.kind == "end":
         return (_word(received.reason, received.root),)
     if firing.would == "absorb":
         return ("another case",)
-    after = event.at + worlds.base.settings.hold_s
-    if firing.over_at is not None and firing.over_at <= after:
+    if firing.over_at is not None and firing.over_at <= held_at:
         return ("over",)
-    world = worlds.at(after, rule.ceiling, lambda _: reading)
-    case = replace(opened(event), id=FIRST)
-    correlated = correlation.correlate(case, world)
-    if correlated.kind != "plan":
-        return (_word(correlated.reason, correlated.root),)
-    return _stops_of(planning.plan(case.becomes(PlanningCase), world))
+    stop = rehearsed.stop
+    return _stops_of(rehearsed.plan) if stop is None else (_word(stop.reason, stop.root),)
 
 
 def _word(reason: str, root: str | None) -> str:
@@ -191,9 +227,9 @@ def _over_by_itself(
     """Within the time that the action would have had. Not known where a heal may have done it, or readings end."""
     until = firing.over_at
     if until is None:
-        known_until = place.rehearsal.known_true_until(firing.at, rule.span.until)
-        return False if known_until - firing.at > rule.window_s else None
-    if until - firing.at > rule.window_s:
+        known_until = place.known_true_until(firing.at, rule.span.until)
+        return False if known_until - firing.at > rule.policy.window_s else None
+    if until - firing.at > rule.policy.window_s:
         return False
     acted = (at for name in names_of(place.target) for at in healed.get(name, ()))
     return None if any(firing.since <= at <= until for at in acted) else True
@@ -201,11 +237,13 @@ def _over_by_itself(
 
 def _duration(row: Judged, span: AskedTime) -> Duration:
     over, firing = row.firing.over_at, row.firing
-    end = row.place.rehearsal.known_true_until(firing.at, span.until) if over is None else over
+    end = row.place.known_true_until(firing.at, span.until) if over is None else over
     return Duration(max(0.0, end - firing.at), over is not None)
 
 
-# -- as the API says it ------------------------------------------------------------------------------------------------
+# -- what it would save ------------------------------------------------------------------------------------------------
+# How long its failures last when nobody acts, by their own survival curve, less what trials and heals of other rules
+# with the same first action say. Where one of them is not known, nothing is.
 
 
 def _row(row: Judged, now: float) -> JsonObject:
@@ -236,11 +274,11 @@ def chart_of(member: Member, firing: Firing, now: float) -> str:
 
 
 def _unknown_s(place: Rehearsed, span: AskedTime) -> float:
-    return span.until - span.since - place.rehearsal.known_s(*span)
+    return span.until - span.since - place.known_s(*span)
 
 
 def _of_target(place: Rehearsed, span: AskedTime) -> JsonObject:
-    unknown_s, changes = _unknown_s(place, span), place.rehearsal.changes
+    unknown_s, changes = _unknown_s(place, span), place.changes
     return {
         "target": place.target,
         "subject": place.member.subject,
@@ -248,18 +286,6 @@ def _of_target(place: Rehearsed, span: AskedTime) -> JsonObject:
         "unknown_s": round(unknown_s),
         "held": _spans(changes, span, True),
         "unknown": _spans([VerdictChange(span.since, None), *changes], span, None),
-    }
-
-
-def _unknown_target(member: Member, span: AskedTime) -> JsonObject:
-    whole = {"at": int(span.since), "until": int(span.until)}
-    return {
-        "target": member.name,
-        "subject": member.subject,
-        "firings": None,
-        "unknown_s": round(span.until - span.since),
-        "held": [],
-        "unknown": [whole],
     }
 
 

@@ -7,15 +7,13 @@ Must not: write, reach a host, or keep the readings of more than one target.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from opsapp.approvals.config import ApprovalSettings
-from opsapp.healing.logic.rules import target_of
 from opsapp.healing.stages import trials
 from opsapp.healing.stages.ledger import LedgerRecord
-from opsapp.healing.stages.trust import Trust
 from opsapp.healing.stages.world import World
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
@@ -23,30 +21,18 @@ from opsapp.maintenance.resources import plans_of
 from opsapp.runtime.node import node_of
 from opsapp.runtime.serieswork import SeriesRetention
 from opsapp.tree.root import Root
-from opsapp.wire.conditions import Condition
 
 from .alerts import WatchedRule, watched_rules
-from .dryrun import with_draft
 from .fleet_access import fleet_access
 from .inventory import Inventory, Member
-from .past_readings import (
-    KeptReading,
-    ReadingColumn,
-    Stretch,
-    bound_to,
-    kept_readings,
-    merged,
-    needs,
-    raw_from,
-    read,
-    stretches,
-)
-from .past_worlds import FailedSpan, PastHeal, PastWorlds, case_spans, incident_spans
+from .past_readings import KeptReading, ReadingColumn, Stretch, kept_readings, merged, needs, read, stretches
 from .pipeline import world_now
-from .rehearsal import HeldLevel, Rehearsal
-from .rehearsal_answers import AskedTime, Rehearsed, RehearsedRule, answer
-from .replay import MOST, recorded
-from .savings import ActionElsewhere, elsewhere
+from .readings import instances
+from .rehearsal import FailedSpan, HeldLevel, PastHeal, PastWorlds, Rehearsal, case_spans, incident_spans
+from .rehearsal_answers import AskedTime, PastPolicy, PastTarget, Rehearsed, RehearsedRule, answer
+from .savings import elsewhere
+from .rehearse import PolicyChange, drafted
+from .replay import recorded_since
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -60,33 +46,6 @@ TARGET_DAYS = 3000  # that are thought over at most
 MOST_FIRINGS, MOST_CHANGES = 20_000, 200_000  # of all targets: more would fill the memory
 TOO_OFTEN = "it fires, or comes and goes, too often for this time: let it hold longer, or ask about fewer days"
 DRAFT = "draft"
-
-
-class PastTarget(NamedTuple):
-    """A target of the rule, and what is kept of what it names."""
-
-    member: Member
-    condition: Condition
-    kept: tuple[KeptReading, ...]
-
-    @property
-    def target(self) -> str:
-        return target_of(self.member.name, self.condition)
-
-
-class PastPolicy(NamedTuple):
-    """All that is read of the store before readings are."""
-
-    watched: WatchedRule
-    worlds: PastWorlds
-    levels: HeldLevel
-    ceiling: Trust
-    window_s: float
-    targets: list[PastTarget]
-    without: list[Member]  # in scope, and nothing is kept of what the condition names
-    not_kept: tuple[str, ...]
-    known: ActionElsewhere
-    retention: SeriesRetention
 
 
 def span_of(days: float, since: float | None, until: float | None, now: float) -> AskedTime:
@@ -104,7 +63,7 @@ def policy_of(root: Root, draft: JsonObject, span: AskedTime) -> PastPolicy:
     """In a transaction; plain values. Invalid where it would be more than can be thought over."""
     node, world = node_of(root), world_now(root)
     rule_id = draft.get("id") or DRAFT
-    world = with_draft(root, {**draft, "id": rule_id}, world)
+    world = drafted(root, {**draft, "id": rule_id}, world).over(world)
     rule = {**world.rules[rule_id], "enabled": True}
     [watched] = watched_rules([rule])
     inventory = fleet_access(root).inventory(root)
@@ -119,8 +78,8 @@ def policy_of(root: Root, draft: JsonObject, span: AskedTime) -> PastPolicy:
     worlds = PastWorlds(plain, rule_id, plans_of(root), len(inventory))
     worlds.know_failed(incident_spans(root, world.graph, span.since))
     trust, window_s = world.trust[rule_id], trials.window_of(rule_id, world)
-    levels = HeldLevel(trust, window_s, node.config[ApprovalSettings].expiry_s)
-    ceiling = trust._replace(current_level=rule["trust_ceiling"])
+    levels = HeldLevel(PolicyChange(trust={rule_id: trust}), window_s, node.config[ApprovalSettings].expiry_s)
+    ceiling = PolicyChange(trust={rule_id: trust._replace(current_level=rule["trust_ceiling"])})
     known = elsewhere(root, rule)
     retention = node.config[SeriesRetention]
     named = {reading.name for place in targets for reading in place.kept}
@@ -134,7 +93,7 @@ def _targets(root: Root, watched: WatchedRule, inventory: Inventory) -> tuple[li
         if not watched.applies(member):
             continue
         kept = kept_readings(root, member)
-        bound = bound_to(watched.condition, kept, member)
+        bound = instances(watched.condition, member, [reading.name for reading in kept])
         places = [PastTarget(member, condition, needs(condition, kept)) for condition in bound]
         places = [place for place in places if place.kept]
         targets += places
@@ -149,29 +108,15 @@ def _is_among(name: str, names: set[str]) -> bool:
 
 def rehearse(node: Node, policy: PastPolicy, span: AskedTime) -> JsonObject:
     """Outside any transaction. All that are asked for at once share one thread."""
-    entries, lane = list(_recorded(node, span.since - DAY)), node.lane(LANE, 1)
+    entries, lane = recorded_since(node, span.since - DAY), node.lane(LANE, 1)
     lane.run(_know, policy, entries)
     seen: list[Rehearsed] = []
     for place in lane.run(_roots_first, policy):
         seen.append(_through(node, policy, place, span))
         _refuse_too_many(seen)
-    now = node.clock.now()
-    rehearsed = RehearsedRule(
-        span, now, raw_from(policy.retention, int(now * 1000)) / 1000, policy.worlds, policy.ceiling, policy.window_s,
-        seen, policy.without, policy.not_kept, entries, policy.known,
-    )  # fmt: skip
+    seen += [Rehearsed(member.name, member) for member in policy.without]
+    rehearsed = RehearsedRule(policy, span, node.clock.now(), seen, entries)
     return lane.run(answer, rehearsed)
-
-
-def _recorded(node: Node, since: float) -> Iterator[LedgerRecord]:
-    below: int | None = None
-    count = 0
-    while count < MOST:
-        page, below = node.transact(recorded, since, below)
-        count += len(page)
-        yield from page
-        if below is None:
-            return
 
 
 def _know(policy: PastPolicy, entries: Sequence[LedgerRecord]) -> None:
@@ -210,12 +155,12 @@ def _through(node: Node, policy: PastPolicy, place: PastTarget, span: AskedTime)
             FailedSpan(place.target, firing.at, span.until if firing.over_at is None else firing.over_at)
             for firing in fired
         )
-    return Rehearsed(place.target, place.member, rehearsal, firings)
+    return Rehearsed(place.target, place.member, firings, rehearsal.changes)
 
 
 def _refuse_too_many(seen: Sequence[Rehearsed]) -> None:
-    firings = sum(len(place.rehearsal.firings) for place in seen)
-    changes = sum(len(place.rehearsal.changes) for place in seen)
+    firings = sum(len(place.firings) for place in seen)
+    changes = sum(len(place.changes) for place in seen)
     if firings > MOST_FIRINGS or changes > MOST_CHANGES:
         raise Invalid({"rule.condition": TOO_OFTEN})
 

@@ -9,7 +9,7 @@ Must not: write, or reach a host.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,14 +19,13 @@ from opsapp.healing.logic import rules as logic
 from opsapp.healing.logic.graph import Graph, node_from
 from opsapp.healing.logic.levels import lowest
 from opsapp.healing.resources import healing_of
-from opsapp.healing.resources.cases import case_of
-from opsapp.healing.stages import correlation, execution, planning
+from opsapp.healing.stages import execution
 from opsapp.healing.stages.case import (
+    About,
     CaseRecord,
     CommandedCase,
     PlanningCase,
     RollingBackCase,
-    RuleEvent,
     SnapshotCase,
     VerifyingCase,
 )
@@ -47,10 +46,10 @@ from opsapp.wire.verdicts import Harm
 
 from .default_rules import complete
 from .dependencies import refuse_mistakes
-from .dryrun import WOULD
 from .fleet_access import fleet_access
 from .inventory import Member
 from .pipeline import world_now
+from .rehearse import PRESENT, WOULD, PolicyChange, Scene, event_about, rehearse
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -61,13 +60,6 @@ DAY = 86400.0
 AT_ONCE = ("suppressed", "observed", "absorbed")  # outcomes of events that ended as they arrived
 ACTED = ("verified", "failed", "inconclusive", "rolled_back", "lost")
 THEN = {**WOULD, "notified": "notify", "simulated": "simulate"}
-
-
-class PolicyChange(NamedTuple):
-    """The policy that somebody considers: rules by id, and the whole graph where one is given."""
-
-    rules: Mapping[str, JsonObject]
-    graph: Graph | None
 
 
 class LedTo(NamedTuple):
@@ -105,8 +97,13 @@ def change_of(
 
 def replay(node: Node, days: float, change: PolicyChange) -> JsonObject:
     """Outside any transaction: read page by page, think in a lane's thread."""
-    since = node.clock.now() - days * DAY
     world, inventory = node.transact(present)
+    entries = recorded_since(node, node.clock.now() - days * DAY)
+    return node.lane("replay", 1).run(compare, entries[::-1], world, inventory, change)
+
+
+def recorded_since(node: Node, since: float) -> list[LedgerRecord]:
+    """Entries that stand for events, newest first."""
     entries: list[LedgerRecord] = []
     below: int | None = None
     while len(entries) < MOST:
@@ -114,7 +111,7 @@ def replay(node: Node, days: float, change: PolicyChange) -> JsonObject:
         entries += page
         if below is None:
             break
-    return node.lane("replay", 1).run(compare, entries[::-1], world, inventory, change)
+    return entries
 
 
 def present(root: Root) -> tuple[World, list[Member]]:
@@ -139,8 +136,7 @@ def recorded(root: Root, since: float, below: int | None) -> tuple[list[LedgerRe
 
 def compare(entries: list[LedgerRecord], world: World, inventory: list[Member], change: PolicyChange) -> JsonObject:
     """In a lane's thread: what would have become of each."""
-    graph = world.graph if change.graph is None else change.graph
-    changed = replace(world, rules={**world.rules, **change.rules}, graph=graph)
+    changed = change.over(world)
     gone = _not_fired(entries, world, change)
     differences: list[JsonObject] = []
     events = 0
@@ -152,8 +148,8 @@ def compare(entries: list[LedgerRecord], world: World, inventory: list[Member], 
         while first < len(entries) and entries[first].created_at < at - world.settings.absorption_window_s:
             first += 1
         failing = _failing(entries, first, at + world.settings.hold_s)
-        now = _led_to(entry, world, inventory, failing)
-        then = NOTHING if entry.id in gone else _led_to(entry, changed, inventory, failing)
+        now = _led_to(entry, world, inventory, failing, PRESENT)
+        then = NOTHING if entry.id in gone else _led_to(entry, changed, inventory, failing, change)
         if entry.rule_id in counts:
             counts[entry.rule_id] = counts[entry.rule_id].counted(entry.events, then != NOTHING)
         if now != then:
@@ -236,33 +232,32 @@ def _then(entry: LedgerRecord) -> str:
     return "request_approval" if entry.approval_id else THEN.get(outcome, "nothing")
 
 
-def _led_to(entry: LedgerRecord, world: World, inventory: list[Member], failing: set[str]) -> LedTo:
-    """What would have been done under this world's policy."""
+def _led_to(
+    entry: LedgerRecord, world: World, inventory: list[Member], failing: set[str], policy: PolicyChange
+) -> LedTo:
+    """What would have been done under a policy; `world` has it already."""
     rule = world.rules.get(entry.rule_id)
     if rule is None or entry.rule_id not in world.trust:
         return NOTHING
-    event = _as_it_was(entry, rule, inventory)
-    verdict = _verdict(event["condition"], entry.metrics_before)
+    said = About(entry.source, rule["condition"], entry.target, rule["severity"], entry.metrics_before)
+    event = event_about(said, entry.rule_id, inventory, float(entry.created_at))
+    verdict = _verdict(event.about.condition, entry.metrics_before)
     then = replace(
         world,
-        now=float(entry.created_at),
+        now=event.at,
         failing=failing,
         well_since=lambda _: None,  # the entry is the last look, whatever came before it
         trust={entry.rule_id: _trust(world.trust[entry.rule_id], entry, rule)},
-        reading=lambda _: Reading(verdict, dict(entry.metrics_before), float(entry.created_at)),
+        reading=lambda _: Reading(verdict, dict(entry.metrics_before), event.at),
     )
-    received = correlation.receive(RuleEvent.read(event), then, ())
-    if received.kind == "end":
-        return LedTo(WOULD.get(str(received.outcome), "nothing"))
-    if verdict is not True:  # it would not have fired
+    [rehearsed] = rehearse(lambda *_: Scene(then, then), [event], policy)
+    if rehearsed.received.kind == "open" and verdict is not True:  # it would not have fired
         return NOTHING
-    case = replace(case_of(event), id="0")
-    correlated = correlation.correlate(case, then)
-    if correlated.kind != "plan":
-        return LedTo(WOULD.get(str(correlated.outcome), "nothing"))
-    plan = planning.plan(case, then)
+    if rehearsed.stop is not None:
+        return LedTo(rehearsed.would)
+    plan = rehearsed.plan
     action = None if plan.choice is None else plan.choice.action.name
-    return LedTo(plan.would, action, _healed(entry, case.becomes(PlanningCase), plan, then))
+    return LedTo(plan.would, action, _healed(entry, rehearsed.case.becomes(PlanningCase), plan, then))
 
 
 def _healed(entry: LedgerRecord, case: PlanningCase, plan: Plan, world: World) -> str | None:
@@ -308,25 +303,6 @@ def _answered(entry: LedgerRecord, record: CommandedCase) -> HostAnswer:
     status = "lost" if entry.outcome == "lost" else "failed"
     undone = True if entry.outcome == "rolled_back" else None
     return HostAnswer(status, entry.reason, undone=undone)
-
-
-def _as_it_was(entry: LedgerRecord, rule: JsonObject, inventory: list[Member]) -> JsonObject:
-    host = logic.names_of(entry.target)[-1]
-    part = logic.part_of(entry.target)
-    member = next((candidate for candidate in inventory if host in candidate.names), None)
-    condition = parse(rule["condition"])
-    return {
-        "source": entry.source,
-        "rule_id": entry.rule_id,
-        "condition": str(condition.bind(part) if part else condition),
-        "target": entry.target,
-        "severity": rule["severity"],
-        "metrics": entry.metrics_before,
-        "agent_id": member.agent_id if member else None,
-        "subject": member.subject if member else None,
-        "names": member.names if member else (),
-        "at": float(entry.created_at),
-    }
 
 
 def _verdict(text: str, metrics: JsonObject) -> bool | None:

@@ -7,9 +7,8 @@ from typing import Any
 from pyramid.request import Request
 
 from opsapp.healing import answers, schemas, whatif
-from opsapp.healing.engine import condition_previews, rehearsals
+from opsapp.healing.engine import dryrun, rehearsals
 from opsapp.healing.engine import replay as replaying
-from opsapp.healing.engine.dryrun import dry_run
 from opsapp.healing.engine.health import health_of
 from opsapp.healing.resources import Healing
 from opsapp.lib.jsontypes import JsonObject
@@ -48,7 +47,7 @@ def _switch(context: Healing, request: Request, paused: bool) -> JsonObject:
 @api.act(Healing, "dry-run", body=schemas.DryRun, returns=whatif.Simulated, audit=False)
 def simulate(context: Healing, request: Request) -> Any:
     """What the pipeline would do with an event; nothing is changed or done."""
-    answer = dry_run(request.root, request.valid_body["event"], request.valid_body["rule"])
+    answer = dryrun.dry_run(request.root, request.valid_body["event"], request.valid_body["rule"])
     request.tm.doom()
     return answer
 
@@ -56,13 +55,13 @@ def simulate(context: Healing, request: Request) -> Any:
 @api.act(Healing, "evaluate", body=schemas.ConditionNow, returns=whatif.Compared, audit=False)
 def evaluate(context: Healing, request: Request) -> Any:
     """What a condition says of every host and monitor now; nothing is changed or done."""
-    return condition_previews.compare(request.root, request.valid_body["condition"], request.valid_body["targets"])
+    return dryrun.compare(request.root, request.valid_body["condition"], request.valid_body["targets"])
 
 
 @api.get(Healing, "readings", query=Paging, returns=[whatif.ReadingRecord])
 def readings(context: Healing, request: Request) -> Any:
     """The names that conditions can read now, and one value of each."""
-    return page_of(request, condition_previews.names(request.root))
+    return page_of(request, dryrun.names(request.root))
 
 
 @api.act(Healing, "replay", body=schemas.Replay, returns=whatif.Replayed, audit=False)

@@ -2,7 +2,6 @@
 
     rehearsal   an empty store, simulated hosts, a virtual clock, the real pipeline
     scenarios   the twelve, and what each expects
-    live_notes  what is live now and makes real hosts fare otherwise
     faults   faults on real hosts, and their end
 
 Must not: write to the live store in a rehearsal, or touch a host that is not tagged `chaos`.
@@ -12,16 +11,20 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
 
 from opsapp.healing.config import HealingSettings, HoldoutSettings
+from opsapp.healing.engine.pipeline import world_now
+from opsapp.healing.logic import brake
+from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.config import Configuration
+from opsapp.tree.root import Root
 
-from . import faults, live_notes
-from .expectation import Expectation
-from .rehearsal import Rehearsal, VirtualClock, empty_store
+from . import faults
+from .rehearsal import Expectation, Rehearsal, VirtualClock, empty_store
 from .scenarios import SCENARIOS, Scenario
 
 if TYPE_CHECKING:
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+EFFECTS = {"suppress": "suppresses healing", "queue": "queues healing until it ends"}
+ELSEWHERE = ("rules", "dependencies", "default_rules", "protected", "chaos")  # no part of them is used in a rehearsal
 LIVE, DEFAULT = "live", "default"  # whose settings a rehearsal uses
 
 
@@ -41,7 +46,7 @@ def listed() -> list[dict[str, str]]:
 
 def rehearse(node: Node, name: str, settings: str = LIVE) -> JsonObject:
     """Outside any transaction: the scenario on a stage of its own. In a lane's thread, so that nothing waits for it."""
-    now_live = node.transact(live_notes.notes)
+    now_live = node.transact(live_notes)
     return node.lane("chaos", 1).run(_rehearse, node, SCENARIOS[name], settings, now_live)
 
 
@@ -64,7 +69,7 @@ def _rehearse(node: Node, scenario: Scenario, settings: str, notes: list[str]) -
         except Exception as broken:
             log.exception("rehearsal broke scenario=%s", scenario.name)
             stage.expect("the pipeline goes on", "no error", f"{type(broken).__name__}: {broken}")
-    notes = [*notes, *live_notes.changed(config[HealingSettings], _without_luck(documented[HealingSettings]))]
+    notes = [*notes, *changed(config[HealingSettings], _without_luck(documented[HealingSettings]))]
     duration = time.perf_counter() - began
     return result(scenario.name, True, started_at, duration, stage.expectations, settings, notes)
 
@@ -72,7 +77,7 @@ def _rehearse(node: Node, scenario: Scenario, settings: str, notes: list[str]) -
 def provoke(node: Node, name: str) -> JsonObject:
     """Outside any transaction: the scenario's fault on every agent tagged `chaos`."""
     started_at, began = int(node.clock.now()), node.clock.monotonic()
-    notes = node.transact(live_notes.notes)
+    notes = node.transact(live_notes)
     expectations = faults.perform(node, name, SCENARIOS[name].real)
     return result(name, False, started_at, node.clock.monotonic() - began, expectations, LIVE, notes)
 
@@ -97,3 +102,43 @@ def result(
         "expectations": [expectation.plain() for expectation in expectations],
         "notes": notes,
     }
+
+
+# -- what is live now and would make real hosts fare otherwise than the simulated ones ---------------------------------
+
+
+def live_notes(root: Root) -> list[str]:
+    """Kill switch, windows, brake."""
+    world, told = world_now(root), []
+    if world.paused:
+        told.append("Healing is paused now: on real hosts nothing is done until it is resumed.")
+    told += [_window(window) for window in world.windows]
+    pulled = brake.pulled(world.load("", "")._replace(rule=0), world.settings.brake)
+    if pulled:
+        told.append(f"The brake is on now ({pulled}): on real hosts everything only notifies.")
+    return told
+
+
+def _window(window: ActiveWindow) -> str:
+    scope = "every target" if window.targets is None else f"{len(window.targets)} of the targets"
+    does = EFFECTS.get(window.effect, f"limits every rule to {window.effect}")
+    return f"The window {window.reason or window.id} is on now: on real hosts it {does} for {scope}."
+
+
+def changed(settings: HealingSettings, documented: HealingSettings) -> list[str]:
+    """Settings that are not the document's: a scenario that fails may fail for their sake."""
+    differences = _differences(asdict(settings), asdict(documented))
+    return [f"The setting healing.{path} is {value}; the default is {usual}." for path, value, usual in differences]
+
+
+def _differences(
+    settings: JsonObject, documented: JsonObject, above: tuple[str, ...] = ()
+) -> Iterator[tuple[str, Any, Any]]:
+    for name, usual in sorted(documented.items()):
+        value = settings[name]
+        if not above and name in ELSEWHERE:
+            continue
+        if isinstance(usual, dict):
+            yield from _differences(value, usual, (*above, name))
+        elif value != usual:
+            yield ".".join((*above, name)), value, usual

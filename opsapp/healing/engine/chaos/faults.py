@@ -27,7 +27,7 @@ from opsapp.runtime.node import node_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
-from .expectation import Expectation
+from .rehearsal import Expectation
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import ZODB
 from ZODB.DemoStorage import DemoStorage
@@ -36,8 +36,6 @@ from opsapp.runtime.node import Node
 from opsapp.tree.evolve import evolve_next
 from opsapp.tree.root import Root
 
-from .expectation import Expectation
-
 Values = dict[str, str | float]  # what a host reports
 TOOLS = frozenset({"systemctl", "podman", "journalctl", "sh"})
 REST = 200  # steps of the pipeline at one moment, beyond which it never comes to rest
@@ -57,6 +55,23 @@ class VirtualClock(Clock):
 
     def advance(self, seconds: float) -> None:
         self._now += seconds
+
+
+class Expectation(NamedTuple):
+    """Something that a scenario expects, and what was seen."""
+
+    check: str
+    expected: Any
+    actual: Any
+
+    @property
+    def passed(self) -> bool:
+        return bool(self.expected == self.actual)
+
+    def plain(self) -> JsonObject:
+        """As the API gives it: what is a set here is a sorted list there."""
+        values = {name: sorted(value) if isinstance(value, set) else value for name, value in self._asdict().items()}
+        return {**values, "passed": self.passed}
 
 
 class SimulatedHost:

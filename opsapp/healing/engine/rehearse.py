@@ -1,0 +1,129 @@
+"""What would be: the live stages over a world and events that somebody thinks of. There is no second simulator.
+
+The dry run (the live world), the replay (recorded events) and a draft rule over the past (stored readings) are views of
+what `rehearse` says. Must not: write, or reach a host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from opsapp.healing.logic.graph import Graph
+from opsapp.healing.logic.levels import lowest
+from opsapp.healing.logic.rules import names_of, part_of
+from opsapp.healing.resources.rules import definition_of
+from opsapp.healing.stages import correlation, planning
+from opsapp.healing.stages.case import About, CaseRecord, PlanningCase, RuleEvent, opened
+from opsapp.healing.stages.correlation import Correlated, Received
+from opsapp.healing.stages.planning import Plan
+from opsapp.healing.stages.trust import Trust, redefine
+from opsapp.healing.stages.world import World
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.tree.root import Root
+from opsapp.wire.conditions import parse
+
+from .default_rules import complete
+from .inventory import Member
+
+WOULD = {"suppressed": "suppress", "observed": "observe", "absorbed": "absorb"}
+NOBODYS = "0"  # the id of a case that nobody keeps
+
+
+class PolicyChange(NamedTuple):
+    """What somebody considers, beside what holds now: rules by id with their trust, and the whole graph."""
+
+    rules: Mapping[str, JsonObject] = {}
+    graph: Graph | None = None
+    trust: Mapping[str, Trust] = {}
+
+    def over(self, world: World) -> World:
+        rules, trust = {**world.rules, **self.rules}, {**world.trust, **self.trust}
+        return replace(world, rules=rules, trust=trust, graph=world.graph if self.graph is None else self.graph)
+
+
+PRESENT = PolicyChange()
+
+
+class Scene(NamedTuple):
+    """The world as an event arrives, and when its case was held; `cases` are those of its target."""
+
+    arrives: World
+    held: World
+    cases: Sequence[CaseRecord] = ()
+
+
+@dataclass(frozen=True)
+class RehearsedEvent:
+    """What the stages make of an event, each asked when its answer is needed. Its case may have been held before."""
+
+    event: RuleEvent
+    case: CaseRecord
+    scene: Scene
+
+    @cached_property
+    def received(self) -> Received:
+        return correlation.receive(self.event, self.scene.arrives, self.scene.cases)
+
+    @cached_property
+    def correlated(self) -> Correlated:
+        return correlation.correlate(self.case, self.scene.held)
+
+    @cached_property
+    def plan(self) -> Plan:
+        return planning.plan(self.case.becomes(PlanningCase), self.scene.held)
+
+    @property
+    def stop(self) -> Received | Correlated | None:
+        """What ends it before it is planned: the first that does decides, as in the pipeline."""
+        if self.received.kind != "open":
+            return self.received
+        return None if self.correlated.kind == "plan" else self.correlated
+
+    @property
+    def would(self) -> str:
+        return self.after_hold if self.received.kind == "open" else self.on_arrival
+
+    @property
+    def on_arrival(self) -> str:
+        return "absorb" if self.received.kind == "absorb" else WOULD.get(str(self.received.outcome), "nothing")
+
+    @property
+    def after_hold(self) -> str:
+        correlated = self.correlated
+        return self.plan.would if correlated.kind == "plan" else WOULD.get(str(correlated.outcome), "nothing")
+
+
+def rehearse(
+    world: Callable[[RuleEvent, PolicyChange], Scene], events: Iterable[RuleEvent], policy: PolicyChange
+) -> Iterator[RehearsedEvent]:
+    """What would become of each event under a policy, in a world that knows how things are, or were, at its time."""
+    return (RehearsedEvent(event, case_of(event), world(event, policy)) for event in events)
+
+
+def case_of(event: RuleEvent) -> CaseRecord:
+    return replace(opened(event), id=NOBODYS)
+
+
+def drafted(root: Root, draft: JsonObject, world: World) -> PolicyChange:
+    """The draft of a rule, and the trust that it would have once it is saved."""
+    rule_id, fields = draft["id"], complete(draft)
+    ceiling, definition = fields["trust_ceiling"], definition_of(root, fields)
+    trust = world.trust.get(rule_id)
+    if trust is None:
+        trust = Trust(rule_id, lowest(fields["initial_level"], ceiling), ceiling, definition, world.now)
+    else:
+        trust = redefine(trust, definition, ceiling, world.now)
+    return PolicyChange({rule_id: {"id": rule_id, **fields}}, None, {rule_id: trust})
+
+
+def event_about(said: About, rule_id: str, inventory: Iterable[Member], at: float) -> RuleEvent:
+    """An event as alerts would have made it: with the host or monitor that its target names."""
+    host, name = names_of(said.target)[-1], part_of(said.target)
+    member = next((member for member in inventory if host in (member.name, *member.names)), None)
+    about = said._replace(condition=str(parse(said.condition).bind(name)) if name else said.condition)
+    if member is not None:
+        about = about._replace(agent_id=member.agent_id, subject=member.subject, names=member.names)
+    return RuleEvent(rule_id, about, at)
