@@ -21,6 +21,7 @@ from .logic import Vote, plan_hash
 
 KEEP_S = 90 * 86400.0
 PAGE = 500
+SHOWN = 50  # targets of a request
 ANY = "*"
 LAST = float("inf")
 
@@ -82,6 +83,7 @@ class Approval(SealedFields, Record):
 
     url = "/api/approvals/{request_id}"
     sealed_fields = ("plan",)
+    _v_targets: dict[str, JsonObject] | None = None
 
     def __init__(
         self,
@@ -116,6 +118,14 @@ class Approval(SealedFields, Record):
         self.decided_at: float | None = None
         self.comment: str | None = None
 
+    @property
+    def targets(self) -> dict[str, JsonObject]:
+        """Of a request about several targets: what it covers, by case. Thousands of cases ask for theirs."""
+        targets = self._v_targets
+        if targets is None:
+            targets = self._v_targets = {target["case_id"]: target for target in self.plan.get("targets", ())}
+        return targets
+
     def ballots(self) -> list[Vote]:
         return [Vote(**vote) for vote in self.votes]
 
@@ -124,7 +134,7 @@ class Approval(SealedFields, Record):
             "request_id": self.__name__,
             "kind": self.kind,
             "subject": self.subject,
-            "plan": self.plan,
+            "plan": _capped(self.plan),
             "reason": self.reason,
             "risk": self.risk,
             "requested_by": self.requested_by,
@@ -148,6 +158,13 @@ class Approval(SealedFields, Record):
         self.status, self.decided_by, self.decided_at = status, by, now
         self.comment = comment or self.comment
         emit(root, "approval", self.plain())
+
+
+def _capped(plan: JsonObject) -> JsonObject:
+    """A plan as it is shown: of thousands of targets the first ones, and how many `more` there are. The digest is that
+    of all."""
+    more = len(plan.get("targets", ())) - SHOWN
+    return {**plan, "targets": plan["targets"][:SHOWN], "more": more} if more > 0 else plan
 
 
 def request(

@@ -104,6 +104,14 @@ def deeds(outage):
     return outage.here.node.transact(lambda root: [stored.deed for stored in healing_of(root).waves.deeds.values()])
 
 
+def members(outage):
+    """Of the only deed, by case."""
+    [kept] = outage.here.node.transact(
+        lambda root: [dict(stored.members) for stored in healing_of(root).waves.deeds.values()]
+    )
+    return kept
+
+
 def decide(outage, how="approve", who="otto"):
     [pending] = outage.here.service.vera.get("/api/approvals").json
     outage.here.service.client(who).post_json(f"/api/approvals/{pending['request_id']}/{how}", {})

@@ -8,9 +8,9 @@ import pytest
 
 from opsapp.approvals.engine import expire
 from opsapp.healing.resources import healing_of
-from opsapp.healing.resources.waves import WaveBook
+from opsapp.healing.resources.waves import StoredDeed
 from tests.engine.healing import Ward
-from tests.engine.outage import DOWN, WIDE, Fleet, decide, deeds, ends, fleets, sizes, told
+from tests.engine.outage import DOWN, WIDE, Fleet, decide, deeds, ends, fleets, members, sizes, told
 from tests.support.hosts import place
 
 
@@ -42,14 +42,15 @@ def test_the_next_wave_waits_for_the_verdict_of_the_one_before(fleet):
 
 def test_a_look_that_says_nothing_new_writes_nothing(fleet, monkeypatch):
     """Of 5,000 that wait each looks once a minute, and the deed has all of them."""
-    keep, same = WaveBook.keep, []
+    keep, same = StoredDeed.keep, []
 
-    def noting(book, deed):
-        if book.find(deed.id) == deed:
-            same.append(deed)
-        keep(book, deed)
+    def noting(stored, change):
+        before = [stored.members.get(member.case_id) for member in change.members]
+        if (stored.deed, *before) == (change.deed, *change.members):
+            same.append(change)
+        keep(stored, change)
 
-    monkeypatch.setattr(WaveBook, "keep", noting)
+    monkeypatch.setattr(StoredDeed, "keep", noting)
     outage = fleet(10)
     while not outage.acted:
         outage.step()
@@ -96,7 +97,7 @@ def test_a_failure_in_a_later_wave_stops_what_has_not_begun(fleet):
 def test_who_goes_first_is_drawn(fleet):
     """By the keyed coin of the case: not the first by name or by arrival."""
     outage = fleet(10).until_quiet()
-    coins = {member.target: member.draw for deed in deeds(outage) for member in deed.members.values()}
+    coins = {member.target: member.draw for member in members(outage).values()}
     order = sorted(coins, key=coins.get)
     waves = {case["target"]: case["wave"] for case in outage.here.cases}
     assert [waves[target] for target in order] == sorted(waves.values())

@@ -9,7 +9,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
-from .approvals import answers_to, covered, ground_gone
+from .approvals import answers_to, ground_gone
 from .pipeline import world_now
 
 
@@ -21,7 +21,7 @@ class HealApproval:
         checked for itself before it is acted on."""
         book, world = healing_of(root).book, world_now(root)
         gone = "the case is gone"
-        for case_id in covered(approval) or [approval.about["case_id"]]:
+        for case_id in approval.targets or [approval.about["case_id"]]:
             case = book.find(case_id)
             why = gone if case is None else ground_gone(case.record, approval, world, root)
             if why is None:

@@ -66,18 +66,13 @@ def _together(context: PipelineContext, wanted: Sequence[Wanted], shown: list[Js
     }
 
 
-def covered(approval: Approval) -> dict[str, JsonObject]:
-    """Of a request for a whole outage: what it covers, by case."""
-    return {target["case_id"]: target for target in approval.plan.get("targets", ())}
-
-
 def answer_to(approval: Approval, case_id: str) -> str:
     """The name of the answer that this case waits for: many may wait for one decision."""
-    return f"{approval.__name__}/{case_id}" if "targets" in approval.plan else approval.__name__
+    return f"{approval.__name__}/{case_id}" if approval.targets else approval.__name__
 
 
 def answers_to(approval: Approval) -> list[str]:
-    return [answer_to(approval, case_id) for case_id in covered(approval)] or [approval.__name__]
+    return [answer_to(approval, case_id) for case_id in approval.targets] or [approval.__name__]
 
 
 def approval_of(root: Root, record: CaseRecord) -> Approval | None:
@@ -87,7 +82,7 @@ def approval_of(root: Root, record: CaseRecord) -> Approval | None:
 def request_of(approval: Approval | None, record: CaseRecord) -> Request:
     if approval is None:
         return EXPIRED
-    own = covered(approval).get(record.id)
+    own = approval.targets.get(record.id)
     return Request(
         approval.status,
         approval.decided_by,
@@ -105,7 +100,7 @@ def withdraw(context: PipelineContext, record: CaseRecord, why: str) -> None:
     if approval is None or approval.status != "pending":
         return
     context.book.waiting_for.pop(answer_to(approval, record.id), None)
-    if not any(answer in context.book.waiting_for for answer in answers_to(approval)):
+    if not context.book.waits_for_part(approval.__name__):
         approval.close(context.root, "withdrawn", by=None, now=context.now, comment=why)
 
 

@@ -16,7 +16,6 @@ from opsapp.healing.resources.cases import NEVER
 from opsapp.healing.resources.ledger import Ledger, held
 from opsapp.healing.stages.case import CaseRecord, ClosedCase, Heal, VerifyingCase
 from opsapp.healing.stages.ledger import Effectiveness, LedgerRecord, effectiveness
-from opsapp.healing.stages.waves import LEFT
 from opsapp.lib.addresses import HIDDEN
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import Node
@@ -84,19 +83,18 @@ def with_evidence_for(told: JsonObject, node: Node, *, operates: bool, administe
 
 def _wave(healing: Healing, case: CaseRecord, settings: HealingSettings) -> JsonObject | None:
     """Its turn among the targets of its outage, where it is not the only one."""
-    deed = None if healing.deeds_of_outages is None else healing.deeds_of_outages.find(case.deed)
-    if deed is None or not deed.is_shared:
+    stored = None if healing.deeds_of_outages is None else healing.deeds_of_outages.find(case.deed)
+    if stored is None or not stored.deed.is_shared:
         return None
-    rule = healing["rules"].get(case.rule_id)
+    deed, rule = stored.deed, healing["rules"].get(case.rule_id)
     sizes = sizes_for(None if rule is None else rule.fields, settings.waves) or WaveSizes()
-    targets = len(deed.members) - len(deed.of(LEFT))
     return {
         "number": case.wave,
         "wave": deed.wave,
-        "waves": max(deed.wave, sizes.waves(targets)),
-        "hosts": len(deed.in_wave()),
-        "waiting": len(deed.waiting()),
-        "targets": len(deed.members),
+        "waves": max(deed.wave, sizes.waves(deed.members - deed.ends.left)),
+        "hosts": deed.hosts,
+        "waiting": deed.waiting,
+        "targets": deed.members,
         "stopped": deed.stopped,
     }
 

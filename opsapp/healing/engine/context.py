@@ -38,7 +38,7 @@ class PipelineContext:
         self.ledger = self.healing["ledger"]
         self.pasts: dict[tuple[str, str], Past] = {}
         self.rechecks: list[str] = []  # monitors to be checked once this is committed
-        self.deeds: list[str] = []  # of which something was learned in this transaction
+        self.deeds: set[str] = set()  # of which something was learned in this transaction
         self.asking: set[str] = set()  # deeds that people are asked about just now
         self.above: list[str] = []  # monitors and agents that something depends on, to be measured then
 

@@ -5,7 +5,7 @@ Written in the transaction that makes it true. Must not: decide whether somethin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
 from opsapp.healing.logic.lift import Trials
@@ -58,9 +58,8 @@ def asked(context: PipelineContext, cases: Sequence[CaseRecord], plan: Plan, app
     if len(cases) > 1:
         action, what = plan.choice.action.name, _sentence(context, case.rule_id, case.about.rule_condition)
         title = f"{len(cases)} targets: {action} waits for an approval"
-        text = (
-            f"{what}: {_some(record.target for record in cases)} (rule {case.rule_id}). Approval {approval_id} decides."
-        )
+        some = _some([record.target for record in cases[:NAMED]], len(cases))
+        text = f"{what}: {some} (rule {case.rule_id}). Approval {approval_id} decides."
         ids = {"rule": case.rule_id, "approval": approval_id}
         _of_deed(context, case.deed or case.id, "heal.approval", "warning", title, text, ids)
         return
@@ -72,35 +71,33 @@ def asked(context: PipelineContext, cases: Sequence[CaseRecord], plan: Plan, app
 
 def deed_stopped(context: PipelineContext, deed: Deed, left: list[str]) -> None:
     """What is done about an outage goes no further: once for all that were waiting."""
-    title = f"Rule {deed.rule_id}: stopped, {_count(left)} left as they are"
+    title = f"Rule {deed.rule_id}: stopped, {_count(len(left))} left as they are"
     text = (
-        f"Wave {deed.wave} stopped it: {deed.stopped}. Nothing was done about {_some(left)}. Look at what failed; "
-        "where the condition still holds after the cooldown, it begins again with one."
+        f"Wave {deed.wave} stopped it: {deed.stopped}. Nothing was done about {_some(left, len(left))}. "
+        "Look at what failed; where the condition still holds after the cooldown, it begins again with one."
     )
     _of_deed(context, deed.id, "heal.waves", "critical", title, text, {"rule": deed.rule_id}, "stopped")
 
 
-def deed_over(context: PipelineContext, deed: Deed, outcome: str) -> None:
-    """All of an outage have come to their end."""
+def deed_over(context: PipelineContext, deed: Deed, first: Sequence[str], outcome: str) -> None:
+    """All of an outage have come to their end; of its targets a few are named."""
     ends = [("healed", WELL), ("not healed", HARM), ("unknown", UNKNOWN), ("without a heal", LEFT)]
-    counts = [f"{len(members)} {word}" for word, verdict in ends if (members := deed.of(verdict))]
-    bad = bool(deed.of(HARM, UNKNOWN)) or not deed.wave
-    title = f"Rule {deed.rule_id}: {_count(list(deed.members))}, {', '.join(counts)}"
-    text = f"In {deed.wave} waves: {_some(member.target for member in deed.members.values())}."
-    if not deed.wave:
-        text = f"Nobody has decided in time ({outcome}): {_some(member.target for member in deed.members.values())}."
+    counts = [f"{members} {word}" for word, verdict in ends if (members := getattr(deed.ends, verdict))]
+    bad = bool(deed.ends.harm or deed.ends.unknown) or not deed.wave
+    title = f"Rule {deed.rule_id}: {_count(deed.members)}, {', '.join(counts)}"
+    told = f"In {deed.wave} waves" if deed.wave else f"Nobody has decided in time ({outcome})"
+    text = f"{told}: {_some(first, deed.members)}."
     _of_deed(context, deed.id, "heal.waves", "warning" if bad else "info", title, text, {"rule": deed.rule_id}, "over")
 
 
-def _count(names: Sequence[str]) -> str:
-    return f"{len(names)} target" + ("" if len(names) == 1 else "s")
+def _count(targets: int) -> str:
+    return f"{targets} target" + ("" if targets == 1 else "s")
 
 
-def _some(names: Iterable[str]) -> str:
+def _some(names: Sequence[str], total: int) -> str:
     """The first few names, and how many more there are."""
-    known = list(names)
-    more = len(known) - NAMED
-    return ", ".join(known[:NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = total - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _of_deed(

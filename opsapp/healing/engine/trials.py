@@ -237,9 +237,10 @@ def _touched_at(context: PipelineContext, trial: Trial, since: float | None = No
     from then on nobody can say what helped. NEVER: nothing was."""
     since = trial.began_at if since is None else since
     host = names_of(trial.target)[-1]
-    times = [heal.at for heal in context.healing.acts(context.now) if names_of(heal.target)[-1] == host]
+    heals = (heal for heal in context.healing.acts(context.now) if heal.at >= since and host in heal.target)
+    times = [heal.at for heal in heals if names_of(heal.target)[-1] == host]
     people = _people_at(context, trial, since)
-    return min([at for at in times if at >= since] + ([] if people is None else [people]), default=NEVER)
+    return min(times + ([] if people is None else [people]), default=NEVER)
 
 
 def _people_at(context: PipelineContext, trial: Trial, since: float) -> float | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 
 from opsapp.healing.logic.waves import WaveSizes, sizes_for
 from opsapp.healing.resources.cases import Case
+from opsapp.healing.resources.waves import StoredDeed
 from opsapp.healing.stages import waves as stage
 from opsapp.healing.stages.case import CaseRecord, CorrelatingCase
 from opsapp.healing.stages.ledger import LedgerRecord
@@ -23,34 +25,35 @@ def turn_of(context: PipelineContext, record: CaseRecord) -> WaveTurn:
     """What stands between a case and its act for the sake of its outage."""
     if sizes_of(context, record.rule_id) is None:
         return WaveTurn()
-    deed = _deed_of(context, record)
-    if deed is None:
+    stored = _deed_of(context, record)
+    if stored is None:
         return WaveTurn(waits=True)
-    return WaveTurn(True, deed.id in context.asking, deed.stopped)
+    return WaveTurn(True, stored.deed.id in context.asking, stored.deed.stopped)
 
 
-def _deed_of(context: PipelineContext, record: CaseRecord) -> Deed | None:
+def _deed_of(context: PipelineContext, record: CaseRecord) -> StoredDeed | None:
     book = context.healing.waves
     return book.find(record.deed) or book.open_to(record)
 
 
 def join(context: PipelineContext, case: Case, record: CaseRecord, due: float, *, ready: bool) -> None:
     """The case waits for its turn; what follows for its deed is looked at before this transaction ends."""
-    known = _deed_of(context, record) or context.healing.waves.begin(record)
-    deed = stage.joined(known, record, context.world.coin(record.id), ready=ready)
-    if deed is not known:  # thousands wait, and each looks once a minute: what says nothing new is not written
-        context.healing.waves.keep(deed)
-    context.book.keep(case, replace(record, deed=deed.id), due)
-    context.deeds.append(deed.id)
+    stored = _deed_of(context, record) or context.healing.waves.begin(record)
+    known, draw = stored.members.get(record.id), context.world.coin(record.id)
+    change = stage.joined(stored.deed, known, record, draw, ready=ready)
+    if change.members:  # thousands wait, and each looks once a minute: what says nothing new is not written
+        stored.keep(change)
+    context.book.keep(case, replace(record, deed=stored.deed.id), due)
+    context.deeds.add(stored.deed.id)
 
 
-def gathers(context: PipelineContext, deed: Deed) -> bool:
+def gathers(context: PipelineContext, stored: StoredDeed) -> bool:
     """Whether others of the outage are on their way: people are asked once, about all of them."""
+    deed = stored.deed
     if context.now - deed.began_at > stage.GATHER_S:
         return False
-    targets = {member.target for member in deed.members.values()}
     holding = (target for target, rules in context.world.holding.items() if deed.rule_id in rules)
-    return any(target not in targets and _comes(context, deed, target) for target in holding)
+    return any(target not in stored.targets and _comes(context, deed, target) for target in holding)
 
 
 def _comes(context: PipelineContext, deed: Deed, target: str) -> bool:
@@ -62,55 +65,56 @@ def _comes(context: PipelineContext, deed: Deed, target: str) -> bool:
 
 def begins(context: PipelineContext, record: CaseRecord) -> None:
     """Something is about to be done for its deed."""
-    deed = context.healing.waves.find(record.deed)
-    if deed is not None and not deed.begun:
-        context.healing.waves.keep(deed._replace(begun=True))
+    stored = context.healing.waves.find(record.deed)
+    if stored is not None and not stored.deed.begun:
+        stored.deed = stored.deed._replace(begun=True)
 
 
 def ended(context: PipelineContext, record: CaseRecord, outcome: str, reason: str, entry: LedgerRecord) -> None:
     """A case of a deed has come to its end, or has made something worse: in the same transaction the deed stops, if it
     does, and those that wait are due."""
-    deed = context.healing.waves.find(record.deed)
-    if deed is None:
+    stored = context.healing.waves.find(record.deed)
+    member = None if stored is None else stored.members.get(record.id)
+    if stored is None or member is None:
         return
-    before, worse = deed, bool(entry.worse)
-    verdict = stage.verdict_of(record, outcome, worse=worse)
-    deed = stage.judged(deed, record.id, verdict, f"{outcome}, {reason}" if reason else outcome)
-    if deed == before:
+    was_stopped, verdict = stored.deed.stopped, stage.verdict_of(record, outcome, worse=bool(entry.worse))
+    change = stage.judged(stored.deed, member, verdict, f"{outcome}, {reason}" if reason else outcome)
+    if not change.members:
         return
-    if deed.stopped and not before.stopped:
-        deed = _stop(context, deed)
-    if stage.is_over(deed):
-        deed = deed._replace(ended=True)
+    stored.keep(change)
+    if stored.deed.stopped and not was_stopped:
+        _stop(context, stored)
+    if stored.deed.is_over:
+        deed = stored.deed = stored.deed._replace(ended=True)
         if deed.is_shared and not deed.told and (deed.wave or outcome == "expired"):
-            notifications.deed_over(context, deed, outcome)
-    context.healing.waves.keep(deed)
-    if not deed.stopped:
-        _wake_next(context, deed)
+            notifications.deed_over(context, deed, list(islice(stored.targets, notifications.NAMED)), outcome)
+    elif not stored.deed.stopped and not stored.deed.acting:
+        _wake_next(context, stored)
 
 
-def _wake_next(context: PipelineContext, deed: Deed) -> None:
+def _wake_next(context: PipelineContext, stored: StoredDeed) -> None:
     """One of those that wait looks at once whether its wave has come."""
-    for member in deed.waiting():
+    for member in stored.in_line():
         case = context.book.find(member.case_id)
-        if member.ready and case is not None:
+        if case is not None:
             context.book.schedule(case, context.now)
             return
 
 
-def _stop(context: PipelineContext, deed: Deed) -> Deed:
+def _stop(context: PipelineContext, stored: StoredDeed) -> None:
     """Whoever has not begun goes no further; people hear of it once."""
-    left = [member for member in deed.members.values() if not member.verdict]
-    for member in left:
-        case = context.book.find(member.case_id)
-        if case is not None and case.record.state in ("planning", "awaiting_approval"):
+    left = []
+    for member in stored.members.values():
+        case = None if member.verdict else context.book.find(member.case_id)
+        if case is not None and not case.record.tried and case.record.state in ("planning", "awaiting_approval"):
             context.book.schedule(case, context.now)
+            left.append(member.target)
     if left:
-        notifications.deed_stopped(context, deed, [member.target for member in left])
-    return deed._replace(told=bool(left))
+        notifications.deed_stopped(context, stored.deed, left)
+    stored.deed = stored.deed._replace(told=bool(left))
 
 
 def is_told_with_its_deed(context: PipelineContext, record: CaseRecord, outcome: str) -> bool:
     """Whether people hear of this end once for all of the outage: nobody has decided in time."""
-    deed = context.healing.waves.find(record.deed)
-    return deed is not None and deed.is_shared and outcome == "expired"
+    stored = context.healing.waves.find(record.deed)
+    return stored is not None and stored.deed.is_shared and outcome == "expired"

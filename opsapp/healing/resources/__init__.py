@@ -79,7 +79,9 @@ class Healing(Folder):
         self.begun: tuple[RecentHeal, ...] = ()  # heals of the last hour, one for each case
 
     def recent(self, now: float) -> tuple[RecentHeal, ...]:
-        """Those of the last hour. Stores of an older version have no target in theirs."""
+        """Those of the last hour, oldest first. Stores of an older version have no target in theirs."""
+        if not self.begun or (now - self.begun[0][0] < HOUR and isinstance(self.begun[0], RecentHeal)):
+            return self.begun  # thousands of heals each ask for them
         return tuple(RecentHeal(*heal) for heal in self.begun if now - heal[0] < HOUR)
 
     def acts(self, now: float) -> tuple[RecentHeal, ...]:

@@ -156,6 +156,10 @@ class CaseBook(Persistent):
     def wait_for(self, case_id: str, answer_id: str) -> None:
         self.waiting_for[answer_id] = case_id
 
+    def waits_for_part(self, request_id: str) -> bool:
+        """Whether any case waits for a part of a request that covers several."""
+        return next(iter(self.waiting_for.keys(f"{request_id}/", f"{request_id}/~")), None) is not None
+
     def arrived(self, root: Root, answer_id: str, now: float) -> None:
         """An answer or a decision that a case waits for is there: it is due now."""
         case = self.find(self.waiting_for.pop(answer_id, None))

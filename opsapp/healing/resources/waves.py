@@ -2,21 +2,50 @@
 
 from __future__ import annotations
 
-from BTrees.OOBTree import OOBTree
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
 from opsapp.healing.stages.case import CaseRecord
-from opsapp.healing.stages.waves import Deed, joins
+from opsapp.healing.stages.waves import UNKNOWN, Deed, DeedChange, DeedMember, Verdicts, joins
 from opsapp.lib.ids import new_id
+from opsapp.tree.root import Root
 
 KEPT = 20  # deeds of a rule that are over
 
 
 class StoredDeed(Persistent):
-    """A deed, replaced as a whole."""
+    """A deed, and its members in trees: a verdict writes the counts and a leaf or two, however many there are."""
 
     def __init__(self, deed: Deed):
         self.deed = deed
+        self.members = OOBTree()  # case id -> DeedMember
+        self.targets = OOBTree()  # target -> case id
+        self.line = OOTreeSet()  # DeedMember.order of who is ready and waits
+        self.wanting = OOTreeSet()  # ids of cases that wait, and that people will be asked about
+
+    def keep(self, change: DeedChange) -> None:
+        self.deed = change.deed
+        for member in change.members:
+            before: DeedMember | None = self.members.get(member.case_id)
+            if before is None:
+                self.targets[member.target] = member.case_id
+            else:
+                self._index(before, False)
+            self.members[member.case_id] = member
+            self._index(member, True)
+
+    def _index(self, member: DeedMember, holds: bool) -> None:
+        if member.waits and member.ready:
+            (self.line.insert if holds else self.line.remove)(member.order)
+        elif member.waits and not member.asked:
+            (self.wanting.insert if holds else self.wanting.remove)(member.case_id)
+
+    def in_line(self) -> Iterable[DeedMember]:
+        """Who is ready and waits, in order."""
+        return (self.members[case_id] for _, _, case_id in self.line)
 
 
 class WaveBook(Persistent):
@@ -26,32 +55,53 @@ class WaveBook(Persistent):
         self.deeds = OOBTree()
         self.of_rule = OOBTree()  # rule -> ids, oldest first
 
-    def find(self, deed_id: str | None) -> Deed | None:
-        stored: StoredDeed | None = None if deed_id is None else self.deeds.get(deed_id)
-        return None if stored is None else stored.deed
+    def find(self, deed_id: str | None) -> StoredDeed | None:
+        return None if deed_id is None else self.deeds.get(deed_id)
 
-    def open_to(self, case: CaseRecord) -> Deed | None:
+    def open_to(self, case: CaseRecord) -> StoredDeed | None:
         """The deed of the outage that this case belongs to, if there is one."""
-        newest_first = (self.find(deed_id) for deed_id in reversed(self.of_rule.get(case.rule_id, ())))
-        return next((deed for deed in newest_first if deed is not None and joins(deed, case)), None)
+        newest_first = (self.deeds[deed_id] for deed_id in reversed(self.of_rule.get(case.rule_id, ())))
+        fit = (stored for stored in newest_first if joins(stored.deed, case) and case.target not in stored.targets)
+        return next(fit, None)
 
-    def begin(self, case: CaseRecord) -> Deed:
-        deed = Deed(new_id(), case.rule_id, case.opened_at)
-        self.keep(deed)
-        ids = (*self.of_rule.get(case.rule_id, ()), deed.id)
-        over = [deed_id for deed_id in ids if (old := self.find(deed_id)) is not None and old.ended][:-KEPT]
+    def begin(self, case: CaseRecord) -> StoredDeed:
+        stored = StoredDeed(Deed(new_id(), case.rule_id, case.opened_at))
+        self.deeds[stored.deed.id] = stored
+        ids = (*self.of_rule.get(case.rule_id, ()), stored.deed.id)
+        over = [deed_id for deed_id in ids if self.deeds[deed_id].deed.ended][:-KEPT]
         for deed_id in over:
             del self.deeds[deed_id]
         self.of_rule[case.rule_id] = tuple(deed_id for deed_id in ids if deed_id not in over)
-        return deed
-
-    def keep(self, deed: Deed) -> None:
-        if deed.id in self.deeds:
-            self.deeds[deed.id].deed = deed
-        else:
-            self.deeds[deed.id] = StoredDeed(deed)
+        return stored
 
     def move(self, by: float) -> None:
         """The clock was set by so many seconds."""
         for stored in self.deeds.values():
-            self.keep(stored.deed._replace(began_at=stored.deed.began_at + by))
+            stored.deed = stored.deed._replace(began_at=stored.deed.began_at + by)
+
+
+def members_into_trees(root: Root) -> None:
+    """A deed was one value with all its members, which each verdict wrote anew."""
+    book: WaveBook | None = root["api"]["healing"].deeds_of_outages
+    for deed_id, old in [] if book is None else list(book.deeds.items()):
+        known: Mapping[str, DeedMember] | int = old.deed.members
+        if book is not None and not isinstance(known, int):
+            members = tuple(known.values())
+            book.deeds[deed_id] = fresh = StoredDeed(old.deed)
+            fresh.keep(DeedChange(_counted(old.deed, members), members))
+
+
+def _counted(old: Deed, members: tuple[DeedMember, ...]) -> Deed:
+    wave = [member for member in members if old.wave and member.wave == old.wave]
+    return old._replace(
+        members=len(members),
+        waiting=sum(member.waits for member in members),
+        hosts=len(wave),
+        present=_ends(wave),
+        ends=_ends(members),
+        unsure=next((member.target for member in wave if member.verdict == UNKNOWN), ""),
+    )
+
+
+def _ends(members: Iterable[DeedMember]) -> Verdicts:
+    return Verdicts(**Counter(member.verdict for member in members if member.verdict))

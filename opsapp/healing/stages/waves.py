@@ -7,8 +7,9 @@ keeps deeds, and asks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from opsapp.healing.logic.waves import WaveSizes
@@ -28,55 +29,80 @@ Deciding = TypeVar("Deciding", PlanningCase, AwaitingCase)
 
 
 class DeedMember(NamedTuple):
-    """A case of the deed. `ready`: it lacks nothing but its turn. `wave` 0: its turn has not come."""
+    """A case of the deed. `ready`: it lacks nothing but its turn. `late`: the wave that was under way by then.
+    `wave` 0: its turn has not come. `asked`: people were asked about it."""
 
     case_id: str
     target: str
     draw: float
-    late: bool = False
+    late: int = 0
     ready: bool = False
     wave: int = 0
     verdict: str = ""
+    asked: bool = False
 
     @property
     def waits(self) -> bool:
         return not self.wave and not self.verdict
 
     @property
-    def acts(self) -> bool:
-        return bool(self.wave) and not self.verdict
+    def order(self) -> tuple[int, float, str]:
+        return self.late, self.draw, self.case_id
+
+
+class Verdicts(NamedTuple):
+    """How many members have come to what; the names are those of the verdicts."""
+
+    well: int = 0
+    harm: int = 0
+    unknown: int = 0
+    left: int = 0
+
+    def added(self, verdict: str) -> Verdicts:
+        return self._replace(**{verdict: getattr(self, verdict) + 1})
 
 
 class Deed(NamedTuple):
-    """What a rule does about an outage that began at `began_at`. `wave` 0: nobody has gone yet. `begun`: something was
-    done for it. `told`: people have heard that it was stopped. `ended`: every member has its verdict."""
+    """What a rule does about an outage that began at `began_at`, counted: its members stand beside it, so that each
+    step is as cheap for thousands as for two. `wave` 0: nobody has gone yet. `begun`: something was done for it.
+    `told`: people have heard that it was stopped. `ended`: every member has its verdict. `waiting`: whose turn has not
+    come; `hosts`: who goes in the present wave, of which `present` have come to their verdict, and `ends` of all.
+    `unsure`: the first target of the wave of which nobody can tell."""
 
     id: str
     rule_id: str
     began_at: float
-    members: Mapping[str, DeedMember] = {}
+    members: int = 0
     wave: int = 0
     stopped: str = ""
     begun: bool = False
     told: bool = False
     ended: bool = False
+    waiting: int = 0
+    hosts: int = 0
+    present: Verdicts = Verdicts()
+    ends: Verdicts = Verdicts()
+    unsure: str = ""
 
     @property
     def is_shared(self) -> bool:
-        return len(self.members) > 1
+        return self.members > 1
 
-    def of(self, *verdicts: str) -> list[DeedMember]:
-        return [member for member in self.members.values() if member.verdict in verdicts]
+    @property
+    def acting(self) -> int:
+        """How many of the present wave have no verdict yet."""
+        return self.hosts - sum(self.present)
 
-    def in_wave(self) -> list[DeedMember]:
-        """Whoever goes in the present wave."""
-        return [member for member in self.members.values() if self.wave and member.wave == self.wave]
+    @property
+    def is_over(self) -> bool:
+        return sum(self.ends) == self.members
 
-    def waiting(self) -> list[DeedMember]:
-        return [member for member in self.members.values() if member.waits]
 
-    def having(self, member: DeedMember) -> Deed:
-        return self._replace(members={**self.members, member.case_id: member})
+class DeedChange(NamedTuple):
+    """A deed as it is now, and those of its members that are not what they were."""
+
+    deed: Deed
+    members: tuple[DeedMember, ...] = ()
 
 
 class WaveTurn(NamedTuple):
@@ -89,20 +115,20 @@ class WaveTurn(NamedTuple):
 
 
 def joins(deed: Deed, case: CaseRecord) -> bool:
-    """Whether a case is of the outage of this deed: it began within 120 s of it, or comes while a heal of it is at
+    """Whether a case may be of the outage of this deed: it began within 120 s of it, or comes while a heal of it is at
     work. A target that comes again is another outage."""
     under_way = deed.begun and not deed.ended and not deed.stopped
-    if not under_way and abs(case.opened_at - deed.began_at) > SAME_OUTAGE_S:
-        return False
-    return all(member.target != case.target for member in deed.members.values())
+    return under_way or abs(case.opened_at - deed.began_at) <= SAME_OUTAGE_S
 
 
-def joined(deed: Deed, case: CaseRecord, draw: float, *, ready: bool) -> Deed:
-    """With this case. What comes while waves are under way goes after all others."""
-    known = deed.members.get(case.id)
-    member = known or DeedMember(case.id, case.target, draw, late=deed.wave > 0)
-    member = member._replace(ready=member.ready or ready)
-    return deed if member == known and not deed.ended else deed.having(member)._replace(ended=False)
+def joined(deed: Deed, known: DeedMember | None, case: CaseRecord, draw: float, *, ready: bool) -> DeedChange:
+    """With this case. What comes, or is agreed to, while waves are under way goes after all others."""
+    member = known or DeedMember(case.id, case.target, draw, late=deed.wave)
+    if ready and not member.ready:
+        member = member._replace(ready=True, late=deed.wave)
+    if known is None:
+        deed = deed._replace(members=deed.members + 1, waiting=deed.waiting + 1, ended=False)
+    return DeedChange(deed, () if member == known else (member,))
 
 
 def before_turn(case: Deciding, turn: WaveTurn, world: World, *, ready: bool) -> JoinDeed | EndCase | None:
@@ -130,44 +156,37 @@ def verdict_of(case: CaseRecord, outcome: str, *, worse: bool) -> str:
     return WELL if outcome == "verified" else UNKNOWN
 
 
-def judged(deed: Deed, case_id: str, verdict: str, reason: str) -> Deed:
+def judged(deed: Deed, member: DeedMember, verdict: str, reason: str) -> DeedChange:
     """With the verdict about a member, which may stop the deed. Nobody goes on blindly: a wave of which at least half
     is unknown stops it as a failure does."""
-    member = deed.members.get(case_id)
-    if member is None or member.verdict:
-        return deed
-    deed = deed.having(member._replace(verdict=verdict))
-    if deed.stopped:
-        return deed
-    if verdict == HARM:
-        return deed._replace(stopped=f"{member.target}: {reason}")
-    wave = deed.in_wave()
-    unknown = [other for other in wave if other.verdict == UNKNOWN]
-    well = [other for other in wave if other.verdict == WELL]
-    if unknown and len(unknown) >= len(well) and not any(other.acts for other in wave):
-        return deed._replace(stopped=f"nobody can tell whether it has helped {unknown[0].target}")
-    return deed
+    if member.verdict:
+        return DeedChange(deed)
+    goes = 0 < member.wave == deed.wave
+    deed = deed._replace(
+        waiting=deed.waiting - member.waits,
+        present=deed.present.added(verdict) if goes else deed.present,
+        ends=deed.ends.added(verdict),
+        unsure=deed.unsure or (member.target if goes and verdict == UNKNOWN else ""),
+    )
+    wave = deed.present
+    if not deed.stopped and verdict == HARM:
+        deed = deed._replace(stopped=f"{member.target}: {reason}")
+    elif not deed.stopped and wave.unknown and wave.unknown >= wave.well and not deed.acting:
+        deed = deed._replace(stopped=f"nobody can tell whether it has helped {deed.unsure}")
+    return DeedChange(deed, (member._replace(verdict=verdict),))
 
 
-def next_wave(deed: Deed, sizes: WaveSizes) -> Deed:
-    """With the next wave, if its turn has come. A wave in which nobody was acted on is drawn again."""
-    wave = deed.in_wave()
-    if deed.stopped or any(member.acts for member in wave):
-        return deed
-    waiting = sorted((member for member in deed.waiting() if member.ready), key=_order)
-    if not waiting:
-        return deed
-    was_done = any(member.verdict != LEFT for member in wave)
-    number = deed.wave + 1 if was_done or not deed.wave else deed.wave
-    total = len(deed.members) - len(deed.of(LEFT))
-    for member in waiting[: sizes.of_wave(number, total, len(waiting))]:
-        deed = deed.having(member._replace(wave=number))
-    return deed._replace(wave=number)
-
-
-def _order(member: DeedMember) -> tuple[bool, float, str]:
-    return member.late, member.draw, member.case_id
-
-
-def is_over(deed: Deed) -> bool:
-    return all(member.verdict for member in deed.members.values())
+def next_wave(deed: Deed, line: Iterable[DeedMember], sizes: WaveSizes) -> DeedChange:
+    """With the next wave, if its turn has come; `line` has who is ready, in order. A wave in which nobody was acted on
+    is drawn again."""
+    if deed.stopped or deed.acting:
+        return DeedChange(deed)
+    again = deed.wave > 0 and sum(deed.present) == deed.present.left
+    number = deed.wave if again else deed.wave + 1
+    size = sizes.of_wave(number, deed.members - deed.ends.left, deed.waiting)
+    goes = tuple(member._replace(wave=number) for member in islice(line, size))
+    if not goes:
+        return DeedChange(deed)
+    if not again:
+        deed = deed._replace(wave=number, hosts=0, present=Verdicts(), unsure="")
+    return DeedChange(deed._replace(hosts=deed.hosts + len(goes), waiting=deed.waiting - len(goes)), goes)

@@ -101,6 +101,8 @@ def _outage(plan: JsonObject) -> list[Fact]:
         given = {} if plan.get("params") else target["params"] or {}
         more = ", ".join(f"{name} {value}" for name, value in given.items())
         facts.append(Fact("On", Word(spoken_target(target["target"]), place), more))
+    if plan.get("more"):
+        facts.append(Fact("And", Word(f"{plan['more']} more")))
     return facts
 
 
