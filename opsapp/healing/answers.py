@@ -9,6 +9,7 @@ from opsapp.wire.causes import CAUSES
 from .logic.chain import HEADS
 from .logic.gates import RESULTS, STAGES
 from .schemas import LEVELS, PROBLEM_STATES, RuleAction, RuleBody, RuleHoldout, RuleTargets, Waves
+from .wave_answers import CaseWave
 
 
 class RecordedAction(RuleAction):
@@ -308,19 +309,6 @@ class CaseAct(Body):
     armed = flag()
     snapshot = text(null=True)
     command_id = text(null=True)
-
-
-class CaseWave(Body):
-    """Its turn among the targets of its outage. `number` 0: it waits. Of the present wave: `wave` of `waves` and its
-    `hosts`; `waiting`: for its verdict. `stopped`: why it goes no further."""
-
-    number = whole(0)
-    wave = whole(0)
-    waves = whole(0)
-    hosts = whole(0)
-    waiting = whole(0)
-    targets = whole(0)
-    stopped = text()
 
 
 class CaseRecord(Body):

@@ -3,8 +3,11 @@
 import pytest
 
 from opsapp.healing.config import HealingSettings
+from opsapp.healing.engine.warroom import section
 from opsapp.healing.logic.waves import WaveSizes
 from opsapp.healing.resources import healing_of
+from opsapp.ui.shapes.case import wave_words
+from opsapp.ui.shapes.incidents import waves_told
 from opsapp.web import configfile
 from tests.engine.outage import DOWN, decide, deeds, fleets
 
@@ -28,10 +31,18 @@ def test_a_case_that_waits_says_where_its_outage_stands(fleet):
         outage.step()
     case = waiting(outage)
     path = f"/healing/cases/{case['id']}"
-    assert "wave 2 of 4: 3 hosts, 27 wait for its verdict" in page(outage, path, "#about")
+    assert "wave 2 of 4: 3 of 31 hosts, 27 wait for its verdict" in page(outage, path, "#about")
+    assert "Wave 1 1 1 verified" in page(outage, path, "#waves")
+    assert "Wave 2 3 3 at work" in page(outage, path, "#waves")
+    assert "Later 27 27 wait" in page(outage, path, "#waves")
     assert "Its turn comes if those before it are well." in page(outage, path, "#next")
     wave = outage.here.service.vera.get(f"/api{path}").json["wave"]
-    assert wave == {"number": 0, "wave": 2, "waves": 4, "hosts": 3, "waiting": 27, "targets": 31, "stopped": ""}
+    assert wave == {"number": 0, "wave": 2, "waves": 4, "hosts": 3, "waiting": 27, "targets": 31, "stopped": "",
+                    "counts": [counted(1, 1, well=1), counted(2, 3)]}  # fmt: skip
+
+
+def counted(number, hosts, **ends):
+    return {"number": number, "hosts": hosts, "well": 0, "harm": 0, "unknown": 0, "left": 0, **ends}
 
 
 def test_a_case_that_was_not_begun_says_why(fleet):
@@ -39,7 +50,9 @@ def test_a_case_that_was_not_begun_says_why(fleet):
     case = next(case for case in outage.here.cases if case["outcome"] == "withdrawn")
     wave = outage.here.service.vera.get(f"/api/healing/cases/{case['id']}").json["wave"]
     assert wave["stopped"].startswith("h")
-    assert "stopped in wave 1" in page(outage, f"/healing/cases/{case['id']}", "#about")
+    assert "stopped in wave 1 of 4: 1 of 5 hosts, 1 not healed: h" in page(
+        outage, f"/healing/cases/{case['id']}", "#about"
+    )
 
 
 def test_a_case_alone_has_no_waves(fleet):
@@ -131,3 +144,52 @@ def test_a_case_whose_request_was_approved_says_that_it_waits_for_its_wave(fleet
         outage.step()
     assert "healed in waves" in page(outage, f"/healing/cases/{waiting(outage)['id']}", "#next")
     assert DOWN["id"] == waiting(outage)["rule_id"]
+
+
+def edited(here, status, who="ada", **values):
+    """The editor of the rule with these fields changed, and saved."""
+    browser = here.service.browser(who)
+    fields = dict(browser.get("/healing/rules/down").forms["rule"].submit_fields())
+    return browser.post("/healing/rules/down", {**fields, "do": "save", **values}, status=status)
+
+
+def test_the_editor_shows_the_waves_and_saves_them(fleet):
+    here = fleet(1).here
+
+    def saved(text):
+        edited(here, 303, waves=text)
+        return here.service.vera.get("/api/healing/rules/down").json["waves"]
+
+    assert saved("2, 25 %, 100 %") == {"first": 2, "growth": [0.25, 1]}
+    assert here.service.browser("ada").get("/healing/rules/down").forms["rule"]["waves"].value == "2, 25 %, 100 %"
+    assert saved("3") == {"first": 3, "growth": [0.1, 0.5, 1]}
+    assert saved("off") == "off"
+    assert saved("") is None
+
+
+@pytest.mark.parametrize("waves", ["1, 200 %", "few", "0, 10 %", "1, half"])
+def test_the_editor_says_what_is_no_wave_beside_the_field(fleet, waves):
+    answer = edited(fleet(1).here, 422, waves=waves)
+    assert answer.html.select_one("#waves-wrong").get_text(strip=True)
+    assert answer.forms["rule"]["waves"].value == waves
+
+
+def test_off_in_the_editor_needs_an_admin(fleet):
+    here = fleet(1).here
+    edited(here, 403, who="otto", waves="off")
+    assert here.service.vera.get("/api/healing/rules/down").json["waves"] is None
+
+
+def test_the_war_room_says_where_the_outage_stands(fleet):
+    outage = fleet(4).until_quiet()
+
+    def heals(root):
+        now = outage.here.clock.now()
+        incident = {"monitor_id": "m1", "monitor_name": "h0", "started": now - 300, "resolved": None}
+        return section(root, incident, now)["heals"]
+
+    [heal] = outage.here.node.transact(heals)
+    assert (heal["target"], heal["wave"]["targets"], heal["wave"]["waiting"]) == ("h0", 4, 0)
+    assert wave_words(heal["wave"]) == "wave 3 of 3: 2 of 4 hosts, 2 verified"
+    [line] = waves_told([heal, heal])
+    assert "Wave 3 of 3" in line.text

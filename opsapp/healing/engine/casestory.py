@@ -60,7 +60,7 @@ def story(healing: Healing, case_id: str, settings: HealingSettings) -> JsonObje
         "due": None if case.due == NEVER else int(case.due),
         "left_until": None if case.left_until is None else int(case.left_until),
         "arm": case.arm,
-        "wave": _wave(healing, case, settings),
+        "wave": wave_of(healing, case, settings),
         "deadline": int(case.deadline) if isinstance(case, VerifyingCase) else None,
         "gates": [gate._asdict() for gate in met],
         "act": None if case.heal is None else _act(case.heal, met),
@@ -81,7 +81,7 @@ def with_evidence_for(told: JsonObject, node: Node, *, operates: bool, administe
     return {**told, "cause": {"id": cause["id"], "text": cause["text"], "evidence": evidence}}
 
 
-def _wave(healing: Healing, case: CaseRecord, settings: HealingSettings) -> JsonObject | None:
+def wave_of(healing: Healing, case: CaseRecord, settings: HealingSettings) -> JsonObject | None:
     """Its turn among the targets of its outage, where it is not the only one."""
     stored = None if healing.deeds_of_outages is None else healing.deeds_of_outages.find(case.deed)
     if stored is None or not stored.deed.is_shared:
@@ -91,11 +91,12 @@ def _wave(healing: Healing, case: CaseRecord, settings: HealingSettings) -> Json
     return {
         "number": case.wave,
         "wave": deed.wave,
-        "waves": max(deed.wave, sizes.waves(deed.members - deed.ends.left)),
+        "waves": max(deed.wave, sizes.waves(deed.members - (0 if deed.stopped else deed.ends.left))),
         "hosts": deed.hosts,
         "waiting": deed.waiting,
         "targets": deed.members,
         "stopped": deed.stopped,
+        "counts": [{"number": wave.number, "hosts": wave.hosts, **wave.ends._asdict()} for wave in deed.waves],
     }
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from opsapp.healing.config import HealingSettings
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.correlation import ROOT_CAUSE
 from opsapp.healing.stages.ledger import effectiveness
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.resources import monitors_of
+from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
+from .casestory import wave_of
 from .fleet_access import fleet_access
 from .root_causes import causes_of
 
@@ -32,11 +35,18 @@ def section(root: Root, incident: JsonObject, now: float) -> dict[str, list[Any]
     heals = [row for row in rows.values() if _belongs(row, incident, now)]
     heals = sorted([*heals, *_held_down(healing, names, incident, now)], key=lambda row: row["id"])
     return {
-        "heals": heals,
+        "heals": [{**row, "wave": _wave(root, row["case_id"])} for row in heals],
         "events": _events(heals),
         "dependencies": _dependencies(healing, names, causes_of(root, names, now)),
         "suggested_automations": _helped(ledger, rows.values(), incident["monitor_name"]),
     }
+
+
+def _wave(root: Root, case_id: str | None) -> JsonObject | None:
+    """Where the deed of its outage stands."""
+    healing, settings = healing_of(root), node_of(root).config[HealingSettings]
+    record = None if case_id is None else healing.book.record_of(case_id)
+    return None if record is None else wave_of(healing, record, settings)
 
 
 def _belongs(row: JsonObject, incident: JsonObject, now: float) -> bool:

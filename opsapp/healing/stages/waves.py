@@ -25,6 +25,7 @@ WELL, HARM, UNKNOWN, LEFT = "well", "harm", "unknown", "left"  # LEFT: nothing w
 LOOK_S = 60.0  # how often a case is looked at that waits for the verdict of a wave
 GATHER_LOOK_S = 1.0  # how often, while others of its outage are on their way
 GATHER_S = 60.0  # so long a request for approval waits at most for others of its outage that are on their way
+KEPT_WAVES = 20  # that are over, of a deed
 Deciding = TypeVar("Deciding", PlanningCase, AwaitingCase)
 
 
@@ -62,6 +63,14 @@ class Verdicts(NamedTuple):
         return self._replace(**{verdict: getattr(self, verdict) + 1})
 
 
+class PastWave(NamedTuple):
+    """A wave that is over: how many went, and what they came to."""
+
+    number: int
+    hosts: int
+    ends: Verdicts
+
+
 class Deed(NamedTuple):
     """What a rule does about an outage that began at `began_at`, counted: its members stand beside it, so that each
     step is as cheap for thousands as for two. `wave` 0: nobody has gone yet. `begun`: something was done for it.
@@ -83,6 +92,12 @@ class Deed(NamedTuple):
     present: Verdicts = Verdicts()
     ends: Verdicts = Verdicts()
     unsure: str = ""
+    past: tuple[PastWave, ...] = ()
+
+    @property
+    def waves(self) -> tuple[PastWave, ...]:
+        """The last ones, with the present one."""
+        return (*self.past, PastWave(self.wave, self.hosts, self.present)) if self.wave else ()
 
     @property
     def is_shared(self) -> bool:
@@ -188,5 +203,5 @@ def next_wave(deed: Deed, line: Iterable[DeedMember], sizes: WaveSizes) -> DeedC
     if not goes:
         return DeedChange(deed)
     if not again:
-        deed = deed._replace(wave=number, hosts=0, present=Verdicts(), unsure="")
+        deed = deed._replace(past=deed.waves[-KEPT_WAVES:], wave=number, hosts=0, present=Verdicts(), unsure="")
     return DeedChange(deed._replace(hosts=deed.hosts + len(goes), waiting=deed.waiting - len(goes)), goes)

@@ -52,6 +52,7 @@ LEFT_TO_WAIT = (
     "It is left alone until then, because waiting costs the least downtime. If it has not recovered by itself, it is "
     "healed."
 )
+WAVE_ENDS = {"well": "verified", "harm": "not healed", "unknown": "unknown", "left": "without a heal"}
 WAITS_FOR_WAVE = "One outage is healed in waves ({words}). Its turn comes if those before it are well."
 
 
@@ -92,6 +93,15 @@ class WhatIf(NamedTuple):
     differs: str
 
 
+class WaveLine(NamedTuple):
+    """One wave: how many went, and what they came to."""
+
+    name: str
+    hosts: int
+    kind: str
+    words: str
+
+
 class CasePage(NamedTuple):
     title: str
     kind: str
@@ -104,6 +114,7 @@ class CasePage(NamedTuple):
     cause: str  # why it is as it is, "" where nobody knows
     evidence: tuple[str, ...]
     wave: str
+    waves: tuple[WaveLine, ...]
     rungs: tuple[Rung, ...]
     counted: str
     next: ComesNext | None
@@ -132,6 +143,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         cause=case["cause"]["text"] if case["cause"] else "",
         evidence=tuple(case["cause"]["evidence"]) if case["cause"] else (),
         wave=wave_words(case["wave"]) if case["wave"] else "",
+        waves=_waves(case["wave"]) if case["wave"] else (),
         rungs=ladder,
         counted=counted(ladder),
         next=_next(case, reader.now),
@@ -203,13 +215,38 @@ def _next(case: JsonObject, now: float) -> ComesNext | None:
 
 
 def wave_words(turn: JsonObject) -> str:
-    """Where the deed stands that a case belongs to: "wave 2 of 4: 3 hosts, 27 wait for its verdict"."""
-    if turn["stopped"]:
-        return f"stopped in wave {turn['wave']} of {turn['waves']}"
+    """Where the deed stands that a case belongs to: "wave 2 of 4: 3 of 31 hosts, 2 verified, 27 wait for its
+    verdict"."""
     if not turn["wave"]:
         return f"{turn['targets']} targets, none has begun"
+    present = f"{turn['wave']} of {turn['waves']}: {turn['hosts']} of {turn['targets']} hosts"
+    ends = "".join(f", {end}" for end in _ends(turn["counts"][-1]))
+    if turn["stopped"]:
+        return f"stopped in wave {present}{ends}: {turn['stopped']}"
     wait = f", {count(turn['waiting'], 'waits', 'wait')} for its verdict" if turn["waiting"] else ""
-    return f"wave {turn['wave']} of {turn['waves']}: {count(turn['hosts'], 'host')}{wait}"
+    return f"wave {present}{ends}{wait}"
+
+
+def _ends(wave: JsonObject) -> list[str]:
+    return [f"{wave[name]} {word}" for name, word in WAVE_ENDS.items() if wave[name]]
+
+
+def _waves(turn: JsonObject) -> tuple[WaveLine, ...]:
+    """Each wave with what it has come to, and what has not gone."""
+    lines = [_wave(wave, turn) for wave in turn["counts"]]
+    if turn["waiting"]:
+        lines.append(WaveLine("Later", turn["waiting"], "off", f"{count(turn['waiting'], 'waits', 'wait')}"))
+    elif (left := turn["targets"] - sum(wave["hosts"] for wave in turn["counts"])) > 0:
+        lines.append(WaveLine("Not begun", left, "off", "withdrawn, or over before their turn"))
+    return tuple(lines)
+
+
+def _wave(wave: JsonObject, turn: JsonObject) -> WaveLine:
+    at_work = wave["hosts"] - sum(wave[name] for name in WAVE_ENDS)
+    came_to = ", ".join([*_ends(wave), *([f"{at_work} at work"] if at_work else [])])
+    is_last = wave["number"] == turn["wave"]
+    kind = "bad" if is_last and turn["stopped"] else "heal" if at_work else "ok" if wave["well"] else "off"
+    return WaveLine(f"Wave {wave['number']}", wave["hosts"], kind, came_to)
 
 
 def _readings(entries: list[JsonObject]) -> tuple[ReadingPair, ...]:

@@ -14,6 +14,7 @@ from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.sentences import STAGES, NameBook, Sentence, Word, listed, said, sentence_of, span
 
 from . import moment
+from .case import wave_words
 from .requests import Question, question
 
 TEMPLATES = {
@@ -203,7 +204,12 @@ def _names(answers: Answers) -> NameBook:
 def _questions(answers: Answers, reader: Reader) -> list[Question]:
     """What this incident's cases ask."""
     cases, names = {heal["case_id"] for heal in answers["room"]["heals"]}, _names(answers)
-    asked = [record for record in answers["approvals"] or [] if record.get("case_id") in cases]
+    asked_for = {heal.get("approval_id") for heal in answers["room"]["heals"]}  # one request may be about many cases
+    asked = [
+        record
+        for record in answers["approvals"] or []
+        if record.get("case_id") in cases or record["request_id"] in asked_for
+    ]
     return [question(record, names, reader) for record in asked]
 
 
@@ -222,7 +228,7 @@ def _top(known: JsonObject, overview: JsonObject, names: NameBook, reader: Reade
         incident["acknowledged_by"],
         PUBLIC in monitor.get("tags", ()),
         _root(incident),
-        (*_facts(incident, overview, names), *_causes(known["heals"])),
+        (*_facts(incident, overview, names), *_causes(known["heals"]), *waves_told(known["heals"])),
     )
 
 
@@ -264,6 +270,12 @@ def _causes(heals: list[JsonObject]) -> list[Sentence]:
     """Why it is so, as the hosts said it; each cause once, as it was named last."""
     named = {entry["cause"]["text"]: entry["created_at"] for entry in heals if entry.get("cause")}
     return [said(at, "icon:bell", sentence_of(text)) for text, at in named.items()]
+
+
+def waves_told(heals: list[JsonObject]) -> list[Sentence]:
+    """Where an outage stands that is healed in waves; each once."""
+    known = {wave_words(entry["wave"]): entry["created_at"] for entry in heals if entry.get("wave")}
+    return [said(at, "heal", sentence_of(f"{words[:1].upper()}{words[1:]}")) for words, at in known.items()]
 
 
 def _told_facts(incident: JsonObject) -> list[Sentence]:

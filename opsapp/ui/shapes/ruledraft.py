@@ -71,6 +71,7 @@ def of_rule(rule: JsonObject) -> RuleDraft:
     values["monitors"] = ", ".join(targets["monitors"]) if targets else ""
     values["wait"] = rule.get("wait") or ""
     values["holdout"] = str(rule["holdout"]["share"]) if rule.get("holdout") else ""
+    values["waves"] = _in_waves(rule.get("waves"))
     values["enabled"] = "true" if rule["enabled"] else ""
     values["runs_on"] = (action or {}).get("target") or ""
     chain = rule["escalation_chain"] or ([{"action": action["type"], "params": action.get("params")}] if action else [])
@@ -99,6 +100,7 @@ def rule_of(draft: RuleDraft) -> JsonObject:
     body["enabled"] = bool(values.get("enabled"))
     body["wait"] = values.get("wait") or None
     body["holdout"] = {"share": _number(values["holdout"])} if values.get("holdout") else None
+    body["waves"] = _waves(values.get("waves", ""))
     body["description"] = values.get("description", "")
     body["for"] = _span(values.get("for") or "0")
     agents, monitors = names(values.get("agents", "")), names(values.get("monitors", ""))
@@ -132,6 +134,25 @@ def _span(text: str) -> object:
 
 def names(text: str) -> list[str]:
     return [name for part in text.split(",") if (name := part.strip())]
+
+
+def _in_waves(waves: JsonObject | str | None) -> str:
+    """As it is written in the field: off, or 1, 10 %, 50 %, 100 %."""
+    if not isinstance(waves, dict):
+        return waves or ""
+    return ", ".join([str(waves["first"]), *(f"{share * 100:.12g} %" for share in waves["growth"])])
+
+
+def _waves(text: str) -> object:
+    parts = names(text)
+    if len(parts) < 2 and not text[:1].isdecimal():
+        return text.strip() or None
+    return {"first": _number(parts[0]), **({"growth": [_share(part) for part in parts[1:]]} if parts[1:] else {})}
+
+
+def _share(text: str) -> object:
+    share = _number(text.removesuffix("%").strip())
+    return round(share / 100, 12) if text.endswith("%") and not isinstance(share, str) else share
 
 
 def _typed(step: StepDraft) -> JsonObject:

@@ -21,6 +21,7 @@ from .worth import if_nobody_acts, worth_of
 SEVERITIES = ("info", "warning", "error", "critical")
 FRESH = {"severity": "warning", "for": "60s", "cooldown_s": "5 min", "trust_ceiling": "execute",
          "initial_level": "observation", "enabled": "true"}  # fmt: skip
+PARTED = ("holdout", "waves")  # fields of which the form has all parts in one line
 VERDICTS = {True: ("bad", "True now on"), False: ("ok", "False on"), None: ("off", "Unknown on")}
 
 
@@ -97,7 +98,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "problems": open_lines(answers.get("problems"), reader),
         "may_save": reader.may(api),
         "may_try": reader.may("POST /api/healing/evaluate"),
-        "wrong": {**reader.wrong, **({"holdout": share} if (share := reader.wrong.get("holdout.share")) else {})},
+        "wrong": {**{name: text for part, text in reader.wrong.items() if (name := _whole(part))}, **reader.wrong},
         "problem": reader.problem or (reader.wrong.get("") or ""),
         "elsewhere": _elsewhere(reader.wrong),
     }
@@ -179,11 +180,19 @@ def _past(past: JsonObject | None, saved: JsonObject | None) -> PastCount | None
     return PastCount(count["would"], count["recorded"], f"Of {DAYS} days, it would have fired {times}.")
 
 
+def _whole(part: str) -> str:
+    """The field whose line shows this part of it, if there is one."""
+    name = part.partition(".")[0]
+    return name if name in PARTED else ""
+
+
 def _elsewhere(wrong: Mapping[str, str]) -> tuple[str, ...]:
     """What is wrong with fields that the form does not show by themselves."""
     shown = {"", "id", "condition", "for", "cooldown_s", "settle_s", "verify_timeout_s", "description", "severity",
-             "wait", "holdout", "holdout.share"}  # fmt: skip
+             "wait"}  # fmt: skip
     steps = ("escalation_chain.", "action.params.")
     return tuple(
-        f"{name}: {message}" for name, message in wrong.items() if name not in shown and not name.startswith(steps)
+        f"{name}: {message}"
+        for name, message in wrong.items()
+        if name not in shown and not _whole(name) and not name.startswith(steps)
     )
