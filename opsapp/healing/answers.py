@@ -8,7 +8,8 @@ from opsapp.wire.causes import CAUSES
 
 from .logic.chain import HEADS
 from .logic.gates import RESULTS, STAGES
-from .schemas import LEVELS, PROBLEM_STATES, RuleAction, RuleBody, RuleHoldout, RuleTargets, Waves
+from .logic.stakes import KINDS as STAKES
+from .schemas import LEVELS, PROBLEM_STATES, RuleAction, RuleBody, RuleBudget, RuleHoldout, RuleTargets, Waves
 from .wave_answers import CaseWave
 
 
@@ -27,6 +28,7 @@ class RuleRecord(RuleBody):
     wait = choice("learned", null=True)
     holdout = field(RuleHoldout, null=True)
     waves = field(Waves, null=True)
+    budget = field(RuleBudget, null=True)
     settle_s = number(null=True)
     verify_timeout_s = number(null=True)
     unreadable = text(optional=True)
@@ -77,6 +79,21 @@ class CaseCause(CauseNamed):
     evidence = list_of(text())
 
 
+class StakeNamed(Body):
+    kind = choice(*STAKES)
+    said = text()
+    by = text()
+    until = whole(null=True)
+
+
+class LoweredLevel(Body):
+    """The level that counted instead of another one, and what was at stake."""
+
+    level = choice(*LEVELS)
+    instead_of = choice(*LEVELS)
+    reasons = list_of(StakeNamed)
+
+
 class LedgerRecord(Body):
     component = "LedgerEntry"
     id = whole()
@@ -108,6 +125,7 @@ class LedgerRecord(Body):
     metrics_after = map_of(scalar(), null=True)
     worse = list_of(LedgerHarm)
     cause = field(CauseNamed, null=True)
+    lowered = field(LoweredLevel, null=True)
     finished_at = whole(null=True)
     prev_hash = text(null=True)
     hash = text(null=True)
@@ -209,32 +227,6 @@ class NewLevel(Body):
     new_level = choice(*LEVELS)
 
 
-class WorkerState(Body):
-    name = text()
-    late_s = number(null=True)
-    errors = whole(0)
-    last_error = text(null=True)
-
-
-class AnomalyBudget(Body):
-    """How many false ones people may be told of in a week, and how rare one has to be for that: one in 10^bound."""
-
-    false_a_week = number()
-    bound = number(null=True)
-
-
-class Health(Body):
-    status = choice("Active", "Paused", "Degraded")
-    reasons = list_of(text())
-    notes = list_of(text())
-    components = list_of(WorkerState)
-    queue_depth = whole()
-    active_heals = whole()
-    last_event_at = whole(null=True)
-    runs_kept_apart = flag(null=True)
-    anomalies = field(AnomalyBudget)
-
-
 class ScenarioRecord(Body):
     name = text()
     description = text()
@@ -332,6 +324,7 @@ class CaseRecord(Body):
     subject = text(null=True)
     monitor_id = text(null=True)
     level = text()
+    lowered = field(LoweredLevel, null=True)
     stage = choice(*STAGES)
     due = whole(null=True)
     left_until = whole(null=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from opsapp.monitoring.engine import STATUSES
 from opsapp.web.fields import Body, choice, field, flag, list_of, map_of, number, text, whole
 
+from .health_answers import HoldRecord
+
 TROUBLES = ("monitor", "host", "alert", "event")
 
 
@@ -103,6 +105,7 @@ class Overview(Body):
     troubles_total = whole(0)
     cases = list_of(CaseUnderWay)
     cases_total = whole(0)
+    holds = list_of(HoldRecord)
     certificates = list_of(CertificateEnd)
     next = field(NextBreak, null=True)
     monitor_ids = map_of(text(), 10_000)

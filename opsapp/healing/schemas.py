@@ -40,6 +40,7 @@ OUTCOMES = (
 )  # fmt: skip
 SOURCES = ("alert", "prediction", "anomaly", "agent", "chaos", "test")
 LONGEST_S = 30 * 86400
+SHORTEST_BUDGET_S = 3600
 MOST_TARGETS = 5000  # that a list of dependencies declares
 
 
@@ -166,6 +167,18 @@ class Waves(JsonKind):
         return {"first": value.first, "growth": list(value.growth)}
 
 
+class RuleBudget(Body):
+    """An error budget: of the availability in percent that the monitors of a target are to have over so long."""
+
+    @staticmethod
+    def across(sound):
+        short = "window" in sound and seconds(sound["window"]) < SHORTEST_BUDGET_S
+        return {"window": "must be at least 1h"} if short else {}
+
+    slo = number(50, 99.999)
+    window = field(Duration, default="30d")
+
+
 class RuleBody(Body):
     sample = {"condition": "cpu_percent > 90"}
     condition = text(1, MAX_LENGTH, check=_readable)
@@ -180,6 +193,7 @@ class RuleBody(Body):
     wait = choice("learned", default=None)
     holdout = field(RuleHoldout, default=None)
     waves = field(Waves, default=None)
+    budget = field(RuleBudget, default=None)
     trust_ceiling = choice(*LEVELS, default="execute")
     initial_level = choice(*LEVELS[:3], default="observation")
     enabled = flag(default=True)
@@ -330,6 +344,30 @@ class ConditionNow(Body):
     sample = {"condition": "cpu_percent > 90"}
     condition = text(1, MAX_LENGTH, check=_readable)
     targets = field(RuleTargets, default=None)
+
+
+class PauseSpan(Body):
+    """How long it lasts: `for` so long, or `until` a moment. A pause without either has no end of its own."""
+
+    @staticmethod
+    def across(sound):
+        both = sound.get("for") is not None and sound.get("until") is not None
+        return {"until": "give either for or until"} if both else {}
+
+    span = field(Duration, name="for", default=None)
+    until = whole(0, 10**10, default=None)
+    reason = text(0, 1000, default="")
+
+
+class HoldSpan(PauseSpan):
+    """What needs an end."""
+
+    sample = {"for": "2h"}
+
+    @staticmethod
+    def across(sound):
+        ends = [name for name in ("for", "until") if sound.get(name) is not None]
+        return {} if len(ends) == 1 else {"for": "give either for or until"}
 
 
 class ChaosRun(Body):

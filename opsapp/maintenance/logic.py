@@ -16,7 +16,8 @@ from opsapp.lib import cron
 MAINTENANCE, HEALING = "maintenance", "healing"
 OVERRIDES = ("disabled", "notify", "approve", "execute")
 IN_CALENDAR = ("name", "recurring", "scope", "autonomy_override")  # of a window, with each time that it is on
-ACTIONS = ("suppress", "queue", "notify_only")
+LOWERING = ("release", "hands_off", "here")  # healing acts one level lower, or asks more: `healing.logic.stakes`
+ACTIONS = ("suppress", "queue", "notify_only", *LOWERING)
 LONGEST_S = 366 * 86400.0  # of each time of a recurring window
 LONGEST_ONCE_S = 100 * LONGEST_S
 YEARS = range(1970, 9000)  # of which every zone and every next time can be reckoned
@@ -40,6 +41,7 @@ class WindowPlan(NamedTuple):
     enabled: bool = True
     forced: tuple[float, float] | None = None
     void_until: float = 0.0
+    by: str = ""
 
 
 class Occurrence(NamedTuple):

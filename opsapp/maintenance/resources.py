@@ -131,12 +131,18 @@ class HealingWindow(Record):
             scope=None if record.target == "all" else frozenset((record.target,)),
             effect=record.action,
             zone=zone,
+            by=record.created_by,
         )
 
     def end(self, now: float) -> None:
         if self.record.expires_at <= now:
             raise Conflict("This window has ended already.", code="not_active")
         self.fields = {**self.fields, "expires_at": now}
+
+    def move(self, by: float) -> None:
+        """The clock was set: it goes on for as long as it would have."""
+        times = {"created_at": self.record.created_at + by, "expires_at": self.record.expires_at + by}
+        self.fields = {**self.fields, **times}
 
     def shown(self, now: float) -> HealingWindowRecord:
         return replace(self.record, active=self.record.expires_at > now)

@@ -172,6 +172,14 @@ def test_a_window_would_have_stopped_it(fleet, action):
     assert (answer["would_act"], answer["stopped_by"][0]["firings"]) == (1, 1)
 
 
+def test_a_release_would_have_lowered_the_level_that_it_may_reach(fleet):
+    here = fleet(hosts=1)
+    here.node.transact(window, BEGIN + HOUR, BEGIN + 2 * HOUR, "release")
+    here.live(4 * HOUR, hot_between((HOUR + 600, HOUR + 1800), (3 * HOUR, 3.5 * HOUR)), rules=False)
+    answer = here.asked({**HOT, "trust_ceiling": "approve"}, days=0.2)
+    assert [row["blocked_by"] for row in answer["firings"][::-1]] == [["at stake"], ["level"]]
+
+
 def test_what_a_window_holds_back_comes_when_it_ends_as_it_does_live(fleet):
     """A suppressed alert is tried again each minute, and is one as soon as nothing suppresses it."""
     here, without = fleet(TOLD, hosts=1), fleet(hosts=1)

@@ -312,7 +312,7 @@ def _is_early(past: Past | None, now: float, cooldown: float) -> bool:
 
 def _resumes(past: Past) -> bool:
     """Whether only the kill switch ended the case."""
-    return past.reason == "paused"
+    return past.reason.startswith("paused")
 
 
 @lru_cache(maxsize=16384)

@@ -34,7 +34,8 @@ def ask(context: PipelineContext, wanted: Sequence[Wanted]) -> Approval:
         subject=f"{len(wanted)} targets" if together else record.target,
         plan=_together(context, wanted, shown) if together else shown[0],
         risk=plan.choice.action.risk,
-        reason=f"{record.rule_id}: {record.about.rule_condition}",
+        reason=f"{record.rule_id}: {record.about.rule_condition}"
+        + ("" if plan.effective.lowered is None else f" ({plan.effective.lowered})"),
         requested_by="healing",
         now=context.now,
         expiry_s=node_of(context.root).config[ApprovalSettings].expiry_s,

@@ -56,6 +56,7 @@ def story(healing: Healing, case_id: str, settings: HealingSettings) -> JsonObje
         "subject": case.about.subject,
         "monitor_id": _monitor_id(case.about.subject),
         "level": case.level,
+        "lowered": case.lowered,
         "stage": STAGE_OF.get(case.state, STAGES[0]),
         "due": None if case.due == NEVER else int(case.due),
         "left_until": None if case.left_until is None else int(case.left_until),

@@ -18,6 +18,7 @@ RULE_DEFAULTS: JsonObject = {
     "wait": None,
     "holdout": None,
     "waves": None,
+    "budget": None,
     "trust_ceiling": "execute",
     "initial_level": "observation",
     "enabled": True,

@@ -41,6 +41,7 @@ def begin_entry(context: PipelineContext, record: CaseRecord, plan: Plan | None,
     """The intent, as far as there is a plan; its number."""
     level = level_of(context, record.rule_id) if plan is None else plan.trust_level
     known: dict[str, Any] = {"metrics_before": record.about.metrics, "trust_level": level, **fields}
+    known["lowered"] = record.lowered
     if plan is not None and plan.choice is not None:
         choice = plan.choice
         known.update(

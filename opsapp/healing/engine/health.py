@@ -7,6 +7,7 @@ from opsapp.auth.engine import provider_trouble
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import brake
 from opsapp.healing.logic.brake import Load
+from opsapp.healing.logic.stakes import OF_WINDOWS
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages.world import World
 from opsapp.lib.jsontypes import JsonObject
@@ -16,6 +17,7 @@ from opsapp.runtime.node import node_of
 from opsapp.runtime.supervisor import WorkerStatus
 from opsapp.tree.root import Root
 
+from . import holds
 from .fleet_access import fleet_access
 from .pipeline import HealingEngine, IHealingEngine, world_now
 
@@ -35,6 +37,7 @@ def health_of(root: Root) -> JsonObject:
         "status": "Paused" if paused else "Degraded" if sick else "Active",
         "reasons": paused + sick,
         "notes": _notes(root),
+        "holds": [hold._asdict() for hold in holds.standing(root, now)],
         "components": [worker._asdict() for worker in components],
         "queue_depth": len(states) + len(healing.book.messages),
         "active_heals": sum(1 for state in states if state in ACTIVE),
@@ -48,8 +51,11 @@ def health_of(root: Root) -> JsonObject:
 
 
 def _paused(root: Root, healing: Healing, now: float) -> list[str]:
-    reasons = [f"paused by {healing.switch['by']}"] if healing.paused else []
+    pause = healing.pause
+    how = pause.ends(node_of(root).config.timezone) or f"by {pause.by}"
+    reasons = [f"paused {how}"] if pause.paused else []
     windows = [window.record for window in healing_windows(root, now) if window.record.target == "all"]
+    windows = [window for window in windows if window.action not in OF_WINDOWS]
     return reasons + [f"healing window on all: {window.reason or window.action}" for window in windows]
 
 

@@ -55,16 +55,17 @@ def asked(context: PipelineContext, cases: Sequence[CaseRecord], plan: Plan, app
     """One message, whatever the request is about: a case, or all of an outage."""
     assert plan.choice is not None
     case = cases[0]
+    why = "" if plan.effective.lowered is None else f" Level {plan.effective.lowered}."
     if len(cases) > 1:
         action, what = plan.choice.action.name, _sentence(context, case.rule_id, case.about.rule_condition)
         title = f"{len(cases)} targets: {action} waits for an approval"
         some = _some([record.target for record in cases[:NAMED]], len(cases))
-        text = f"{what}: {some} (rule {case.rule_id}). Approval {approval_id} decides."
+        text = f"{what}: {some} (rule {case.rule_id}).{why} Approval {approval_id} decides."
         ids = {"rule": case.rule_id, "approval": approval_id}
         _of_deed(context, case.deed or case.id, "heal.approval", "warning", title, text, ids)
         return
     title = f"{case.target}: {plan.choice.action.name} waits for an approval"
-    text = _caused(case.cause, f"{_what(context, case.rule_id, case.about)} Approval {approval_id} decides.")
+    text = _caused(case.cause, f"{_what(context, case.rule_id, case.about)}{why} Approval {approval_id} decides.")
     _tell(context, case.rule_id, case.about, "heal.approval", "warning", title, text,
           ids={**_ids(case), "approval": approval_id})  # fmt: skip
 

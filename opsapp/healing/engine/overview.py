@@ -30,6 +30,7 @@ from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.projection import among, readable
 from opsapp.tree.root import Root
 
+from . import holds
 from .root_causes import causes_of
 
 MOST_TROUBLES, MOST_CASES, MOST_DAYS = 60, 12, 16
@@ -61,6 +62,7 @@ def overview(root: Root, now: float) -> JsonObject:
         "troubles_total": len(troubles) + max(0, events - MOST_TROUBLES),
         "cases": shown,
         "cases_total": len(cases),
+        "holds": [hold._asdict() for hold in holds.standing(root, now)],
         "certificates": [certificate._asdict() for certificate in ending_certificates(node, root)],
         "next": _next_break(root, healing),
         "monitor_ids": {entry.name: entry.id for entry in register_of(node).entries.values() if entry.name in named},

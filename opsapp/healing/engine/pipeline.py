@@ -20,6 +20,7 @@ from opsapp.healing.stages.moves import EndCase
 from opsapp.healing.stages.world import World
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Problem
+from opsapp.maintenance.engine import move_healing
 from opsapp.runtime import leases
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
@@ -30,6 +31,7 @@ from .agent_reports import report_local
 from .alerts import OVER, Alerts, Past, watched_rules
 from .context import PipelineContext, StepResult
 from .fleet_access import IFleetAccess, fleet_access
+from .holds import end_pause
 from .inventory import Inventory
 from .readings import LiveReadings
 from .toldevents import readings_of
@@ -161,7 +163,7 @@ class HealingEngine:
             worked = self._one_by_one(now, inventory, failing)
         self.last_work_s = self.node.clock.monotonic() - begun
         self.pasts.update(worked.pasts)
-        if any(past.reason == "paused" for past in worked.pasts.values()):
+        if any(past.reason.startswith("paused") for past in worked.pasts.values()):
             self.alerts.pause(True)  # seen here first; the next refresh says when it is over
         for rule_id, target in worked.pasts:
             self.alerts.closed(rule_id, target)
@@ -277,6 +279,7 @@ def move(root: Root, by: float) -> None:
     """The clock was set by so many seconds."""
     leases.check(root, LEASE)
     healing_of(root).move(by, node_of(root).clock.now())
+    move_healing(root, by)
 
 
 def anything(root: Root, now: float) -> bool:
@@ -284,7 +287,7 @@ def anything(root: Root, now: float) -> bool:
     healing, book = healing_of(root), healing_of(root).book
     if book.ready(now, 1) or healing.trials.ready(now, 1) or healing.edges.ready(now, 1):
         return True
-    if book.messages or outcomes_wait(root):
+    if book.messages or outcomes_wait(root) or healing.pause_is_over(now):
         return True
     return bool(answered(root))
 
@@ -305,6 +308,7 @@ def work(
     only: tuple[str, ...] | None = None,
 ) -> StepResult:
     """One transaction: so many events, and all due cases or only those named."""
+    end_pause(root, now)
     context = _context(root, now, inventory, failing)
     for outcome in take_outcomes(root, events):
         report_local(context, outcome)

@@ -2,7 +2,8 @@
 
 The look is that of the live evaluation (`alerts`), over a live view that is fed with the past; what follows, `rehearse`
 says in a world as it was then: windows by their plans, failed targets by incidents and ledger, heals of an hour by the
-ledger; graph, hosts and settings are those of now, for of what they were there is no record. Only looks that could
+ledger; graph, hosts and settings are those of now, for of what they were there is no record. What error budgets were is
+not worked out, so a rule that asks for one has its level lowered. Only looks that could
 change anything are taken: when the verdict changes, and when time itself is up (`for`, cooldown, hold). What a heal
 would have changed nobody knows: the readings stay as they were. Must not: know how readings are kept.
 """
@@ -30,6 +31,7 @@ from opsapp.tree.root import Root
 from opsapp.wire.readings import STALE_AFTER_INTERVALS, fresh
 
 from .alerts import OVER, RETRY_S, Alerts, Past, WatchedRule
+from .errorbudgets import UNKNOWN
 from .failures import sick_hosts
 from .inventory import Member
 from .past_readings import KeptReading, PastReport, ReadingColumn
@@ -103,6 +105,7 @@ class PastWorlds:
             trust=policy.trust,
             failing=failing,
             windows=on_at(self.plans, at),
+            budget=lambda *_: UNKNOWN,
             load=lambda rule_id, target: self._load(rule_id, target, at, failing),
             reading=reading,
         )

@@ -204,6 +204,7 @@ def _stops_of(plan: planning.Plan) -> tuple[str, ...]:
     words = [
         ("brake", plan.brake is not None),
         ("window", any(why.startswith("window ") for why in reasons)),
+        ("at stake", plan.effective.lowered is not None),
         ("problem overdue", any(why.startswith(planning.OVERDUE) for why in reasons)),
         ("host", any(why.startswith(HOST_REASONS) for why in reasons) or (not plan.passed and plan.choice is not None)),
         ("protected", any(skipped.reason.startswith("protected: ") for skipped in plan.skipped)),

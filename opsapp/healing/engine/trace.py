@@ -134,10 +134,11 @@ def _acted(entry: JsonObject, *, executed: bool) -> Iterator[str]:
     if outcome == "rolled_back" and entry["rollback_status"] != "rolled_back":
         yield "rolled back, and no rollback was done"
     if own and executed and not entry["approval_id"]:
-        if entry["risk"] == "high" or entry["trust_level"] == "approve":
+        level = (entry.get("lowered") or {}).get("level", entry["trust_level"])
+        if entry["risk"] == "high" or level == "approve":
             yield "it was executed without the approval that it needs"
-        elif entry["trust_level"] != "execute":
-            yield f"it was executed at the level {entry['trust_level'] or 'none'}"
+        elif level != "execute":
+            yield f"it was executed at the level {level or 'none'}"
     if entry["action_success"] and not executed:
         yield "an action that succeeded and was never executed"
 

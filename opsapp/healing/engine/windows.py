@@ -25,7 +25,10 @@ def on_at(plans: Iterable[WindowPlan], at: float) -> list[ActiveWindow]:
 
 
 def _of_healing(windows: Iterable[Active]) -> list[ActiveWindow]:
-    return [ActiveWindow(plan.id, plan.scope, effect_of(plan.effect), span.end, plan.name) for plan, span in windows]
+    return [
+        ActiveWindow(plan.id, plan.scope, effect_of(plan.effect), span.end, plan.name, plan.by, plan.zone)
+        for plan, span in windows
+    ]
 
 
 def ended(root: Root, now: float) -> None:

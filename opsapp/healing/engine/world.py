@@ -24,6 +24,7 @@ from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
 
 from . import trusted, waits
+from .errorbudgets import ErrorBudgets
 from .failures import Holding, failing_of, sick_hosts
 from .fleet_access import IFleetAccess, fleet_access
 from .inventory import Inventory
@@ -65,6 +66,8 @@ def build(root: Root, now: float, inventory: Inventory, failing: Holding) -> Wor
         hosts=inventory.hosts,
         server=Host(SERVER, SERVER, usable=_own_tools(node.config), native=False),
         paused=healing.paused,
+        pause_ends=healing.pause.ends(node.config.timezone),
+        budget=ErrorBudgets(root, inventory, graph).left,
         history=healing["ledger"].history,
         load=_load(healing, graph.site, len(inventory), lambda: sick_hosts(failing, graph), now),
         reading=_reader(readings, now),

@@ -67,6 +67,10 @@ def _capped(match: re.Match[str]) -> CaseGate:
     return CaseGate("planning", "cap", "lowered", match["cap"], match["why"])
 
 
+def _lowered(match: re.Match[str]) -> CaseGate:
+    return CaseGate("planning", "stake", "lowered", match["level"], match["why"])
+
+
 def _skipped(match: re.Match[str]) -> CaseGate:
     return CaseGate("planning", "step", "stopped", match["action"], match["why"], int(match["step"]))
 
@@ -117,6 +121,7 @@ LINES: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
         ),
         (r"correlated: (?P<kind>plan|end|wait|hold)(, (?P<more>.*))?", _correlated),
         (r"level (?P<level>\S+), effective (?P<effective>\S+)", _level),
+        (r"(?P<level>\S+) instead of \S+: (?P<why>.*)", _lowered),
         (r"(?P<why>.*): at most (?P<cap>\S+)", _capped),
         (r"(?P<why>source \S+): (?P<cap>one level below)", _capped),
         (r"(?P<why>ceiling) (?P<cap>\S+)", _capped),

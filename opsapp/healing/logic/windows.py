@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from .levels import LEVELS, lowest
+from .stakes import OF_WINDOWS
 
 
 class ActiveWindow(NamedTuple):
@@ -13,9 +14,11 @@ class ActiveWindow(NamedTuple):
 
     id: str
     targets: frozenset[str] | None
-    effect: str  # suppress, queue, or the level it caps at
+    effect: str  # suppress, queue, the level it caps at, or the kind of a stake
     ends: float | None
     reason: str = ""
+    by: str = ""
+    zone: str = "UTC"  # in which its end is told
 
 
 class WindowEffect(NamedTuple):
@@ -30,9 +33,14 @@ def effect_of(action: str) -> str:
     return {"disabled": "suppress", "notify_only": "notify"}.get(action, action)
 
 
+def touching(windows: Iterable[ActiveWindow], names: Collection[str]) -> Iterator[ActiveWindow]:
+    """Those that apply to a target that is known by `names` (its own, its hostname, its ids)."""
+    return (window for window in windows if window.targets is None or not window.targets.isdisjoint(names))
+
+
 def permitted(windows: Iterable[ActiveWindow], names: Collection[str]) -> WindowEffect:
-    """What is allowed for a target that is known by `names` (its own, its hostname, its ids)."""
-    applying = [window for window in windows if window.targets is None or not window.targets.isdisjoint(names)]
+    """What is allowed for such a target. What only lowers the level by one (`stakes`) is decided there."""
+    applying = [window for window in touching(windows, names) if window.effect not in OF_WINDOWS]
     reasons = tuple(
         f"window {window.id}: {window.effect}" + (f" ({window.reason})" if window.reason else "") for window in applying
     )

@@ -13,6 +13,7 @@ from BTrees.OOBTree import OOBTree
 from opsapp.agents.resources import agents_called
 from opsapp.healing.logic.brake import HOUR
 from opsapp.healing.stages.reported import BelievedStep
+from opsapp.lib.zones import wall
 from opsapp.maintenance.resources import HealingWindows
 from opsapp.tree.folder import Facet, Folder, add_facet
 from opsapp.tree.root import Root, root_above
@@ -44,8 +45,24 @@ class RecentHeal(NamedTuple):
 Begun = RecentHeal  # its name in older stores
 
 
+class Pause(NamedTuple):
+    """The kill switch: by whom and since when it is as it is. `until`: it ends by itself then."""
+
+    paused: bool = False
+    by: str | None = None
+    at: float | None = None
+    until: float | None = None
+    reason: str = ""
+
+    def ends(self, zone: str) -> str:
+        """By whom and until when; "" where nothing ends by itself."""
+        if not self.paused or self.until is None:
+            return ""
+        return f"by {self.by} until {wall(self.until, zone)}" + (f" ({self.reason})" if self.reason else "")
+
+
 class Healing(Folder):
-    """/api/healing. `book` holds the cases; `paused` is the kill switch."""
+    """/api/healing. `book` holds the cases; `switch` is the kill switch, of which `pause` is the typed view."""
 
     url = "/api/healing"
     brake_told_at = 0.0  # when people were told last that the brake is on
@@ -64,7 +81,7 @@ class Healing(Folder):
         self["problems"] = Problems()
         self["inlets"] = Inlets()
         self.book = CaseBook()
-        self.switch: dict[str, object] = {"paused": False, "by": None, "at": None}
+        self.pause = Pause()
         self.snapshots = IOBTree()  # ledger id -> what the host looked like before, for a rollback
         self.reported = OOBTree()  # outcomes that agents have reported: agent:id -> when
         self.answers = OOBTree()  # id of a rollback request -> the ledger id that it became, or None
@@ -103,6 +120,8 @@ class Healing(Folder):
         for agent_id, steps in list(self.alone.items()):
             believed = (BelievedStep(*step) for step in steps)
             self.alone[agent_id] = tuple(step._replace(at=step.at + by) for step in believed)
+        if self.pause.until is not None:
+            self.pause = self.pause._replace(until=self.pause.until + by)
         self.book.move(by, now)
         self.trials.move(by)
         self.edges.move(by)
@@ -116,8 +135,19 @@ class Healing(Folder):
         return self.deeds_of_outages
 
     @property
+    def pause(self) -> Pause:
+        return Pause(**self.switch)
+
+    @pause.setter
+    def pause(self, pause: Pause) -> None:
+        self.switch = pause._asdict()
+
+    @property
     def paused(self) -> bool:
-        return bool(self.switch["paused"])
+        return self.pause.paused
+
+    def pause_is_over(self, now: float) -> bool:
+        return self.pause.paused and self.pause.until is not None and self.pause.until <= now
 
 
 class Numbered(Facet):

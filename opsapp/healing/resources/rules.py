@@ -33,6 +33,7 @@ FIELDS = (
     "wait",
     "holdout",
     "waves",
+    "budget",
     "trust_ceiling",
     "initial_level",
     "enabled",
@@ -82,6 +83,7 @@ class Rule(SealedFields, Record):
             "wait": None,  # rules of older versions have none of these
             "holdout": None,
             "waves": None,
+            "budget": None,
             **self.fields,
             "source": self.source,
             "created_at": int(self.created_at),

@@ -5,17 +5,18 @@ Pure, like the stages. Must not: hand anything out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import brake, effectiveness, rules, windows
-from opsapp.healing.logic.levels import behaviour
+from opsapp.healing.logic.levels import RISKS, behaviour
 from opsapp.lib.durations import seconds
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import parse
 from opsapp.wire.policies import Policy, PolicyStep
 
+from .stakes import of_target
 from .timing import patience_of
 from .trust import effective
 from .world import Host, World
@@ -38,8 +39,9 @@ def policies(host: Host, names: tuple[str, ...], tags: tuple[str, ...], world: W
         trust = world.trust.get(rule_id)
         if trust is None or not rule["enabled"] or rule_id in overdue or not _is_about(rule, names, tags):
             continue
-        level = effective(trust, source="agent", caps=[(window.cap, "window")]).level
-        steps = _steps(rule, level, host, world)
+        stakes, caps = of_target(rule, names, f"agent:{host.agent_id}", world), [(window.cap, "window")]
+        levels = {risk: effective(trust, source="agent", caps=caps, stakes=stakes, risk=risk).level for risk in RISKS}
+        steps = _steps(rule, levels, host, world)
         if steps:
             policies_of_host.append(_policy(rule_id, rule, steps, world))
     return policies_of_host[:MOST_POLICIES]
@@ -55,14 +57,15 @@ def _is_about(rule: JsonObject, names: tuple[str, ...], tags: tuple[str, ...]) -
     return not any(name.partition(".")[0] in ELSEWHERE for name in parse(rule["condition"]).names)
 
 
-def _steps(rule: JsonObject, level: str, host: Host, world: World) -> tuple[PolicyStep, ...]:
+def _steps(rule: JsonObject, levels: Mapping[str, str], host: Host, world: World) -> tuple[PolicyStep, ...]:
     steps = []
     for step in rules.steps(rule):
         action = ACTIONS[step.action]
         capable = host.usable is None or host.handler(action) is not None
         own, fleet = world.history(step.action, rule["condition"], host.hostname)
         doubt = effectiveness.against(own, fleet, world.now, world.settings.skip)
-        if action.where != "host" or action.shell or behaviour(level, action.risk) != "execute" or not capable:
+        does = behaviour(levels[action.risk], action.risk)
+        if action.where != "host" or action.shell or does != "execute" or not capable:
             continue
         if not doubt and not _protected(step.params, world):
             steps.append(PolicyStep(step.action, dict(step.params)))

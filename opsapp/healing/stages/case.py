@@ -108,6 +108,7 @@ class CaseRecord:
     due: float = 0.0
     beside: str | None = None  # an older case of the same target that is open too
     level: str = "observation"
+    lowered: JsonObject | None = None  # why its level is lower than its rule's: `logic.stakes.Lowered`
     step: int = 0
     entry_id: int | None = None
     approval_id: str | None = None

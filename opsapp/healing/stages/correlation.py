@@ -73,7 +73,7 @@ def receive(event: RuleEvent, world: World, cases: Iterable[CaseRecord]) -> Rece
     if rule is None or trust is None or not rule["enabled"]:
         return Received("end", outcome="suppressed", reason="rule_disabled")
     if world.paused:
-        return Received("end", outcome="suppressed", reason="paused")
+        return Received("end", outcome="suppressed", reason=guards.paused(world))
     level = effective(trust, source=event.about.source, caps=()).level
     if level == "observation":
         return Received("end", outcome="observed", reason="level observation")
@@ -212,7 +212,7 @@ def correlate(case: CaseRecord, world: World) -> Correlated:
     if leader is None:
         return Correlated("end", case.rule_id, "suppressed", "rule_disabled")
     if world.paused:
-        return Correlated("end", leader, "suppressed", "paused")
+        return Correlated("end", leader, "suppressed", guards.paused(world))
     window = windows.permitted(world.windows, case.about.called)
     if window.effect == "suppress":
         return Correlated("end", leader, "suppressed", "; ".join(window.reasons))

@@ -16,6 +16,7 @@ from opsapp.wire.actions import ACTIONS
 from .case import AwaitingCase, CaseRecord, CommandedCase, PlanningCase
 from .moves import EndCase
 from .planning import ENDS, overdue
+from .stakes import at_stake
 from .trust import effective
 from .world import World
 
@@ -32,8 +33,12 @@ def held(case: CaseRecord, world: World) -> str | None:
     """The kill switch, or a window that stops healing."""
     window = windows.permitted(world.windows, case.about.called)
     if world.paused:
-        return "paused"
+        return paused(world)
     return "; ".join(window.reasons) if window.effect else None
+
+
+def paused(world: World) -> str:
+    return f"paused: {world.pause_ends}" if world.pause_ends else "paused"
 
 
 def lost(case: CaseRecord, world: World) -> Lost | None:
@@ -59,11 +64,12 @@ def act_lost(case: CommandedCase, world: World) -> Lost | None:
         return loss
     window = windows.permitted(world.windows, case.about.called)
     caps = [(window.cap, "; ".join(window.reasons)), *overdue(case, world)]
-    level = effective(world.trust[case.rule_id], source=case.about.source, caps=caps).level
-    does = behaviour(level, ACTIONS[case.heal.action].risk)
+    risk, stakes = ACTIONS[case.heal.action].risk, at_stake(case, world.hosts.get(case.heal.host), world)
+    now = effective(world.trust[case.rule_id], source=case.about.source, caps=caps, stakes=stakes, risk=risk)
+    does = behaviour(now.level, risk)
     if does == "execute" or (does == "request_approval" and case.approval_id is not None):
         return None
-    return Lost(ENDS.get(does, "withdrawn"), f"level {level} by now")
+    return Lost(ENDS.get(does, "withdrawn"), f"level {now.level} by now" if now.lowered is None else str(now.lowered))
 
 
 def stopped(case: PlanningCase | AwaitingCase, loss: Lost) -> EndCase:

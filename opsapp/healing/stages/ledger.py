@@ -67,6 +67,7 @@ class LedgerRecord(NamedTuple):
     verdict: str | None = None  # what was known before it was rolled back, where that was no failure
     worse: tuple[JsonObject, ...] = ()  # what the act made worse: `verification.Harm`, as a mapping
     cause: JsonObject | None = None  # id and text, as the host named it last
+    lowered: JsonObject | None = None  # as in the case
 
     @classmethod
     def read(cls, stored: JsonObject) -> LedgerRecord:
@@ -78,6 +79,7 @@ class LedgerRecord(NamedTuple):
         left_out = {"verdict"} if self.verdict is None else set()
         left_out |= set() if self.worse else {"worse"}
         left_out |= {"cause"} if self.cause is None else set()
+        left_out |= {"lowered"} if self.lowered is None else set()
         return {name: value for name, value in self._asdict().items() if name not in left_out}
 
     @property

@@ -12,6 +12,7 @@ from opsapp.wire.causes import CAUSES
 from opsapp.wire.fields import WireError
 
 from .case import CaseRecord, RuleEvent, opened
+from .stakes import at_stake
 from .trust import Effective, Trust, effective
 from .world import SERVER, Host, World
 
@@ -75,7 +76,7 @@ def plan(case: CaseRecord, world: World) -> Plan:
     choice, skipped = choose(case, rule, world)
     host, no_host = whereto(case, rule, world, choice)
     caps = _caps(case, no_host, world)
-    level = effective(trust, source=case.about.source, caps=caps)
+    level = _effective(case, choice, host, caps, world)
     checks = preflight(choice, host, no_host)
     would, outcome, reason = _decide(level, choice, skipped, checks, caps)
     if would in ("observe", "simulate") and _is_told(case, trust, caps):
@@ -97,8 +98,15 @@ def level_of(event: RuleEvent, world: World) -> Effective:
     """The level that an event's rule has now for its target, under everything that holds it down."""
     rule, case = world.rules[event.rule_id], opened(event)
     choice, _ = choose(case, rule, world)
-    _, no_host = whereto(case, rule, world, choice)
-    return effective(world.trust[event.rule_id], source=event.about.source, caps=_caps(case, no_host, world))
+    host, no_host = whereto(case, rule, world, choice)
+    return _effective(case, choice, host, _caps(case, no_host, world), world)
+
+
+def _effective(
+    case: CaseRecord, choice: StepChoice | None, host: Host | None, caps: list[tuple[str, str]], world: World
+) -> Effective:
+    risk, stakes = choice.action.risk if choice else "low", at_stake(case, host, world)
+    return effective(world.trust[case.rule_id], source=case.about.source, caps=caps, stakes=stakes, risk=risk)
 
 
 def whereto(
@@ -236,6 +244,7 @@ def _decide(
     does = behaviour(level.level, choice.action.risk if choice else "low")
     if does in ("observe", "simulate", "notify"):
         held = next((why for cap, why in caps if cap == level.level and why), "")
+        held = held if level.lowered is None else str(level.lowered)
         return does, ENDS[does], held or f"level {level.level}"
     if choice is None:
         return "nothing", "skipped", skipped[-1].reason if skipped else "chain_exhausted"

@@ -90,7 +90,8 @@ def planned(case: PlanningCase, world: World, facts: Facts) -> Next:
         case, alone = holdout.toss(case, plan.choice, world)
         if alone is not None:
             return alone
-    case = replace(case, level=plan.effective.level).saying(*plan.why)
+    lowered = plan.effective.lowered
+    case = replace(case, level=plan.effective.level, lowered=lowered and lowered.stored()).saying(*plan.why)
     if plan.choice is not None:
         case = replace(case, step=plan.choice.step.position)
     if plan.outcome is not None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from opsapp.healing.config import BreakerSettings, HealingSettings, PromotionSettings
 from opsapp.healing.logic import bounds
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES, lowest, one_above, one_below, rank
 from opsapp.healing.logic.lift import NO_EFFECT, NOTHING, Arm, Bets, Draw, Trials, bet_on_bad, won
+from opsapp.healing.logic.stakes import Lowered, Stake, lowered
 from opsapp.lib.jsontypes import JsonObject
 
 KEPT_TRIGGERS = 1000
@@ -308,11 +309,16 @@ def _recent(triggers: tuple[float, ...], now: float, promotion: PromotionSetting
 class Effective(NamedTuple):
     level: str
     reasons: tuple[str, ...]
+    lowered: Lowered | None = None
 
 
-def effective(trust: Trust, *, source: str, caps: Iterable[tuple[str, str]]) -> Effective:
-    """The rule's level under its ceiling, under every cap (level, why), and one below for what is only predicted."""
+def effective(
+    trust: Trust, *, source: str, caps: Iterable[tuple[str, str]], stakes: Sequence[Stake] = (), risk: str = "low"
+) -> Effective:
+    """The rule's level under its ceiling, under every cap (level, why), one below for what is only predicted, and lower
+    by what is at stake now for an act of this risk."""
     level, reasons = lowest(trust.current_level, trust.ceiling), []
+    own = level
     if level != trust.current_level:
         reasons.append(f"ceiling {trust.ceiling}")
     if source in PREDICTIVE_SOURCES:
@@ -322,4 +328,5 @@ def effective(trust: Trust, *, source: str, caps: Iterable[tuple[str, str]]) -> 
         if rank(cap) < rank(level):
             level = cap
             reasons.append(f"{why}: at most {cap}")
-    return Effective(level, tuple(reasons))
+    less = lowered(level, own, risk, stakes)
+    return Effective(level, tuple(reasons)) if less is None else Effective(less.level, (*reasons, str(less)), less)

@@ -10,6 +10,7 @@ from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.effectiveness import NOTHING, OutcomeTally
 from opsapp.healing.logic.graph import Graph
+from opsapp.healing.logic.stakes import BudgetLeft, RuleBudget
 from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import ACTIONS, Action, Handler
@@ -67,6 +68,9 @@ class World:
     hosts: Mapping[str, Host] = field(default_factory=dict)
     server: Host = field(default_factory=lambda: Host(SERVER, SERVER, usable=frozenset(), native=False))
     paused: bool = False
+    pause_ends: str = ""  # by whom and until when, where the pause ends by itself
+    # (budget, subject, what the target and its host are called): what each monitor has left; none: it plays no part
+    budget: Callable[[RuleBudget, str | None, frozenset[str]], Sequence[BudgetLeft]] = lambda *_: ()
     actions: Mapping[str, Action] = field(default_factory=lambda: ACTIONS)
     history: Callable[[str, str, str], tuple[OutcomeTally, OutcomeTally]] = lambda *_: (NOTHING, NOTHING)
     load: Callable[[str, str], Load] = lambda *_: Load()

@@ -6,12 +6,11 @@ from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.healing import answers, schemas, whatif
-from opsapp.healing.engine import dryrun, rehearsals
+from opsapp.healing import answers, health_answers, schemas, whatif
+from opsapp.healing.engine import dryrun, holds, rehearsals
 from opsapp.healing.engine import replay as replaying
 from opsapp.healing.engine.health import health_of
 from opsapp.healing.resources import Healing
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.fields import Paging
@@ -19,29 +18,26 @@ from opsapp.web.listpages import page_of
 from opsapp.wire.actions import ACTIONS
 
 
-@api.get(Healing, "health", returns=answers.Health)
+@api.get(Healing, "health", returns=health_answers.Health)
 def health(context: Healing, request: Request) -> Any:
     """Whether the pipeline works, and if not, why."""
     return health_of(request.root)
 
 
-@api.act(Healing, "pause", role="admin", returns=answers.Status)
+@api.act(Healing, "pause", role="admin", body=schemas.PauseSpan, returns=answers.Status)
 def pause(context: Healing, request: Request) -> Any:
-    """The kill switch: from now on nothing is healed."""
-    return _switch(context, request, True)
+    """The kill switch: from now on nothing is healed. With `for` or `until` it ends by itself, and people are told."""
+    if holds.pause(request.root, request.valid_body, request.caller.name):
+        request.audit("healing.pause", "healing", after=request.valid_body)
+    return {"status": "Paused"}
 
 
 @api.act(Healing, "resume", role="admin", returns=answers.Status)
 def resume(context: Healing, request: Request) -> Any:
     """Healing goes on."""
-    return _switch(context, request, False)
-
-
-def _switch(context: Healing, request: Request, paused: bool) -> JsonObject:
-    if context.paused != paused:
-        context.switch = {"paused": paused, "by": request.caller.name, "at": request.node.clock.now()}
-        request.audit("healing.pause" if paused else "healing.resume", "healing")
-    return {"status": "Paused" if paused else "Active"}
+    if holds.resume(request.root, request.caller.name):
+        request.audit("healing.resume", "healing")
+    return {"status": "Active"}
 
 
 @api.act(Healing, "dry-run", body=schemas.DryRun, returns=whatif.Simulated, audit=False)

@@ -1,6 +1,7 @@
 """What other rooms call of maintenance: the names below, `interfaces`, `resources`.
 
-In a transaction: `active_windows`, `upcoming`, `silent`, `healing_windows`. On the hub, from memory: `board_of(node)`.
+In a transaction: `active_windows`, `upcoming`, `silent`, `healing_windows`, `open_healing`, `end_healing`,
+`move_healing`. On the hub, from memory: `board_of(node)`.
 Of plans that were read before: `active`, `occurrences`.
 """
 
@@ -27,6 +28,7 @@ from opsapp.tree.root import Root
 
 from .board import board_of
 from .board import prepare as prepare_board
+from .windows import end_healing, move_healing, open_healing
 
 __all__ = [
     "Active",
@@ -34,9 +36,12 @@ __all__ = [
     "active",
     "active_windows",
     "board_of",
+    "end_healing",
     "healing_windows",
     "instant",
+    "move_healing",
     "occurrences",
+    "open_healing",
     "prepare_board",
     "silent",
     "upcoming",

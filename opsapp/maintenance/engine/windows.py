@@ -98,9 +98,9 @@ def _shown(span: logic.Occurrence) -> JsonObject:
     return {"start": int(span.start), "end": int(span.end)}
 
 
-def open_healing(root: Root, given: JsonObject, by: str) -> HealingWindow:
+def open_healing(root: Root, given: JsonObject, by: str, until: float | None = None) -> HealingWindow:
     now = node_of(root).clock.now()
-    about = {"created_by": by, "created_at": now, "expires_at": now + seconds(given["duration"])}
+    about = {"created_by": by, "created_at": now, "expires_at": until or now + seconds(given["duration"])}
     window = HealingWindow({**given, **about})
     windows_of(root)[new_id()] = window
     _tell(root, window, "created")
@@ -110,6 +110,15 @@ def open_healing(root: Root, given: JsonObject, by: str) -> HealingWindow:
 def end_healing(root: Root, window: HealingWindow) -> None:
     window.end(node_of(root).clock.now())
     _tell(root, window, "ended")
+
+
+def move_healing(root: Root, by: float) -> None:
+    """The clock was set by so many seconds: those that are on last as long as they would have."""
+    now = node_of(root).clock.now()
+    for window in windows_of(root).of_family(HealingWindow):
+        if window.record.expires_at + min(by, 0.0) > now:
+            window.move(by)
+            _tell(root, window, "updated")
 
 
 def refuse_wrong(record: WindowRecord, zone: str, unknown: dict[str, str]) -> None:

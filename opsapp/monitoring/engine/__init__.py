@@ -16,6 +16,7 @@ from .monitorlists import page as list_monitors
 from .monitorlists import status_counts, statuses_now
 from .notices import shown as open_notices
 from .register import Entry
+from .reports import budgets_left
 from .statuspage import TAG as PUBLIC_TAG
 from .statuspage import published, published_incident, published_incidents, status_document
 from .toldtroubles import close_told, open_told
@@ -38,6 +39,7 @@ __all__ = [
     "TroubledMonitor",
     "WebClient",
     "archived_incidents",
+    "budgets_left",
     "close_told",
     "ending_certificates",
     "incident_rows",

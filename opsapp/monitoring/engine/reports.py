@@ -5,15 +5,16 @@ Called by views in their transaction. Figures are computed for all monitors aske
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import itemgetter
 from typing import Any
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine.register import Entry, by_name
-from opsapp.monitoring.engine.watch import watch_of
+from opsapp.monitoring.engine.watch import register_of, watch_of
 from opsapp.monitoring.logic import score
 from opsapp.monitoring.logic.history import points
-from opsapp.monitoring.logic.uptime import StateTimes, sla, uptime
+from opsapp.monitoring.logic.uptime import StateTimes, budget_left, sla, uptime
 from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.node import Node
 from opsapp.series import DAY, HOUR, NAMES, Total
@@ -58,6 +59,22 @@ def sla_report(node: Node, root: Root, days: int, page: slice, sort: str) -> tup
     if not sort.endswith("name"):
         listed = _by_uptime(monitors, totals, backward=sort == "-worst")[page]
     return _sla_rows(root, (start, now), listed, totals), len(monitors)
+
+
+def budgets_left(
+    node: Node, root: Root, monitor_ids: Iterable[str], slo: float, window_s: float
+) -> dict[str, float | None]:
+    """By monitor, the share of its error budget that is left over the window, which begins no earlier than the monitor.
+    What is not there any more is left out."""
+    now, known = now_ms(node), register_of(node).entries
+    entries = [known[monitor_id] for monitor_id in monitor_ids if monitor_id in known]
+    start = int(now - window_s * 1000) // HOUR * HOUR
+    totals = node.series.reading(root).totals(start, now + 1, [entry.series for entry in entries])
+    left = {}
+    for entry in entries:
+        total, window_ms = totals.get(entry.series), now - max(start, entry.created_at * 1000)
+        left[entry.id] = None if total is None else budget_left(StateTimes(*total.spent), window_ms, slo)
+    return left
 
 
 def _by_uptime(monitors: list[Entry], totals: dict[int, Total], *, backward: bool) -> list[Entry]:

@@ -34,6 +34,15 @@ def uptime(spent: StateTimes) -> float | None:
     return percent(spent.up + spent.degraded, spent.down)
 
 
+def budget_left(spent: StateTimes, window_ms: float, slo: float) -> float | None:
+    """The share of an error budget that is left: of the down time that an availability of `slo` percent allows. None
+    where less than half of the window is known: nobody can say what happened in the rest."""
+    up, down = spent.up + spent.degraded, spent.down
+    if up + down == 0 or 2 * sum(spent) < window_ms:
+        return None
+    return 1 - down / (up + down) / (1 - slo / 100)
+
+
 def shown(value: float | None) -> str:
     """For people: two decimals, rounded down; a dash without data."""
     if value is None:

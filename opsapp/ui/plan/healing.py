@@ -36,9 +36,13 @@ HEALING = (
                         "Pause healing",
                         "POST /api/healing/pause",
                         when=(("status", ("Active", "Degraded")),),
+                        fields=(
+                            Field("for", "For how long", "span", hint="Empty: until somebody resumes it"),
+                            Field("reason", "Why"),
+                        ),
                         grave=True,
-                        warns="Nothing is healed until somebody resumes it: events are recorded, and alerts are sent. "
-                        "What is under way is finished.",
+                        warns="Nothing is healed until it ends or somebody resumes it: events are recorded, and alerts "
+                        "are sent. What is under way is finished.",
                     ),
                     Act("resume", "Resume healing", "POST /api/healing/resume", when=(("status", ("Paused",)),)),
                 ),
@@ -74,7 +78,7 @@ HEALING = (
                 (
                     Field("target", "On what", required=True, hint="A host, a service like web-1/nginx, or all"),
                     Field("duration", "For how long", "span", required=True, preset="2 h"),
-                    Field("action", "Action", "choice", ("suppress", "queue", "notify_only"), True),
+                    Field("action", "Action", "choice", ("suppress", "queue", "notify_only", "release"), True),
                     Field("reason", "Why"),
                 ),
             ),

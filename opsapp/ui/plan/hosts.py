@@ -138,6 +138,19 @@ HOSTS = (
                         "PUT /api/agents/{id}",
                         (Field("label", "Name"), Field("tags", "Tags", "list", clears=True)),
                     ),
+                    Act(
+                        "hands_off",
+                        "Hands off",
+                        "POST /api/agents/{id}/hands-off",
+                        (
+                            Field("for", "For how long", "span", required=True, preset="2 h"),
+                            Field("reason", "Why", hint="Others read it"),
+                        ),
+                        warns="Rules act one level lower on this host: what they would do by themselves is asked "
+                        "about first. It ends by itself.",
+                    ),
+                    Act("hands_on", "End hands off", "DELETE /api/agents/{id}/hands-off",
+                        done="Rules act here as before."),
                     Act("key", "New key", "POST /api/agents/{id}/key", shows=True, result="host_key.jinja2"),
                     Act("revoke", "Revoke its key", "DELETE /api/agents/{id}/key", grave=True,
                         warns="The agent is refused from now on: the host is not measured, and nothing is healed "
@@ -150,6 +163,7 @@ HOSTS = (
             Part("Commands", "/api/agents/{id}/commands?limit=100", COMMAND_COLUMNS, name="commands"),
             Part("Heals", "/api/healing/ledger?limit=8&target={agent.hostname}", (), hidden=True, name="heals"),
             Part("Maintenance", "/api/maintenance?active=true", (), hidden=True, name="windows"),
+            Part("Holds", "/api/healing/maintenance", (), hidden=True, name="holds"),
             Part("Rules", "/api/healing/rules", (), hidden=True, name="rules"),
             Part("Automations", "/api/automations?uses={id}", (), hidden=True, optional=True, name="automations"),
             about("target={agent.hostname}"),
@@ -157,7 +171,7 @@ HOSTS = (
         template="host.jinja2",
         shape=host_shape.shape,
         blocks=(
-            PageBlock("state", ("agent", "forecasts", "windows", "problems"), host_shape.state),
+            PageBlock("state", ("agent", "forecasts", "windows", "holds", "problems"), host_shape.state),
             PageBlock("arrival", ("agent",), host_shape.arrival),
             PageBlock("commands", ("agent", "commands"), host_shape.commands),
             moment.AT,

@@ -36,12 +36,29 @@ def told(name: str, source: str, *, acts: tuple[Act, ...] = (), optional: bool =
     return Part("", source, (), name=name, hidden=True, acts=acts, optional=optional)
 
 
+HERE = Act(
+    "here",
+    "I am here",
+    "POST /api/healing/here",
+    (
+        Field(
+            "for",
+            "For how long",
+            "span",
+            required=True,
+            preset="2 h",
+            hint="Until then, what has a medium risk is asked",
+        ),
+    ),
+    done="Until then, what has a medium risk is asked about first.",
+)
+LEAVE = Act("leave", "I am not here any more", "DELETE /api/healing/here", done="Healing acts by itself again.")
 OVERVIEW = (
     Page(
         "/",
         "Overview",
         (
-            told("overview", "/api/overview", acts=(TAKE, ACT_NOW)),
+            told("overview", "/api/overview", acts=(TAKE, ACT_NOW, HERE, LEAVE)),
             told("approvals", "/api/approvals?limit=10", acts=DECIDE),
             told(
                 "suggestions",

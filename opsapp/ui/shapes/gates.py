@@ -101,7 +101,7 @@ def line(gate: JsonObject, by_service: bool = False) -> GateLine:
         if result == "passed":
             return told._replace(words=f"Trust level {subject}", figure="")
         return told._replace(words=f"Trust level {subject}, held down", figure=f"acts as {detail}")
-    if kind == "cap":
+    if kind in ("cap", "stake"):
         return told._replace(words=f"Held down: {reason(detail)}", figure=subject)
     if kind == "cause":
         words = detail or "Its host knows no cause"

@@ -25,6 +25,9 @@ HOLDING = {
     "suppress": "nothing is healed, and nobody is told of it",
     "queue": "what happens is kept, and judged when the window ends",
     "notify_only": "people are told, nothing is healed",
+    "release": "a release is under way, rules act one level lower",
+    "hands_off": "hands off, rules act one level lower",
+    "here": "somebody is here, what has a medium risk is asked about",
 }
 PLACES = (
     ("/healing/ledger", "Ledger", "What was done, and what came of it"),
@@ -65,6 +68,7 @@ class WorkerShown(NamedTuple):
 def standing(answers: Answers, reader: Reader) -> dict[str, object]:
     health = answers["health"]
     state, heading, about = STANDS[health["status"]]
+    names = {hold["target"]: hold["name"] for hold in health["holds"]}
     return {
         "state": state,
         "heading": heading,
@@ -75,7 +79,7 @@ def standing(answers: Answers, reader: Reader) -> dict[str, object]:
         "work": _work(health),
         "rarity": _rarity(health["anomalies"]),
         "workers": tuple(_worker(worker) for worker in health["components"]),
-        "windows": tuple(_window(row) for row in answers["windows"] or ()),
+        "windows": tuple(_window(row, names.get(row["target"])) for row in answers["windows"] or ()),
         "places": tuple(row for row in PLACES if row[0] not in NEEDS or reader.may(NEEDS[row[0]])),
     }
 
@@ -109,8 +113,8 @@ def _worker(worker: JsonObject) -> WorkerShown:
     )
 
 
-def _window(row: JsonObject) -> WindowShown:
-    target = "Everything" if row["target"] == "all" else spoken_target(row["target"])
+def _window(row: JsonObject, name: str | None) -> WindowShown:
+    target = "Everything" if row["target"] == "all" else spoken_target(name or row["target"])
     reason = f" {row['reason']}." if row["reason"] else ""
     return WindowShown(f"{target}: {HOLDING[row['action']]}.{reason} {row['created_by']} asked for it.", row)
 

@@ -17,7 +17,7 @@ from opsapp.ui import charts, sentences
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.words import rough_span
 
-from . import moment, uses
+from . import holds, moment, uses
 from .command import shown_of
 from .fans import fan_told
 from .hosts import listed, notes_of, presence_of
@@ -123,6 +123,7 @@ def state(answers: Answers, reader: Reader) -> dict[str, object]:
         "lead": lead,
         "notes": notes_of(agent),
         "windows": [window["name"] for window in answers["windows"] or () if covers(window, agent["id"])],
+        "holds": holds.on_host(answers["holds"] or (), agent),
         "problems": open_lines(answers["problems"], reader),
     }
 

@@ -25,6 +25,9 @@ HOLDING = {
     "suppress": "events are dropped",
     "queue": "events wait, and are looked at again when it ends",
     "notify_only": "healing only tells people",
+    "release": "rules act one level lower",
+    "hands_off": "rules act one level lower",
+    "here": "what has a medium risk is asked about",
 }
 LISTED = 300  # monitors, and hosts, whose names the pages ask for
 NAMED = 4  # names in a sentence before they are counted

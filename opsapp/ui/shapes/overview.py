@@ -16,7 +16,7 @@ from opsapp.ui.charts import Bar, bars
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.sentences import NameBook, Sentence, Word, case, count, listed, said, sentence_of
 
-from . import foresight, happened, monitorlist, problems
+from . import foresight, happened, holds, monitorlist, problems
 from .requests import Question, question
 
 STAGES = ("Correlate", "Plan", "Execute", "Verify", "Record", "Trust")
@@ -83,7 +83,18 @@ def standing(answers: Answers, reader: Reader) -> dict[str, object]:
     """The page's heading, and where to begin while nothing is watched."""
     overview = answers["overview"]
     mine = sum(request.mine for request in _asked(answers, reader))
-    return {"heading": heading(overview, mine), "sub": below(overview), "empty": is_new(overview)}
+    return {
+        "heading": heading(overview, mine),
+        "sub": below(overview),
+        "empty": is_new(overview),
+        "holds": holds.lines(overview["holds"]),
+        "is_here": any(is_mine(hold, reader) for hold in overview["holds"]),
+    }
+
+
+def is_mine(hold: JsonObject, reader: Reader) -> bool:
+    """Whether its reader is who is here."""
+    return bool(hold["kind"] == "here" and hold["by"] == reader.username)
 
 
 def wrong(answers: Answers, reader: Reader) -> dict[str, object]:

@@ -72,6 +72,8 @@ def of_rule(rule: JsonObject) -> RuleDraft:
     values["wait"] = rule.get("wait") or ""
     values["holdout"] = str(rule["holdout"]["share"]) if rule.get("holdout") else ""
     values["waves"] = _in_waves(rule.get("waves"))
+    budget = rule.get("budget") or {"slo": "", "window": ""}
+    values |= {"budget_slo": str(budget["slo"]), "budget_window": _told_span(budget["window"])}
     values["enabled"] = "true" if rule["enabled"] else ""
     values["runs_on"] = (action or {}).get("target") or ""
     chain = rule["escalation_chain"] or ([{"action": action["type"], "params": action.get("params")}] if action else [])
@@ -101,6 +103,8 @@ def rule_of(draft: RuleDraft) -> JsonObject:
     body["wait"] = values.get("wait") or None
     body["holdout"] = {"share": _number(values["holdout"])} if values.get("holdout") else None
     body["waves"] = _waves(values.get("waves", ""))
+    slo, window = values.get("budget_slo"), _span(values.get("budget_window") or "30d")
+    body["budget"] = {"slo": _number(slo), "window": window} if slo else None
     body["description"] = values.get("description", "")
     body["for"] = _span(values.get("for") or "0")
     agents, monitors = names(values.get("agents", "")), names(values.get("monitors", ""))
@@ -175,6 +179,10 @@ def _value(kind: str, text: str) -> object:
         except ValueError:
             return text
     return text
+
+
+def _told_span(span: float | str) -> str:
+    return durations.in_words(durations.seconds(span)) if span else ""
 
 
 def _number(text: str) -> int | float | str:

@@ -23,6 +23,8 @@ FRESH = {"severity": "warning", "for": "60s", "cooldown_s": "5 min", "trust_ceil
          "initial_level": "observation", "enabled": "true"}  # fmt: skip
 PARTED = ("holdout", "waves")  # fields of which the form has all parts in one line
 VERDICTS = {True: ("bad", "True now on"), False: ("ok", "False on"), None: ("off", "Unknown on")}
+# Fields of the API below another one, and the field of the form that has each.
+BELOW = {"budget.slo": "budget_slo", "budget.window": "budget_window"}
 
 
 class ParamField(NamedTuple):
@@ -183,7 +185,7 @@ def _past(past: JsonObject | None, saved: JsonObject | None) -> PastCount | None
 def _whole(part: str) -> str:
     """The field whose line shows this part of it, if there is one."""
     name = part.partition(".")[0]
-    return name if name in PARTED else ""
+    return BELOW.get(part) or (name if name in PARTED else "")
 
 
 def _elsewhere(wrong: Mapping[str, str]) -> tuple[str, ...]:

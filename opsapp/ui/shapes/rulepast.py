@@ -27,6 +27,7 @@ STOPS = {
     "another case": "a case was open already",
     "no step": "no step was left",
     "problem overdue": "a problem is overdue",
+    "at stake": "more is at stake",
 }
 
 

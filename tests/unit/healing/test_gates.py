@@ -14,6 +14,7 @@ from opsapp.healing.logic.gates import RESULTS, STAGES, gates
         ("correlated: hold, db is being measured", ("correlation", "root_cause", "waits", "", "db is being measured")),
         ("level execute, effective execute", ("planning", "level", "passed", "execute", "execute")),
         ("level execute, effective notify", ("planning", "level", "lowered", "execute", "notify")),
+        ("approve instead of execute: hands off", ("planning", "stake", "lowered", "approve", "hands off")),
         ("brake: 10 an hour: at most notify", ("planning", "cap", "lowered", "notify", "brake: 10 an hour")),
         ("source prediction: one level below", ("planning", "cap", "lowered", "one level below", "source prediction")),
         ("ceiling approve", ("planning", "cap", "lowered", "approve", "ceiling")),

@@ -1,0 +1,165 @@
+"""What people say so that healing does less for a while: hands off a host, I am here, and the pause with its end.
+
+Hands off, presence and release windows are healing windows; the pause is the kill switch. Each ends by itself, and the
+time that it lasts stays the same when the clock is set. Must not: lower a level (`logic.stakes`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opsapp.agents.resources import Agent, agents_of
+from opsapp.healing.logic.stakes import HANDS_OFF, HERE, OF_WINDOWS
+from opsapp.healing.resources import Pause, healing_of
+from opsapp.lib.durations import seconds, written
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Conflict, Invalid
+from opsapp.lib.zones import wall
+from opsapp.maintenance.engine import board_of, end_healing, healing_windows, open_healing
+from opsapp.maintenance.resources import HealingWindow
+from opsapp.notify.engine import tell
+from opsapp.runtime.node import node_of
+from opsapp.runtime.wakes import wake_after_commit
+from opsapp.tree.root import Root
+
+ALL = "all"
+LONGEST_S = 366 * 86400.0
+
+
+class HoldShown(NamedTuple):
+    """Something that makes healing do less now. `target`: an id or a name, `all` where it is everything."""
+
+    kind: str
+    target: str
+    name: str
+    by: str
+    reason: str
+    since: int
+    until: int | None
+
+
+def end_of(given: JsonObject, now: float) -> float | None:
+    """The end that a body says by `for` or `until`; None where it says none."""
+    until = given["until"] if given["for"] is None else now + seconds(given["for"])
+    if until is not None and not now < until <= now + LONGEST_S:
+        name = "until" if given["for"] is None else "for"
+        raise Invalid({name: "must end in the future, at most a year from now"})
+    return until
+
+
+def standing(root: Root, now: float) -> list[HoldShown]:
+    """Everything of that kind that is on, from this node's memory and the kill switch."""
+    pause = healing_of(root).pause
+    until = None if pause.until is None else int(pause.until)
+    held = [HoldShown("pause", ALL, ALL, pause.by or "", pause.reason, int(pause.at or 0), until)]
+    windows = [window for window in board_of(node_of(root)).active(now) if window.plan.effect in OF_WINDOWS]
+    return held * pause.paused + [
+        HoldShown(plan.effect, target, _called(root, target), plan.by, plan.name, int(span.start), int(span.end))
+        for plan, span in windows
+        for target in plan.scope or (ALL,)
+    ]
+
+
+def _called(root: Root, target: str) -> str:
+    agent = agents_of(root).get(target)
+    return target if agent is None else _name(agent)
+
+
+# -- windows of a person ---------------------------------------------------------------------------------------------
+
+
+def hands_off(root: Root, agent: Agent, given: JsonObject, by: str) -> HealingWindow:
+    """From now on rules act one level lower on the host. A later word of the same person replaces it."""
+    window = _anew(root, HANDS_OFF, agent.id, given, by)
+    until = wall(window.record.expires_at, node_of(root).config.timezone)
+    reason = f" ({given['reason']})" if given["reason"] else ""
+    text = f"{by} says hands off until {until}{reason}. Rules act one level lower there: they ask before they act."
+    _tell_of_host(root, agent, f"{_name(agent)}: hands off by {by}", text)
+    return window
+
+
+def hands_on(root: Root, agent: Agent, by: str) -> None:
+    """Whoever said it: it is over."""
+    known_as = {agent.id, agent.hostname, agent.label}
+    _end(root, [window for window in _on(root, HANDS_OFF) if window.record.target in known_as])
+    _tell_of_host(root, agent, f"{_name(agent)}: hands off is over", f"{by} has ended it. Rules act there as before.")
+
+
+def come(root: Root, given: JsonObject, by: str) -> HealingWindow:
+    """Somebody is here: what has a medium risk is asked about."""
+    return _anew(root, HERE, ALL, given, by)
+
+
+def leave(root: Root, by: str) -> None:
+    _end(root, [window for window in _on(root, HERE) if window.record.created_by == by])
+
+
+def _anew(root: Root, action: str, target: str, given: JsonObject, by: str) -> HealingWindow:
+    now = node_of(root).clock.now()
+    until = end_of(given, now) or now
+    for window in _on(root, action):
+        if (window.record.target, window.record.created_by) == (target, by):
+            end_healing(root, window)
+    about = {"target": target, "action": action, "reason": given["reason"], "duration": written(until - now)}
+    return open_healing(root, about, by, until)
+
+
+def _on(root: Root, action: str) -> list[HealingWindow]:
+    now = node_of(root).clock.now()
+    return [window for window in healing_windows(root, now) if window.record.action == action]
+
+
+def _end(root: Root, windows: list[HealingWindow]) -> None:
+    if not windows:
+        raise Conflict("There is nothing of that kind that could end.", code="not_active")
+    for window in windows:
+        end_healing(root, window)
+
+
+def _name(agent: Agent) -> str:
+    return agent.hostname or agent.label
+
+
+def _tell_of_host(root: Root, agent: Agent, title: str, text: str) -> None:
+    tell(root, node_of(root).clock.now(), key=f"hands-off:{agent.id}", kind="agent.hands_off", severity="info",
+         title=title, text=text, tags=("healing",), ids={"agent": agent.id}, despite_window=True)  # fmt: skip
+
+
+# -- the kill switch -------------------------------------------------------------------------------------------------
+
+
+def pause(root: Root, given: JsonObject, by: str) -> bool:
+    """From now on nothing is healed, to the end that is told or until somebody resumes it. Whether anything changed."""
+    healing, now = healing_of(root), node_of(root).clock.now()
+    until = end_of(given, now)
+    wanted = Pause(True, by, now, until, given["reason"])
+    if healing.paused and until is None and not given["reason"]:
+        return False
+    healing.pause = wanted
+    how = wanted.ends(node_of(root).config.timezone) or f"by {by}, until somebody resumes it"
+    _tell_of_pause(root, "heal.paused", "warning", "All healing is paused", f"Healing is paused {how}.")
+    return True
+
+
+def resume(root: Root, by: str) -> bool:
+    healing, now = healing_of(root), node_of(root).clock.now()
+    if not healing.paused:
+        return False
+    healing.pause = Pause(False, by, now)
+    _tell_of_pause(root, "heal.resumed", "info", "Healing goes on", f"{by} has ended the pause.")
+    return True
+
+
+def end_pause(root: Root, now: float) -> None:
+    """The pipeline: a pause whose end has come is over, whoever runs the service by then."""
+    healing = healing_of(root)
+    if healing.pause_is_over(now):
+        told = f"The pause by {healing.pause.by} has ended by itself, as it said."
+        healing.pause = Pause(False, healing.pause.by, now)
+        _tell_of_pause(root, "heal.resumed", "info", "Healing goes on", told)
+        wake_after_commit(root, "healing")
+
+
+def _tell_of_pause(root: Root, kind: str, severity: str, title: str, text: str) -> None:
+    tell(root, node_of(root).clock.now(), key=f"healing:{kind}", kind=kind, severity=severity, title=title, text=text,
+         tags=("healing",))  # fmt: skip

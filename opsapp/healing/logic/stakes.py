@@ -1,0 +1,88 @@
+"""Why a rule's level is lower now for one target, and the level that counts instead: decided here and nowhere else.
+
+Must not: know where a reason comes from (`stages.stakes` gathers them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from opsapp.lib.jsontypes import JsonObject
+
+from .levels import lowest, one_below, rank
+
+BUDGET, RELEASE, HANDS_OFF, HERE = "budget", "release", "hands_off", "here"
+KINDS = (BUDGET, RELEASE, HANDS_OFF, HERE)
+OF_WINDOWS = {RELEASE: "release window", HANDS_OFF: "hands off", HERE: "somebody is here"}  # actions of healing windows
+ASKED = "medium"  # the risk that is asked about while somebody is here: a high one always is
+NEARLY_GONE = 0.1
+
+
+class Stake(NamedTuple):
+    """One reason: its kind, the whole of it in words, and by whom and until when it is, where a person gave it."""
+
+    kind: str
+    said: str
+    by: str = ""
+    until: int | None = None
+
+
+class Lowered(NamedTuple):
+    """The level that counts instead of another one, and why."""
+
+    level: str
+    instead_of: str
+    reasons: tuple[Stake, ...]
+
+    def __str__(self) -> str:
+        return f"{self.level} instead of {self.instead_of}: {'; '.join(stake.said for stake in self.reasons)}"
+
+    def stored(self) -> JsonObject:
+        return {**self._asdict(), "reasons": [stake._asdict() for stake in self.reasons]}
+
+
+class RuleBudget(NamedTuple):
+    """`budget` of a rule: the availability in percent that its monitors are to have over so long."""
+
+    slo: float
+    window: str
+    window_s: float
+
+
+class BudgetLeft(NamedTuple):
+    """The share of a monitor's error budget that is left, less than 0 where it is overspent; None: unknown."""
+
+    monitor: str
+    share: float | None
+
+
+def lowered(level: str, own: str, risk: str, stakes: Sequence[Stake]) -> Lowered | None:
+    """`level`: what else is left of the rule's `own` level. Any number of reasons lower it by one, and never below
+    `notify`: people are not told less because somebody is careful. None: nothing changes."""
+    floors = {stake: _floor(stake, own, risk) for stake in stakes}
+    least = lowest(level, *floors.values())
+    if least == level:
+        return None
+    return Lowered(least, level, tuple(stake for stake, floor in floors.items() if floor == least))
+
+
+def _floor(stake: Stake, own: str, risk: str) -> str:
+    """The level that a reason alone leaves of it."""
+    if stake.kind == HERE:
+        return lowest(own, "approve") if risk == ASKED else own
+    return one_below(own) if rank(own) > rank("notify") else own
+
+
+def of_budget(budget: RuleBudget, left: Sequence[BudgetLeft]) -> Stake | None:
+    """Enough only where it is known to be for every monitor: no data is no budget."""
+    asked = f"{budget.slo:g} % over {budget.window}"
+    for monitor, share in left:
+        if share is None:
+            whose = f"of {monitor} " if monitor else ""
+            return Stake(BUDGET, f"error budget {whose}unknown ({asked})")
+    share, monitor = min(((share, monitor) for monitor, share in left if share is not None), default=(1.0, ""))
+    if share >= NEARLY_GONE:
+        return None
+    gone = "used up" if share <= 0 else f"{100 * share:.0f} % left"
+    return Stake(BUDGET, f"error budget of {monitor} {gone} ({asked})")

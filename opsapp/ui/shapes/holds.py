@@ -1,0 +1,42 @@
+"""What makes healing do less for a while, in sentences: a pause, hands off, a release, somebody who is here.
+
+Pure. Must not: ask anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from opsapp.lib.jsontypes import JsonObject
+
+SAID = {
+    "pause": "All healing is paused by {by}{reason}. Nothing is healed.",
+    "hands_off": "Hands off {name}, says {by}{reason}. Rules act one level lower there.",
+    "release": "A release is under way on {name}, says {by}{reason}. Rules act one level lower there.",
+    "here": "{by} is here{reason}. What has a medium risk is asked about first.",
+}
+
+
+class HoldLine(NamedTuple):
+    look: str
+    words: str
+    until: int | None
+
+
+def lines(holds: Iterable[JsonObject]) -> list[HoldLine]:
+    """Of the overview's or the health's answer."""
+    return [_line(hold["kind"], hold["name"], hold["by"], hold["reason"], hold["until"]) for hold in holds]
+
+
+def on_host(windows: Iterable[JsonObject], agent: JsonObject) -> list[HoldLine]:
+    """Of healing windows, those that lower what is done on a host."""
+    names = (agent["id"], agent["hostname"], agent["label"])
+    held = [row for row in windows if row["target"] in names and row["action"] in SAID]
+    return [_line(row["action"], "this host", row["created_by"], row["reason"], row["expires_at"]) for row in held]
+
+
+def _line(kind: str, name: str, by: str, reason: str, until: int | None) -> HoldLine:
+    where = "everything" if name == "all" else name
+    words = SAID[kind].format(name=where, by=by, reason=f" ({reason})" if reason else "")
+    return HoldLine("warn" if kind == "pause" else "maint", words, until)
