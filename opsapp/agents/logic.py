@@ -72,6 +72,7 @@ class LocalOutcome(TypedDict):
     action_params: JsonObject
     escalation_step: int
     escalated: bool
+    executed: bool
     action_success: int
     verified: int
     outcome: str

@@ -7,7 +7,6 @@ from datetime import date
 from opsapp.healing.logic.problems import STATES as PROBLEM_STATES
 from opsapp.healing.logic.soundness import incomplete, wrong_params
 from opsapp.healing.logic.waves import FIRST, GROWTH, OFF, sizes
-from opsapp.healing.moments import KINDS
 from opsapp.lib.durations import seconds
 from opsapp.web.fields import (
     AsOf,
@@ -390,13 +389,3 @@ class Replay(Body):
     days = number(0, 365)
     rules = list_of(DeclaredRule, 1000, default=None)
     dependencies = list_of(DependencyEntry, MOST_TARGETS, default=None)
-
-
-class MomentSpan(Query):
-    """Of what, from when to when, and the moment under the crosshair."""
-
-    kind = choice(*KINDS)
-    id = text(1, 100)
-    since = text(0, 40, name="from", default=None)
-    until = text(0, 40, name="to", default=None)
-    at = text(0, 40, default=None)

@@ -34,6 +34,7 @@ ABOUT = {
     "/help": "pages",
     "/incidents": "monitoring#incidents",
     "/maintenance": "maintenance",
+    "/moment": "pages#the-moment",
     "/monitors": "pages#monitors",
     "/monitors/new": "monitoring#types",
     "/notifications": "notifications",

@@ -61,7 +61,8 @@ const within = (box, owner) => {
   return {left, top, right, bottom};
 };
 const floats = (at) => at && (["fixed", "sticky"].includes(getComputedStyle(at).position) || floats(at.parentElement));
-const UNSEEN = "script, style, option, textarea, svg, noscript", SEEN = {opacityProperty: true, visibilityProperty: true};
+const UNSEEN = "script, style, option, textarea, svg, noscript";
+const SEEN = {opacityProperty: true, visibilityProperty: true};
 const texts = [], range = document.createRange();
 const nodes = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 while (nodes.nextNode()) {

@@ -641,7 +641,9 @@ def test_readings_are_named_as_conditions_name_them():
         "container.web.state": "exited",
         "service.nginx.state": "failed",
         "service.nginx.failed": 1,
+        "service.nginx.masked": 0,
         "service.boot.state": "activating",
+        "service.boot.masked": 0,
     }
 
 

@@ -162,4 +162,4 @@ def end_pause(root: Root, now: float) -> None:
 
 def _tell_of_pause(root: Root, kind: str, severity: str, title: str, text: str) -> None:
     tell(root, node_of(root).clock.now(), key=f"healing:{kind}", kind=kind, severity=severity, title=title, text=text,
-         tags=("healing",))  # fmt: skip
+         tags=("healing",), ids={})  # fmt: skip

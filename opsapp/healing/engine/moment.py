@@ -27,7 +27,8 @@ from .fleet_access import fleet_access
 from .inventory import Member
 from .momentlanes import drawn
 from .momentmarks import entries_of, marks_of
-from .past_readings import KeptReading, bound_to, kept_readings, needs
+from .past_readings import KeptReading, kept_readings, needs
+from .readings import instances
 
 MOST_MONITORS = 5
 MOST_RULES = 60
@@ -186,7 +187,7 @@ def _of_rule(
     at: int,
 ) -> list[RuleThen]:
     did = next((_did(entry) for entry in reversed(entries) if entry.rule_id == rule.rule_id and _lasts(entry, at)), "")
-    conditions = bound_to(rule.condition, kept, member)
+    conditions = instances(rule.condition, member, [reading.name for reading in kept])
     if not any(reading.name for condition in conditions for reading in needs(condition, kept)):
         is_told = member.is_agent == all(not name.startswith("monitor.") for name in rule.condition.names)
         why = f"no history is kept of {', '.join(rule.condition.names)}"

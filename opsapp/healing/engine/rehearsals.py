@@ -30,9 +30,9 @@ from .pipeline import world_now
 from .readings import instances
 from .rehearsal import FailedSpan, HeldLevel, PastHeal, PastWorlds, Rehearsal, case_spans, incident_spans
 from .rehearsal_answers import AskedTime, PastPolicy, PastTarget, Rehearsed, RehearsedRule, answer
-from .savings import elsewhere
 from .rehearse import PolicyChange, drafted
 from .replay import recorded_since
+from .savings import elsewhere
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pyramid.request import Request
 
-from opsapp.healing import schemas
 from opsapp.healing.engine.moment import AskedTexts, moment
-from opsapp.healing.moments import Moment
+from opsapp.healing.moments import KINDS, Moment
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
 from opsapp.web import api
+from opsapp.web.fields import Query, choice, text
 from opsapp.wire.records import plain
 
 
@@ -20,10 +20,20 @@ class MomentFacet(Facet):
     url = "/api/moment"
 
 
+class MomentSpan(Query):
+    """Of what, from when to when, and the moment under the crosshair."""
+
+    kind = choice(*KINDS)
+    id = text(1, 100)
+    since = text(0, 40, name="from", default=None)
+    until = text(0, 40, name="to", default=None)
+    at = text(0, 40, default=None)
+
+
 add_facet(Api, "moment", MomentFacet)
 
 
-@api.get(MomentFacet, query=schemas.MomentSpan, returns=Moment, errors=(404,))
+@api.get(MomentFacet, query=MomentSpan, returns=Moment, errors=(404,))
 def show(context: MomentFacet, request: Request) -> JsonObject:
     """What was going on on the host, monitor, incident or case with this id: what was measured from `from` to `to`,
     what happened, and which rules' conditions held at `at`. Times are in UTC like 2026-01-31T22:00Z, or so long ago

@@ -148,6 +148,7 @@ HOSTS = (
                         ),
                         warns="Rules act one level lower on this host: what they would do by themselves is asked "
                         "about first. It ends by itself.",
+                        done="Rules act one level lower on this host from now on.",
                     ),
                     Act("hands_on", "End hands off", "DELETE /api/agents/{id}/hands-off",
                         done="Rules act here as before."),
