@@ -25,3 +25,8 @@ def until(fn, timeout=10.0, every=0.02, what="condition"):
         if waited > timeout * patience():
             raise AssertionError(f"{what} did not come true within {waited:.0f} s (last answer: {answer!r})")
         time.sleep(every)
+
+
+def written(path, what):
+    """What a program has written into a file: a shell makes it before it writes."""
+    return until(lambda: path.exists() and path.read_text(), what=what)

@@ -10,7 +10,7 @@ import pytest
 from opsapp.automations.logic import templates
 from tests.support.automations import cancel, ended, events, make, run, script
 from tests.support.process import Serve
-from tests.support.waiting import until
+from tests.support.waiting import until, written
 
 pytestmark = pytest.mark.system
 
@@ -97,7 +97,7 @@ def alive(pid):
 
 def test_cancel_ends_what_runs(serve, tmp_path):
     run_id = run(serve, script(serve, f"echo $$ > {tmp_path}/pid; echo on; sleep 300"))
-    until((tmp_path / "pid").exists, what="the script being there")
+    written(tmp_path / "pid", "the script being there")
     assert cancel(serve, run_id)["run_id"] == run_id
     record = ended(serve, run_id)
     assert (record["status"], record["reason"]) == ("cancelled", "cancelled by admin")
@@ -265,7 +265,7 @@ def test_sigterm_ends_a_script_and_its_run_says_why(tmp_path):
     with Serve(tmp_path) as serve:
         text = f"trap 'echo caught; exit 0' TERM; echo $$ > {tmp_path}/pid; while :; do sleep 0.05; done"
         run_id = run(serve, script(serve, text))
-        until((tmp_path / "pid").exists, what="the script being there")
+        written(tmp_path / "pid", "the script being there")
         assert serve.stop() == 0
         assert not alive(int((tmp_path / "pid").read_text()))
         serve.start()

@@ -5,7 +5,7 @@ import pytest
 from tests.support.agent_process import EnrolledAgent
 from tests.support.automations import cancel, ended, events, make, record, run
 from tests.support.process import Serve
-from tests.support.waiting import until
+from tests.support.waiting import until, written
 
 pytestmark = pytest.mark.system
 CONFIG = {"agents": {"report_interval_s": 1}, "automations": {"retry_delay_s": 0.1, "server_scripts": False}}
@@ -114,7 +114,7 @@ def test_a_run_on_an_agent_outlives_the_server(serve, agent, tmp_path):
     gate = tmp_path / "gate"
     text = f"echo $$ >> {tmp_path}/marks; while [ ! -e {gate} ]; do sleep 0.1; done; echo through"
     run_id = run(serve, make(serve, "agent_command", {"agent_id": agent.id, "command": text}))
-    until((tmp_path / "marks").exists, what="the command being there")
+    written(tmp_path / "marks", "the command being there")
     serve.kill()
     gate.touch()
     serve.start()

@@ -14,7 +14,7 @@ import pytest
 from tests.support.automations import ended, make, record, run, script
 from tests.support.client import Client
 from tests.support.process import ROOT, Serve
-from tests.support.waiting import until
+from tests.support.waiting import until, written
 
 pytestmark = [pytest.mark.system, pytest.mark.attack]
 SYSTEM_PYTHON = "/usr/bin/python3"  # another user may be unable to read the one that runs the tests
@@ -54,7 +54,7 @@ def lasting(serve, directory):
     """A run with a child in its process group and one that has left it; their numbers."""
     text = f"setsid sleep 600 & cd {directory}; echo $! > fled; echo $$ > pid; echo x >> times; sleep 600"
     run_id = run(serve, script(serve, text))
-    until((directory / "times").exists, what="the script being there")
+    written(directory / "times", "the script being there")
     return run_id, [int((directory / name).read_text()) for name in ("pid", "fled")]
 
 
