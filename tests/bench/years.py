@@ -45,7 +45,16 @@ MANY = ("/api/monitoring/endpoints", "/api/monitoring/sla", "/api/monitoring/hea
         "/api/healing/forecasts", "/api/healing/trust", "/api/monitoring/status-page", "/settings/as-code")  # fmt: skip
 # What reads everything to say whether it is whole, or to carry it away: it may take long, and nobody may wait for it.
 WHOLE = ("/api/healing/ledger/verify", "/api/audit/verify", "/api/doctor")
-UNASKED = ("stream", "session", "authorize", "callback", "{token}", "files", "install-script")  # in an address
+UNASKED = (
+    "moment",
+    "stream",
+    "session",
+    "authorize",
+    "callback",
+    "{token}",
+    "files",
+    "install-script",
+)  # in an address
 GIVEN = {"q": "0017", "tag": "public", "user": "ada", "owner": "otto", "username": "ada", "action": "login",
          "target": "h77/nginx", "rule_id": "r7", "action_type": "clear_cache", "condition": "cpu_percent > 7",
          "uses": "otto", "within": "24h"}  # fmt: skip
@@ -127,7 +136,7 @@ def pages_of(made):
 
 def calls_of(document, ids):
     """Every GET of the document that answers once, each with each of its filters, and far down each list."""
-    asked = []
+    asked = [f"/api/moment?kind=hosts&id={ids['agent_id']}", f"/api/moment?kind=monitors&id={ids['monitor_id']}"]
     for path, operations in document["paths"].items():
         if "get" not in operations or any(word in path for word in UNASKED):
             continue
