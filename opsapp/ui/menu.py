@@ -1,28 +1,40 @@
 """The menu at the side: which pages lead on from every page, in which group, with which sign.
 
+A door is an entry of the menu. The pages that belong behind one stand in a row on each page of it: its rooms.
+
 Must not: say who may see a page; that is what the API says of what the page shows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from .builder import Known, needed
 
-HOUSE = "House"
-# (group, ((address, sign), …)), in the order of the menu. A page with a name for the menu that is not here comes last.
-GROUPS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
-    ("Main", (("/", "home"), ("/monitors", "pulse"), ("/incidents", "fire"), ("/approvals", "check"),
-              ("/agents", "host"), ("/automations", "bolt"))),
-    ("Healing", (("/healing", "heart"), ("/healing/letter", "cal"), ("/healing/ledger", "book"),
-                 ("/healing/rules", "rule"),
-                 ("/healing/trust", "stairs"), ("/healing/problems", "flag"),
-                 ("/healing/suggestions", "bulb"), ("/healing/forecasts", "trend"),
-                 ("/healing/dependencies", "graph"), ("/healing/inlets", "inlet"), ("/healing/chaos", "storm"),
-                 ("/healing/replay", "again"))),
-    (HOUSE, (("/first-steps", "stairs"), ("/maintenance", "cal"), ("/statuspage", "globe"), ("/notifications", "bell"),
-             ("/users", "user"), ("/secrets", "key"), ("/audit", "list"), ("/settings", "gear"))),
+
+class Door(NamedTuple):
+    path: str
+    icon: str
+    rooms: tuple[str, ...] = ()
+
+    @property
+    def pages(self) -> tuple[str, ...]:
+        return (self.path, *self.rooms)
+
+
+HEALING = Door("/healing", "heart", tuple(f"/healing/{room}" for room in (
+    "rules", "trust", "ledger", "problems", "suggestions", "forecasts", "dependencies", "inlets", "letter", "chaos",
+    "replay")))  # fmt: skip
+# (group, its doors), in the order of the menu; at most twelve doors, or people read instead of looking.
+GROUPS: tuple[tuple[str, tuple[Door, ...]], ...] = (
+    ("Main", (Door("/", "home"), Door("/monitors", "pulse"), Door("/agents", "host"), Door("/incidents", "fire"),
+              Door("/approvals", "check"), HEALING, Door("/automations", "bolt"))),
+    ("Administration", (Door("/maintenance", "cal"), Door("/statuspage", "globe"), Door("/notifications", "bell"),
+                        Door("/audit", "list"),
+                        Door("/settings", "gear", ("/users", "/secrets", "/first-steps")))),
 )  # fmt: skip
+DOORS = tuple(door for _, doors in GROUPS for door in doors)
 PHONE_TABS = ("/", "/monitors", "/incidents", "/approvals")
 
 
@@ -37,22 +49,37 @@ class MenuGroup(NamedTuple):
     links: tuple[MenuLink, ...]
 
 
-def menu_for(known: Known, role: str) -> tuple[MenuGroup, ...]:
-    """What this role may see."""
-    mine = {page.path: page for page in known.pages if page.menu and all(known.may(role, api) for api in needed(page))}
-    placed = {path for _, links in GROUPS for path, _ in links}
-    groups = []
-    for title, links in GROUPS:
-        late = [(path, "list") for path in mine if path not in placed] if title == HOUSE else []
-        links_of = tuple(MenuLink(path, mine[path].menu or "", icon) for path, icon in (*links, *late) if path in mine)
-        groups.append(MenuGroup(title, links_of))
-    return tuple(group for group in groups if group.links)
+class Menu(NamedTuple):
+    """What a reader may see, and where in it the page stands that is read."""
+
+    groups: tuple[MenuGroup, ...] = ()
+    door: str = ""
+    room: str = ""
+    rooms: tuple[MenuLink, ...] = ()
+    every: tuple[MenuLink, ...] = ()
+
+    def thumb(self, *, first: bool) -> list[MenuLink]:
+        """The tabs of a phone; without `first`, what is behind `More`."""
+        return [link for group in self.groups for link in group.links if (link.path in PHONE_TABS) == first]
 
 
-def phone_tabs(menu: tuple[MenuGroup, ...]) -> tuple[tuple[MenuLink, ...], tuple[MenuLink, ...]]:
-    """The tabs of a phone, and what is behind `More`."""
-    every = [link for group in menu for link in group.links]
-    return (
-        tuple(link for link in every if link.path in PHONE_TABS),
-        tuple(link for link in every if link.path not in PHONE_TABS),
+def menu_for(known: Known, role: str, path: str) -> Menu:
+    """What this role may see from the page at this path."""
+    names = {page.path: page.menu for page in known.pages if all(known.may(role, api) for api in needed(page))}
+
+    def links(door: Door, pages: Iterable[str]) -> list[MenuLink]:
+        return [MenuLink(page, names[page] or "", door.icon) for page in pages if page in names]
+
+    groups = (
+        MenuGroup(title, tuple(link for door in doors for link in links(door, (door.path,)))) for title, doors in GROUPS
     )
+    door, room = place_of(path)
+    rooms = links(door, door.pages) if door.rooms else ()
+    every = (link for at in DOORS for link in links(at, at.pages))
+    return Menu(tuple(group for group in groups if group.links), door.path, room, tuple(rooms), tuple(every))
+
+
+def place_of(path: str) -> tuple[Door, str]:
+    """The door that a page is behind, and the page of the menu that it belongs to; nothing, if it belongs to none."""
+    above = [(door, page) for door in DOORS for page in door.pages if f"{path}/".startswith(f"{page}/")]
+    return max(above, key=lambda place: len(place[1]), default=(Door("", ""), ""))

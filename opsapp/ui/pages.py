@@ -33,7 +33,7 @@ from . import builder, files, formvalues, words
 from .counts import counts_of
 from .guidebook import PLACE
 from .help import help_for, upwards
-from .menu import menu_for, phone_tabs
+from .menu import Menu, menu_for
 from .reader import Reader, known_zone, query_with, with_query
 from .shapes.pluginmetrics import written
 
@@ -136,7 +136,8 @@ def known_of(request: Request) -> dict[str, Any]:
     me = request.caller and {"username": request.caller.name, "role": request.caller.role}
     token = masked_token(secret, form_key(request.node)) if secret else None
     once = first_look(request, ONCE) or new_token()  # the forms of this page; one that is drawn again keeps its name
-    menu = menu_for(builder.known_of(request.registry), request.caller.role) if request.caller else ()
+    pages = builder.known_of(request.registry)
+    menu = menu_for(pages, request.caller.role, request.path_info) if request.caller else Menu()
     known = {"me": me, "csrf": token, "once": once, "menu": menu, "path": request.path_info}
     known["help"] = help_for(request.path_info)
     wishes = wishes_of(find_enabled(request.root, request.caller.name)) if request.caller else Wishes()
@@ -192,7 +193,7 @@ def error_page(known_pages: builder.Known, asked: Asked, status: int, problem: P
     title = titles.get(status, "That did not work")
     fields = getattr(problem, "fields", None)
     known = {"title": title, "problem": problem, "asked": asked, "me": me, "fields": fields, "path": asked.path}
-    known["menu"] = menu_for(known_pages, asked.role) if asked.role else ()
+    known["menu"] = menu_for(known_pages, asked.role, asked.path) if asked.role else Menu()
     known["help"] = help_for(asked.path)
     leads_on = me and (status == 404 or problem.code == ROLE_TOO_LOW)
     known["above"] = place_above(known_pages, asked, status) if leads_on else None
@@ -252,7 +253,7 @@ def _make_templates() -> Environment:
         spoken=words.spoken,
     )
     made.globals["static"] = files.address
-    made.filters.update(initials=words.initials, thumb=phone_tabs, dig=builder.dig)
+    made.filters.update(initials=words.initials, dig=builder.dig)
     made.filters.update(filled=builder.filled, holds=builder.holds, names=builder.names_of)
     made.filters.update(asking=query_with, below=with_query)
     made.filters.update(metric=written, in_words=durations.in_words, offset=words.offset)

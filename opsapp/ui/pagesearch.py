@@ -12,7 +12,7 @@ from opsapp.lib.jsontypes import JsonObject
 
 from . import guidebook
 from .builder import filled
-from .menu import MenuGroup
+from .menu import Menu
 from .reader import with_query
 
 MOST = 8  # of each kind
@@ -89,9 +89,9 @@ def _hit(kind: SearchedList, row: JsonObject) -> Hit:
     return Hit(str(row[kind.name]), place, state, note)
 
 
-def pages_of(menu: Iterable[MenuGroup], words: str) -> Hits:
+def pages_of(menu: Menu, words: str) -> Hits:
     wanted = words.casefold().split()
-    links = [link for group in menu for link in group.links if holds([link.name], wanted)]
+    links = [link for link in menu.every if holds([link.name], wanted)]
     return Hits("Pages", tuple(Hit(link.name, link.path) for link in links[:MOST]))
 
 

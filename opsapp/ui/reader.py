@@ -5,7 +5,8 @@ Plain values: `shapes` make their words from it. Must not: know a request.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -13,6 +14,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from opsapp.lib.jsontypes import JsonObject
 
 UTC = "UTC"
+MOST_IDS = 100  # that a list is asked for at once
+NO_ID = "none"  # a list that is asked for it has no row
+_LIKE_ID = re.compile("[a-z0-9]{1,64}")
 
 
 class Reader(NamedTuple):
@@ -54,6 +58,18 @@ def query_with(query: Mapping[str, str], **changes: object) -> str:
 
 def with_query(path: str, query: str) -> str:
     return f"{path}?{query}" if query else path
+
+
+def rows_named(ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The query that asks a list for these rows alone, where each of `ids` may be the id of one."""
+    wanted = sorted({name for name in ids if _LIKE_ID.fullmatch(name)})
+    return {"ids": tuple(wanted[:MOST_IDS]) or (NO_ID,)}
+
+
+def names_by_id(answers: Answers, *parts: str) -> dict[str, str]:
+    """What people call the rows of these lists."""
+    rows = (row for part in parts for row in answers[part] or ())
+    return {row["id"]: row["name"] if "name" in row else row["label"] or row["hostname"] for row in rows}
 
 
 def known_zone(name: str | None) -> str:

@@ -336,3 +336,19 @@ def form_with(page, act):
         if act in [button.value_if_submitted() for button in buttons]:
             return each
     raise AssertionError(f"there is no {act}")
+
+
+def test_the_list_of_rules_names_what_each_is_for(service, browser):
+    shop = monitor(service, "shop")
+    box = service.ada.post_json("/api/agents", {"label": "box-1"}).json["agent_id"]
+    rule = {
+        "id": "r",
+        "condition": 'status == "down"',
+        "action": {"type": "webhook", "params": {"url": "http://a.example/"}},
+    }
+    rule["targets"] = {"agents": [box, "tag:eu", "box-7"], "monitors": [shop]}
+    service.ada.post_json("/api/healing/rules", rule)
+    page = browser("vera").get("/healing/rules")
+    assert [cell.text for cell in page.html.select("#rules td[data-l=Where]") if "tag:eu" in cell.text] == [
+        "box-1, tag:eu, box-7, shop"
+    ]

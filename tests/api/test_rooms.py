@@ -12,6 +12,7 @@ from webtest import TestApp
 from opsapp.monitoring.engine import changes
 from opsapp.monitoring.resources import monitors_of
 from opsapp.ui import builder
+from opsapp.ui.menu import DOORS
 from opsapp.ui.plan import PAGES
 from opsapp.ui.views import find, rooms
 from tests.support.app import ROLES, Service
@@ -141,11 +142,38 @@ def test_every_row_of_the_table_names_views_that_there_are(service):
 
 
 def test_the_menu_has_what_its_reader_may_see(service):
-    seen = {who: service.browser(who).get("/healing").html.select(".side nav a") for who in ("vera", "ada")}
-    paths = {who: {link["href"] for link in links} for who, links in seen.items()}
+    paths = {}
+    for who in ("vera", "ada"):
+        pages = [service.browser(who).get(place).html for place in ("/healing", "/settings")]
+        paths[who] = {link["href"] for page in pages for link in page.select(".side nav a, .rooms a")}
     assert paths["ada"] - paths["vera"] == MENU_OF_ADMINS | {"/healing/replay"}
     assert "/healing/trust" in paths["vera"]
-    assert [link["href"] for link in seen["ada"] if link.get("aria-current")] == ["/healing"]
+
+
+@pytest.mark.parametrize(
+    ("place", "door", "room"),
+    [
+        ("/healing", ("/healing", "page"), ("/healing", "page")),
+        ("/healing/trust", ("/healing", "true"), ("/healing/trust", "page")),
+        ("/healing/rules/new", ("/healing", "true"), ("/healing/rules", "true")),
+        ("/users", ("/settings", "true"), ("/users", "page")),
+        ("/monitors", ("/monitors", "page"), None),
+        ("/monitors/{}", ("/monitors", "true"), None),
+    ],
+)
+def test_a_page_shows_the_door_and_the_room_that_it_is_in(service, place, door, room):
+    page = service.browser("ada").get(place.format(service.monitor)).html
+    marked = {
+        bar: [(link["href"], link["aria-current"]) for link in page.select(f"{bar} a[aria-current]")]
+        for bar in (".side", ".rooms")
+    }
+    assert marked == {".side": [door], ".rooms": [room] if room else []}
+
+
+def test_the_menu_has_twelve_doors_at_most_and_each_page_that_has_a_name_for_it_is_behind_one():
+    assert len(DOORS) <= 12
+    behind = [page for door in DOORS for page in door.pages]
+    assert sorted(behind) == sorted(page.path for page in PAGES if page.menu)
 
 
 def form(page, act):

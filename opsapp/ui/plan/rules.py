@@ -63,6 +63,10 @@ RULES = (
                 ),
             ),
             Part("Trust", "/api/healing/trust?limit=1000", (), name="trust", hidden=True),
+            Part(
+                "Monitors", "/api/monitoring/endpoints", (), name="monitors", hidden=True, asks=rulelist.targets_asked
+            ),
+            Part("Hosts", "/api/agents", (), name="hosts", hidden=True, asks=rulelist.targets_asked),
         ),
         menu="Rules",
         template="rules.jinja2",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import sentences
-from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.reader import Answers, Reader, names_by_id, rows_named
 from opsapp.ui.sentences import Sentence
 
 MAY = {
@@ -17,10 +16,6 @@ MAY = {
     "operator": "runs automations, decides approvals, plans maintenance",
     "admin": "may do everything, users and settings too",
 }
-
-
-LIKE_ID = re.compile("[a-z0-9]{1,64}")
-MOST_IDS = 100  # that a list is asked for at once
 
 
 class UserLine(NamedTuple):
@@ -103,18 +98,13 @@ def since_asked(reader: Reader, earlier: JsonObject) -> dict[str, str]:
         return {}
 
 
-NO_ID = "none"  # a list that is asked for it has no row
-
-
 def named_in_entries(reader: Reader, earlier: JsonObject) -> dict[str, tuple[str, ...]]:
     """Of a list only what the entries are about."""
-    ids = {entry["target"] for entry in earlier["entries"] if LIKE_ID.fullmatch(entry["target"])}
-    return {"ids": tuple(sorted(ids))[:MOST_IDS] or (NO_ID,)}
+    return rows_named(entry["target"] for entry in earlier["entries"])
 
 
 def audit(answers: Answers, reader: Reader) -> dict[str, object]:
-    names = {row["id"]: row["name"] for part in ("monitors", "automations") for row in answers[part] or []}
-    names |= {row["id"]: row["label"] or row["hostname"] for row in answers["hosts"] or []}
+    names = names_by_id(answers, "monitors", "automations", "hosts")
     return {
         "lines": [_line(entry, names) for entry in answers["entries"] or []],
         "since": reader.query.get("from", "") if since_asked(reader, {}) else "",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.ui.reader import Answers, Reader
+from opsapp.ui.reader import Answers, Reader, names_by_id, rows_named
 
 SOURCES = {"default": "comes with opsapp", "yaml": "configuration file", "api": "made here"}
 
@@ -35,16 +35,22 @@ def list_query(reader: Reader, _said: Answers) -> dict[str, str]:
     return {} if reader.query.get("sort") else {"sort": "severity"}
 
 
+def targets_asked(_reader: Reader, earlier: Answers) -> dict[str, tuple[str, ...]]:
+    """Of a list only what the rules are for."""
+    return rows_named(name for row in earlier["rules"] or () for name in _targets(row))
+
+
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
+    names = names_by_id(answers, "monitors", "hosts")
     trust = {row["rule_id"]: row for row in answers["trust"] or ()}
     return {
-        "lines": tuple(_line(row, trust.get(row["id"])) for row in answers["rules"] or ()),
+        "lines": tuple(_line(row, trust.get(row["id"]), names) for row in answers["rules"] or ()),
         "wanted": reader.query.get("q", ""),
         "may_add": reader.may("POST /api/healing/rules"),
     }
 
 
-def _line(row: JsonObject, trust: JsonObject | None) -> RuleLine:
+def _line(row: JsonObject, trust: JsonObject | None, names: dict[str, str]) -> RuleLine:
     evidence = trust["evidence"] if trust else {}
     decided = evidence.get("verified", 0) + evidence.get("failed", 0)
     return RuleLine(
@@ -53,7 +59,7 @@ def _line(row: JsonObject, trust: JsonObject | None) -> RuleLine:
         row["description"],
         row["condition"],
         ", then ".join(action.replace("_", " ") for action in actions_of(row)) or "nothing",
-        targets_of(row),
+        _where(row, names),
         row["severity"],
         trust["current_level"] if trust else "",
         f"{evidence['verified']} of {decided}" if decided else "",
@@ -70,8 +76,12 @@ def actions_of(row: JsonObject) -> list[str]:
     return chain or ([row["action"]["type"]] if row["action"] else [])
 
 
-def targets_of(row: JsonObject) -> str:
+def _targets(row: JsonObject) -> tuple[str, ...]:
+    targets = row["targets"] or {"agents": (), "monitors": ()}
+    return (*targets["agents"], *targets["monitors"])
+
+
+def _where(row: JsonObject, names: dict[str, str]) -> str:
     if row["targets"] is None:
         return "everywhere"
-    names = [*row["targets"]["agents"], *row["targets"]["monitors"]]
-    return ", ".join(names) or "nowhere"
+    return ", ".join(names.get(name, name) for name in _targets(row)) or "nowhere"

@@ -58,6 +58,9 @@ for (const [where, what] of [[document, "changed"], [document, "visibilitychange
 setInterval(tick, 5000);
 document.addEventListener("visibilitychange", tick);
 
+// On a phone the row of rooms is wider than the screen: the one that is read comes into view.
+document.querySelector(".rooms [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
+
 // A menu closes when the pointer or the focus goes elsewhere.
 for (const kind of ["pointerdown", "focusin"]) {
   document.addEventListener(kind, (event) => {
