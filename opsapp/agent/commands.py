@@ -17,7 +17,7 @@ from .capabilities import ToolManifest
 from .executor import CommandAnswer, CommandTask, Handler
 from .paths import NotAllowed, PathRules
 from .proc import maybe, processes
-from .processes import Ran, run
+from .processes import Ran, RunOptions, run
 
 LINE_MOST = 65536
 TAIL_MOST = 1024 * 1024
@@ -158,6 +158,7 @@ def _run(task: CommandTask, argv: List[str]) -> Ran:
         env=task.params.get("env"),
         on_start=task.on_start,
         on_output=task.on_output,
+        manner=RunOptions(descriptors=task.params.get("descriptors")),
     )
 
 

@@ -136,7 +136,11 @@ class Programs:
             if params["script"] is None and shutil.which(argv[0], path=env.get("PATH")) is None:
                 return Ran("failed", None, output, "No such file or directory"), argv[0]
             manner = RunOptions(
-                directory, params["umask"], min(params["grace"], self.grace_most), start=self._starter(params)
+                directory,
+                params["umask"],
+                min(params["grace"], self.grace_most),
+                descriptors=params["descriptors"],
+                start=self._starter(params),
             )
             ran = run(
                 ["/bin/sh", "-c", LIMITED.format(limits=limits), "opsapp-run", *argv],

@@ -19,8 +19,11 @@ import struct
 import time
 from typing import Any, Dict, List, NoReturn, Optional, Tuple
 
+from opsapp.wire.commands import DESCRIPTORS
+
 from . import domains
 from .processes import start_time
+from .sealed import close, numbers
 
 GO, TERM, KILL = b"g", b"t", b"k"  # what a keeper is told
 LENGTH = struct.Struct(">I")
@@ -68,7 +71,7 @@ class Keeper:
         self._read, self._write = os.pipe()
 
     def run(self) -> None:
-        head, handles = _received(self.control, LENGTH.size)
+        head, handles = _received(self.control, LENGTH.size, 1 + DESCRIPTORS)
         if not handles:
             return  # whoever asked is gone
         asked = json.loads(exactly(self.control, LENGTH.unpack(head)[0]))
@@ -84,9 +87,8 @@ class Keeper:
         self.pid = os.fork()
         if self.pid == 0:
             os.close(opened)
-            _become(asked, self.control, handles[0], gate)
-        os.close(handles[0])
-        os.close(gate)
+            _become(asked, self.control, handles, gate)
+        close([*handles, gate])
         self._attend(opened)
 
     def _watch_children(self) -> None:
@@ -155,8 +157,9 @@ class Keeper:
                 os.kill(pid, number)
 
 
-def _become(asked: dict, control: socket.socket, out: int, gate: int) -> NoReturn:
-    """The program, once the gate opens."""
+def _become(asked: dict, control: socket.socket, handles: List[int], gate: int) -> NoReturn:
+    """The program, once the gate opens. The first descriptor is for its output, the others are its own."""
+    out, own = handles[0], dict(zip(asked["descriptors"], handles[1:], strict=True))
     try:
         os.setsid()
         nothing = os.open(os.devnull, os.O_RDWR)
@@ -173,10 +176,12 @@ def _become(asked: dict, control: socket.socket, out: int, gate: int) -> NoRetur
             domains.enter()  # one of its own, from where it does not reach its keeper
         say(control, pid=os.getpid(), started=start_time(os.getpid()))
         if os.read(gate, 1) == GO:
-            os.execvpe(asked["argv"][0], asked["argv"], asked["env"])
-    except OSError as error:
+            for handle in own.values():
+                os.set_inheritable(handle, True)
+            os.execvpe(asked["argv"][0], asked["argv"], {**asked["env"], **numbers(own)})
+    except (OSError, ValueError) as error:
         with contextlib.suppress(OSError):
-            say(control, error=error.strerror or str(error))
+            say(control, error=getattr(error, "strerror", None) or str(error))
     finally:
         os._exit(125)
 
@@ -200,9 +205,9 @@ def _parent(pid: str) -> int:
         return 0
 
 
-def _received(sock: socket.socket, size: int) -> Tuple[bytes, List[int]]:
-    """Some bytes and the descriptor that came with them, which no program inherits."""
-    data, handles, _flags, _address = socket.recv_fds(sock, size, 1)
+def _received(sock: socket.socket, size: int, most: int = 1) -> Tuple[bytes, List[int]]:
+    """Some bytes and the descriptors that came with them, which no program inherits."""
+    data, handles, _flags, _address = socket.recv_fds(sock, size, most)
     for handle in handles:
         os.set_inheritable(handle, False)  # no flag of recv_fds says it: Python does not hand it on
     return data, handles

@@ -18,6 +18,7 @@ from opsapp.wire.fields import loads
 from . import domains, keeper
 from .outputreader import DRAIN_S, OutputReader, readable
 from .processes import RUN, OnStart, ProcessGroup, RunOptions, boot_id, end_strays, signal_group
+from .sealed import Handles
 
 PATIENCE_S = 10.0  # for the first word of a keeper, and beyond its own times for its last one
 GONE = "the nursery of keepers is gone"
@@ -45,7 +46,13 @@ class Nursery:
         return self._way is not None
 
     def start(
-        self, manner: Manner, argv: List[str], env: Dict[str, str], options: RunOptions, on_start: OnStart
+        self,
+        manner: Manner,
+        argv: List[str],
+        env: Dict[str, str],
+        options: RunOptions,
+        handles: Handles,
+        on_start: OnStart,
     ) -> "KeptProgram":
         """A program whose keeper has let it go once `on_start` has returned."""
         ours, theirs = socket.socketpair()
@@ -62,8 +69,9 @@ class Nursery:
                     with_errors=options.with_errors,
                     way=self._way if manner.apart else None,
                     no_new_privs=manner.no_new_privs,
+                    descriptors=list(handles),
                 )
-                socket.send_fds(ours, [asked[: keeper.LENGTH.size]], [write])
+                socket.send_fds(ours, [asked[: keeper.LENGTH.size]], [write, *handles.values()])
                 ours.sendall(asked[keeper.LENGTH.size :])
             except BaseException:
                 os.close(read)

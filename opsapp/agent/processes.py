@@ -19,6 +19,7 @@ from typing import Callable, Dict, Iterator, List, NamedTuple, Optional
 from opsapp.wire.frames import OUTPUT_LIMIT
 
 from .outputreader import DRAIN_S, OutputReader, StartedProgram, pidfd
+from .sealed import Handles, numbers, sealed
 
 TERM_GRACE_S = 2.0
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -81,11 +82,12 @@ class RunOptions(NamedTuple):
     grace: float = TERM_GRACE_S  # between TERM and KILL
     with_errors: bool = True  # what it writes to standard error is output too; else it is thrown away
     mark: str = ""  # the value of its mark, for whoever ends by it what the program leaves; else one is made
+    descriptors: Optional[Dict[str, str]] = None  # variable -> what the program reads from the descriptor it names
     start: Optional["Starter"] = None  # who starts it instead of us, and ends with it all that comes from it
 
 
 OnStart = Optional[Callable[[ProcessGroup], None]]
-Starter = Callable[[List[str], Dict[str, str], RunOptions, OnStart], StartedProgram]
+Starter = Callable[[List[str], Dict[str, str], RunOptions, Handles, OnStart], StartedProgram]
 
 
 def environment(more: Optional[Dict[str, str]] = None) -> Dict[str, str]:
@@ -119,7 +121,8 @@ def run(
     try:
         told = environment({**(env or {}), RUN: mark})
         find(argv[0], told)
-        child = (manner.start or _start)(argv, told, manner, on_start)
+        with sealed(manner.descriptors or {}) as handles:
+            child = (manner.start or _start)(argv, told, manner, handles, on_start)
     except (OSError, ValueError) as error:
         return Ran("failed", None, b"", f"cannot start {argv[0]}: {getattr(error, 'strerror', None) or error}")
     reader = OutputReader(child, limit, on_output)
@@ -150,7 +153,9 @@ class _Program(subprocess.Popen):
         end_group(self, reader, grace, self.mark)
 
 
-def _start(argv: List[str], env: Dict[str, str], manner: RunOptions, on_start: OnStart) -> StartedProgram:
+def _start(
+    argv: List[str], env: Dict[str, str], manner: RunOptions, handles: Handles, on_start: OnStart
+) -> StartedProgram:
     """The program, let go once `on_start` has returned; whatever that raises, nothing has begun."""
     child = _Program(
         [*_GATE, *argv],
@@ -158,7 +163,8 @@ def _start(argv: List[str], env: Dict[str, str], manner: RunOptions, on_start: O
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT if manner.with_errors else subprocess.DEVNULL,
         cwd=manner.cwd,
-        env=env,
+        env={**env, **numbers(handles)},
+        pass_fds=tuple(handles.values()),
         start_new_session=True,
         umask=manner.umask,
     )

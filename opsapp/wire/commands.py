@@ -43,13 +43,19 @@ SERVICE_ACTIONS = ("start", "stop", "restart", "reload", "enable", "disable", "s
 # What becomes of what a program starts: it lives on; it ends with the program; it also reaches nobody else meanwhile.
 LEFT, KEPT, KEPT_APART = "left", "kept", "apart"
 
+DESCRIPTORS = 16  # of one program
+VARIABLE = text(128, low=1, pattern=r"[A-Za-z_][A-Za-z0-9_]*")
+# variable -> what the program reads from the descriptor whose number the variable has. Without any it is not sent: an
+# older agent refuses what it does not know.
+_DESCRIPTORS = may(mapping(text(32768), DESCRIPTORS, VARIABLE))
 _TIMEOUT = may(integer(1, 3600), 60)
 
 COMMANDS: Dict[str, Dict[str, WireField]] = {
     "shell": {
         "command": need(text(65536, low=1)),
         "timeout": _TIMEOUT,
-        "env": may(mapping(text(32768), 256, text(128, low=1, pattern=r"[A-Za-z_][A-Za-z0-9_]*")), {}),
+        "env": may(mapping(text(32768), 256, VARIABLE), {}),
+        "descriptors": _DESCRIPTORS,
         # With an interpreter, `command` is a script that is handed to it as a file; without one, /bin/sh -c reads it.
         "interpreter": may(text(255, low=1, pattern=r"[A-Za-z0-9/._+-]+")),
     },
@@ -95,7 +101,8 @@ OWN_COMMANDS: Dict[str, Dict[str, WireField]] = {
         "name": need(ID),  # of the run or deed, for the environment and the names of directories
         "steps": need(listing(listing(text(65536), 1000), 100)),  # argument lists, in order until one fails
         "script": may(text(262144)),  # becomes a file, whose path is put at the end of the last step
-        "env": may(mapping(text(32768), 256, text(128, low=1, pattern=r"[A-Za-z_][A-Za-z0-9_]*")), {}),
+        "env": may(mapping(text(32768), 256, VARIABLE), {}),
+        "descriptors": _DESCRIPTORS,
         "timeout": need(number(0.01, 86400)),
         "grace": may(number(0, 60), 2.0),  # between TERM and KILL
         "limits": may(mapping(integer(0), 10), {}),  # flags of ulimit

@@ -260,8 +260,28 @@ def test_the_same_key_runs_once(service):
     assert len(service.vera.get(f"/api/automations/{automation}/runs").json) == 1
 
 
+def test_a_variable_is_a_value_or_the_number_of_a_descriptor(service):
+    service.ada.post_json("/api/secrets", {"name": "deploy", "value": "open barley"}, status=201)
+    params = {"script": "cat /dev/fd/$KEY_FD", "descriptors": {"KEY_FD": "key {{secret:deploy}} of {{input:who}}"}}
+    made = with_secrets(service, params, inputs=[{"name": "who", "default": "otto"}])
+    service.otto.post(f"/api/automations/{made}/run")
+    (job,) = take(service)
+    assert job.work.descriptors == {"KEY_FD": "key open barley of otto"}
+    assert job.work.env == {"OPSAPP_INPUT_WHO": "otto"}
+    assert "barley" not in service.vera.get(f"/api/automations/{made}").text
+    both = {"script": "true", "env": {"A": "1", "B": "2"}, "descriptors": {"B": "3"}}
+    body = {"name": "both", "type": "script", "params": both}
+    assert refused(service.otto, "post_json", "/api/automations", body)["params.descriptors"] == "already in env: B"
+    unspeakable = {"script": "true", "descriptors": {"not a name": "x"}}
+    assert refused(service.otto, "post_json", "/api/automations", body | {"params": unspeakable})
+
+
 def test_an_export_comes_in_again(service):
-    one = create(service.otto, name="part", params={"script": "true", "env": {"API_TOKEN": "clear", "X": "1"}})
+    one = create(
+        service.otto,
+        name="part",
+        params={"script": "true", "env": {"API_TOKEN": "clear"}, "descriptors": {"X": "clear"}},
+    )
     whole = later(service, name="whole", type="composite", params={"automations": [one, one]})
     steps = [{"id": "a", "automation_id": whole, "on_success": "b"}, {"id": "b", "automation_id": one}]
     later(service, name="flow", type="workflow", params={"steps": steps})

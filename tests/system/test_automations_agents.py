@@ -45,6 +45,19 @@ def test_by_tag_and_by_name(serve, agent):
     assert (nobody["status"], nobody["reason"]) == ("failed", "There is no agent nothing.")
 
 
+@pytest.mark.parametrize("more", [{}, {"interpreter": "/bin/bash"}], ids=["command", "script"])
+def test_a_secret_by_a_sealed_descriptor_is_in_no_environment_of_the_host(serve, agent, more):
+    """Shown nowhere: not in the run, not among the parameters of the agent's command."""
+    name, value = f"key-{'interpreter' in more}", f"open {sorted(more)} barley"
+    serve.admin.post("/api/secrets", {"name": name, "value": value})
+    text = "cat /dev/fd/$KEY_FD; rev < /dev/fd/$KEY_FD; tr '\\0' '\\n' < /proc/$$/environ | grep -c barley"
+    kind, field = ("script", "script") if more else ("agent_command", "command")
+    params = {field: text, "agent_id": agent.id, "descriptors": {"KEY_FD": f"{{{{secret:{name}}}}}"}, **more}
+    found = ended(serve, run(serve, make(serve, kind, params)))
+    assert found["output"] == f"[secret]{value[::-1]}0\n"
+    assert value not in str(serve.admin.get(f"/api/agents/{agent.id}/commands"))
+
+
 def test_a_service_on_an_agent_ends_honestly(serve, agent):
     params = {"agent_id": agent.id, "service": "no-such-service", "action": "restart"}
     found = ended(serve, run(serve, make(serve, "service_control", params)))

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from opsapp.agent import domains
-from tests.support.automations import ended, run, script
+from tests.support.automations import ended, make, run, script
 from tests.support.process import Serve
 from tests.support.proctexts import texts
 from tests.support.waiting import until
@@ -83,15 +83,37 @@ def test_what_fled_is_gone_when_the_executor_is_killed(serve, place):
     until(lambda: executor_pid(serve), what="the next executor")
 
 
+BY_DESCRIPTOR = {"DOOR_FD": "{{secret:door}}"}
+HELD = (
+    'cat /dev/fd/$DOOR_FD; echo; rev < /dev/fd/$DOOR_FD; echo; sh -c "exec wc -c < /dev/fd/$DOOR_FD"; '
+    "tr '\\0' '\\n' < /proc/$$/environ | grep -c 'ses[a]me'; "
+    "for how in '>' '1<>'; do sh -c \"echo x $how /dev/fd/$DOOR_FD\" 2>/dev/null && echo written; done; "
+    "exec rev < /dev/fd/$DOOR_FD"
+)
+
+
+def test_a_secret_by_a_sealed_descriptor_is_in_no_environment_and_nobody_changes_it(serve):
+    found = ended(serve, run(serve, make(serve, "script", {"script": HELD, "descriptors": BY_DESCRIPTOR})))
+    backwards = SECRET[::-1]
+    assert found["output"].splitlines() == ["[secret]", backwards, str(len(SECRET)), "0", backwards]
+    assert found["status"] == "done"
+
+
+def test_python_reads_it_by_its_number(serve):
+    text = "import os; print(open(int(os.environ['DOOR_FD'])).read()[::-1])"
+    params = {"script": text, "interpreter": "python3", "descriptors": BY_DESCRIPTOR}
+    assert ended(serve, run(serve, make(serve, "script", params)))["output"] == SECRET[::-1] + "\n"
+
+
 @keeps_apart
 def test_a_run_reads_no_secret_of_the_run_beside_it(serve, place):
     gate = place / "gate"
-    victim = run(
-        serve, script(serve, f"x={{{{secret:door}}}}; > {place}/up; while [ ! -e {gate} ]; do sleep 0.1; done")
-    )
+    held = f"x={{{{secret:door}}}}; > {place}/up; while [ ! -e {gate} ]; do sleep 0.1; done"
+    victim = run(serve, make(serve, "script", {"script": held, "descriptors": BY_DESCRIPTOR}))
     until((place / "up").exists, what="the victim being there")
     look = (
         "cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep '^OPSAPP_'; "
+        "for fd in /proc/[0-9]*/fd/*; do case $(readlink $fd) in /memfd:*) cat $fd;; esac; done 2>/dev/null; "
         "grep -rhs 'ses[a]me' /proc/[0-9]*/cmdline /tmp/opsapp-run.*; echo looked"
     )
     seen = ended(serve, run(serve, script(serve, look)))["output"]
@@ -162,6 +184,7 @@ def nurseries(executor):
 
 
 def test_without_its_nursery_the_executor_is_started_again(without):
+    assert ended(without, run(without, script(without, "echo on")))["output"] == "on\n", "it has tried the kernel"
     executor = executor_pid(without)
     [nursery] = until(lambda: nurseries(executor), what="the nursery")
     os.kill(nursery, signal.SIGKILL)

@@ -97,6 +97,22 @@ def test_a_program_that_cannot_be_started_says_why(tmp_path, cancel):
     assert run([str(tmp_path)], 20, cancel).status == "failed"
 
 
+def test_descriptors_are_the_programs_and_nobody_elses(cancel):
+    before = os.listdir("/proc/self/fd")
+    manner = RunOptions(descriptors={"A": "x" * 300_000, "B": "é"})
+    ran = run(["/bin/sh", "-c", "wc -c < /dev/fd/$A; cat /dev/fd/$B /dev/fd/$B"], 9, cancel, manner=manner)
+    assert ran.output.decode() == "300000\néé"
+    assert os.listdir("/proc/self/fd") == before
+
+
+def test_without_files_in_memory_nothing_begins(cancel, monkeypatch):
+    monkeypatch.delattr(os, "memfd_create")
+    ran = run(["true"], 9, cancel, manner=RunOptions(descriptors={"A": "x"}))
+    assert (ran.status, ran.reason) == (
+        "failed", "cannot start true: this Python makes no files in memory, so it hands over no descriptors"
+    )  # fmt: skip
+
+
 def test_what_is_dead_and_not_buried_yet_holds_nothing_up(tmp_path, cancel, monkeypatch):
     """Its parent, in a session of its own by then unmarked, never asks for it: a corpse stays in the group."""
     monkeypatch.setattr(processes, "TERM_GRACE_S", 3600)  # whoever waits for it waits longer than a test may last

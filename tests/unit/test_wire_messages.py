@@ -57,7 +57,8 @@ def test_a_command_arrives_even_of_a_kind_from_the_future():
 
 
 def test_parameters_get_their_defaults():
-    assert check_params("shell", {"command": "id"}) == {"command": "id", "timeout": 60, "env": {}, "interpreter": None}
+    defaults = {"timeout": 60, "env": {}, "descriptors": None, "interpreter": None}
+    assert check_params("shell", {"command": "id"}) == {"command": "id", **defaults}
 
 
 def test_a_message_from_the_wrong_side_is_refused():

@@ -113,7 +113,9 @@ class Command(SealedFields, Record):
         }
 
     def on_the_wire(self) -> JsonObject:
-        return {"command_id": self.__name__, "type": self.type, "params": self._concealed()[0]}
+        """Without what is null: an older agent refuses a parameter that it does not know."""
+        params = {name: value for name, value in self._concealed()[0].items() if value is not None}
+        return {"command_id": self.__name__, "type": self.type, "params": params}
 
     def began(self, at: float, now: float) -> None:
         """The host says when. Its clock may be a day off, and we may hear of the delivery later than it began."""

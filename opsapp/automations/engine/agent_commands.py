@@ -9,7 +9,13 @@ import json
 from collections.abc import Iterable
 
 from opsapp.agents import engine as agents
-from opsapp.automations.logic.params import AgentCommandParams, NotificationParams, ScriptParams, ServiceParams
+from opsapp.automations.logic.params import (
+    AgentCommandParams,
+    NotificationParams,
+    ProgramParams,
+    ScriptParams,
+    ServiceParams,
+)
 from opsapp.automations.logic.references import Missing, Values
 from opsapp.automations.resources import Run, board_of, forbidden, reveal
 from opsapp.lib.addresses import public_text
@@ -52,15 +58,17 @@ def revealed(root: Root, names: Iterable[str]) -> dict[str, str]:
         raise Missing(closed.message) from None
 
 
-def program(run: Run, filled: Values) -> tuple[str, dict[str, str]]:
-    """The text of the run's script or command, and the environment that holds every value of it."""
+def program(run: Run, filled: Values) -> tuple[str, dict[str, str], dict[str, str]]:
+    """The text of the run's script or command, the environment that holds every value of it, and what it reads from
+    descriptors."""
     params = run.params
+    assert isinstance(params, ProgramParams)
     script = params.program
     assert script is not None
     text, references = filled.script(script.text, script.shell)
     env = params.env if isinstance(params, ScriptParams) else None
-    own = {name: filled.plain(value) for name, value in (env or {}).items()}
-    return text, {**filled.inputs(), **own, **references}
+    own, apart = ({name: filled.plain(value) for name, value in (by or {}).items()} for by in (env, params.descriptors))
+    return text, {**filled.inputs(), **own, **references}, apart
 
 
 def begin(root: Root, run: Run, now: float) -> str | None:
@@ -94,11 +102,12 @@ def command(run: Run, filled: Values) -> tuple[str, JsonObject]:
         return "service", {"service": params.service, "action": params.action, "timeout": timeout}
     interpreter = params.interpreter if isinstance(params, ScriptParams) else None
     own = params.timeout if isinstance(params, AgentCommandParams) else None
-    text, env = program(run, filled)
+    text, env, descriptors = program(run, filled)
     return "shell", {
         "command": text,
         "interpreter": interpreter or "/bin/sh",
         "env": env,
+        "descriptors": descriptors or None,
         "timeout": min(own or timeout, timeout),
     }
 

@@ -89,8 +89,8 @@ def _job(root: Root, run: Run, now: float) -> Job | None:
 def _filled(run: Run, filled: Values) -> ScriptWork | ServiceWork | WebhookWork:
     params = run.params
     if isinstance(params, ScriptParams):
-        text, env = agent_commands.program(run, filled)
-        return ScriptWork(text, params.interpreter, env, templates.looks_at_processes(params))
+        text, env, descriptors = agent_commands.program(run, filled)
+        return ScriptWork(text, params.interpreter, env, descriptors, templates.looks_at_processes(params))
     if isinstance(params, ServiceParams):
         return ServiceWork(params.service, params.action)
     assert isinstance(params, WebhookParams)

@@ -56,10 +56,11 @@ def asked(job: Job, settings: AutomationSettings, executor: ExecutorSettings) ->
     """The executor's command."""
     script, env = None, {"PATH": settings.path, "LANG": "C.UTF-8", "OPSAPP_AUTOMATION_ID": job.automation_id}
     argv: list[str] = []
+    descriptors: dict[str, str] = {}
     if isinstance(job.work, ServiceWork):
         argv = service_command(settings.path, job.work.service, job.work.action)
     elif isinstance(job.work, ScriptWork):
-        script, env = job.work.script, env | job.work.env
+        script, env, descriptors = job.work.script, env | job.work.env, job.work.descriptors
         if job.work.interpreter or not script.startswith("#!"):
             argv = [job.work.interpreter or "/bin/sh"]
     return {
@@ -67,6 +68,7 @@ def asked(job: Job, settings: AutomationSettings, executor: ExecutorSettings) ->
         "steps": [argv],
         "script": script,
         "env": env,
+        "descriptors": descriptors,
         "timeout": job.timeout,
         "grace": settings.kill_grace_s,
         "limits": limits(asdict(settings.limits)),

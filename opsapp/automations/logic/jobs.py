@@ -9,6 +9,7 @@ class ScriptWork(NamedTuple):
     script: str
     interpreter: str | None
     env: dict[str, str]
+    descriptors: dict[str, str]
     of_a_template: bool = False  # word for word one of ours that looks at the processes of the machine
 
 

@@ -6,10 +6,11 @@ Must not: know settings that all types have.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
 
+from opsapp.wire.commands import DESCRIPTORS
 from opsapp.wire.kinds import Anything, CheckedBy, Choice, DeclaredField, MapOf, Text
 from opsapp.wire.records import Between, Most
 from opsapp.wire.urls import text_problem, web_problem
@@ -27,7 +28,9 @@ def _map(value: Text, high: int, name: Text) -> MapOf:
     return MapOf(DeclaredField("", value), high, name)
 
 
-ENVIRONMENT = _map(Text(0, 20_000), 64, Text(1, 128, r"[A-Za-z_][A-Za-z0-9_]*", "a word like PATH"))
+VARIABLE = Text(1, 128, r"[A-Za-z_][A-Za-z0-9_]*", "a word like PATH")
+ENVIRONMENT = _map(Text(0, 20_000), 64, VARIABLE)
+BY_DESCRIPTOR = _map(Text(0, 20_000), DESCRIPTORS, VARIABLE)
 HEADERS = _map(Text(0, 8000), 50, Text(1, 200, r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", "X-Name"))
 
 
@@ -88,10 +91,22 @@ class Targeted(Params):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScriptParams(Targeted):
+class ProgramParams(Targeted):
+    """`descriptors`: what the program reads from a sealed descriptor, whose number its environment has instead."""
+
+    descriptors: Annotated[dict[str, str] | None, BY_DESCRIPTOR] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScriptParams(ProgramParams):
     script: Annotated[str, Text(1, 65_000)]
     interpreter: Annotated[str | None, Text(1, 255, r"[A-Za-z0-9/._+-]+", "/bin/bash or python3")] = None
     env: Annotated[dict[str, str] | None, ENVIRONMENT] = None
+
+    @staticmethod
+    def across(sound: Mapping[str, Any]) -> dict[str, str]:
+        twice = sorted(set(sound.get("env") or ()) & set(sound.get("descriptors") or ()))
+        return {"descriptors": f"already in env: {', '.join(twice)}"} if twice else {}
 
     @property
     def program(self) -> Script:
@@ -108,7 +123,7 @@ class ServiceParams(Targeted):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgentCommandParams(Targeted):
+class AgentCommandParams(ProgramParams):
     command: Annotated[str, Text(1, 65_000)]
     timeout: Annotated[int | None, Between(1, 3600)] = None
 

@@ -212,7 +212,7 @@ LOOKING = [made(ScriptParams, BY_ID[name]["params"]) for name in ("top-memory", 
 
 def looks_at_processes(params: ScriptParams) -> bool:
     """Our own words, with nothing added that could change what they do."""
-    return replace(params, env=params.env or None) in LOOKING
+    return replace(params, env=params.env or None, descriptors=params.descriptors or None) in LOOKING
 
 
 def applied(template: JsonObject, overrides: JsonObject) -> JsonObject:

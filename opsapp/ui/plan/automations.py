@@ -49,11 +49,16 @@ INPUT = (
     Field("description", "What it is for"),
 )
 INPUTS = Field("inputs", "Inputs", "rows", fields=INPUT, hint="What is asked for when it is run")
+DESCRIPTORS = Field(
+    "params.descriptors", "By descriptor (JSON)", "json",
+    hint='{"TOKEN_FD": "{{secret:name}}"}: the script reads it with cat /dev/fd/$TOKEN_FD',
+)  # fmt: skip
 FIELDS = {
     "script": (
         Field("params.script", "Script", "script", required=True),
         Field("params.interpreter", "Interpreter", hint="/bin/bash or python3. Empty: /bin/sh"),
         Field("params.env", "Environment (JSON)", "json", hint='{"LANG": "C"}'),
+        DESCRIPTORS,
         *TARGET,
     ),
     "service_control": (
@@ -70,6 +75,7 @@ FIELDS = {
     "agent_command": (
         Field("params.command", "Command", "script", required=True),
         Field("params.timeout", "Time limit of the command", "duration"),
+        DESCRIPTORS,
         *TARGET,
     ),
     "webhook": (

@@ -23,6 +23,7 @@ LABELS = {
     "command": "Command",
     "timeout": "Time limit (s)",
     "env": "Environment (JSON)",
+    "descriptors": "By descriptor (JSON)",
     "interpreter": "Interpreter",
     "service": "Service",
     "action": "What to do",
@@ -40,6 +41,7 @@ HINTS = {
     "unit": "Of the journal: nginx.service",
     "path": "Of a file: /var/log/app.log",
     "env": '{"LANG": "C"}',
+    "descriptors": 'The variable has the number of the descriptor that the value is read from: {"TOKEN_FD": "…"}',
 }
 KINDS = {"integer": "number", "number": "number", "boolean": "flag", "object": "json"}
 LEFT_OUT = ("role",)  # the service says it

@@ -155,7 +155,7 @@ def cloned(answers: Answers, reader: Reader) -> dict[str, object]:
 def _as_filled_in(automation: JsonObject) -> JsonObject:
     """The stored values as the form takes them: what has a shape, as JSON."""
     params = {name: value for name, value in automation["params"].items() if value is not None}
-    for name in ("headers", "body", "env"):
+    for name in ("headers", "body", "env", "descriptors"):
         if name in params:
             params[name] = json.dumps(params[name], indent=2, ensure_ascii=False)
     flags = {"requires_approval": json.dumps(automation["requires_approval"])}
