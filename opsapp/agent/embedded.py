@@ -24,7 +24,7 @@ from typing import Any, List, Optional, Set, Tuple
 from opsapp.wire import messages
 from opsapp.wire.commands import KEPT_APART, LEFT
 from opsapp.wire.fields import JsonObject, WireError
-from opsapp.wire.frames import APART_FEATURE, LENGTH, MAX_TEXT_FRAME, PING_FEATURE, PROTOCOL
+from opsapp.wire.frames import APART_FEATURE, LENGTH, MAX_TEXT_FRAME, PING_FEATURE, PROTOCOL, UNREAD_FEATURE
 from opsapp.wire.version import VERSION
 
 from . import domains, leftovers, protection
@@ -161,7 +161,7 @@ class Programs:
         """None: what it starts and leaves lives on."""
         if params["keeping"] == LEFT:
             return None
-        apart = params["keeping"] == KEPT_APART and self._nursery.keeps_apart
+        apart = params["keeping"] == KEPT_APART and self._nursery.way is not None
         return functools.partial(self._nursery.start, Manner(apart, params["no_new_privs"]))
 
 
@@ -202,7 +202,7 @@ class Embedded:
             version=VERSION,
             hostname=socket.gethostname()[:253] or "server",
             pid=os.getpid(),
-            features=[f"uid:{os.geteuid()}", PING_FEATURE, *([APART_FEATURE] if self._nursery.keeps_apart else [])],
+            features=[f"uid:{os.geteuid()}", PING_FEATURE, *_held(self._nursery.way)],
         )
         threading.Thread(target=self._tell, daemon=True, name="results").start()
         threading.Thread(target=self._look, daemon=True, name="leftovers").start()
@@ -282,6 +282,11 @@ class Embedded:
             leftovers.clear_leftovers()
 
 
+def _held(way: Optional[domains.Confinement]) -> List[str]:
+    """What its programs cannot do to each other and to it."""
+    return [] if way is None else [UNREAD_FEATURE, *([APART_FEATURE] if way.signals else [])]
+
+
 def close_to_programs() -> None:
     """Programs run as the same user: each could read this process's memory, which holds what others were given, its
     environment and its descriptors. What is executed is as open as any program again."""
@@ -299,7 +304,7 @@ def main(argv: Optional[List[str]] = None) -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda _number, _frame: None)
     nursery = open_nursery()
-    if not nursery.keeps_apart:
+    if nursery.why:
         log.warning("runs are not kept apart from each other and from the executor: %s", nursery.why)
     handle = os.dup(int((sys.argv[1:] if argv is None else argv)[0]))  # a copy that programs do not inherit
     nothing = os.open(os.devnull, os.O_RDWR)

@@ -78,9 +78,10 @@ class Keeper:
         os.setsid()
         domains.adopt_orphans()
         if asked["way"] is not None:
-            domains.confine(domains.Confinement(*asked["way"]))
-            self.apart = not (domains.can_signal(1) or domains.can_signal(os.getppid()))
-            if not self.apart:
+            way = domains.Confinement(*asked["way"])
+            domains.confine(way)
+            self.apart = way.signals
+            if way.signals and (domains.can_signal(1) or domains.can_signal(os.getppid())):
                 raise OSError(0, "it could not be kept apart from others")
         self._watch_children()
         gate, opened = os.pipe()
@@ -173,7 +174,7 @@ def _become(asked: dict, control: socket.socket, handles: List[int], gate: int) 
         if asked["no_new_privs"]:
             domains.refuse_new_privileges()
         if asked["way"] is not None:
-            domains.enter()  # one of its own, from where it does not reach its keeper
+            domains.enter(domains.Confinement(*asked["way"]))  # one of its own, from where it does not reach its keeper
         say(control, pid=os.getpid(), started=start_time(os.getpid()))
         if os.read(gate, 1) == GO:
             for handle in own.values():

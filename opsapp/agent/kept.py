@@ -38,12 +38,8 @@ class Nursery:
         self.why = why
         self.is_gone = False
         self._sock = sock
-        self._way = way
+        self.way = way
         self._lock = threading.Lock()
-
-    @property
-    def keeps_apart(self) -> bool:
-        return self._way is not None
 
     def start(
         self,
@@ -67,7 +63,7 @@ class Nursery:
                     cwd=options.cwd,
                     umask=options.umask,
                     with_errors=options.with_errors,
-                    way=self._way if manner.apart else None,
+                    way=self.way if manner.apart else None,
                     no_new_privs=manner.no_new_privs,
                     descriptors=list(handles),
                 )

@@ -44,4 +44,5 @@ class Health(Body):
     active_heals = whole()
     last_event_at = whole(null=True)
     runs_kept_apart = flag(null=True)
+    runs_not_held = list_of(text(), null=True)
     anomalies = field(AnomalyBudget)

@@ -23,7 +23,8 @@ AGENT_SILENCE_S = 14.0  # nothing heard of the agent for this long: it hangs, or
 AGENT_PING_S = 20.0
 SILENCE_S = 50.0  # nothing heard of the service for this long; longer, for it may wait for its store
 PING_FEATURE = "ping"  # an executor that answers pings
-APART_FEATURE = "apart"  # of an executor: it keeps the runs of its machine apart
+UNREAD_FEATURE = "unread"  # of an executor: no run of its machine reads what another one, or it, holds
+APART_FEATURE = "apart"  # nor ends or stops them
 MAX_STREAMS = 16  # open at once in one session
 
 CLOSE_BAD_MESSAGE = 4400

@@ -3,9 +3,10 @@
 import pytest
 import yaml
 
-from opsapp.agents.engine.executor_standing import standing
+from opsapp.agent import domains
+from opsapp.agents.engine.executor_standing import ENDS, READS, isolation, standing
 from opsapp.runtime import findings
-from opsapp.runtime.findings import FAIL, WARN
+from opsapp.runtime.findings import FAIL, WARN, Finding
 from tests.support.app import Service
 
 CONFIG = {
@@ -61,6 +62,24 @@ def test_what_cannot_be_looked_at_is_a_finding(service, monkeypatch):
     monkeypatch.setattr(findings, "data", refuse)
     said = service.ada.get("/api/doctor").json["findings"]
     assert {"level": FAIL.lower(), "what": "data", "said": "no such disk"} in said
+
+
+@pytest.mark.parametrize(("looks", "user", "open_to"), [
+    (domains.LOOKS_SINCE, "nobody", ENDS),
+    (domains.LOOKS_SINCE, "root", f"{READS}; {ENDS}"),
+    (99, "nobody", f"{READS}; {ENDS}"),
+])  # fmt: skip
+def test_the_doctor_says_what_an_older_kernel_does_not_hold(tmp_path, monkeypatch, looks, user, open_to):
+    monkeypatch.setattr(domains, "SIGNALS_SINCE", 99)
+    monkeypatch.setattr(domains, "LOOKS_SINCE", looks)
+    path = tmp_path / "opsapp.yaml"
+    path.write_text(yaml.safe_dump({"executor": {"user": user}}))
+    service = Service(tmp_path / "data", **{"opsapp.config": str(path)})
+    try:
+        said = isolation(service.node.config)
+    finally:
+        service.close()
+    assert said == Finding(WARN, "isolation of runs", f"it needs Linux 6.12 or newer: {open_to}")
 
 
 def test_the_executor_says_whose_it_is(service):

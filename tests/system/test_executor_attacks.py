@@ -3,6 +3,7 @@
 By default, and with a user of its own for the executor: each run's processes end with it, and reach no one else.
 """
 
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 from opsapp.agent import domains
+from opsapp.agents.engine.executor_standing import ENDS, READS
 from tests.support.automations import ended, make, run, script
 from tests.support.process import Serve
 from tests.support.proctexts import texts
@@ -107,13 +109,17 @@ def test_python_reads_it_by_its_number(serve):
 
 @keeps_apart
 def test_a_run_reads_no_secret_of_the_run_beside_it(serve, place):
+    read_no_secret(serve, place)
+
+
+def read_no_secret(serve, place):
     gate = place / "gate"
     held = f"x={{{{secret:door}}}}; > {place}/up; while [ ! -e {gate} ]; do sleep 0.1; done"
     victim = run(serve, make(serve, "script", {"script": held, "descriptors": BY_DESCRIPTOR}))
     until((place / "up").exists, what="the victim being there")
     look = (
         "cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep '^OPSAPP_'; "
-        "for fd in /proc/[0-9]*/fd/*; do case $(readlink $fd) in /memfd:*) cat $fd;; esac; done 2>/dev/null; "
+        "find /proc/[0-9]*/fd -lname '/memfd:*' -exec cat {} + 2>/dev/null; "
         "grep -rhs 'ses[a]me' /proc/[0-9]*/cmdline /tmp/opsapp-run.*; echo looked"
     )
     seen = ended(serve, run(serve, script(serve, look)))["output"]
@@ -214,6 +220,49 @@ def test_a_script_sees_the_machine_only_if_the_configuration_names_its_automatio
         assert ended(serve, run(serve, looking))["output"] == "sees\nreaches\nover\n"
 
 
+OLDER = """#!/bin/sh
+shift 3; older="import sys; sys.path.insert(0, sys.argv[1]); from opsapp.agent import domains; {older}; $1"
+shift; exec {python} -I -S -c "$older" "$@"
+"""
+
+
+@contextlib.contextmanager
+def on_an_older_kernel(place, older):
+    """A service whose executor finds a kernel that has less: it decides by these numbers what it asks for."""
+    python = place / "python"
+    python.write_text(OLDER.format(python=SYSTEM_PYTHON, older=older))
+    python.chmod(0o755)
+    with Serve(place / "serve", config={"executor": {"user": "nobody", "python": str(python)}}) as serve:
+        serve.admin.post("/api/secrets", {"name": "door", "value": SECRET})
+        until(lambda: kept_apart(serve) is not None, what="the executor saying what it holds")
+        yield serve
+
+
+@keeps_apart
+@needs_root
+def test_before_linux_6_12_a_run_reads_nothing_of_another_one_and_health_says_that_it_can_end_it(place):
+    with on_an_older_kernel(place, "domains.SIGNALS_SINCE = 99") as serve:
+        read_no_secret(serve, place)
+        text = LEAVES["without its environment, two sessions away"].format(place / "pid")
+        text += f"; kill -0 {executor_pid(serve)} && echo reaches; mkdir a b; > a/f; ln a/f b/f && echo moves"
+        found = ended(serve, run(serve, script(serve, text)))
+        assert (found["status"], found["output"]) == ("done", "reaches\nmoves\n")
+        assert not alive(int((place / "pid").read_text()))
+        health = serve.admin.get("/api/healing/health")
+        assert (health["runs_kept_apart"], health["runs_not_held"]) == (False, [ENDS])
+
+
+@pytest.mark.nightly("the core list has the kernel between")
+@needs_root
+def test_without_domains_a_run_ends_with_what_it_started_and_health_says_what_is_open(place):
+    with on_an_older_kernel(place, "domains.SIGNALS_SINCE = domains.LOOKS_SINCE = 99") as serve:
+        text = LEAVES["without its environment, two sessions away"].format(place / "pid")
+        assert ended(serve, run(serve, script(serve, text)))["status"] == "done"
+        assert not alive(int((place / "pid").read_text()))
+        health = serve.admin.get("/api/healing/health")
+        assert (health["runs_kept_apart"], health["runs_not_held"]) == (False, [READS, ENDS])
+
+
 def kept_apart(serve):
     return serve.admin.get("/api/healing/health")["runs_kept_apart"]
 
@@ -222,6 +271,7 @@ def test_health_says_whether_runs_are_kept_apart(serve, without):
     known = until(lambda: [said] if (said := kept_apart(serve)) is not None else None, what="the executor saying it")
     assert known == [UNABLE is None]
     assert kept_apart(without) is False
+    assert without.admin.get("/api/healing/health")["runs_not_held"] == [READS, ENDS]
     said = {entry["what"]: entry for entry in without.admin.get("/api/doctor")["findings"]}["isolation of runs"]
     assert said["level"] == "warn"
     assert said["said"].startswith("executor.isolation is off")

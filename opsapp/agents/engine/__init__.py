@@ -26,8 +26,8 @@ from .executor import (
     executor_trouble,
     needs_admin,
     require_author,
-    runs_kept_apart,
 )
+from .executor_standing import not_held
 from .memory import subject
 from .outputs import outputs_of
 from .policies import give_policies, policies_of, terms_of
@@ -54,6 +54,7 @@ __all__ = [
     "hosts",
     "is_private_unit",
     "needs_admin",
+    "not_held",
     "outputs_of",
     "policies_of",
     "presence",
@@ -61,7 +62,6 @@ __all__ = [
     "request_probe",
     "request_report",
     "require_author",
-    "runs_kept_apart",
     "send_command",
     "silences_of",
     "standing_of_hosts",

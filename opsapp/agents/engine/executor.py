@@ -24,7 +24,7 @@ from opsapp.lib.problems import Forbidden
 from opsapp.wire import messages
 from opsapp.wire.commands import check_params
 from opsapp.wire.fields import WireError
-from opsapp.wire.frames import APART_FEATURE, LENGTH, MAX_TEXT_FRAME, PING_FEATURE
+from opsapp.wire.frames import APART_FEATURE, LENGTH, MAX_TEXT_FRAME, PING_FEATURE, UNREAD_FEATURE
 
 from . import executor_launch
 from .executor_launch import ExecutorUser, Launched, NoExecutor
@@ -72,11 +72,9 @@ def executor_trouble(node: Node) -> str | None:
     return node.registry[KEY].trouble() if KEY in node.registry else None
 
 
-def runs_kept_apart(node: Node) -> bool | None:
-    """Whether scripts here can neither look into each other nor end the executor; None where nobody knows yet."""
-    if node.config[ExecutorSettings].isolation == "off":
-        return False
-    return node.registry[KEY].keeps_apart if KEY in node.registry else None
+def held_of_runs(node: Node) -> frozenset[str] | None:
+    """What scripts here cannot do to each other and the executor, as it says it; None where nobody knows yet."""
+    return node.registry[KEY].holds if KEY in node.registry else None
 
 
 def executor_history(node: Node) -> str | None:
@@ -135,7 +133,7 @@ class ExecutorProcess:
         self._hangs: str | None = None
         self._ended: tuple[float, str] | None = None  # when and why the one before was gone
         self.problem = "it has not been started yet"
-        self.keeps_apart: bool | None = None  # whether its machine lets it; None: not known yet
+        self.holds: frozenset[str] | None = None  # what its machine lets it; None: not known yet
 
     @property
     def whose(self) -> ExecutorUser:
@@ -274,11 +272,9 @@ class ExecutorProcess:
             self._check(message)
             self.problem = ""
             self._failures, self._answers_pings = 0, PING_FEATURE in message["features"]
-            self.keeps_apart = APART_FEATURE in message["features"]
+            self.holds = frozenset(message["features"]) & {UNREAD_FEATURE, APART_FEATURE}
             self._ready.set()
-            log.info(
-                "executor started pid=%s user=%s keeps_apart=%s", message["pid"], self.whose.name, self.keeps_apart
-            )
+            log.info("executor started pid=%s user=%s holds=%s", message["pid"], self.whose.name, sorted(self.holds))
         elif kind == "result":
             self._send("ack", id=message["id"], of="result")
             self._tell(message["id"], "result", message["result"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsapp.agents.engine import executor_history, executor_trouble, runs_kept_apart
+from opsapp.agents.engine import executor_history, executor_trouble, not_held
 from opsapp.auth.engine import provider_trouble
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import brake
@@ -29,7 +29,7 @@ ACTIVE = ("executing", "settling", "verifying")
 
 def health_of(root: Root) -> JsonObject:
     node, healing = node_of(root), healing_of(root)
-    now = node.clock.now()
+    now, open_to = node.clock.now(), not_held(node)
     components = [worker for worker in node.supervisor.status() if worker.name.startswith("healing-")]
     paused, sick = _paused(root, healing, now), _sick(root, healing, components, now)
     states = [case.record.state for case in healing.book.all_open()]
@@ -42,7 +42,8 @@ def health_of(root: Root) -> JsonObject:
         "queue_depth": len(states) + len(healing.book.messages),
         "active_heals": sum(1 for state in states if state in ACTIVE),
         "last_event_at": healing.book.last_event_at,
-        "runs_kept_apart": runs_kept_apart(node),
+        "runs_kept_apart": None if open_to is None else not open_to,
+        "runs_not_held": open_to,
         "anomalies": {
             "false_a_week": node.config[HealingSettings].prediction.false_anomalies_a_week,
             "bound": healing.foresight.bound,
