@@ -15,9 +15,10 @@ import json
 import re
 from collections import defaultdict, deque
 from collections.abc import Mapping
+from dataclasses import is_dataclass
 from typing import Any, NamedTuple
 
-from opsapp.wire.records import sealed_in
+from opsapp.wire.records import made, plain, sealed_in
 
 from .jsontypes import JsonObject
 from .problems import Invalid
@@ -84,14 +85,18 @@ def _may_hide_text(text: str) -> bool:
 
 
 def public(value: Any) -> Any:
-    """A JSON value with the public part of all that is in it."""
+    """A JSON value, or a declared record, with the public part of all that is in it."""
     if type(value) in _HIDING_NOTHING:  # most of what is asked: every write goes through here twice
         return value
     if isinstance(value, str):
         return public_text(value)
     if isinstance(value, Mapping):
         return {name: _public_field(name, part) for name, part in value.items()}
-    return [public(part) for part in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [public(part) for part in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return made(type(value), public(plain(value)))
+    return value
 
 
 def _public_field(name: str, value: Any) -> Any:

@@ -18,7 +18,7 @@ from pyramid.response import Response
 
 from opsapp.auth.cookies import FIELD, HEADER
 from opsapp.lib.problems import NotFound
-from opsapp.web.answers import Answer, Deferred
+from opsapp.web.answers import BY_PAGE, Answer, Deferred
 from opsapp.web.forms import first_look
 
 KEPT = ("wsgi.version", "wsgi.url_scheme", "wsgi.errors", "wsgi.multithread", "wsgi.multiprocess", "wsgi.run_once",
@@ -39,6 +39,7 @@ def ask(request: Request, method: str, path: str, query: str = "", body: Any = N
         "CONTENT_TYPE": "application/json",
         "CONTENT_LENGTH": str(len(sent)),
         "wsgi.input": BytesIO(sent),
+        BY_PAGE: True,
         "tm.manager": request.tm,
         "tm.active": True,
     }
@@ -62,10 +63,13 @@ def _decoded(path: str) -> str:
 
 
 def value_of(response: Response) -> Any:
-    """What it says; for one that is carried out later, on the hub, outside the transaction."""
+    """What it says: declared records as they are, else JSON. One that is carried out later is, on the hub, outside the
+    transaction."""
     if isinstance(response, Deferred):
         outcome = response.fn()
         if isinstance(outcome, Answer):
             raise TypeError(f"no page can show {outcome!r}")
         return outcome.json_body if isinstance(outcome, Response) else outcome[2]
+    if hasattr(response, "records"):
+        return response.records
     return response.json_body if response.body else None

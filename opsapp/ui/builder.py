@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection
+from dataclasses import is_dataclass
 from string import Formatter
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
@@ -181,8 +182,11 @@ def names_of(act: Act) -> list[str]:
 
 
 def dig(value: Any, field: str) -> Any:
+    """What stands there in an answer, whether that is a declared record or not declared yet."""
     for step in field.split("."):
-        value = value.get(step) if isinstance(value, dict) else None
+        value = (
+            value.get(step) if isinstance(value, dict) else getattr(value, step, None) if is_dataclass(value) else None
+        )
     return value
 
 

@@ -203,13 +203,13 @@ def error_page(known_pages: builder.Known, asked: Asked, status: int, problem: P
 
 def plain(value: Any) -> str:
     """Any value in words."""
-    if value is None or value in ([], {}):
+    if value is None or value in ([], (), {}):
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
         return ", ".join(f"{name} {plain(inner)}" for name, inner in value.items())
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return "; ".join(plain(item) for item in value)
     return str(value)
 

@@ -6,12 +6,12 @@ Pure, from the API's answers. Must not: ask, or know who may see what (the API h
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
 
 from . import guidebook
-from .builder import filled
+from .builder import dig, filled
 from .menu import Menu
 from .reader import with_query
 
@@ -67,8 +67,8 @@ def hits_of(kind: SearchedList, rows: Iterable[JsonObject], words: str) -> Hits:
     """Those that fit best first; of those that fit alike, the order of the list stays."""
     wanted = words.casefold().split()
     if not kind.asks:
-        rows = (row for row in rows if holds([row.get(field) for field in kind.fields], wanted))
-    best = sorted(rows, key=lambda row: _distance(str(row[kind.name]), wanted))
+        rows = (row for row in rows if holds([dig(row, field) for field in kind.fields], wanted))
+    best = sorted(rows, key=lambda row: _distance(str(dig(row, kind.name)), wanted))
     return Hits(kind.title, tuple(_hit(kind, row) for row in best[:MOST]))
 
 
@@ -83,10 +83,15 @@ def _distance(name: str, wanted: list[str]) -> int:
 
 
 def _hit(kind: SearchedList, row: JsonObject) -> Hit:
-    note = str(row.get("cause") or row.get("description") or row.get("url") or row.get("hostname") or "")
-    state = str(row.get("status") or row.get("last_status") or "")
-    place = with_query(row["path"], row["query"]) if "query" in row else filled(kind.place, row) or kind.place
-    return Hit(str(row[kind.name]), place, state, note)
+    note, state = _first(row, "cause", "description", "url", "hostname"), _first(row, "status", "last_status")
+    path, query = dig(row, "path"), dig(row, "query")
+    place = filled(kind.place, row) or kind.place if query is None else with_query(path, query)
+    return Hit(str(dig(row, kind.name)), place, state, note)
+
+
+def _first(row: Any, *fields: str) -> str:
+    """The first of these that says something."""
+    return str(next(filter(None, (dig(row, field) for field in fields)), ""))
 
 
 def pages_of(menu: Menu, words: str) -> Hits:

@@ -75,9 +75,9 @@ def choosable(request: Request, reader: Reader, fields: Sequence[Field], shown: 
         if reader.may(f"GET {pickable.source}"):
             pickable_rows = _found(request, pickable, FEW + 1)
             if len(pickable_rows) <= FEW:
-                options[f"{kind}.{by}"] = tuple(PickOption(str(row[by]), name) for row, name in pickable_rows)
+                options[f"{kind}.{by}"] = tuple(PickOption(str(dig(row, by)), name) for row, name in pickable_rows)
             if by == "id":
-                names |= {str(row["id"]): name for row, name in pickable_rows}
+                names |= {str(dig(row, "id")): name for row, name in pickable_rows}
                 names |= _names_of(request, pickable, stored.get(kind, set()) - names.keys())
     return Choosable(options, names)
 
@@ -93,7 +93,7 @@ def _stored_ids(fields: Iterable[Field], shown: Iterable[JsonObject]) -> dict[st
                 for kind, ids in _stored_ids(field.fields, rows).items():
                     stored.setdefault(kind, set()).update(ids)
             elif field.of and field.by == "id":
-                held = value if isinstance(value, list) else [value] if value else []
+                held = value if isinstance(value, list | tuple) else [value] if value else []
                 stored.setdefault(field.of, set()).update(map(str, held))
     return stored
 
@@ -122,7 +122,8 @@ def _named_in_list(request: Request, pickable: Pickable, ids: set[str]) -> dict[
     names, offset, total = dict[str, str](), 0, 1
     while offset < total and len(names) < len(ids):
         answer = ask(request, "GET", pickable.source, urlencode({"limit": MOST, "offset": offset}))
-        names |= {str(row["id"]): named(row, pickable) for row in value_of(answer) if row["id"] in ids}
+        known = {str(dig(row, "id")): row for row in value_of(answer)}
+        names |= {row_id: named(known[row_id], pickable) for row_id in ids & known.keys()}
         offset, total = offset + MOST, int(answer.headers["X-Total-Count"])
     return names
 
@@ -136,7 +137,7 @@ def _found(request: Request, pickable: Pickable, limit: int, text: str = "") -> 
 
 
 def named(row: JsonObject, pickable: Pickable) -> str:
-    return str(row[pickable.name] or row.get("hostname") or row.get("id"))
+    return str(dig(row, pickable.name) or dig(row, "hostname") or dig(row, "id"))
 
 
 def resolved(
@@ -170,7 +171,9 @@ def _named_inputs(fields: Iterable[Field], form: Mapping[str, str]) -> Iterator[
 
 def _id_of(request: Request, pickable: Pickable, text: str) -> str | None:
     """The one thing with this id or name; letters may be large or small."""
-    by_name = [row["id"] for row, name in _found(request, pickable, MOST, text) if name.casefold() == text.casefold()]
+    by_name = [
+        dig(row, "id") for row, name in _found(request, pickable, MOST, text) if name.casefold() == text.casefold()
+    ]
     if len(by_name) == 1:
         return str(by_name[0])
     return text if _is_id(request, pickable, text) else None

@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 
 HUB = "opsapp.hub"
 FINISH = "opsapp.finish"
+BY_PAGE = "opsapp.by_page"  # in the environ of what a page asks in this process
 
 Headers = dict[str, str] | Iterable[tuple[str, str]]
 Finish = Callable[[Asked, Any], Response]

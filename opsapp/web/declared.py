@@ -55,7 +55,8 @@ def _answered(part: DeclaredField) -> FieldNode:
     """An answer leaves nothing out, but for what is told at times only."""
     told, optional = part.mark(InAnswers), AT_TIMES in part.marks
     kind = told.kind if told else _within(part.kind, answer_of)
-    return field(kind, name=part.name, null=told.null if told else part.null, optional=optional)
+    null = told.null if told else part.null and not (optional and part.default is None)
+    return field(kind, name=part.name, null=null, optional=optional)
 
 
 def _within(kind: JsonKind, adapt: Callable[[Any], type[Body]]) -> JsonKind:

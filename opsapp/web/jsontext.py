@@ -1,4 +1,5 @@
-"""JSON text in and out: strict UTF-8, no NaN, no infinity, no duplicate keys, bounded depth."""
+"""JSON text in and out: strict UTF-8, no NaN, no infinity, no duplicate keys, bounded depth. A declared record
+(`wire.records`) is written wherever it stands."""
 
 from __future__ import annotations
 
@@ -8,10 +9,11 @@ import re
 from typing import Any
 
 from opsapp.lib.problems import Malformed
+from opsapp.wire.records import plain
 
 MOST_DIGITS = 1000
 _HALVES = re.compile("[\ud800-\udfff]")
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain)
 
 
 def dumps(value: Any) -> str:

@@ -52,6 +52,12 @@ class JsonKind:
         """As JSON, of what a declared record has."""
         return value
 
+    @property
+    def rewrites(self) -> bool:
+        """Whether JSON is anything but what a declared record has."""
+        own = type(self)
+        return own.plain is not JsonKind.plain or own.beside is not JsonKind.beside
+
 
 class CheckedBy(NamedTuple):
     """A mark: a function that answers what is wrong with a value, or None. It is not asked about null."""
@@ -280,6 +286,12 @@ class MapOf(JsonKind):
                 return _read_all(((name, self.item, entry) for name, entry in value.items()), path, wrong)
             wrong[path] = problem
         return value
+
+    def made(self, value: Any) -> Any:
+        return {name: self.item.kind.made(entry) for name, entry in value.items()}
+
+    def plain(self, value: Any) -> Any:
+        return {name: self.item.kind.plain(entry) for name, entry in value.items()}
 
 
 class ByField(MapOf):

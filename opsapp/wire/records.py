@@ -9,17 +9,20 @@ From it follow what a body may say (`DeclaredObject`: the settings, without what
 read (`made`, `changed`), what is answered and written (`plain`, `settings_of`); `web.declared` makes its schema for
 colander and the API document, `ui.plan.shape` its inputs. A type without a mark (`bool`, `Literal`, another record)
 needs none.
+
+A view answers the record itself, or a list of them: `web.jsontext` writes it as JSON, and a page of this process gets
+it as it is (`web.derivers`).
 """
 
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from .kinds import LEFT_OUT, REQUIRED, Choice, DeclaredField, Flag, JsonKind, ListOf, Number, Object, Text, Whole
+from .kinds import LEFT_OUT, REQUIRED, Choice, DeclaredField, Flag, JsonKind, ListOf, MapOf, Number, Object, Text, Whole
 
 R = TypeVar("R")
 UNIONS = (Union, getattr(types, "UnionType", Union))
@@ -147,6 +150,7 @@ def _kind(hint: Any, marks: tuple[Any, ...]) -> JsonKind:
         str: Text,
         Literal: lambda: Choice(*get_args(hint)),
         tuple: lambda: ListOf(_part("", get_args(hint)[0], REQUIRED), most.entries, most.least, unique=most.unique),
+        dict: lambda: MapOf(_part("", get_args(hint)[1], REQUIRED), most.entries),
     }
     kind = made_by.get(get_origin(hint) or hint)
     if kind is None:
@@ -174,25 +178,45 @@ def _made(record: Any, values: Mapping[str, Any], beside: Mapping[str, Any]) -> 
 
 def plain(record: Any, of: Any = None) -> dict[str, object]:
     """The record as JSON: what the API answers. `of`: as one of this class, which it extends."""
-    return _plain(record, parts_of(of or record.__class__))
+    return _plain(record, of or record.__class__, parts_of)
 
 
 def settings_of(record: Any) -> dict[str, object]:
     """What people said of it: what is written as code."""
-    return _plain(record, settings_in(record.__class__))
+    return _plain(record, record.__class__, settings_in)
 
 
 def unsealed(record: Any) -> dict[str, object]:
     """The settings that are stored as they are."""
-    return _plain(record, (part for part in settings_in(record.__class__) if part.mark(Sealed) is None))
+    return _plain(record, record.__class__, _unsealed_in)
 
 
-def _plain(record: Any, parts: Iterable[DeclaredField]) -> dict[str, object]:
-    values = ((part, getattr(record, part.name)) for part in parts)
-    told = ((part, value) for part, value in values if AT_TIMES not in part.marks or value != part.default)
-    beside, leaves_out = vars(record), getattr(record, "leaves_out_null", False)
-    return {
-        part.name: None if value is None else part.kind.beside(beside).plain(value)
-        for part, value in told
-        if value is not None or not leaves_out
-    }
+def _unsealed_in(record: Any) -> tuple[DeclaredField, ...]:
+    return tuple(part for part in settings_in(record) if part.mark(Sealed) is None)
+
+
+Chosen = Callable[[Any], tuple[DeclaredField, ...]]
+
+
+@lru_cache(maxsize=None)
+def _written(record: Any, chosen: Chosen) -> tuple[tuple[str, ...], tuple[DeclaredField, ...]]:
+    """The names of what is written, and those parts that are not written as they stand in the record."""
+    parts = chosen(record)
+    return tuple(part.name for part in parts), tuple(
+        part for part in parts if AT_TIMES in part.marks or part.kind.rewrites
+    )
+
+
+def _plain(record: Any, of: Any, chosen: Chosen) -> dict[str, object]:
+    names, parts = _written(of, chosen)
+    values = vars(record)
+    told = {name: values[name] for name in names}
+    for part in parts:
+        value = told[part.name]
+        if AT_TIMES in part.marks and value == part.default:
+            del told[part.name]
+        elif value is not None:
+            told[part.name] = part.kind.beside(values).plain(value)
+    if getattr(record, "leaves_out_null", False):
+        return {name: value for name, value in told.items() if value is not None}
+    return told

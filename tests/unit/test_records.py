@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from opsapp.lib.addresses import restored_settings, shown_settings
+from opsapp.lib.addresses import public, restored_settings, shown_settings
 from opsapp.lib.problems import Invalid
 from opsapp.maintenance.records import HealingWindowRecord, WindowDone, WindowRecord
 from opsapp.statuspages.records import PageRecord
 from opsapp.ui.plan.shape import inputs
 from opsapp.web import shapes
 from opsapp.web.declared import adapted, answer_of, body_of
+from opsapp.web.jsontext import dumps
 from opsapp.wire import kinds
 from opsapp.wire.kinds import (
     ABSENT,
@@ -413,3 +414,31 @@ def test_what_stays_out_is_left_to_whoever_makes_the_record():
     assert kind.read({"wait": 7}, "", {}) == {"headers": {}, "wait": 7}
     assert body_of(Timed)().kind.read({"wait": None}, "", {}) == {"headers": {}}
     assert made(Timed, {}).wait == 5
+
+
+@dataclass(frozen=True)
+class Measured:
+    """An answer: values by name, and what is told only where it is known."""
+
+    readings: dict[str, Step]
+    url: str = ""
+    lately: Annotated[Pace | None, AT_TIMES] = None
+
+
+def test_answer_is_written_as_json_wherever_it_stands():
+    measured = Measured({"cpu": Step("load", 2)})
+    told = {"readings": {"cpu": {"name": "load", "wait_s": 2}}, "url": ""}
+    assert json.loads(dumps(measured)) == told
+    assert json.loads(dumps({"hosts": [measured]})) == {"hosts": [told]}
+    assert made(Measured, told) == measured
+    assert plain(Measured({}, lately=Pace(1))) == {"readings": {}, "url": "", "lately": {"factor": 1}}
+
+
+def test_what_is_told_at_times_is_never_null():
+    parts = {node.name: node for node in answer_of(Measured)().children}
+    assert (parts["lately"].null, parts["lately"].required) == (False, False)
+
+
+def test_viewer_gets_the_public_part_of_an_answer():
+    shown = public((Measured({}, "https://me:pw@shop.example.org/?token=x"),))
+    assert shown == [Measured({}, "https://***@shop.example.org/?***")]

@@ -6,12 +6,10 @@ from pyramid.request import Request
 
 from opsapp.healing.engine.moment import AskedTexts, moment
 from opsapp.healing.moments import KINDS, Moment
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
 from opsapp.web import api
 from opsapp.web.fields import Query, choice, text
-from opsapp.wire.records import plain
 
 
 class MomentFacet(Facet):
@@ -34,10 +32,11 @@ add_facet(Api, "moment", MomentFacet)
 
 
 @api.get(MomentFacet, query=MomentSpan, returns=Moment, errors=(404,))
-def show(context: MomentFacet, request: Request) -> JsonObject:
+def show(context: MomentFacet, request: Request) -> Moment:
     """What was going on on the host, monitor, incident or case with this id: what was measured from `from` to `to`,
     what happened, and which rules' conditions held at `at`. Times are in UTC like 2026-01-31T22:00Z, or so long ago
     like -24h; left out, the last day, or from an hour before to an hour after."""
     query = request.valid_query
     asked = AskedTexts(query["from"], query["to"], query["at"])
-    return request.shown(plain(moment(request.root, query["kind"], query["id"], asked)))
+    told: Moment = request.shown(moment(request.root, query["kind"], query["id"], asked))
+    return told

@@ -22,7 +22,6 @@ from opsapp.ui.charts.frame import TimeAxis, Unit
 from opsapp.ui.charts.lanes import LaneShown, MarkShown, StateShown
 from opsapp.ui.reader import UTC, Answers, Reader
 from opsapp.ui.words import DAY, HOUR
-from opsapp.wire.records import made
 
 from .momentwords import MomentAnswer, MomentLine, answer_of, lines_at
 
@@ -123,7 +122,8 @@ def iso(at: float, *, seconds: bool) -> str:
 
 
 def told_in(answers: Answers) -> Moment | None:
-    return None if answers["moment"] is None else made(Moment, answers["moment"])
+    told: Moment | None = answers["moment"]
+    return told
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -134,7 +134,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
 
 def page(answers: Answers, reader: Reader) -> dict[str, object]:
     """Of the page that is nothing else."""
-    told = made(Moment, answers["moment"])
+    told: Moment = answers["moment"]
     rooms = {"hosts": "/agents", "monitors": "/monitors", "incidents": "/incidents", "cases": "/healing/cases"}
     about = f"{rooms[told.kind]}/{told.id}"
     return {"moment": shown(told, reader), "title": f"{told.name}, a moment", "name": told.name, "about": about}

@@ -17,7 +17,6 @@ from opsapp.ui.shapes.monitorform import may_write
 from opsapp.ui.shapes.monitors import percent_words, state_of, tags_of, word_of
 from opsapp.ui.shapes.pluginmetrics import MetricShown, command_line, metrics_of
 from opsapp.ui.shapes.problems import open_lines
-from opsapp.wire.records import made
 
 HOUR, DAY = 3600, 86_400
 DAYS = 90
@@ -57,7 +56,7 @@ class Neighbour(NamedTuple):
 
 def same_time(reader: Reader, earlier: JsonObject) -> dict[str, str]:
     """Of what a plugin measures, the time that the moment shows."""
-    told = made(Moment, earlier["moment"])
+    told: Moment = earlier["moment"]
     hours = max(1, ceil((told.until - told.since) / HOUR))
     return {"range_h": str(hours), "resolution": str(min(DAY, told.step)), "until": str(told.until)}
 

@@ -113,10 +113,10 @@ def values_of(request: Request, page: Page, ids: dict[str, str], path: str, bloc
     values["withheld"] = builder.withheld_of(builder.known_of(request.registry), page, reader.role)
     sections = builder.show(made_of, ids, reader, lambda path, query: ask(request, "GET", path, query), value_of)
     if page.file is not None:
-        values["file"] = tuple(sections[0].value[field] for field in page.file)
+        values["file"] = tuple(builder.dig(sections[0].value, field) for field in page.file)
     fields = [field for act in builder.acts_of(made_of, reader.may).values() for field in act.fields]
     fields += [field for part in made_of.parts for field in part.filters if whole]
-    shown = [section.value for section in sections if isinstance(section.value, dict)]
+    shown = [section.value for section in sections if not isinstance(section.value, list)]
     values["options"], values["known_names"] = pickers.choosable(request, reader, fields, shown)
     values |= {
         "title": title_of(page, sections),
@@ -171,8 +171,8 @@ def title_of(page: Page, sections: list[builder.Shown]) -> str:
     """A page about one thing says its name."""
     if "{" not in page.path or not sections or not sections[0].rows:
         return page.title
-    row = sections[0].rows[0]
-    name = next((row[field] for field in ("label", "hostname", "name", "monitor_name") if row.get(field)), None)
+    names = (builder.dig(sections[0].rows[0], field) for field in ("label", "hostname", "name", "monitor_name"))
+    name = next(filter(None, names), None)
     return f"{page.title}: {name}" if name else page.title
 
 
