@@ -55,8 +55,7 @@ class JsonKind:
     @property
     def rewrites(self) -> bool:
         """Whether JSON is anything but what a declared record has."""
-        own = type(self)
-        return own.plain is not JsonKind.plain or own.beside is not JsonKind.beside
+        return type(self).plain is not JsonKind.plain
 
 
 class CheckedBy(NamedTuple):
@@ -260,7 +259,7 @@ class ListOf(JsonKind):
         return tuple(self.item.kind.made(entry) for entry in value)
 
     def plain(self, value: Any) -> Any:
-        return [self.item.kind.plain(entry) for entry in value]
+        return list(map(self.item.kind.plain, value)) if self.item.kind.rewrites else list(value)
 
 
 ANY_NAME = Text(1, 200)

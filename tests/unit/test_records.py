@@ -41,6 +41,7 @@ from opsapp.wire.records import (
     Sealed,
     Told,
     changed,
+    extended,
     made,
     parts_of,
     plain,
@@ -432,6 +433,21 @@ def test_answer_is_written_as_json_wherever_it_stands():
     assert json.loads(dumps({"hosts": [measured]})) == {"hosts": [told]}
     assert made(Measured, told) == measured
     assert plain(Measured({}, lately=Pace(1))) == {"readings": {}, "url": "", "lately": {"factor": 1}}
+
+
+@dataclass(frozen=True)
+class Listed(Measured):
+    """An answer that extends another."""
+
+    id: str = ""
+    rank: int | None = None
+
+
+def test_record_is_extended():
+    measured = Measured({"cpu": Step("load", 2)}, lately=Pace(1))
+    assert extended(Listed, measured, id="a") == Listed(measured.readings, lately=Pace(1), id="a")
+    with pytest.raises(TypeError, match="other fields"):
+        extended(Listed, measured, name="a")
 
 
 def test_what_is_told_at_times_is_never_null():
