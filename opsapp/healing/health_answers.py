@@ -1,48 +1,60 @@
-"""How healing stands: its health, and what makes it do less now."""
+"""How healing stands: its health, and what makes it do less now. Declared once (`wire.records`)."""
 
 from __future__ import annotations
 
-from opsapp.web.fields import Body, choice, field, flag, list_of, number, text, whole
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from opsapp.wire.kinds import Choice
+from opsapp.wire.records import Between
 
 from .logic.stakes import OF_WINDOWS
 
+Count = Annotated[int, Between(0)]
 
-class HoldRecord(Body):
+
+@dataclass(frozen=True)
+class HoldRecord:
     """What makes healing do less now. `target`: an id or a name, `all` where it is everything; `name`: what that
     is called."""
 
-    kind = choice("pause", *OF_WINDOWS)
-    target = text()
-    name = text()
-    by = text()
-    reason = text()
-    since = whole(0)
-    until = whole(0, null=True)
+    kind: Annotated[str, Choice("pause", *OF_WINDOWS)]
+    target: str
+    name: str
+    by: str
+    reason: str
+    since: Count
+    until: Count | None
 
 
-class WorkerState(Body):
-    name = text()
-    late_s = number(null=True)
-    errors = whole(0)
-    last_error = text(null=True)
+@dataclass(frozen=True)
+class WorkerState:
+    """`late_s`: None where it has not worked yet, or another node has its lease."""
+
+    name: str
+    late_s: float | None
+    errors: Count
+    last_error: str | None
 
 
-class AnomalyBudget(Body):
+@dataclass(frozen=True)
+class AnomalyBudget:
     """How many false ones people may be told of in a week, and how rare one has to be for that: one in 10^bound."""
 
-    false_a_week = number()
-    bound = number(null=True)
+    false_a_week: float
+    bound: float | None
 
 
-class Health(Body):
-    status = choice("Active", "Paused", "Degraded")
-    reasons = list_of(text())
-    notes = list_of(text())
-    holds = list_of(HoldRecord)
-    components = list_of(WorkerState)
-    queue_depth = whole()
-    active_heals = whole()
-    last_event_at = whole(null=True)
-    runs_kept_apart = flag(null=True)
-    runs_not_held = list_of(text(), null=True)
-    anomalies = field(AnomalyBudget)
+@dataclass(frozen=True)
+class Health:
+    status: Literal["Active", "Paused", "Degraded"]
+    reasons: tuple[str, ...]
+    notes: tuple[str, ...]
+    holds: tuple[HoldRecord, ...]
+    components: tuple[WorkerState, ...]
+    queue_depth: int
+    active_heals: int
+    last_event_at: int | None
+    runs_kept_apart: bool | None
+    runs_not_held: tuple[str, ...] | None
+    anomalies: AnomalyBudget

@@ -1,112 +1,130 @@
-"""The answer of /api/overview: what a person who is called at night needs first."""
+"""The answer of /api/overview: what a person who is called at night needs first. Declared once (`wire.records`)."""
 
 from __future__ import annotations
 
-from opsapp.monitoring.engine import STATUSES
-from opsapp.web.fields import Body, choice, field, flag, list_of, map_of, number, text, whole
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from .health_answers import HoldRecord
+from opsapp.monitoring.records import Cause, CertificateEnd, Status
+from opsapp.wire.records import Between, Most
 
-TROUBLES = ("monitor", "host", "alert", "event")
+from .health_answers import Count, HoldRecord
 
-
-class FleetCount(Body):
-    total = whole(0)
-    reporting = whole(0)
-    waiting = whole(0)
+Ids = Annotated[dict[str, str], Most(10_000)]
 
 
-class Trouble(Body):
+@dataclass(frozen=True)
+class MonitorCounts:
+    """How many monitors stand how."""
+
+    total: Count
+    pending: Count
+    up: Count
+    down: Count
+    degraded: Count
+    maintenance: Count
+    paused: Count
+    unknown: Count
+
+
+@dataclass(frozen=True)
+class FleetCount:
+    total: Count
+    reporting: Count
+    waiting: Count
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trouble:
     """What is wrong: a monitor that is not well, a host that is silent, a condition that people were told of, or an
     event from elsewhere that is about nothing here."""
 
-    kind = choice(*TROUBLES)
-    id = text(null=True)
-    name = text()
-    status = text()
-    since = whole(null=True)
-    cause = text(0, 2000)
-    root_cause = text(null=True)
-    incident_id = text(null=True)
-    acknowledged_by = text(null=True)
-    case_id = text(null=True)
-    rule_id = text(null=True)
-    last_day = list_of(choice(*STATUSES))
+    kind: Literal["monitor", "host", "alert", "event"]
+    id: str | None = None
+    name: str
+    status: str
+    since: int | None
+    cause: Cause = ""
+    root_cause: str | None = None
+    incident_id: str | None = None
+    acknowledged_by: str | None = None
+    case_id: str | None = None
+    rule_id: str | None = None
+    last_day: tuple[Status, ...] = ()
 
 
-class NextStep(Body):
-    action = text()
-    params = text()
+@dataclass(frozen=True)
+class NextStep:
+    action: str
+    params: str
 
 
-class CaseUnderWay(Body):
+@dataclass(frozen=True)
+class CaseUnderWay:
     """An open case of healing. `stage` counts the six stages from 0; `due` is when it is looked at next; while it is
     verified, the latest moment of that."""
 
-    id = text()
-    target = text()
-    rule_id = text()
-    condition = text()
-    state = text()
-    stage = whole(0, 5)
-    step = whole(0)
-    steps = whole(0)
-    action = text(null=True)
-    params = text()
-    hostname = text(null=True)
-    agent_id = text(null=True)
-    opened_at = whole()
-    due = whole(null=True)
-    approval_id = text(null=True)
-    left_until = whole(null=True)
-    waits = flag()
-    then = list_of(NextStep)
+    id: str
+    target: str
+    rule_id: str
+    condition: str
+    state: str
+    stage: Annotated[int, Between(0, 5)]
+    step: Count
+    steps: Count
+    action: str | None
+    params: str
+    hostname: str | None
+    agent_id: str | None
+    opened_at: int
+    due: int | None
+    approval_id: str | None
+    left_until: int | None
+    waits: bool
+    then: tuple[NextStep, ...]
 
 
-class CertificateEnd(Body):
-    id = text()
-    name = text()
-    days = whole()
-
-
-class NextBreak(Body):
+@dataclass(frozen=True)
+class NextBreak:
     """The forecast that comes true first."""
 
-    agent_id = text()
-    hostname = text()
-    metric = text()
-    mount = text(null=True)
-    now = number()
-    threshold = number()
-    hits_at = whole()
-    low = whole(null=True)
-    high = whole(null=True)
-    coverage = number(0, 1, null=True)
+    agent_id: str
+    hostname: str
+    metric: str
+    mount: str | None
+    now: float
+    threshold: float
+    hits_at: int
+    low: int | None
+    high: int | None
+    coverage: Annotated[float | None, Between(0, 1)]
 
 
-class WrongCounts(Body):
+@dataclass(frozen=True)
+class WrongCounts:
     """How much is wrong; `causes` are those that are down and hang on nothing else that is shown,
     `alerts` the conditions on hosts that people were told of, `events` the incidents of no monitor."""
 
-    down = whole(0)
-    degraded = whole(0)
-    unknown = whole(0)
-    causes = whole(0)
-    alerts = whole(0)
-    events = whole(0)
+    down: Count
+    degraded: Count
+    unknown: Count
+    causes: Count
+    alerts: Count
+    events: Count
 
 
-class Overview(Body):
-    at = whole()
-    monitors = map_of(whole(0))
-    agents = FleetCount()
-    troubles = list_of(Trouble)
-    wrong = WrongCounts()
-    troubles_total = whole(0)
-    cases = list_of(CaseUnderWay)
-    cases_total = whole(0)
-    holds = list_of(HoldRecord)
-    certificates = list_of(CertificateEnd)
-    next = field(NextBreak, null=True)
-    monitor_ids = map_of(text(), 10_000)
-    agent_ids = map_of(text(), 10_000)
+@dataclass(frozen=True)
+class Overview:
+    at: int
+    monitors: MonitorCounts
+    agents: FleetCount
+    troubles: tuple[Trouble, ...]
+    wrong: WrongCounts
+    troubles_total: Count
+    cases: tuple[CaseUnderWay, ...]
+    cases_total: Count
+    holds: tuple[HoldRecord, ...]
+    certificates: tuple[CertificateEnd, ...]
+    next: NextBreak | None
+    monitor_ids: Ids
+    agent_ids: Ids

@@ -1,75 +1,20 @@
-"""Queries and answers of /api/monitoring; those of its reports are in reportschemas.py. A monitor's settings are
-declared in `logic.settings`."""
+"""Queries and answers of /api/monitoring; those of its reports are in reportschemas.py. A monitor is declared in
+`logic.settings` and `records`."""
 
 from __future__ import annotations
 
-from opsapp.monitoring.logic.settings import MonitorSettings
 from opsapp.monitoring.logic.state import STATUSES
 from opsapp.monitoring.logic.statuspage import OVERALL
 from opsapp.monitoring.notices import PublicNotice
+from opsapp.monitoring.records import MonitorRecord
 from opsapp.web.declared import answer_of
-from opsapp.web.fields import (
-    AsOf,
-    Body,
-    Paging,
-    anything,
-    choice,
-    field,
-    flag,
-    list_of,
-    map_of,
-    number,
-    text,
-    whole,
-    with_settings,
-)
+from opsapp.web.fields import AsOf, Body, Paging, anything, choice, field, flag, list_of, map_of, number, text, whole
 from opsapp.wire.monitortypes import TYPES
-from opsapp.wire.plugins import MOST_METRICS, UNIT_LENGTH
 
 TAG = text(1, 64)
 ID = text(1, 64, pattern=r"[a-z0-9]+", example="0123456789abcdef")
 SORTS = ("name", "worst", "response", "uptime")
 INCIDENT_STAGES = ("investigating", "identified", "monitoring", "resolved")
-
-
-class MetricNow(Body):
-    """One of the things that a plugin measures; `unit` is s, B, %, c (a counter) or what the plugin calls it."""
-
-    value = number()
-    unit = text(0, UNIT_LENGTH)
-    time = whole()
-
-
-class LatelyMeasured(Body):
-    """What lists draw of each monitor, asked for with `recent`: its last checks, and its last 24 hours."""
-
-    statuses = list_of(choice(*STATUSES))
-    p95_ms = list_of(number(null=True))
-    p95_24h_ms = number(null=True)
-    uptime_30d = number(0, 100, null=True)
-
-
-@with_settings(answer_of(MonitorSettings))
-class MonitorRecord(Body):
-    name = text(0, 200)  # one that cannot be read has none
-    unreadable = text(optional=True)
-    id = ID
-    status = choice(*STATUSES)
-    response_time_ms = whole(null=True)
-    last_check = whole(null=True)
-    uptime_24h = number(null=True)
-    since = whole()
-    cause = text(0, 2000)
-    flapping = flag()
-    cert_days = number(null=True)
-    phases = map_of(number(), null=True)
-    protocol = text(null=True)
-    output = text(0, 2000, null=True)
-    metrics = map_of(MetricNow, MOST_METRICS, null=True)
-    incident_id = field(ID, null=True)
-    created_at = whole()
-    push_url = text(optional=True, null=True)
-    recent = field(LatelyMeasured, optional=True)
 
 
 class MonitorList(AsOf, Paging):
@@ -225,7 +170,7 @@ class StandsOn(Body):
 
 class WarRoom(Body):
     incident = IncidentRecord()
-    monitor = field(MonitorRecord, null=True)
+    monitor = field(answer_of(MonitorRecord), null=True)
     related_monitors = list_of(RelatedMonitor)
     events = list_of(WarRoomEvent)
     suggested_automations = list_of(SuggestedRemedy)
@@ -240,20 +185,6 @@ class PostMortem(Body):
 
 class PushTaken(Body):
     status = choice("ok")
-
-
-class TriedMonitor(Body):
-    """What a check would find. Nothing of it is stored."""
-
-    status = choice(*STATUSES)
-    cause = text(0, 2000)
-    response_time_ms = number(null=True)
-    http_status = whole(null=True)
-    protocol = text(null=True)
-    phases = map_of(number(), null=True)
-    cert_days = number(null=True)
-    detail = text(0, 2000)
-    metrics = map_of(MetricNow, MOST_METRICS, null=True)
 
 
 class NoticeList(Paging):

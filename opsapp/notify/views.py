@@ -34,7 +34,7 @@ def listing(context: Channels, request: Request) -> Any:
     letters = (request.valid_query["q"] or "").casefold()
     records = (channel.record for channel in context.readable())
     named = (record for record in records if letters in record.name.casefold())
-    return page_of(request, [plain(record) for record in sorted(named, key=lambda record: record.name)])
+    return page_of(request, sorted(named, key=lambda record: record.name))
 
 
 @api.create(
@@ -50,13 +50,13 @@ def create(context: Channels, request: Request) -> Any:
     given = request.valid_body
     channel = engine.create(request.root, made(ChannelRecord, given), made(ChannelAddress, given).full)
     request.audit("channel.create", channel.id, after=channel.fields)
-    return plain(channel.record)
+    return channel.record
 
 
 @api.get(Channel, role="admin", returns=ChannelRecord)
 def show(context: Channel, request: Request) -> Any:
     """One channel, without its secret."""
-    return plain(context.record)
+    return context.record
 
 
 @api.update(
@@ -99,10 +99,10 @@ def log(context: Deliveries, request: Request) -> Any:
     query = request.valid_query
     page, total = context.page(*(query[name] for name in ("status", "channel_id", "limit", "offset")))
     request.response.headers["X-Total-Count"] = str(total)
-    return [plain(delivery.record) for delivery in page]
+    return [delivery.record for delivery in page]
 
 
 @api.get(Delivery, role="admin", returns=DeliveryRecord)
 def delivery(context: Delivery, request: Request) -> Any:
     """One message and its attempts."""
-    return plain(context.record)
+    return context.record

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection
-from dataclasses import is_dataclass
 from string import Formatter
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
@@ -18,7 +17,7 @@ from opsapp.tree.acl import ROLES
 from opsapp.web.openapi import endpoints
 
 from .plan import FILTERS, PAGES, Act, Field, Page, Part, forms_of, is_list
-from .reader import Reader, merged, query_with
+from .reader import Reader, dig, merged, query_with
 
 ROWS = 50
 GENERIC = Page("", "", ()).template
@@ -179,15 +178,6 @@ def names_of(act: Act) -> list[str]:
     """The fields of its row that an act's path and body are made of."""
     patterns = [act.path, *(value for _, value in act.body if isinstance(value, str))]
     return sorted({name for pattern in patterns for _, name, _, _ in Formatter().parse(pattern) if name})
-
-
-def dig(value: Any, field: str) -> Any:
-    """What stands there in an answer, whether that is a declared record or not declared yet."""
-    for step in field.split("."):
-        value = (
-            value.get(step) if isinstance(value, dict) else getattr(value, step, None) if is_dataclass(value) else None
-        )
-    return value
 
 
 def holds(act: Act, row: dict[str, Any]) -> bool:

@@ -35,6 +35,7 @@ from .guidebook import PLACE
 from .help import help_for, upwards
 from .menu import Menu, menu_for
 from .reader import Reader, known_zone, query_with, with_query
+from .shapes.monitors import percent_words
 from .shapes.pluginmetrics import written
 
 ONCE = "once"  # the field with which a form names itself: it comes a second time, unchanged, from a reload or by Back
@@ -241,7 +242,14 @@ def _make_templates() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    made.filters.update(moment=words.moment, machine=words.machine, percent=words.percent, plain=plain, steps=steps)
+    made.filters.update(
+        moment=words.moment,
+        machine=words.machine,
+        percent=words.percent,
+        uptime=percent_words,
+        plain=plain,
+        steps=steps,
+    )
     made.filters.update(
         span=words.rough_span,
         ago=_for_reader(words.ago),

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from dataclasses import is_dataclass
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -60,6 +61,15 @@ def with_query(path: str, query: str) -> str:
     return f"{path}?{query}" if query else path
 
 
+def dig(value: Any, field: str) -> Any:
+    """What stands there in an answer, whether that is a declared record or not declared yet."""
+    for step in field.split("."):
+        value = (
+            value.get(step) if isinstance(value, dict) else getattr(value, step, None) if is_dataclass(value) else None
+        )
+    return value
+
+
 def rows_named(ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """The query that asks a list for these rows alone, where each of `ids` may be the id of one."""
     wanted = sorted({name for name in ids if _LIKE_ID.fullmatch(name)})
@@ -69,7 +79,7 @@ def rows_named(ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
 def names_by_id(answers: Answers, *parts: str) -> dict[str, str]:
     """What people call the rows of these lists."""
     rows = (row for part in parts for row in answers[part] or ())
-    return {row["id"]: row["name"] if "name" in row else row["label"] or row["hostname"] for row in rows}
+    return {dig(row, "id"): dig(row, "name") or dig(row, "label") or dig(row, "hostname") for row in rows}
 
 
 def known_zone(name: str | None) -> str:

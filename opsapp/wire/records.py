@@ -229,7 +229,7 @@ def _unsealed_in(record: Any) -> tuple[DeclaredField, ...]:
 Chosen = Callable[[Any], tuple[DeclaredField, ...]]
 
 
-class Writing(NamedTuple):
+class WritePlan(NamedTuple):
     """How a record is written: the names, what makes JSON of those that are not JSON already, and which others."""
 
     names: tuple[str, ...]
@@ -239,10 +239,10 @@ class Writing(NamedTuple):
 
 
 @lru_cache(maxsize=None)
-def _writing(record: Any, chosen: Chosen) -> Writing:
+def _writing(record: Any, chosen: Chosen) -> WritePlan:
     parts = chosen(record)
     by_field = tuple(part for part in parts if isinstance(part.kind, ByField))
-    return Writing(
+    return WritePlan(
         tuple(part.name for part in parts),
         tuple((part.name, part.kind.plain) for part in parts if part.kind.rewrites and part not in by_field),
         tuple(part for part in parts if AT_TIMES in part.marks),

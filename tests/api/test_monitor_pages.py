@@ -2,6 +2,7 @@
 
 import pytest
 
+from opsapp.monitoring.records import MonitorRecord
 from opsapp.ui.shapes import monitor as shape_of_one
 from opsapp.wire.probes import Outcome
 from tests.support.app import Service
@@ -248,7 +249,7 @@ def test_a_viewer_has_no_form(service, lookout):
 
 
 class TestLosses:
-    MONITOR = {"name": "Shop", "tags": []}
+    MONITOR = MonitorRecord(id="m1", name="Shop", type="http")
 
     def test_rules_that_name_it_are_named(self):
         rules = [
@@ -268,6 +269,6 @@ def test_what_it_hangs_on_is_beside_what_hangs_on_it():
     }
     above = shape_of_one.neighbours(graph, "shop", above=True)
     below = shape_of_one.neighbours(graph, "shop", above=False)
-    assert [(each.name, each.status) for each in above] == [("db", "failed")]
-    assert [(each.name, each.status) for each in below] == [("mail", "unknown")]
-    assert shape_of_one.neighbours(None, "shop", above=True) == []
+    assert above == {"db": "failed"}
+    assert below == {"mail": "unknown"}
+    assert shape_of_one.neighbours(None, "shop", above=True) == {}

@@ -70,7 +70,7 @@ def test_a_report_does_not_read_the_incidents_of_years(service, shop, report):
 
     answer, read = service.transact(look)
     rows = answer if report is uptimes else answer[0]
-    assert [row["incidents"] for row in rows] == ([0, 0, 1, 1] if report is uptimes else [1])
+    assert [row.incidents for row in rows] == ([0, 0, 1, 1] if report is uptimes else [1])
     assert read <= 2
 
 

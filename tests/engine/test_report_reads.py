@@ -44,7 +44,7 @@ def test_the_worst_are_found_without_the_incidents_of_the_others(service, looked
 
     service.transact(had_one)
     rows, count, read = service.transact(look)
-    assert ([row["incidents"] for row in rows], count) == ([1, 1], MONITORS)
+    assert ([row.incidents for row in rows], count) == ([1, 1], MONITORS)
     assert read == 2
 
 
@@ -57,7 +57,7 @@ def test_scores_read_what_is_not_merged_yet_once_for_all_their_spans(service, lo
 
     monkeypatch.setattr(reads.HistoryReader, "rows", noting)
     found = service.transact(lambda root: reports.health_of_all(service.node, root))
-    assert len(found["monitors"]) == MONITORS
+    assert len(found.monitors) == MONITORS
     assert len(read) == len(set(read)) == MONITORS
 
 

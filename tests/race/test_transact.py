@@ -159,9 +159,9 @@ def test_a_full_disk_takes_no_changes_and_is_still_read(service, monkeypatch):
         answer = service.anonymous.post_json("/api/login", ADMIN, status=503)
         assert (answer.json["code"], "Retry-After" in answer.headers) == ("store_full", True)
         service.anonymous.get("/api/status/public")
-        assert "the disk of the store is full" in service.node.transact(health_of)["reasons"]
+        assert "the disk of the store is full" in service.node.transact(health_of).reasons
     service.anonymous.post_json("/api/login", ADMIN)
-    assert service.node.transact(health_of)["reasons"] == []
+    assert service.node.transact(health_of).reasons == ()
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EFBIG])

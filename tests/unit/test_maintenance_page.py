@@ -1,10 +1,11 @@
 """The maintenance page: what a window covers is said truly, however many monitors there are."""
 
+from opsapp.monitoring.records import MonitorRecord
 from opsapp.ui.shapes import maintenance
 
 
 def listed(count):
-    return {"monitors": [{"id": f"m{number}", "name": f"shop-{number}"} for number in range(count)], "hosts": []}
+    return {"monitors": [MonitorRecord(id=f"m{n}", name=f"shop-{n}", type="http") for n in range(count)], "hosts": []}
 
 
 def told(answers, *scope):

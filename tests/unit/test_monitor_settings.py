@@ -11,8 +11,8 @@ from opsapp.monitoring.logic.settings import (
     NOTHING,
     MonitorDefaults,
     MonitoringSettings,
+    MonitorSettings,
     complete,
-    for_viewers,
     problems,
     searched,
 )
@@ -89,14 +89,13 @@ def test_a_quorum_is_never_of_fewer(seen, quorum):
 
 
 def test_what_viewers_see():
-    record = {"headers": {"A": "b"}, "url": "http://u:p@h:1/x?y", "push_url": "/p"}
-    assert for_viewers(record) == {"headers": {"A": "***"}, "url": "http://***@h:1/x?***", "push_url": None}
-    assert for_viewers({"headers": {}, "url": "http://h/"}) == {"headers": {}, "url": "http://h/"}
+    settings = MonitorSettings(name="Shop", type="http", url="http://u:p@h:1/x?y", headers={"A": "b"})
+    assert settings.for_viewers == replace(settings, url="http://***@h:1/x?***", headers={"A": "***"})
 
 
 @pytest.mark.parametrize("name", [setting.name for setting in parts_of(every_own())])
 def test_no_setting_of_a_type_shows_viewers_a_secret(name):
-    assert "hidden" not in str(for_viewers({name: ["http://u:hidden@h/"]}))
+    assert "hidden" not in str(replace(NOTHING, **{name: ["http://u:hidden@h/"]}).for_viewers)
 
 
 def test_words_are_looked_for_in_what_all_may_see():

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from opsapp.monitoring.logic import history, score, statuspage
 from opsapp.monitoring.logic.statuspage import PublicMonitor, PublicWindow
 from opsapp.monitoring.logic.uptime import StateTimes, percent, shown, sla, uptime
+from opsapp.monitoring.records import ScoreComponent, ScoreComponents, SlaFigures
+from opsapp.wire.records import plain
 
 NOW = 1_700_000_123
 TODAY = NOW // 86_400
@@ -43,20 +45,12 @@ class TestUptime:
     def test_sla_figures(self):
         spent = StateTimes(up=50 * 60_000, down=6 * 60_000, maintenance=2 * 60_000)
         found = sla(spent, 60 * 60_000, 58, [(100, 220), (300, 540), (900, None)])
-        assert found == {
-            "uptime_percent": 89.285,
-            "total_checks": 58,
-            "downtime_minutes": 6.0,
-            "maintenance_minutes": 2.0,
-            "unknown_minutes": 2.0,
-            "incidents": 3,
-            "mttr_minutes": 3.0,
-        }
+        assert found == SlaFigures(89.285, 58, 6.0, 2.0, 2.0, 3, 3.0)
 
     def test_sla_of_nothing(self):
         found = sla(StateTimes(), 60_000, 0, [])
-        assert (found["uptime_percent"], found["mttr_minutes"], found["unknown_minutes"]) == (None, None, 1.0)
-        assert sla(StateTimes(up=61_000), 60_000, 1, [])["unknown_minutes"] == 0
+        assert (found.uptime_percent, found.mttr_minutes, found.unknown_minutes) == (None, None, 1.0)
+        assert sla(StateTimes(up=61_000), 60_000, 1, []).unknown_minutes == 0
 
 
 class TestHistory:
@@ -98,23 +92,23 @@ class TestHistory:
 
 
 def components(uptime_percent=None, p95=None, days=None, degraded_ms=None):
-    return {
-        "uptime": score.uptime_component(uptime_percent),
-        "response_time": score.response_component(p95, degraded_ms),
-        "certificate": score.certificate_component(days),
-    }
+    return ScoreComponents(
+        score.uptime_component(uptime_percent),
+        score.response_component(p95, degraded_ms),
+        score.certificate_component(days),
+    )
 
 
 class TestScore:
     def test_all_good_is_100_with_the_documented_weights(self):
         found = score.monitor_score("m", "web", components(100.0, 20.0, 60.0))
         assert (found.monitor_id, found.name, found.score, found.grade) == ("m", "web", 100.0, "A")
-        assert [part.weight for part in found.components.values()] == [60, 25, 15]
-        assert set(found.document()["components"]["uptime"]) == {"score", "weight", "value", "detail"}
+        assert [part.weight for part in vars(found.components).values()] == [60, 25, 15]
+        assert set(plain(found)["components"]["uptime"]) == {"score", "weight", "value", "detail"}
 
     def test_weights_are_rescaled_over_what_is_known(self):
         found = score.monitor_score("m", "web", components(95.0, 20.0))
-        assert [part.weight for part in found.components.values()] == [70.6, 29.4, 0]
+        assert [part.weight for part in vars(found.components).values()] == [70.6, 29.4, 0]
         assert found.score == 29.4
         assert found.grade == "F"
 
@@ -144,16 +138,11 @@ class TestScore:
             score.monitor_score("c", "c", components()),
         ]
         found = score.aggregate(scores)
-        assert (found["score"], found["grade"], found["unknown"]) == (64.7, "D", 1)
-        assert found["components"]["uptime"] == {
-            "score": 50.0,
-            "weight": 60,
-            "value": 97.5,
-            "detail": "2 of 3 monitors",
-        }
-        assert found["components"]["certificate"]["score"] is None
-        assert [each["monitor_id"] for each in found["monitors"]] == ["a", "b", "c"]
-        assert score.aggregate([])["score"] is None
+        assert (found.score, found.grade, found.unknown) == (64.7, "D", 1)
+        assert found.components.uptime == ScoreComponent(50.0, 60, 97.5, "2 of 3 monitors")
+        assert found.components.certificate.score is None
+        assert [each.monitor_id for each in found.monitors] == ["a", "b", "c"]
+        assert score.aggregate([]).score is None
 
 
 class TestStatusPage:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from opsapp.agents.engine import executor_history, executor_trouble, not_held
 from opsapp.auth.engine import provider_trouble
 from opsapp.healing.config import HealingSettings
+from opsapp.healing.health_answers import AnomalyBudget, Health, WorkerState
 from opsapp.healing.logic import brake
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.stakes import OF_WINDOWS
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages.world import World
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.engine import healing_windows
 from opsapp.runtime import peers, seals
 from opsapp.runtime.node import node_of
@@ -27,28 +27,25 @@ SLOW_S = 1.0
 ACTIVE = ("executing", "settling", "verifying")
 
 
-def health_of(root: Root) -> JsonObject:
+def health_of(root: Root) -> Health:
     node, healing = node_of(root), healing_of(root)
     now, open_to = node.clock.now(), not_held(node)
     components = [worker for worker in node.supervisor.status() if worker.name.startswith("healing-")]
     paused, sick = _paused(root, healing, now), _sick(root, healing, components, now)
     states = [case.record.state for case in healing.book.all_open()]
-    return {
-        "status": "Paused" if paused else "Degraded" if sick else "Active",
-        "reasons": paused + sick,
-        "notes": _notes(root),
-        "holds": [hold._asdict() for hold in holds.standing(root, now)],
-        "components": [worker._asdict() for worker in components],
-        "queue_depth": len(states) + len(healing.book.messages),
-        "active_heals": sum(1 for state in states if state in ACTIVE),
-        "last_event_at": healing.book.last_event_at,
-        "runs_kept_apart": None if open_to is None else not open_to,
-        "runs_not_held": open_to,
-        "anomalies": {
-            "false_a_week": node.config[HealingSettings].prediction.false_anomalies_a_week,
-            "bound": healing.foresight.bound,
-        },
-    }
+    return Health(
+        "Paused" if paused else "Degraded" if sick else "Active",
+        tuple(paused + sick),
+        tuple(_notes(root)),
+        tuple(holds.standing(root, now)),
+        tuple(WorkerState(*worker) for worker in components),
+        len(states) + len(healing.book.messages),
+        sum(1 for state in states if state in ACTIVE),
+        healing.book.last_event_at,
+        None if open_to is None else not open_to,
+        None if open_to is None else tuple(open_to),
+        AnomalyBudget(node.config[HealingSettings].prediction.false_anomalies_a_week, healing.foresight.bound),
+    )
 
 
 def _paused(root: Root, healing: Healing, now: float) -> list[str]:

@@ -6,9 +6,8 @@ time that it lasts stays the same when the clock is set. Must not: lower a level
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from opsapp.agents.resources import Agent, agents_of
+from opsapp.healing.health_answers import HoldRecord
 from opsapp.healing.logic.stakes import HANDS_OFF, HERE, OF_WINDOWS
 from opsapp.healing.resources import Pause, healing_of
 from opsapp.lib.durations import seconds, written
@@ -26,18 +25,6 @@ ALL = "all"
 LONGEST_S = 366 * 86400.0
 
 
-class HoldShown(NamedTuple):
-    """Something that makes healing do less now. `target`: an id or a name, `all` where it is everything."""
-
-    kind: str
-    target: str
-    name: str
-    by: str
-    reason: str
-    since: int
-    until: int | None
-
-
 def end_of(given: JsonObject, now: float) -> float | None:
     """The end that a body says by `for` or `until`; None where it says none."""
     until = given["until"] if given["for"] is None else now + seconds(given["for"])
@@ -47,14 +34,14 @@ def end_of(given: JsonObject, now: float) -> float | None:
     return until
 
 
-def standing(root: Root, now: float) -> list[HoldShown]:
+def standing(root: Root, now: float) -> list[HoldRecord]:
     """Everything of that kind that is on, from this node's memory and the kill switch."""
     pause = healing_of(root).pause
     until = None if pause.until is None else int(pause.until)
-    held = [HoldShown("pause", ALL, ALL, pause.by or "", pause.reason, int(pause.at or 0), until)]
+    held = [HoldRecord("pause", ALL, ALL, pause.by or "", pause.reason, int(pause.at or 0), until)]
     windows = [window for window in board_of(node_of(root)).active(now) if window.plan.effect in OF_WINDOWS]
     return held * pause.paused + [
-        HoldShown(plan.effect, target, _called(root, target), plan.by, plan.name, int(span.start), int(span.end))
+        HoldRecord(plan.effect, target, _called(root, target), plan.by, plan.name, int(span.start), int(span.end))
         for plan, span in windows
         for target in plan.scope or (ALL,)
     ]

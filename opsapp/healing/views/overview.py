@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pyramid.request import Request
 
-from opsapp.healing import overview_answers as answers
 from opsapp.healing.engine.overview import overview
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.healing.overview_answers import Overview
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
 from opsapp.web import api
@@ -21,7 +20,8 @@ class OverviewFacet(Facet):
 add_facet(Api, "overview", OverviewFacet)
 
 
-@api.get(OverviewFacet, returns=answers.Overview)
-def show(context: OverviewFacet, request: Request) -> JsonObject:
+@api.get(OverviewFacet, returns=Overview)
+def show(context: OverviewFacet, request: Request) -> Overview:
     """What is wrong now with its root causes, the cases of healing that are open, and how many monitors stand how."""
-    return request.shown(overview(request.root, request.node.clock.now()))
+    told: Overview = request.shown(overview(request.root, request.node.clock.now()))
+    return told

@@ -12,7 +12,6 @@ from .archive import archived_incidents
 from .checks import request_check
 from .incident_list import incident_rows, taken_since
 from .lateststatus import KeptText, latest_status
-from .monitorlists import page as list_monitors
 from .monitorlists import status_counts, statuses_now
 from .notices import shown as open_notices
 from .register import Entry
@@ -46,7 +45,6 @@ __all__ = [
     "is_known",
     "last_day",
     "latest_status",
-    "list_monitors",
     "open_notices",
     "open_told",
     "published",

@@ -12,7 +12,7 @@ from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
-from opsapp.wire.records import made
+from opsapp.wire.records import made, settings_of
 
 from . import changes
 from .watch import register_of
@@ -44,7 +44,7 @@ def exported(node: Node, root: Root) -> Iterator[JsonObject]:
     for entry in sorted(register.entries.values(), key=lambda entry: (entry.created_at, entry.series)):
         fields = alike.get(id(entry.settings))
         if fields is None:
-            fields = alike[id(entry.settings)] = shown(entry.settings.document)
+            fields = alike[id(entry.settings)] = shown(settings_of(entry.settings))
             del fields["type"]  # the last of all
         named = {"name": public_text(entry.name), "type": entry.settings.type}
         yield {"url": public_text(entry.target.url), **fields, **named}

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Problem
 from opsapp.monitoring.engine.register import Entry
+from opsapp.monitoring.records import MetricNow
 from opsapp.monitoring.resources import Metric, Monitor, monitors_of
 from opsapp.runtime.node import Node, node_of
 from opsapp.series import HOUR, erasure
@@ -85,17 +86,13 @@ def note(root: Root, monitor_id: str, revision: int, units: dict[str, str], now:
     return known
 
 
-def shown(outcome: Outcome, now: float) -> dict[str, JsonObject] | None:
+def shown(outcome: Outcome, now: float) -> dict[str, MetricNow] | None:
     """What one check measured, as the API shows it."""
     values, units = measured(outcome)
-    return {name: _reading(value, units[name], now) for name, value in values.items()} or None
+    return {name: MetricNow(value, units[name], int(now)) for name, value in values.items()} or None
 
 
-def _reading(value: object, unit: str, at: float) -> JsonObject:
-    return {"value": value, "unit": unit, "time": int(at)}
-
-
-def current(entry: Entry, live: dict[str, tuple[Any, float]], now: float) -> dict[str, JsonObject] | None:
+def current(entry: Entry, live: dict[str, tuple[Any, float]], now: float) -> dict[str, MetricNow] | None:
     """The newest values that are still valid, as the API shows them; None where such a monitor has none."""
     if not entry.settings.on_host:
         return None
@@ -104,7 +101,7 @@ def current(entry: Entry, live: dict[str, tuple[Any, float]], now: float) -> dic
         name, (value, at) = key.removeprefix(PLUGIN), live[key]
         if key.startswith(PLUGIN) and at >= oldest:
             unit = entry.metrics[name].unit if name in entry.metrics else ""
-            readings[name] = _reading(value, unit, at)
+            readings[name] = MetricNow(value, unit, int(at))
     return readings
 
 

@@ -5,38 +5,27 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Any
 
+from opsapp.lib.addresses import public
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.engine import board_of
 from opsapp.monitoring.engine import metrics, recent
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.shownstates import BY_CHECK, CHECKED, state_at
 from opsapp.monitoring.engine.watch import watch_of
-from opsapp.monitoring.logic.settings import complete, for_viewers, searched
+from opsapp.monitoring.logic.settings import searched
 from opsapp.monitoring.logic.uptime import percent
+from opsapp.monitoring.records import LatelyMeasured, MonitorRecord
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
+from opsapp.wire.records import extended
 
 UPTIME_AGE_S = 30.0
 UNKNOWN_AGE_S = 1.0
 WORST_FIRST = ("down", "degraded", "unknown", "pending", "maintenance", "up", "paused")
 DAY_MS = 86_400_000
 
-NOT_MEASURED: JsonObject = dict.fromkeys(
-    ("response_time_ms", "last_check", "uptime_24h", "cert_days", "phases", "protocol", "output", "metrics")
-)
-UNREAD: JsonObject = {
-    **NOT_MEASURED,
-    "name": "",
-    "status": "unknown",
-    "since": 0,
-    "cause": "",
-    "flapping": False,
-    "incident_id": None,
-    "created_at": 0,
-}
 
-
-def page(node: Node, root: Root, query: JsonObject, *, secrets: bool) -> tuple[list[JsonObject], int]:
+def page(node: Node, root: Root, query: JsonObject, *, secrets: bool) -> tuple[list[MonitorRecord], int]:
     """One page of records, ordered by name, and how many there are."""
     now = node.clock.now()
     words, tag, status = query["q"].casefold().split(), query["tag"], query["status"]
@@ -57,13 +46,11 @@ def page(node: Node, root: Root, query: JsonObject, *, secrets: bool) -> tuple[l
         entries = [entry for entry in entries if entry.shown == status]
     chosen = cut(_in_order(node, root, entries, query["sort"], now), query)
     measure_uptime(node, root, chosen, now)
-    shown = [record(node, entry, now, secrets=secrets) for entry in chosen]
-    if query["recent"]:
-        lately = recent.of_monitors(node, root, chosen, query["recent"], now)
-        shown = [row | {"recent": lately[row["id"]]} for row in shown]
+    lately = recent.of_monitors(node, root, chosen, query["recent"], now) if query["recent"] else {}
+    shown = [record(node, entry, now, secrets=secrets, recent=lately.get(entry.id)) for entry in chosen]
     lost = unread(node) if not (words or tag or status or query["type"]) else []
     if ids is not None:
-        lost = [row for row in lost if row["id"] in ids]
+        lost = [row for row in lost if row.id in ids]
     room = None if query["limit"] is None else max(0, query["limit"] - len(shown))
     after = max(0, query["offset"] - len(entries))
     return shown + lost[after:][:room], len(entries) + len(lost)
@@ -96,12 +83,11 @@ def response_of(node: Node, entry: Entry) -> float | None:
     return value
 
 
-def unread(node: Node) -> list[JsonObject]:
+def unread(node: Node) -> list[MonitorRecord]:
     """Monitors that this node has never been able to read: all but the id and the reason are placeholders."""
     register = watch_of(node).register
-    settings = complete({"type": "http", "enabled": False}).stored()
     lost = [damage for monitor_id, damage in register.damaged.items() if monitor_id not in register.entries]
-    return [damage.row(**{**settings, **UNREAD}) for damage in lost]
+    return [MonitorRecord(**damage.row(type="http", enabled=False)) for damage in lost]
 
 
 def _holds(entry: Entry, words: list[str]) -> bool:
@@ -115,49 +101,56 @@ def cut(matches: list[Any], query: JsonObject) -> list[Any]:
     return matches[query["offset"] : query["offset"] + limit]
 
 
-def one(node: Node, root: Root, monitor_id: str, *, secrets: bool) -> JsonObject:
+def one(node: Node, root: Root, monitor_id: str, *, secrets: bool) -> MonitorRecord:
     entry = watch_of(node).entry(root, monitor_id)
     now = node.clock.now()
     measure_uptime(node, root, [entry], now)
     return record(node, entry, now, secrets=secrets)
 
 
-def record(node: Node, entry: Entry, now: float, *, secrets: bool) -> JsonObject:
+def record(
+    node: Node, entry: Entry, now: float, *, secrets: bool, recent: LatelyMeasured | None = None
+) -> MonitorRecord:
     """All of a monitor; without `secrets` what a viewer may see."""
+    url, cause, output = entry.target.url, entry.told.cause, entry.output
+    if not secrets:
+        url, cause, output = public((url, cause, output))
     live = node.series.live.get(entry.subject)
     status = current_status(node, entry, now)
     response: Any = live.get("response_time_ms", (None, 0.0))[0]
-    whole = {
-        "id": entry.id,
-        "name": entry.name,
-        "url": entry.target.url,
-        **entry.settings.document,
-        "status": status,
-        "response_time_ms": None if response is None else round(response),
+    damage = watch_of(node).register.damaged.get(entry.id)  # what stands here is what this node remembers of it
+    return extended(
+        MonitorRecord,
+        entry.settings if secrets else entry.settings.for_viewers,
+        id=entry.id,
+        name=entry.name,
+        url=url,
+        status=status if damage is None else "unknown",
+        response_time_ms=None if response is None else round(response),
         # Pending is "never checked": a push monitor whose first call is late was not, whatever is being tried again.
-        "last_check": None if status == "pending" else checked_at(node, entry),
-        "uptime_24h": entry.uptime[1],
-        "since": since_when(node, entry, status),
-        "cause": entry.told.cause,
-        "flapping": entry.told.flapping,
-        "cert_days": live.get("cert_days", (None, 0.0))[0],
-        "phases": entry.shown_phases(),
-        "protocol": entry.protocol,
-        "output": entry.output,
-        "metrics": metrics.current(entry, live, now),
-        "incident_id": entry.incident_id,
-        "created_at": entry.created_at,
-    }
-    damage = watch_of(node).register.damaged.get(entry.id)
-    if damage is not None:  # what this node remembers of it
-        whole |= {"status": "unknown", "unreadable": damage.reason}
-    return with_push_url(whole, entry.push_token, secrets=secrets)
+        last_check=None if status == "pending" else checked_at(node, entry),
+        uptime_24h=entry.uptime[1],
+        since=since_when(node, entry, status),
+        cause=cause,
+        flapping=entry.told.flapping,
+        cert_days=live.get("cert_days", (None, 0.0))[0],
+        phases=entry.shown_phases(),
+        protocol=entry.protocol,
+        output=output,
+        metrics=metrics.current(entry, live, now),
+        incident_id=entry.incident_id,
+        created_at=entry.created_at,
+        unreadable="" if damage is None else damage.reason,
+        push_url=push_url(entry.push_token, secrets=secrets),
+        recent=recent,
+    )
 
 
-def with_push_url(whole: JsonObject, push_token: str | None, *, secrets: bool) -> JsonObject:
-    if push_token:
-        whole["push_url"] = f"/api/monitoring/push/{push_token}"
-    return whole if secrets else for_viewers(whole)
+def push_url(push_token: str | None, *, secrets: bool) -> str | None:
+    """Viewers do not get it; where nobody calls a monitor there is none."""
+    if not push_token:
+        return ""
+    return f"/api/monitoring/push/{push_token}" if secrets else None
 
 
 def current_status(node: Node, entry: Entry, now: float) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from opsapp.lib.addresses import public
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
-from opsapp.monitoring.engine.monitorlists import NOT_MEASURED, cut, with_push_url
+from opsapp.monitoring.engine.monitorlists import cut, push_url
 from opsapp.monitoring.logic.settings import searched
+from opsapp.monitoring.records import MonitorRecord
 from opsapp.monitoring.resources import Monitor, monitors_of
 from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
+from opsapp.wire.records import extended
 
 
-def page(then: Root, query: JsonObject, secrets: bool) -> tuple[list[JsonObject], int]:
+def page(then: Root, query: JsonObject, secrets: bool) -> tuple[list[MonitorRecord], int]:
     """One page of records, ordered by name, and how many there were."""
     words, tag, status = query["q"].casefold().split(), query["tag"], query["status"]
     ids = query["ids"]
@@ -32,25 +35,25 @@ def page(then: Root, query: JsonObject, secrets: bool) -> tuple[list[JsonObject]
     return [record(monitor, secrets=secrets) for monitor in cut(monitors, query)], len(monitors)
 
 
-def one(then: Root, monitor_id: str, secrets: bool) -> JsonObject:
+def one(then: Root, monitor_id: str, secrets: bool) -> MonitorRecord:
     monitor = monitors_of(then).get(monitor_id)
     if monitor is None:
         raise NotFound("There was no such monitor at that time.")
     return record(monitor, secrets=secrets)
 
 
-def record(monitor: Monitor, *, secrets: bool) -> JsonObject:
+def record(monitor: Monitor, *, secrets: bool) -> MonitorRecord:
     """The status is the one that was stored then."""
     state = monitor.state
-    whole = {
-        "id": monitor.id,
-        **monitor.record.stored(),
-        **NOT_MEASURED,
-        "status": state.status,
-        "since": int(state.since),
-        "cause": state.cause,
-        "flapping": state.flapping,
-        "incident_id": state.incident_id,
-        "created_at": monitor.created_at,
-    }
-    return with_push_url(whole, monitor.push_token, secrets=secrets)
+    return extended(
+        MonitorRecord,
+        monitor.record if secrets else monitor.record.for_viewers,
+        id=monitor.id,
+        status=state.status,
+        since=int(state.since),
+        cause=state.cause if secrets else public(state.cause),
+        flapping=state.flapping,
+        incident_id=state.incident_id,
+        created_at=monitor.created_at,
+        push_url=push_url(monitor.push_token, secrets=secrets),
+    )

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.logic.uptime import percent
+from opsapp.monitoring.records import LatelyMeasured
 from opsapp.runtime.node import Node
 from opsapp.series import DAY, HOUR, NAMES, HistoryReader, merge
 from opsapp.tree.root import Root
@@ -51,21 +51,21 @@ class Recents:
 KEY = "opsapp.monitoring.recents"
 
 
-def of_monitors(node: Node, root: Root, entries: list[Entry], checks: int, now: float) -> dict[str, JsonObject]:
+def of_monitors(node: Node, root: Root, entries: list[Entry], checks: int, now: float) -> dict[str, LatelyMeasured]:
     """{monitor: what lists draw of it}"""
     reading, now_ms = node.series.reading(root), int(now * 1000)
     recents = node.registry.setdefault(KEY, Recents())
     month = reading.totals(now_ms - 30 * DAY, now_ms + 1, [entry.series for entry in entries])
-    recent_of: dict[str, JsonObject] = {}
+    recent_of: dict[str, LatelyMeasured] = {}
     for entry in entries:
         span = min(LONGEST_MS, (checks + 2) * entry.settings.interval * 1000)
         states = reading.last_states(entry.series, now_ms - span, now_ms + 1, checks)
         day = recents.day(reading, entry.series, now)
         total, newest = month.get(entry.series), now_ms // HOUR
-        recent_of[entry.id] = {
-            "statuses": [STATUSES[state] for state in states],
-            "p95_ms": [day.p95s.get(newest - back) for back in range(HOURS - 1, -1, -1)],
-            "p95_24h_ms": day.p95,
-            "uptime_30d": None if total is None else percent(total.up, total.down),
-        }
+        recent_of[entry.id] = LatelyMeasured(
+            tuple(STATUSES[state] for state in states),
+            tuple(day.p95s.get(newest - back) for back in range(HOURS - 1, -1, -1)),
+            day.p95,
+            None if total is None else percent(total.up, total.down),
+        )
     return recent_of

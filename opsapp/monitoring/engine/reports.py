@@ -15,10 +15,12 @@ from opsapp.monitoring.engine.watch import register_of, watch_of
 from opsapp.monitoring.logic import score
 from opsapp.monitoring.logic.history import points
 from opsapp.monitoring.logic.uptime import StateTimes, budget_left, sla, uptime
+from opsapp.monitoring.records import AggregateScore, MonitorScore, ScoreComponents, SlaEntry, SlaFigures, UptimeFigures
 from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.node import Node
 from opsapp.series import DAY, HOUR, NAMES, Total
 from opsapp.tree.root import Root
+from opsapp.wire.records import extended
 
 UPTIME_SPANS = (1, 7, 30, 90)  # days
 STATUSES = ("pending", *NAMES[1:])  # by status code; 0 is a check before the first verdict
@@ -34,7 +36,7 @@ def history(
     return points(buckets, STATUSES)
 
 
-def uptimes(node: Node, root: Root, monitor_id: str) -> list[JsonObject]:
+def uptimes(node: Node, root: Root, monitor_id: str) -> list[UptimeFigures]:
     """A monitor's uptime over a day, a week, 30 and 90 days. Time before it was made is not unknown: it is none."""
     entry, now = watch_of(node).entry(root, monitor_id), now_ms(node)
     reading, first = node.series.reading(root), (now - UPTIME_SPANS[-1] * DAY) / 1000
@@ -45,11 +47,11 @@ def uptimes(node: Node, root: Root, monitor_id: str) -> list[JsonObject]:
         total = reading.totals(start, now + 1, [entry.series]).get(entry.series)
         within = [(began, ended) for began, ended in own if ended is None or ended >= start / 1000]
         figures = _sla_figures(total, now - max(start, entry.created_at * 1000), {entry.id: within}, entry.id)
-        rows.append({"days": days, **figures})
+        rows.append(extended(UptimeFigures, figures, days=days))
     return rows
 
 
-def sla_report(node: Node, root: Root, days: int, page: slice, sort: str) -> tuple[list[JsonObject], int]:
+def sla_report(node: Node, root: Root, days: int, page: slice, sort: str) -> tuple[list[SlaEntry], int]:
     """One entry a monitor, and how many monitors there are. By name, only the page that was asked for is computed; by
     uptime, that of all monitors, and the rest for the page."""
     monitors = sorted(watch_of(node).entries(root).values(), key=by_name, reverse=sort == "-name")
@@ -97,26 +99,27 @@ def _outages(root: Root, monitor_id: str, start: float, end: float) -> list[tupl
     return [(incident.started, incident.resolved) for incident in touching]
 
 
-def _sla_rows(root: Root, window: tuple[int, int], entries: list[Entry], totals: dict[int, Total]) -> list[JsonObject]:
+def _sla_rows(root: Root, window: tuple[int, int], entries: list[Entry], totals: dict[int, Total]) -> list[SlaEntry]:
     """The window begins no earlier than the monitor."""
     start, now = window
     incidents = {entry.id: _outages(root, entry.id, start / 1000, now / 1000) for entry in entries}
     return [
-        {
-            "monitor_id": entry.id,
-            "name": entry.name,
-            **_sla_figures(totals.get(entry.series), now - max(start, entry.created_at * 1000), incidents, entry.id),
-        }
+        extended(
+            SlaEntry,
+            _sla_figures(totals.get(entry.series), now - max(start, entry.created_at * 1000), incidents, entry.id),
+            monitor_id=entry.id,
+            name=entry.name,
+        )
         for entry in entries
     ]
 
 
-def health(node: Node, root: Root, monitor_id: str) -> JsonObject:
+def health(node: Node, root: Root, monitor_id: str) -> MonitorScore:
     entry = watch_of(node).entry(root, monitor_id)
-    return _scores(node, root, [entry])[0].document()
+    return _scores(node, root, [entry])[0]
 
 
-def health_of_all(node: Node, root: Root) -> JsonObject:
+def health_of_all(node: Node, root: Root) -> AggregateScore:
     return score.aggregate(_scores(node, root, sorted(watch_of(node).entries(root).values(), key=by_name)))
 
 
@@ -124,12 +127,12 @@ def now_ms(node: Node) -> int:
     return int(node.clock.now() * 1000)
 
 
-def _sla_figures(total: Total | None, window_ms: int, incidents: dict[str, list], monitor_id: str) -> JsonObject:
+def _sla_figures(total: Total | None, window_ms: int, incidents: dict[str, list], monitor_id: str) -> SlaFigures:
     spent, checks = (StateTimes(*total.spent), total.checks) if total else (StateTimes(), 0)
     return sla(spent, window_ms, checks, incidents.get(monitor_id, ()))
 
 
-def _scores(node: Node, root: Root, entries: list[Entry]) -> list[score.Score]:
+def _scores(node: Node, root: Root, entries: list[Entry]) -> list[MonitorScore]:
     now, numbers = now_ms(node), [entry.series for entry in entries]
     reading = node.series.reading(root)
     day = reading.totals(now - DAY, now + 1, numbers, percentiles=True)
@@ -137,11 +140,11 @@ def _scores(node: Node, root: Root, entries: list[Entry]) -> list[score.Score]:
     return [_score(node, entry, week.get(entry.series), day.get(entry.series)) for entry in entries]
 
 
-def _score(node: Node, entry: Entry, week: Total | None, day: Total | None) -> score.Score:
+def _score(node: Node, entry: Entry, week: Total | None, day: Total | None) -> MonitorScore:
     certificate: Any = node.series.live.value(entry.subject, "cert_days")
-    components = {
-        "uptime": score.uptime_component(uptime(StateTimes(*week.spent)) if week else None),
-        "response_time": score.response_component(day.p95 if day else None, entry.settings.degraded_ms),
-        "certificate": score.certificate_component(certificate),
-    }
+    components = ScoreComponents(
+        score.uptime_component(uptime(StateTimes(*week.spent)) if week else None),
+        score.response_component(day.p95 if day else None, entry.settings.degraded_ms),
+        score.certificate_component(certificate),
+    )
     return score.monitor_score(entry.id, entry.name, components)

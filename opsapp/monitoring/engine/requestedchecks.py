@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Unavailable
 from opsapp.monitoring.engine import metrics
 from opsapp.monitoring.engine.checks import request_check
@@ -16,13 +15,14 @@ from opsapp.monitoring.engine.register import Entry, StoredMonitor
 from opsapp.monitoring.engine.watch import seen_by, watch_of
 from opsapp.monitoring.logic.settings import MonitoringSettings, MonitorSettings
 from opsapp.monitoring.logic.state import Standing, judge
+from opsapp.monitoring.records import TriedMonitor
 from opsapp.runtime.node import Node
 from opsapp.wire.probes import Outcome
 
 WAITS = "It waits to be called at its own address; there is nothing to look at."
 
 
-def try_out(node: Node, settings: MonitorSettings) -> JsonObject:
+def try_out(node: Node, settings: MonitorSettings) -> TriedMonitor:
     """What one check with these settings finds. On the hub of an engine node."""
     checker = watch_of(node).checker
     if checker is None:
@@ -37,7 +37,7 @@ def try_out(node: Node, settings: MonitorSettings) -> JsonObject:
     return told(standing.status, standing.cause, outcome, now)
 
 
-def check_now(node: Node, monitor_id: str) -> JsonObject:
+def check_now(node: Node, monitor_id: str) -> TriedMonitor:
     """One check of a monitor, which counts like any other."""
     fresh = request_check(node, monitor_id)
     seen = seen_by(fresh.outcome)
@@ -45,15 +45,15 @@ def check_now(node: Node, monitor_id: str) -> JsonObject:
     return told(fresh.status, cause, fresh.outcome, fresh.time)
 
 
-def told(status: str, cause: str, outcome: Outcome, now: float) -> JsonObject:
-    return {
-        "status": status,
-        "cause": cause,
-        "response_time_ms": outcome.response_time_ms,
-        "http_status": outcome.http_status,
-        "protocol": outcome.protocol,
-        "phases": outcome.phases,
-        "cert_days": outcome.certificate_days,
-        "detail": outcome.detail,
-        "metrics": metrics.shown(outcome, now),
-    }
+def told(status: str, cause: str, outcome: Outcome, now: float) -> TriedMonitor:
+    return TriedMonitor(
+        status,
+        cause,
+        outcome.response_time_ms,
+        outcome.http_status,
+        outcome.protocol,
+        outcome.phases,
+        outcome.certificate_days,
+        outcome.detail,
+        metrics.shown(outcome, now),
+    )

@@ -12,6 +12,7 @@ from opsapp.monitoring.engine import monitorlists
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.reports import STATUSES as BY_CODE
 from opsapp.monitoring.engine.watch import watch_of
+from opsapp.monitoring.records import CertificateEnd
 from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.node import Node
 from opsapp.runtime.projection import child_of
@@ -33,14 +34,6 @@ class TroubledMonitor(NamedTuple):
     incident_id: str | None
     acknowledged_by: str | None
     series: int
-
-
-class EndingCertificate(NamedTuple):
-    """`days` are left; below zero it has ended."""
-
-    id: str
-    name: str
-    days: int
 
 
 class MonitorsStanding(NamedTuple):
@@ -74,13 +67,13 @@ def _troubled(root: Root, entry: Entry, status: str, since: int) -> TroubledMoni
     return TroubledMonitor(entry.id, entry.name, status, since, told.cause, entry.incident_id, owner, entry.series)
 
 
-def ending_certificates(node: Node, root: Root) -> list[EndingCertificate]:
+def ending_certificates(node: Node, root: Root) -> list[CertificateEnd]:
     """Certificates that end soon, the first first."""
     ending = []
     for entry in watch_of(node).entries(root).values():
         days = node.series.live.value(entry.subject, "cert_days")
         if isinstance(days, int | float) and days <= SOON_DAYS and entry.settings.enabled:
-            ending.append(EndingCertificate(entry.id, entry.name, int(days)))
+            ending.append(CertificateEnd(entry.id, entry.name, int(days)))
     return sorted(ending, key=lambda certificate: certificate.days)[:MOST_CERTIFICATES]
 
 

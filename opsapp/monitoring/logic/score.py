@@ -1,6 +1,6 @@
 """Health scores: 0 to 100 with a grade, from three components of which any may be unknown. Pure.
 
-| Component | Weight | 100 | 0 | between |
+| ScoreComponent | Weight | 100 | 0 | between |
 |---|---|---|---|---|
 | uptime (7 days) | 60 | 100 % | 95 % and less | linear |
 | response_time (p95 of 24 h) | 25 | half of `degraded_ms` (1,000 ms when unset) | four times `degraded_ms` | linear |
@@ -12,45 +12,23 @@ Weights of the known components are scaled up to 100; with none known there is n
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from dataclasses import replace
 
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.monitoring.records import AggregateScore, Grade, MonitorScore, ScoreComponent, ScoreComponents
 
 WEIGHTS = {"uptime": 60, "response_time": 25, "certificate": 15}
-GRADES = ((90, "A"), (80, "B"), (70, "C"), (60, "D"), (0, "F"))
+GRADES: tuple[tuple[int, Grade], ...] = ((90, "A"), (80, "B"), (70, "C"), (60, "D"), (0, "F"))
 USUAL_MS = 1000.0
 UPTIME_DAYS = 7
 
 
-class Component(NamedTuple):
-    """One part of a score; `weight` in percent of the whole."""
-
-    score: float | None
-    weight: float
-    value: float | None
-    detail: str
-
-
-class Score(NamedTuple):
-    """A monitor's score; `score` and `grade` are None where nothing is known."""
-
-    monitor_id: str
-    name: str
-    score: float | None
-    grade: str | None
-    components: dict[str, Component]
-
-    def document(self) -> JsonObject:
-        return self._asdict() | {"components": {name: part._asdict() for name, part in self.components.items()}}
-
-
-def uptime_component(percent: float | None) -> Component:
+def uptime_component(percent: float | None) -> ScoreComponent:
     if percent is None:
         return _component("uptime", None, None, "no check in the last 7 days")
     return _component("uptime", _ramp(percent, 95.0, 100.0), percent, f"{percent:g} % over 7 days")
 
 
-def response_component(p95_ms: float | None, degraded_ms: float | None) -> Component:
+def response_component(p95_ms: float | None, degraded_ms: float | None) -> ScoreComponent:
     if p95_ms is None:
         return _component("response_time", None, None, "no answer in the last 24 hours")
     usual = degraded_ms or USUAL_MS
@@ -58,49 +36,44 @@ def response_component(p95_ms: float | None, degraded_ms: float | None) -> Compo
     return _component("response_time", score, p95_ms, f"95 % of checks within {p95_ms:g} ms")
 
 
-def certificate_component(days: float | None) -> Component:
+def certificate_component(days: float | None) -> ScoreComponent:
     if days is None:
         return _component("certificate", None, None, "no certificate seen")
     detail = f"expires in {days:.1f} days" if days > 0 else "expired"
     return _component("certificate", _ramp(days, 0.0, 30.0), round(days, 1), detail)
 
 
-def monitor_score(monitor_id: str, name: str, components: dict[str, Component]) -> Score:
-    known = [(part.score, part.weight) for part in components.values() if part.score is not None]
+def monitor_score(monitor_id: str, name: str, components: ScoreComponents) -> MonitorScore:
+    known = [(part.score, part.weight) for part in vars(components).values() if part.score is not None]
     weights = sum(weight for _, weight in known)
     score = round(sum(score * weight for score, weight in known) / weights, 1) if weights else None
-    scaled = {key: part._replace(weight=_scale(part, weights)) for key, part in components.items()}
-    return Score(monitor_id, name, score, grade(score), scaled)
+    scaled = {key: replace(part, weight=_scale(part, weights)) for key, part in vars(components).items()}
+    return MonitorScore(monitor_id, name, score, grade(score), ScoreComponents(**scaled))
 
 
-def aggregate(scores: Sequence[Score]) -> JsonObject:
+def aggregate(scores: Sequence[MonitorScore]) -> AggregateScore:
     """Over all monitors, each counting the same; those without a score are counted as unknown."""
     known = [score for score in scores if score.score is not None]
     total = _mean(score.score for score in known)
     components = {}
     for key, weight in WEIGHTS.items():
-        parts = [score.components[key] for score in known if score.components[key].score is not None]
+        parts = [part for score in known if (part := getattr(score.components, key)).score is not None]
         detail = f"{len(parts)} of {len(scores)} monitors"
-        whole = Component(_mean(part.score for part in parts), weight, _mean(part.value for part in parts), detail)
-        components[key] = whole._asdict()
-    return {
-        "score": total,
-        "grade": grade(total),
-        "monitors": [dict(zip(Score._fields[:4], score, strict=False)) for score in scores],
-        "components": components,
-        "unknown": len(scores) - len(known),
-    }
+        components[key] = ScoreComponent(
+            _mean(part.score for part in parts), weight, _mean(part.value for part in parts), detail
+        )
+    return AggregateScore(total, grade(total), tuple(scores), ScoreComponents(**components), len(scores) - len(known))
 
 
-def grade(score: float | None) -> str | None:
+def grade(score: float | None) -> Grade | None:
     return None if score is None else next(name for least, name in GRADES if score >= least)
 
 
-def _component(name: str, score: float | None, value: float | None, detail: str) -> Component:
-    return Component(score, WEIGHTS[name], value, detail)
+def _component(name: str, score: float | None, value: float | None, detail: str) -> ScoreComponent:
+    return ScoreComponent(score, WEIGHTS[name], value, detail)
 
 
-def _scale(component: Component, weights: float) -> float:
+def _scale(component: ScoreComponent, weights: float) -> float:
     """What this component's share of the score is, in percent; 0 for an unknown one."""
     return 0 if component.score is None else round(component.weight * 100 / weights, 1)
 

@@ -15,7 +15,7 @@ from opsapp.lib.visible import name_kind
 from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Text
 from opsapp.wire.monitortypes import TYPES, MonitorType, every_own
 from opsapp.wire.probes import ProbeTarget
-from opsapp.wire.records import FormField, made, parts_of, settings_of
+from opsapp.wire.records import FormField, changed, made, parts_of, settings_of
 from opsapp.wire.typesettings import ForAdmins, TypeSettings
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -136,14 +136,14 @@ class SharedSettings(MonitorDefaults, EveryTypeSettings, GeneralSettings):
         return TypeSettings() if self.declared is None else self.declared.own(self)
 
     @cached_property
+    def for_viewers(self) -> SharedSettings:
+        """With the public part of its addresses, and no headers."""
+        return changed(self, public({name: getattr(self, name) for name in WITH_ADDRESSES if hasattr(self, name)}))
+
+    @cached_property
     def lookers(self) -> tuple[str, ...]:
         """The agents that look at it; none: the service does, or nobody has to."""
         return (self.agent_id,) if not self.probe_from and self.agent_id and self.on_host else self.probe_from
-
-    @cached_property
-    def document(self) -> JsonObject:
-        """As the API shows them."""
-        return settings_of(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +186,7 @@ UNSAID = {"name": "", "type": ""}  # of a body that is still wrong
 NOTHING = MonitorSettings(name="", type="")
 OWN = parts_of(EveryTypeSettings)
 ADMINS_WRITE = [part.name for part in OWN if part.mark(ForAdmins) is not None]
-WITH_ADDRESSES = ["url", "headers", "cause", "output", *(part.name for part in OWN)]  # the others can hold none
+WITH_ADDRESSES = ["url", "headers", *(part.name for part in OWN)]  # the others can hold none
 
 
 def complete(given: JsonObject, defaults: MonitorDefaults = MonitorDefaults()) -> MonitorSettings:
@@ -224,12 +224,6 @@ def needs_admin(before: MonitorSettings, after: MonitorSettings) -> bool:
 def agent_of(url: str) -> str:
     """The agent that a monitor of type `agent` looks at."""
     return url.partition("://")[2].strip("/")
-
-
-def for_viewers(record: JsonObject) -> JsonObject:
-    """The record as a viewer sees it: the public part of its addresses, no headers, no push address."""
-    shown = public({name: record[name] for name in WITH_ADDRESSES if name in record})
-    return record | shown | ({"push_url": None} if "push_url" in record else {})
 
 
 def searched(name: str, url: str, tags: Iterable[str]) -> str:

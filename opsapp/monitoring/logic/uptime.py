@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.monitoring.records import SlaFigures
 
 DAYS = (1, 730)
 MINUTE_MS = 60_000
@@ -50,19 +50,19 @@ def shown(value: float | None) -> str:
     return "100" if value >= 100 else f"{int(value * 100 + 1e-6) / 100:.2f}"
 
 
-def sla(spent: StateTimes, window_ms: int, checks: int, incidents: Sequence[tuple[Any, ...]]) -> JsonObject:
+def sla(spent: StateTimes, window_ms: int, checks: int, incidents: Sequence[tuple[Any, ...]]) -> SlaFigures:
     """One SLA entry's figures. `incidents`: (started, resolved or None) in seconds, those that touch the window."""
     known = sum(spent)
     repaired = [resolved - started for started, resolved in incidents if resolved is not None]
-    return {
-        "uptime_percent": uptime(spent),
-        "total_checks": checks,
-        "downtime_minutes": _minutes(spent.down),
-        "maintenance_minutes": _minutes(spent.maintenance),
-        "unknown_minutes": _minutes(max(0, window_ms - known)),
-        "incidents": len(incidents),
-        "mttr_minutes": round(sum(repaired) / len(repaired) / 60, 2) if repaired else None,
-    }
+    return SlaFigures(
+        uptime(spent),
+        checks,
+        _minutes(spent.down),
+        _minutes(spent.maintenance),
+        _minutes(max(0, window_ms - known)),
+        len(incidents),
+        round(sum(repaired) / len(repaired) / 60, 2) if repaired else None,
+    )
 
 
 def _minutes(milliseconds: int) -> float:

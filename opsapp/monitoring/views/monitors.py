@@ -9,6 +9,7 @@ from opsapp.lib.problems import Forbidden, NotFound
 from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import changes, monitorlists, past, pushes, requestedchecks
 from opsapp.monitoring.logic.settings import NOTHING, MonitorSettings, NewMonitor, needs_admin
+from opsapp.monitoring.records import MonitorRecord, TriedMonitor
 from opsapp.monitoring.resources import Monitor, Monitors, PushAddress
 from opsapp.tree.acl import Permission
 from opsapp.web import api
@@ -19,8 +20,8 @@ from opsapp.web.schemas import Created, Deleted, Updated
 from opsapp.wire.records import changed
 
 
-@api.get(Monitors, query=schemas.MonitorList, returns=[schemas.MonitorRecord])
-def list_monitors(context: Monitors, request: Request) -> list[JsonObject]:
+@api.get(Monitors, query=schemas.MonitorList, returns=[MonitorRecord])
+def list_monitors(context: Monitors, request: Request) -> list[MonitorRecord]:
     """Answered from memory, however many there are; as of a time, from the tree of that time."""
     query, secrets = request.valid_query, request.may_edit
     if query["as_of"] is not None:
@@ -47,7 +48,7 @@ def create_monitor(context: Monitors, request: Request) -> JsonObject:
     return {"id": monitor_id, "status": "created"}
 
 
-@api.act(Monitors, "check", body=NewMonitor, also=also_wrong, returns=schemas.TriedMonitor, audit="monitor.try")
+@api.act(Monitors, "check", body=NewMonitor, also=also_wrong, returns=TriedMonitor, audit="monitor.try")
 def try_monitor(context: Monitors, request: Request) -> Deferred:
     """One check with these settings, now. The monitor is not made, and nothing but the audit entry is stored."""
     node = request.node
@@ -57,7 +58,7 @@ def try_monitor(context: Monitors, request: Request) -> Deferred:
     return Deferred(lambda: (200, {}, requestedchecks.try_out(node, settings)))
 
 
-@api.act(Monitor, "check", returns=schemas.TriedMonitor, audit="monitor.check")
+@api.act(Monitor, "check", returns=TriedMonitor, audit="monitor.check")
 def check_monitor(context: Monitor, request: Request) -> Deferred:
     """One check of this monitor, now, which counts like any other."""
     node, monitor_id = request.node, context.id
@@ -65,12 +66,13 @@ def check_monitor(context: Monitor, request: Request) -> Deferred:
     return Deferred(lambda: (200, {}, requestedchecks.check_now(node, monitor_id)))
 
 
-@api.get(Monitor, query=AsOf, returns=schemas.MonitorRecord)
-def get_monitor(context: Monitor, request: Request) -> JsonObject:
+@api.get(Monitor, query=AsOf, returns=MonitorRecord)
+def get_monitor(context: Monitor, request: Request) -> MonitorRecord:
     """One monitor."""
     at = request.valid_query["as_of"]
     if at is not None:
-        return request.node.transact_at(at, past.one, context.id, request.may_edit)
+        then: MonitorRecord = request.node.transact_at(at, past.one, context.id, request.may_edit)
+        return then
     return monitorlists.one(request.node, request.root, context.id, secrets=request.may_edit)
 
 
@@ -79,7 +81,7 @@ def get_monitor(context: Monitor, request: Request) -> JsonObject:
     body=MonitorSettings,
     also=lambda monitor, request, sound: changes.misfits(request.root, monitor.record, changed(monitor.record, sound)),
     stored=lambda monitor: monitor.settings,
-    read_only=schemas.MonitorRecord,
+    read_only=MonitorRecord,
     returns=Updated,
     audit="monitor.update",
 )

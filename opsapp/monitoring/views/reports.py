@@ -9,6 +9,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring import reportschemas, schemas
 from opsapp.monitoring.engine import metrics, reports, statuspage
 from opsapp.monitoring.engine.lateststatus import KeptText, latest_status
+from opsapp.monitoring.records import AggregateScore, MonitorScore, SlaEntry, UptimeFigures
 from opsapp.monitoring.resources import Monitor, Monitoring
 from opsapp.web import api
 from opsapp.web.answers import Deferred
@@ -33,14 +34,14 @@ def metrics_history(context: Monitor, request: Request) -> list[JsonObject]:
     return page_of(request, metrics.history(request.root, context, *span))
 
 
-@api.get(Monitor, "uptime", query=Paging, returns=[reportschemas.UptimeFigures])
-def uptime(context: Monitor, request: Request) -> list[JsonObject]:
+@api.get(Monitor, "uptime", query=Paging, returns=[UptimeFigures])
+def uptime(context: Monitor, request: Request) -> list[UptimeFigures]:
     """Uptime over a day, 7, 30 and 90 days, with how much of each is unknown."""
     return page_of(request, reports.uptimes(request.node, request.root, context.id))
 
 
-@api.get(Monitoring, "sla", query=reportschemas.SlaWindow, returns=[reportschemas.SlaEntry])
-def sla(context: Monitoring, request: Request) -> list[JsonObject]:
+@api.get(Monitoring, "sla", query=reportschemas.SlaWindow, returns=[SlaEntry])
+def sla(context: Monitoring, request: Request) -> list[SlaEntry]:
     """Uptime, downtime and incidents of each monitor over so many days. `sort`: by name, or the worst first; with "-"
     the other way round. What nobody knows comes last."""
     asked = request.valid_query
@@ -49,14 +50,14 @@ def sla(context: Monitoring, request: Request) -> list[JsonObject]:
     return rows
 
 
-@api.get(Monitoring, "health-score", returns=reportschemas.AggregateScore)
-def health_score(context: Monitoring, request: Request) -> JsonObject:
+@api.get(Monitoring, "health-score", returns=AggregateScore)
+def health_score(context: Monitoring, request: Request) -> AggregateScore:
     """One score for all monitors, and each one's."""
     return reports.health_of_all(request.node, request.root)
 
 
-@api.get(Monitor, "health-score", returns=reportschemas.MonitorScore)
-def monitor_health_score(context: Monitor, request: Request) -> JsonObject:
+@api.get(Monitor, "health-score", returns=MonitorScore)
+def monitor_health_score(context: Monitor, request: Request) -> MonitorScore:
     """The score of one monitor, and what it is made of."""
     return reports.health(request.node, request.root, context.id)
 

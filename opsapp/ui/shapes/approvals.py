@@ -9,6 +9,7 @@ import json
 from typing import NamedTuple
 from urllib.parse import quote
 
+from opsapp.healing.overview_answers import Overview
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import sentences
 from opsapp.ui.reader import Answers, Reader
@@ -67,8 +68,8 @@ def _alone(case: JsonObject | None, now: float) -> str:
 
 
 def _names(answers: Answers) -> NameBook:
-    overview = answers["overview"]
-    return NameBook(overview["monitor_ids"], overview["agent_ids"])
+    overview: Overview = answers["overview"]
+    return NameBook(overview.monitor_ids, overview.agent_ids)
 
 
 def _facts(record: JsonObject) -> list[Fact]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from opsapp.healing.health_answers import AnomalyBudget, Health, WorkerState
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import spoken_target
@@ -66,48 +67,46 @@ class WorkerShown(NamedTuple):
 
 
 def standing(answers: Answers, reader: Reader) -> dict[str, object]:
-    health = answers["health"]
-    state, heading, about = STANDS[health["status"]]
-    names = {hold["target"]: hold["name"] for hold in health["holds"]}
+    health: Health = answers["health"]
+    state, heading, about = STANDS[health.status]
+    names = {hold.target: hold.name for hold in health.holds}
     return {
         "state": state,
         "heading": heading,
         "about": about,
         "health": health,
-        "reasons": health["reasons"],
-        "notes": health["notes"],
         "work": _work(health),
-        "rarity": _rarity(health["anomalies"]),
-        "workers": tuple(_worker(worker) for worker in health["components"]),
+        "rarity": _rarity(health.anomalies),
+        "workers": tuple(_worker(worker) for worker in health.components),
         "windows": tuple(_window(row, names.get(row["target"])) for row in answers["windows"] or ()),
         "places": tuple(row for row in PLACES if row[0] not in NEEDS or reader.may(NEEDS[row[0]])),
     }
 
 
-def _rarity(anomalies: JsonObject) -> str | None:
-    if anomalies["bound"] is None:
+def _rarity(anomalies: AnomalyBudget) -> str | None:
+    if anomalies.bound is None:
         return None
-    often = float(f"{10 ** anomalies['bound']:.2g}")
-    budget = f"so that {anomalies['false_a_week']:g} false ones a week are told in all"
+    often = float(f"{10**anomalies.bound:.2g}")
+    budget = f"so that {anomalies.false_a_week:g} false ones a week are told in all"
     return f"Five minutes are an anomaly if they are as rare as one in {often:,.0f}, {budget}."
 
 
-def _work(health: JsonObject) -> str:
-    waiting, active = health["queue_depth"], health["active_heals"]
+def _work(health: Health) -> str:
+    waiting, active = health.queue_depth, health.active_heals
     if not waiting and not active:
         return "Nothing waits, and nothing is under way."
     cases = "1 case is under way" if active == 1 else f"{active} cases are under way"
     return f"{cases}, {waiting} event{'' if waiting == 1 else 's'} wait{'s' if waiting == 1 else ''}."
 
 
-def _worker(worker: JsonObject) -> WorkerShown:
-    short = worker["name"].removeprefix("healing-")
+def _worker(worker: WorkerState) -> WorkerShown:
+    short = worker.name.removeprefix("healing-")
     name = WORKERS.get(short, short.replace("-", " ").replace("_", " "))
-    if worker["last_error"]:
-        return WorkerShown(name, "failed", f"{worker['errors']} errors, the last: {worker['last_error']}")
-    if worker["late_s"] is None:
+    if worker.last_error:
+        return WorkerShown(name, "failed", f"{worker.errors} errors, the last: {worker.last_error}")
+    if worker.late_s is None:
         return WorkerShown(name, "unknown", "has not run yet")
-    late = worker["late_s"]
+    late = worker.late_s
     return (
         WorkerShown(name, "degraded", f"late by {rough_span(late)}") if late > 1 else WorkerShown(name, "ok", "in time")
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from opsapp.healing.health_answers import HoldRecord
 from opsapp.lib.jsontypes import JsonObject
 
 SAID = {
@@ -24,9 +25,9 @@ class HoldLine(NamedTuple):
     until: int | None
 
 
-def lines(holds: Iterable[JsonObject]) -> list[HoldLine]:
+def lines(holds: Iterable[HoldRecord]) -> list[HoldLine]:
     """Of the overview's or the health's answer."""
-    return [_line(hold["kind"], hold["name"], hold["by"], hold["reason"], hold["until"]) for hold in holds]
+    return [_line(hold.kind, hold.name, hold.by, hold.reason, hold.until) for hold in holds]
 
 
 def on_host(windows: Iterable[JsonObject], agent: JsonObject) -> list[HoldLine]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
+from opsapp.healing.overview_answers import Overview
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import sentences
 from opsapp.ui.reader import Answers, Reader, merged
@@ -195,10 +196,11 @@ def _place(incident: JsonObject) -> str:
 
 
 def _names(answers: Answers) -> NameBook:
-    incident, overview = answers["room"]["incident"], answers["overview"]
+    incident = answers["room"]["incident"]
+    overview: Overview = answers["overview"]
     own = {incident["monitor_name"]: incident["monitor_id"]} if incident["monitor_id"] else {}
-    monitor_ids = {**overview["monitor_ids"], **own}
-    return NameBook(monitor_ids, overview["agent_ids"])
+    monitor_ids = {**overview.monitor_ids, **own}
+    return NameBook(monitor_ids, overview.agent_ids)
 
 
 def _questions(answers: Answers, reader: Reader) -> list[Question]:
@@ -213,7 +215,7 @@ def _questions(answers: Answers, reader: Reader) -> list[Question]:
     return [question(record, names, reader) for record in asked]
 
 
-def _top(known: JsonObject, overview: JsonObject, names: NameBook, reader: Reader) -> WarRoomTop:
+def _top(known: JsonObject, overview: Overview, names: NameBook, reader: Reader) -> WarRoomTop:
     incident, monitor = known["incident"], known["monitor"] or {}
     is_open = incident["status"] == "open"
     until = incident.get("resolved") or reader.now
@@ -244,7 +246,7 @@ def _root(incident: JsonObject) -> str:
     return "It is over"
 
 
-def _facts(incident: JsonObject, overview: JsonObject, names: NameBook) -> list[Sentence]:
+def _facts(incident: JsonObject, overview: Overview, names: NameBook) -> list[Sentence]:
     if _is_told(incident):
         return _told_facts(incident)
     name, root = incident["monitor_name"], incident.get("root_cause")
@@ -252,14 +254,10 @@ def _facts(incident: JsonObject, overview: JsonObject, names: NameBook) -> list[
     if root:
         words = (" has failed too. This one needs it, so its own healing waits.",)
         facts.append(said(None, "hid", names.target(root), *words))
-    below = [
-        trouble for trouble in overview["troubles"] if trouble["root_cause"] == name and incident["status"] == "open"
-    ]
+    below = [trouble for trouble in overview.troubles if trouble.root_cause == name and incident["status"] == "open"]
     if below:
         needs = "needs it. Its" if len(below) == 1 else "need it. Their"
-        links = listed(
-            [trouble["name"] for trouble in below[:5]] + ([f"{len(below) - 5} more"] if len(below) > 5 else [])
-        )
+        links = listed([trouble.name for trouble in below[:5]] + ([f"{len(below) - 5} more"] if len(below) > 5 else []))
         facts.append(said(None, "hid", Word(links, strong=True), f" {needs} own healing waits until this one is up."))
     if incident.get("resolved") is not None:
         facts.append(said(incident["resolved"], "ok", "It is up again."))

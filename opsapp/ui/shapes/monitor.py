@@ -10,11 +10,12 @@ from markupsafe import Markup
 
 from opsapp.healing.moments import Moment
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.monitoring.records import MonitorRecord
 from opsapp.ui import charts, words
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.shapes import moment, uses
 from opsapp.ui.shapes.monitorform import may_write
-from opsapp.ui.shapes.monitors import percent_words, state_of, tags_of, word_of
+from opsapp.ui.shapes.monitors import percent_words, state_of, word_of
 from opsapp.ui.shapes.pluginmetrics import MetricShown, command_line, metrics_of
 from opsapp.ui.shapes.problems import open_lines
 
@@ -23,12 +24,6 @@ DAYS = 90
 
 
 PHASES = {"name": "Name", "connect": "Connect", "tls": "TLS", "first_byte": "Wait"}
-
-
-class UptimeLine(NamedTuple):
-    span: str
-    value: str
-    unknown: str
 
 
 class IncidentLine(NamedTuple):
@@ -48,12 +43,6 @@ class HealLine(NamedTuple):
     when: Markup
 
 
-class Neighbour(NamedTuple):
-    name: str
-    status: str
-    word: str
-
-
 def same_time(reader: Reader, earlier: JsonObject) -> dict[str, str]:
     """Of what a plugin measures, the time that the moment shows."""
     told: Moment = earlier["moment"]
@@ -62,39 +51,33 @@ def same_time(reader: Reader, earlier: JsonObject) -> dict[str, str]:
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
-    monitor = answers["monitor"]
+    monitor: MonitorRecord = answers["monitor"]
     return merged(now, moment.shape, plugin, past)(answers, reader) | {
         "next_check": next_check(monitor, reader),
-        "command": command_line(monitor["command"] or ()),
-        "uptimes": [uptime_line(row) for row in answers["uptime"] or []],
+        "command": command_line(monitor.command or ()),
         "days": days_strip(monitor, answers["days"] or [], reader),
         "phases": phases_of(monitor),
-        "push_url": monitor.get("push_url"),
         "certificate": certificate(monitor),
-        "stands_on": neighbours(answers["dependencies"], monitor["name"], above=True),
-        "carries": neighbours(answers["dependencies"], monitor["name"], above=False),
+        "stands_on": neighbours(answers["dependencies"], monitor.name, above=True),
+        "carries": neighbours(answers["dependencies"], monitor.name, above=False),
         "heals": [heal_line(row, reader) for row in answers["heals"] or []],
         "uses": losses(monitor, answers["incidents"] or [], answers["rules"] or [])
-        + uses.of_monitor(monitor["id"], answers["windows"] or ()),
+        + uses.of_monitor(monitor.id, answers["windows"] or ()),
         "problems": open_lines(answers["problems"], reader),
     }
 
 
 def now(answers: Answers, reader: Reader) -> dict[str, object]:
     """The top of the page."""
-    monitor = answers["monitor"]
+    monitor: MonitorRecord = answers["monitor"]
     return {
-        "title": monitor["name"] or "A monitor that cannot be read",
+        "title": monitor.name or "A monitor that cannot be read",
         "monitor": monitor,
-        "state": state_of(monitor["status"]),
-        "word": word_of(monitor["status"]),
-        "since": words.since(monitor["since"], reader) if monitor["since"] else "",
-        "about": monitor.get("unreadable") or monitor["cause"],
+        "state": state_of(monitor.status),
+        "word": word_of(monitor.status),
         "looked": looked(monitor),
-        "tags": tags_of(monitor),
-        "place": place_of(monitor),
         "may_edit": reader.may("PUT /api/monitoring/endpoints/{id}"),
-        "may_clone": reader.may("POST /api/monitoring/endpoints") and may_write(monitor["type"], reader),
+        "may_clone": reader.may("POST /api/monitoring/endpoints") and may_write(monitor.type, reader),
         "may_plan": reader.may("POST /api/maintenance"),
     }
 
@@ -111,45 +94,38 @@ def past(answers: Answers, reader: Reader) -> dict[str, object]:
     return {"incidents": [incident_line(row, reader) for row in incidents[:8]], "more_incidents": len(incidents) > 8}
 
 
-def place_of(monitor: JsonObject) -> str:
-    return f"/monitors/{monitor['id']}"
+def place_of(monitor: MonitorRecord) -> str:
+    return f"/monitors/{monitor.id}"
 
 
-def looked(monitor: JsonObject) -> str:
+def looked(monitor: MonitorRecord) -> str:
     """How it is looked at, in a line."""
-    if monitor["type"] == "push":
-        return f"waits to be called every {words.rough_span(monitor['interval'])}"
-    many = len(monitor["probe_from"])
-    whence = f" from {many} host{'s' if many > 1 else ''}, {monitor['quorum']} of them decide" if many else ""
-    return f"{monitor['type']}, every {words.rough_span(monitor['interval'])}{whence}"
+    if monitor.type == "push":
+        return f"waits to be called every {words.rough_span(monitor.interval)}"
+    many = len(monitor.probe_from)
+    whence = f" from {many} host{'s' if many > 1 else ''}, {monitor.quorum} of them decide" if many else ""
+    return f"{monitor.type}, every {words.rough_span(monitor.interval)}{whence}"
 
 
-def next_check(monitor: JsonObject, reader: Reader) -> str:
-    if not monitor["enabled"]:
+def next_check(monitor: MonitorRecord, reader: Reader) -> str:
+    if not monitor.enabled:
         return "paused: not checked"
-    if monitor["type"] == "push":
+    if monitor.type == "push":
         return "when it is called"
-    if monitor["last_check"] is None:
+    if monitor.last_check is None:
         return "at once"
-    left = monitor["last_check"] + monitor["interval"] - reader.now
+    left = monitor.last_check + monitor.interval - reader.now
     return f"in {words.rough_span(left)}" if left > 0 else "now"
 
 
-def measured(monitor: JsonObject, points: list[JsonObject], told: Moment, reader: Reader) -> list[MetricShown]:
+def measured(monitor: MonitorRecord, points: list[JsonObject], told: Moment, reader: Reader) -> list[MetricShown]:
     """What a plugin measures, over the time that is shown."""
     axis = charts.TimeAxis(told.since, told.until, ZoneInfo(reader.zone), told.live)
-    step = int(max(min(DAY, told.step), 1.5 * monitor["interval"]))
-    return metrics_of(monitor["metrics"] or {}, points, axis, step, reader)
+    step = int(max(min(DAY, told.step), 1.5 * monitor.interval))
+    return metrics_of(monitor.metrics or {}, points, axis, step, reader)
 
 
-def uptime_line(row: JsonObject) -> UptimeLine:
-    unknown = row["unknown_minutes"] * 60
-    told = f"{words.rough_span(unknown)} unknown" if unknown >= 60 else ""
-    span = "24 hours" if row["days"] == 1 else f"{row['days']} days"
-    return UptimeLine(span, percent_words(row["uptime_percent"]), told)
-
-
-def days_strip(monitor: JsonObject, points: list[JsonObject], reader: Reader) -> Markup:
+def days_strip(monitor: MonitorRecord, points: list[JsonObject], reader: Reader) -> Markup:
     """Ninety days, each as the worst of it; days are those of UTC, as they are stored."""
     known = {point["time"] // DAY: point for point in points}
     today = int(reader.now) // DAY
@@ -159,12 +135,12 @@ def days_strip(monitor: JsonObject, points: list[JsonObject], reader: Reader) ->
         when = f"{date.day} {date:%b}"
         point = known.get(day)
         if point is None:
-            made = monitor["created_at"] // DAY <= day
+            made = monitor.created_at // DAY <= day
             bars.append(charts.Bar("unknown", when, "nothing was measured" if made else "not watched yet"))
         else:
             uptime = "" if point["uptime"] is None else f", {percent_words(point['uptime'])} up"
             bars.append(charts.Bar(point["status"], when, f"{word_of(point['status'])}{uptime}"))
-    return charts.strip(bars, f"{monitor['name']}, {DAYS} days", (bars[0].when, "today"))
+    return charts.strip(bars, f"{monitor.name}, {DAYS} days", (bars[0].when, "today"))
 
 
 def incident_line(incident: JsonObject, reader: Reader) -> IncidentLine:
@@ -180,32 +156,29 @@ def incident_line(incident: JsonObject, reader: Reader) -> IncidentLine:
     )
 
 
-def phases_of(monitor: JsonObject) -> Markup:
+def phases_of(monitor: MonitorRecord) -> Markup:
     """Where the time of the last answer went; what is not told apart is the body."""
-    measured = monitor["phases"] or {}
+    measured = monitor.phases or {}
     parts = [charts.PhaseTime(PHASES[name], measured[name]) for name in PHASES if measured.get(name) is not None]
     body = (measured.get("total") or 0) - sum(part.ms for part in parts)
     return charts.phases([*parts, charts.PhaseTime("Body", body)] if parts and body > 0 else parts)
 
 
-def certificate(monitor: JsonObject) -> str:
-    days = monitor["cert_days"]
+def certificate(monitor: MonitorRecord) -> str:
+    days = monitor.cert_days
     if days is None:
         return ""
     return f"ends in {words.rough_span(days * DAY)}" if days > 0 else f"ended {words.rough_span(days * DAY)} ago"
 
 
-def neighbours(graph: JsonObject | None, name: str, *, above: bool) -> list[Neighbour]:
-    """What it hangs on, or what hangs on it, by the graph of dependencies."""
+def neighbours(graph: JsonObject | None, name: str, *, above: bool) -> dict[str, str]:
+    """What it hangs on, or what hangs on it, by the graph of dependencies: how each stands."""
     if graph is None:
-        return []
+        return {}
     statuses = {node["target"]: node["status"] for node in graph["nodes"]}
     near, far = ("from", "to") if above else ("to", "from")
     names = sorted(edge[far] for edge in graph["edges"] if edge[near] == name)
-    return [
-        Neighbour(neighbour, statuses.get(neighbour, "unknown"), words.spoken(statuses.get(neighbour, "unknown")))
-        for neighbour in names
-    ]
+    return {neighbour: statuses.get(neighbour, "unknown") for neighbour in names}
 
 
 def heal_line(entry: JsonObject, reader: Reader) -> HealLine:
@@ -216,15 +189,15 @@ def heal_line(entry: JsonObject, reader: Reader) -> HealLine:
     return HealLine(told, place, state, words.spoken(state), words.ago(entry["created_at"], reader))
 
 
-def losses(monitor: JsonObject, incidents: list[JsonObject], rules: list[JsonObject]) -> list[str]:
+def losses(monitor: MonitorRecord, incidents: list[JsonObject], rules: list[JsonObject]) -> list[str]:
     """What goes, or stops working, with the monitor."""
-    name = monitor["name"]
+    name = monitor.name
     told = ["Its history goes with it, for good."]
     if any(incident.get("resolved") is None for incident in incidents):
         told.append("Its open incident ends.")
     if incidents:
         told.append("Its past incidents stay.")
-    if "public" in monitor["tags"]:
+    if "public" in monitor.tags:
         told.append("It is removed from the public status page.")
     naming = [rule["id"] for rule in rules if names_it(rule, name)]
     if naming:

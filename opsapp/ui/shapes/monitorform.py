@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from opsapp.lib.durations import in_words
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine import ADMINS_WRITE, MonitorSettings
+from opsapp.monitoring.records import MonitorRecord
 from opsapp.ui.reader import Answers, Reader
 from opsapp.wire.monitortypes import TYPES, MonitorType
 from opsapp.wire.records import FormField, settings_in
@@ -62,17 +63,17 @@ def new(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def clone(answers: Answers, reader: Reader) -> dict[str, object]:
-    monitor = answers["monitor"]
-    stored = _stored(monitor) | {"name": f"{monitor['name']} (copy)"[:200]}
-    title = f"Clone {monitor['name']}"
-    return _form(answers, reader, stored, "create", title) | {"back": f"/monitors/{monitor['id']}", "choose": False}
+    monitor: MonitorRecord = answers["monitor"]
+    stored = _stored(monitor) | {"name": f"{monitor.name} (copy)"[:200]}
+    title = f"Clone {monitor.name}"
+    return _form(answers, reader, stored, "create", title) | {"back": f"/monitors/{monitor.id}", "choose": False}
 
 
 def edit(answers: Answers, reader: Reader) -> dict[str, object]:
-    monitor = answers["monitor"]
-    title = f"Edit {monitor['name']}"
+    monitor: MonitorRecord = answers["monitor"]
+    title = f"Edit {monitor.name}"
     return _form(answers, reader, _stored(monitor), "save", title) | {
-        "back": f"/monitors/{monitor['id']}",
+        "back": f"/monitors/{monitor.id}",
         "choose": False,
     }
 
@@ -91,13 +92,12 @@ def _form(answers: Answers, reader: Reader, stored: JsonObject, act: str, title:
     }
 
 
-def _stored(monitor: JsonObject) -> JsonObject:
+def _stored(monitor: MonitorRecord) -> JsonObject:
     """The settings as inputs hold them."""
-    return {name: _text(name, value) for name, value in monitor.items()}
+    return {name: _text(kind, getattr(monitor, name)) for name, kind in KINDS.items()}
 
 
-def _text(name: str, value: Any) -> Any:
-    kind = KINDS.get(name)
+def _text(kind: str, value: Any) -> Any:
     if kind == "picks":
         return value
     if kind == "duration" and isinstance(value, int | float):
@@ -108,6 +108,6 @@ def _text(name: str, value: Any) -> Any:
         return "true" if value else "false"
     if kind == "lines" and value:
         return "\n".join(value)
-    if isinstance(value, list):
+    if isinstance(value, tuple):
         return ", ".join(value)
     return "" if value is None else str(value)

@@ -6,11 +6,11 @@ Pure: from the API's list (`sort=worst`, `recent=30`) to what a row shows.
 from __future__ import annotations
 
 from typing import NamedTuple
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.monitoring.records import LatelyMeasured, MonitorRecord
 from opsapp.ui.charts import MILLISECONDS, Bar, bars, sparkline
 from opsapp.ui.words import percent
 
@@ -19,10 +19,8 @@ WORDS = {"degraded": "Degraded", "pending": "Not checked yet", "maintenance": "M
 
 
 class MonitorLine(NamedTuple):
-    name: str
-    place: str
+    monitor: MonitorRecord
     about: str
-    state: str
     word: str
     checks: Markup
     day: Markup
@@ -30,31 +28,25 @@ class MonitorLine(NamedTuple):
     uptime: str
 
 
-def lines(monitors: list[JsonObject]) -> list[MonitorLine]:
-    return [_line(monitor) for monitor in monitors]
+def lines(monitors: list[MonitorRecord] | None) -> list[MonitorLine]:
+    return [_line(monitor, monitor.recent or LatelyMeasured()) for monitor in monitors or ()]
 
 
-def _line(monitor: JsonObject) -> MonitorLine:
-    recent = monitor.get("recent") or {}
-    p95, uptime = recent.get("p95_24h_ms"), recent.get("uptime_30d")
-    name, status = monitor["name"] or "unreadable", monitor["status"]
-    strip = bars([Bar(state) for state in recent.get("statuses", ())], f"{name}, the last {CHECKS} checks", CHECKS)
-    day = sparkline(recent.get("p95_ms", ()), f"{name}, 95 % within, 24 hours")
+def _line(monitor: MonitorRecord, recent: LatelyMeasured) -> MonitorLine:
+    name, p95 = monitor.name or "unreadable", recent.p95_24h_ms
     return MonitorLine(
-        name,
-        f"/monitors/{quote(monitor['id'], safe='')}",
+        monitor,
         _about(monitor),
-        status,
-        WORDS.get(status, status[:1].upper() + status[1:]),
-        strip,
-        day,
+        WORDS.get(monitor.status, monitor.status.capitalize()),
+        bars([Bar(state) for state in recent.statuses], f"{name}, the last {CHECKS} checks", CHECKS),
+        sparkline(recent.p95_ms, f"{name}, 95 % within, 24 hours"),
         "–" if p95 is None else MILLISECONDS.words(p95),
-        "–" if uptime is None else percent(uptime),
+        "–" if recent.uptime_30d is None else percent(recent.uptime_30d),
     )
 
 
-def _about(monitor: JsonObject) -> str:
+def _about(monitor: MonitorRecord) -> str:
     """Its kind, and where it looks: no more of an address than tells it from others."""
-    parts = urlsplit(monitor["url"] or "")
-    where = f"{parts.hostname or ''}{parts.path if parts.path != '/' else ''}" if monitor["type"] != "agent" else "host"
-    return f"{monitor['type']} · {where}" if where else str(monitor["type"])
+    parts = urlsplit(monitor.url)
+    where = f"{parts.hostname or ''}{parts.path if parts.path != '/' else ''}" if monitor.type != "agent" else "host"
+    return f"{monitor.type} · {where}" if where else monitor.type

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-from urllib.parse import quote
-
-from markupsafe import Markup
-
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine import shown_uptime
 from opsapp.ui import words
@@ -15,20 +10,6 @@ from opsapp.ui.reader import Answers, Reader
 from . import monitorlist
 
 FILTERS = ("q", "status", "tag", "type")
-
-
-class TagLink(NamedTuple):
-    name: str
-    place: str
-
-
-class MonitorRow(NamedTuple):
-    id: str
-    line: monitorlist.MonitorLine
-    state: str
-    trouble: str  # what is wrong with it; empty where nothing is
-    since: Markup
-    tags: tuple[TagLink, ...]
 
 
 def state_of(status: str) -> str:
@@ -44,21 +25,6 @@ def percent_words(value: float | None) -> str:
     return "–" if value is None else f"{shown_uptime(value)} %"
 
 
-def tags_of(monitor: JsonObject) -> tuple[TagLink, ...]:
-    return tuple(TagLink(tag, f"/monitors?tag={quote(tag, safe='')}") for tag in monitor["tags"])
-
-
-def row_of(monitor: JsonObject, reader: Reader) -> MonitorRow:
-    return MonitorRow(
-        monitor["id"],
-        monitorlist.lines([monitor])[0],
-        state_of(monitor["status"]),
-        monitor.get("unreadable") or monitor["cause"],
-        words.ago(monitor["since"], reader) if monitor["since"] else Markup(""),
-        tags_of(monitor),
-    )
-
-
 def list_query(reader: Reader, earlier: JsonObject) -> dict[str, str]:
     """Worst first, unless a person sorts it."""
     return {} if reader.query.get("sort") else {"sort": "worst"}
@@ -66,7 +32,7 @@ def list_query(reader: Reader, earlier: JsonObject) -> dict[str, str]:
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     return {
-        "rows": [row_of(monitor, reader) for monitor in answers["monitors"] or []],
+        "rows": monitorlist.lines(answers["monitors"]),
         "filtered": any(reader.query.get(name) for name in FILTERS),
         "may_add": reader.may("POST /api/monitoring/endpoints"),
     }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.notify.interfaces import BY_NAME, SEVERITIES, reason_of
+from opsapp.notify.records import ChannelRecord, DeliveryRecord, QuietHours
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.shapes import uses
 
@@ -23,29 +25,23 @@ DAY_NAMES = {"mon": "Monday", "tue": "Tuesday", "wed": "Wednesday", "thu": "Thur
 
 
 class ChannelLine(NamedTuple):
-    id: str
-    name: str
+    row: ChannelRecord
     type: str
     state: str  # ok, failed, new or off
     word: str
     takes: str
     quiet: str
     reason: str  # why the last message was not accepted
-    row: JsonObject
 
 
 class SentLine(NamedTuple):
-    """One delivery. `error` says why it was not accepted, `technical` so in the words of the program that sent it."""
+    """One delivery. `error` says why it was not accepted: not in the words of the program that sent it."""
 
-    id: str
-    channel: str
-    state: str
+    row: DeliveryRecord
     words: str
     title: str
-    at: int
     error: str
-    technical: str
-    again_at: int | None
+    again_at: float | None
 
 
 class SeverityRoute(NamedTuple):
@@ -66,11 +62,11 @@ MEANINGS = {
 def overview(answers: Answers, reader: Reader) -> dict[str, object]:
     channels = [channel_of(row) for row in answers["channels"] or []]
     failed = [sent_of(row) for row in answers["failed"] or []]
-    retried = [sent_of(row) for row in answers["waiting"] or [] if row["error"]]
+    retried = [sent_of(row) for row in answers["waiting"] or [] if row.error]
     configured = {row["name"]: row["value"] for row in answers["configured"] or []}
     return {
         "without_address": not configured.get("web.base_url"),
-        "channels": sorted(channels, key=lambda channel: (channel.state != "failed", channel.name.lower())),
+        "channels": sorted(channels, key=lambda channel: (channel.state != "failed", channel.row.name.lower())),
         "routes": [_route(severity, channels) for severity in reversed(SEVERITIES)],
         "failed": failed if not reader.query.get("status") else [],
         "retried": retried,
@@ -78,63 +74,59 @@ def overview(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def channel_of(row: JsonObject) -> ChannelLine:
-    sent = row["last_sent_at"]
-    if not row["enabled"]:
+def channel_of(row: ChannelRecord) -> ChannelLine:
+    sent = row.last_sent_at
+    if not row.enabled:
         state, word = "off", "Off"
-    elif row["last_error"]:
+    elif row.last_error:
         state, word = "failed", "Failed"
     else:
         state, word = ("ok", "Works") if sent else ("off", "Not used yet")
-    title = BY_NAME[row["type"]].title
-    kind = title if row["type"] != "apprise" else f"{row['service']}, by Apprise"
-    reason = reason_of(row["last_error"]) if row["last_error"] else ""
-    return ChannelLine(row["id"], row["name"], kind, state, word, takes(row), quiet(row), reason, row)
+    title = BY_NAME[row.type].title
+    kind = title if row.type != "apprise" else f"{row.service}, by Apprise"
+    reason = reason_of(row.last_error) if row.last_error else ""
+    return ChannelLine(row, kind, state, word, takes(row), quiet(row), reason)
 
 
-def takes(row: JsonObject) -> str:
+def takes(row: ChannelRecord) -> str:
     """Which messages it gets, in a sentence."""
-    which = "All messages" if len(row["severities"]) == len(SEVERITIES) else _joined(row["severities"]).capitalize()
-    about = f" about {_joined(row['tags'])}" if row["tags"] else ""
-    how = f", collected for {row['digest_s']} s" if row["digest_s"] else ""
+    which = "All messages" if len(row.severities) == len(SEVERITIES) else _joined(row.severities).capitalize()
+    about = f" about {_joined(row.tags)}" if row.tags else ""
+    how = f", collected for {row.digest_s} s" if row.digest_s else ""
     return f"{which}{about}{how}."
 
 
-def quiet(row: JsonObject) -> str:
-    hours = row["quiet_hours"]
+def quiet(row: ChannelRecord) -> str:
+    hours = row.quiet_hours
     if not hours:
         return ""
-    days = "" if len(hours["days"]) == len(DAY_NAMES) else " on " + _joined([DAY_NAMES[day] for day in hours["days"]])
-    return f"{_joined(hours['severities']).capitalize()} wait from {hours['start']} to {hours['end']}{days}."
+    days = "" if len(hours.days) == len(DAY_NAMES) else " on " + _joined([DAY_NAMES[day] for day in hours.days])
+    return f"{_joined(hours.severities).capitalize()} wait from {hours.start} to {hours.end}{days}."
 
 
-def _joined(words: list[str]) -> str:
+def _joined(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
 
 
 def _route(severity: str, channels: list[ChannelLine]) -> SeverityRoute:
     names = [
-        channel.name + (f" (only {_joined(channel.row['tags'])})" if channel.row["tags"] else "")
+        channel.row.name + (f" (only {_joined(channel.row.tags)})" if channel.row.tags else "")
         for channel in channels
-        if channel.row["enabled"] and severity in channel.row["severities"]
+        if channel.row.enabled and severity in channel.row.severities
     ]
     return SeverityRoute(severity, MEANINGS[severity], tuple(names))
 
 
-def sent_of(row: JsonObject) -> SentLine:
-    messages = row["messages"]
-    title = messages[0]["title"] if messages else "Nothing"
+def sent_of(row: DeliveryRecord) -> SentLine:
+    messages = row.messages
+    title = messages[0].title if messages else "Nothing"
     more = f" and {len(messages) - 1} more" if len(messages) > 1 else ""
-    tries = "" if row["attempts"] < 2 else f" after {row['attempts']} attempts"
-    waits = row["status"] == "queued"
-    held = " " + HELD[row["held"]] if waits and row["held"] else ""
-    words = f"{ENDS[row['status']]}{held}{tries}"
-    again_at = row["due_at"] if waits and row["error"] else None
-    technical = row["error"] or ""
-    error = reason_of(technical) if technical else ""
-    return SentLine(
-        row["id"], row["channel"], row["status"], words, title + more, row["created_at"], error, technical, again_at
-    )
+    tries = "" if row.attempts < 2 else f" after {row.attempts} attempts"
+    waits = row.status == "queued"
+    held = " " + HELD[row.held] if waits and row.held else ""
+    words = f"{ENDS[row.status]}{held}{tries}"
+    again_at = row.due_at if waits and row.error else None
+    return SentLine(row, words, title + more, reason_of(row.error) if row.error else "", again_at)
 
 
 def new_channel(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -150,31 +142,30 @@ def new_channel(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def cloned(answers: Answers, reader: Reader) -> dict[str, object]:
-    row = answers["channel"]
+    row: ChannelRecord = answers["channel"]
     return {
-        "title": f"Clone {row['name']}",
+        "title": f"Clone {row.name}",
         "channel": channel_of(row),
-        "row": row | {"name": f"{row['name']} (copy)"},
-        "create": f"clone-{row['type']}" + ("-quiet" if row["quiet_hours"] else ""),
+        "row": replace(row, name=f"{row.name} (copy)"),
+        "create": f"clone-{row.type}" + ("-quiet" if row.quiet_hours else ""),
     }
 
 
 def one_channel(answers: Answers, reader: Reader) -> dict[str, object]:
-    row = answers["channel"]
-    hours = row["quiet_hours"] or {"start": "22:00", "end": "07:00", "days": list(DAY_NAMES),
-                                   "severities": ["info", "warning"]}  # fmt: skip
+    row: ChannelRecord = answers["channel"]
+    hours = row.quiet_hours or QuietHours("22:00", "07:00")
     return {
         "channel": channel_of(row),
         "row": row,
-        "quiet_row": {"id": row["id"], "quiet_hours": hours},
+        "quiet_row": {"id": row.id, "quiet_hours": hours},
         "choices": {},
-        "move": f"channel.move-{row['type']}",
+        "move": f"channel.move-{row.type}",
         "uses": uses.of_channel(answers["automations"] or ()),
         "sent": [sent_of(delivery) for delivery in answers["deliveries"] or []],
-        "title": row["name"],
+        "title": row.name,
     }
 
 
 def one_delivery(answers: Answers, reader: Reader) -> dict[str, object]:
-    row = answers["delivery"]
-    return {"sent": sent_of(row), "delivery": row, "title": f"To {row['channel']}"}
+    row: DeliveryRecord = answers["delivery"]
+    return {"sent": sent_of(row), "delivery": row, "title": f"To {row.channel}"}

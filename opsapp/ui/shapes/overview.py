@@ -5,13 +5,16 @@ Pure: from the API's answers to words. What nobody knows is said to be unknown, 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 from urllib.parse import quote
 
 from markupsafe import Markup
 
+from opsapp.healing.health_answers import HoldRecord
+from opsapp.healing.overview_answers import CaseUnderWay, Overview, Trouble
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.monitoring.records import CertificateEnd
 from opsapp.ui.charts import Bar, bars
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.sentences import NameBook, Sentence, Word, case, count, listed, said, sentence_of
@@ -23,6 +26,7 @@ STAGES = ("Correlate", "Plan", "Execute", "Verify", "Record", "Trust")
 WORD = {"down": "Down", "degraded": "Degraded", "unknown": "Unknown", "alert": "Holds", "event": "Open"}
 MOST_UNDER, MOST_PROBLEMS = 8, 3
 ALIKE = 3  # so many that are alike are one line
+Joined = list[Trouble]  # what is one line: alerts about one target, or a single trouble
 
 
 class UnderLine(NamedTuple):
@@ -33,23 +37,21 @@ class UnderLine(NamedTuple):
 
 
 class WrongLine(NamedTuple):
-    """One thing that is wrong. `row` is for the act of taking it; it has none where there is no incident."""
+    """One thing that is wrong. `trouble` is for the act of taking it; several that are alike have none."""
 
-    row: JsonObject
+    trouble: Trouble | None
     state: str
     name: Word
-    chip: str
-    chip_kind: str
     cause: Sentence
     word: str
     since: int | None
-    owner: str | None
-    has_incident: bool
-    room: str
-    why: Word | str
-    day: Markup
-    under: tuple[UnderLine, ...]
-    more_under: int
+    chip: str = ""
+    chip_kind: str = ""
+    room: str = ""
+    why: Word | str = ""
+    day: Markup = Markup("")
+    under: tuple[UnderLine, ...] = ()
+    more_under: int = 0
     under_look: str = "hid"  # held down by this; or, of several that are alike, their own state
     under_label: str = ""
 
@@ -76,50 +78,51 @@ class WorkLine(NamedTuple):
     next: str
     due: int | None
     pips: tuple[Pip, ...]
-    row: JsonObject
+    row: CaseUnderWay
 
 
 def standing(answers: Answers, reader: Reader) -> dict[str, object]:
     """The page's heading, and where to begin while nothing is watched."""
-    overview = answers["overview"]
+    overview: Overview = answers["overview"]
     mine = sum(request.mine for request in _asked(answers, reader))
     return {
         "heading": heading(overview, mine),
         "sub": below(overview),
         "empty": is_new(overview),
-        "holds": holds.lines(overview["holds"]),
-        "is_here": any(is_mine(hold, reader) for hold in overview["holds"]),
+        "holds": holds.lines(overview.holds),
+        "is_here": any(is_mine(hold, reader) for hold in overview.holds),
     }
 
 
-def is_mine(hold: JsonObject, reader: Reader) -> bool:
+def is_mine(hold: HoldRecord, reader: Reader) -> bool:
     """Whether its reader is who is here."""
-    return bool(hold["kind"] == "here" and hold["by"] == reader.username)
+    return bool(hold.kind == "here" and hold.by == reader.username)
 
 
 def wrong(answers: Answers, reader: Reader) -> dict[str, object]:
-    overview = answers["overview"]
+    overview: Overview = answers["overview"]
     return {
         "empty": is_new(overview),
         "well": is_well(overview),
         "troubles": lines_of(overview, _names(answers)),
-        "wrong_more": max(0, overview["troubles_total"] - len(overview["troubles"])),
+        "wrong_more": max(0, overview.troubles_total - len(overview.troubles)),
     }
 
 
 def side(answers: Answers, reader: Reader) -> dict[str, object]:
     """What needs its reader, what the machine does, what breaks next."""
-    overview, names = answers["overview"], _names(answers)
+    overview: Overview = answers["overview"]
+    names = _names(answers)
     return {
         "asked": _asked(answers, reader),
         "needs": _needs(answers, overview, reader),
-        "works": [_work(case_row, names) for case_row in overview["cases"] if _is_work(case_row)],
-        "next": foresight.breaks_next(overview["next"], answers["forecasts"], answers["history"], reader),
+        "works": [_work(work, names) for work in overview.cases if _is_work(work)],
+        "next": foresight.breaks_next(overview.next, answers["forecasts"], answers["history"], reader),
     }
 
 
 def monitors(answers: Answers, reader: Reader) -> dict[str, object]:
-    return {"monitors": monitorlist.lines(answers["monitors"] or [])}
+    return {"monitors": monitorlist.lines(answers["monitors"])}
 
 
 def feed(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -130,8 +133,8 @@ shape = merged(standing, wrong, side, monitors, feed)
 
 
 def _names(answers: Answers) -> NameBook:
-    overview = answers["overview"]
-    return NameBook(overview["monitor_ids"], overview["agent_ids"])
+    overview: Overview = answers["overview"]
+    return NameBook(overview.monitor_ids, overview.agent_ids)
 
 
 def _asked(answers: Answers, reader: Reader) -> list[Question]:
@@ -139,16 +142,16 @@ def _asked(answers: Answers, reader: Reader) -> list[Question]:
     return [question(record, names, reader) for record in answers["approvals"] or []]
 
 
-def is_new(overview: JsonObject) -> bool:
-    return bool(overview["monitors"]["total"] + overview["agents"]["total"] + overview["wrong"]["events"] == 0)
+def is_new(overview: Overview) -> bool:
+    return bool(overview.monitors.total + overview.agents.total + overview.wrong.events == 0)
 
 
-def is_well(overview: JsonObject) -> bool:
+def is_well(overview: Overview) -> bool:
     """No trouble, and a monitor that says so: what nobody has looked at yet is not well."""
-    return bool(overview["troubles_total"] == 0 and overview["monitors"]["up"] > 0)
+    return bool(overview.troubles_total == 0 and overview.monitors.up > 0)
 
 
-def heading(overview: JsonObject, mine: int) -> str:
+def heading(overview: Overview, mine: int) -> str:
     """The state of everything as a sentence or two."""
     asks = "" if not mine else f" {count(mine, 'decision is', 'decisions are')} yours."
     if is_new(overview):
@@ -156,172 +159,173 @@ def heading(overview: JsonObject, mine: int) -> str:
     return _state(overview) + asks
 
 
-def _state(overview: JsonObject) -> str:
-    counts, wrong = overview["monitors"], overview["wrong"]
+def _state(overview: Overview) -> str:
+    counts, wrong = overview.monitors, overview.wrong
     parts = []
-    if wrong["down"]:
-        causes = "one cause" if wrong["causes"] == 1 else f"{wrong['causes']} causes"
-        parts.append(f"{wrong['down']} down" + (f" by {causes}" if 0 < wrong["causes"] < wrong["down"] else ""))
-    parts += [f"{wrong['degraded']} degraded"] if wrong["degraded"] else []
-    parts += [count(wrong["alerts"], "alert")] if wrong["alerts"] else []
-    parts += [count(wrong["events"], "event from elsewhere", "events from elsewhere")] if wrong["events"] else []
-    parts += [f"{wrong['unknown']} unknown"] if wrong["unknown"] else []
+    if wrong.down:
+        causes = "one cause" if wrong.causes == 1 else f"{wrong.causes} causes"
+        parts.append(f"{wrong.down} down" + (f" by {causes}" if 0 < wrong.causes < wrong.down else ""))
+    parts += [f"{wrong.degraded} degraded"] if wrong.degraded else []
+    parts += [count(wrong.alerts, "alert")] if wrong.alerts else []
+    parts += [count(wrong.events, "event from elsewhere", "events from elsewhere")] if wrong.events else []
+    parts += [f"{wrong.unknown} unknown"] if wrong.unknown else []
     if parts:
         return sentence_of(", ".join(parts))
-    if not counts["total"]:
+    if not counts.total:
         return "Nothing is wrong on the hosts. No monitor is set up yet."
-    if counts["up"] == counts["total"]:
-        return "The monitor is up." if counts["total"] == 1 else f"All {count(counts['total'], 'monitor')} are up."
+    if counts.up == counts.total:
+        return "The monitor is up." if counts.total == 1 else f"All {count(counts.total, 'monitor')} are up."
     others = (("maintenance", "in maintenance"), ("pending", "not checked yet"), ("paused", "paused"))
-    told = [f"{counts[status]} {words}" for status, words in others if counts[status]]
-    if not counts["up"]:
+    told = [f"{getattr(counts, status)} {words}" for status, words in others if getattr(counts, status)]
+    if not counts.up:
         return f"Nothing is known: {listed(told)}."
-    up = f"{counts['up']} up"
+    up = f"{counts.up} up"
     return f"Nothing is wrong: {listed([up, *told])}."
 
 
-def below(overview: JsonObject) -> list[str]:
-    counts, agents = overview["monitors"], overview["agents"]
-    told = [count(counts["total"], "monitor")]
-    if agents["total"]:
-        told.append(f"{agents['reporting']} of {count(agents['total'], 'host')} reporting")
-    if agents["waiting"]:
-        told.append(f"{count(agents['waiting'], 'host waits', 'hosts wait')} for a first report")
+def below(overview: Overview) -> list[str]:
+    counts, agents = overview.monitors, overview.agents
+    told = [count(counts.total, "monitor")]
+    if agents.total:
+        told.append(f"{agents.reporting} of {count(agents.total, 'host')} reporting")
+    if agents.waiting:
+        told.append(f"{count(agents.waiting, 'host waits', 'hosts wait')} for a first report")
     return told
 
 
-def lines_of(overview: JsonObject, names: NameBook) -> list[WrongLine]:
+def lines_of(overview: Overview, names: NameBook) -> list[WrongLine]:
     """Root causes, each with what hangs on it. What hangs on something that is not shown stands by itself."""
-    troubles = overview["troubles"]
-    shown = {trouble["name"] for trouble in troubles if not trouble["root_cause"]}
-    tops = joined([trouble for trouble in troubles if trouble["root_cause"] not in shown])
-    cases = {case_row["target"]: case_row for case_row in overview["cases"]}
-    under = {top["name"]: [trouble for trouble in troubles if trouble["root_cause"] == top["name"]] for top in tops}
+    troubles = overview.troubles
+    shown = {trouble.name for trouble in troubles if not trouble.root_cause}
+    tops = joined(trouble for trouble in troubles if trouble.root_cause not in shown)
+    cases = {work.target: work for work in overview.cases}
+    under = {top.name: [trouble for trouble in troubles if trouble.root_cause == top.name] for top, *_ in tops}
     busy = {name for name, below in under.items() if below} | set(cases)
     return [
-        _line(alike[0], under[alike[0]["name"]], cases, names) if len(alike) < ALIKE else _several(alike, names)
+        _line(alike[0], under[alike[0][0].name], cases, names) if len(alike) < ALIKE else _several(alike, names)
         for alike in gathered(tops, busy)
     ]
 
 
-def gathered(tops: list[JsonObject], busy: Collection[str]) -> list[list[JsonObject]]:
+def gathered(tops: list[Joined], busy: Collection[str]) -> list[list[Joined]]:
     """Alike ones together where they are many: monitors that are unknown without a reason, as after a start, and alerts
     of one rule on one host. `busy` ones stand for themselves: something hangs on them, or their case is open."""
-    groups: dict[tuple[str, ...], list[JsonObject]] = {}
+    groups: dict[tuple[str, ...], list[Joined]] = {}
     for top in tops:
-        groups.setdefault(("",) if top["name"] in busy else _kind_of(top), []).append(top)
+        groups.setdefault(("",) if top[0].name in busy else _kind_of(top), []).append(top)
     many = {id(alike[0]): alike for kind, alike in groups.items() if kind[0] and len(alike) >= ALIKE}
     told = {id(top) for alike in many.values() for top in alike[1:]}
     return [many.get(id(top), [top]) for top in tops if id(top) not in told]
 
 
-def _kind_of(top: JsonObject) -> tuple[str, ...]:
-    if top["kind"] == "alert" and not top.get("also"):
-        return "alert", top["rule_id"], top["cause"], top["name"].partition("/")[0]
-    unexplained = top["kind"] == "monitor" and top["status"] == "unknown" and not (top["cause"] or top["incident_id"])
+def _kind_of(joined: Joined) -> tuple[str, ...]:
+    top = joined[0]
+    if top.kind == "alert" and len(joined) == 1:
+        return "alert", str(top.rule_id), top.cause, top.name.partition("/")[0]
+    unexplained = top.kind == "monitor" and top.status == "unknown" and not (top.cause or top.incident_id)
     return ("unknown",) if unexplained else ("",)
 
 
-def _several(alike: list[JsonObject], names: NameBook) -> WrongLine:
+def _several(alike: list[Joined], names: NameBook) -> WrongLine:
     """Many that are alike, as one line with their names."""
-    first, state = alike[0], alike[0]["status"]
-    alerts = first["kind"] == "alert"
-    host = "".join(word.text for word in names.host(first["name"].partition("/")[0]))
+    troubles = [trouble for trouble, *_ in alike]
+    first = troubles[0]
+    alerts = first.kind == "alert"
+    host = "".join(word.text for word in names.host(first.name.partition("/")[0]))
     title = Word(f"{len(alike)} alerts on {host}") if alerts else Word(count(len(alike), "monitor"), "/monitors")
-    told = said(None, "", _held(first)) if alerts else said(None, "", "They have not been checked lately.")
-    shown = tuple(UnderLine(_named(trouble, names, case_of(trouble)), "") for trouble in alike[:MOST_UNDER])
-    since = min((trouble["since"] for trouble in alike if trouble["since"]), default=None)
-    word = WORD["alert" if alerts else state]
-    more = max(0, len(alike) - MOST_UNDER)
-    return WrongLine({}, state, title, "", "", told, word, since, None, False, "", "", Markup(""), shown, more, state,
-                     f"The {title.text}")  # fmt: skip
+    return WrongLine(
+        None,
+        first.status,
+        title,
+        said(None, "", _held(first)) if alerts else said(None, "", "They have not been checked lately."),
+        WORD["alert" if alerts else first.status],
+        min((trouble.since for trouble in troubles if trouble.since), default=None),
+        under=tuple(UnderLine(_named(trouble, names, case_of(trouble)), "") for trouble in troubles[:MOST_UNDER]),
+        more_under=max(0, len(alike) - MOST_UNDER),
+        under_look=first.status,
+        under_label=f"The {title.text}",
+    )
 
 
-def joined(troubles: list[JsonObject]) -> list[JsonObject]:
+def joined(troubles: Iterable[Trouble]) -> list[Joined]:
     """Alerts of several rules about one target are one line, the worst first, with all of their conditions."""
-    row_by_key: dict[tuple[str, str], JsonObject] = {}
+    groups: dict[tuple[str, str], Joined] = {}
     for number, trouble in enumerate(troubles):
-        key = (trouble["kind"], trouble["name"]) if trouble["kind"] == "alert" else ("", str(number))
-        if key in row_by_key:
-            row_by_key[key] = row_by_key[key] | {"also": [*row_by_key[key].get("also", ()), trouble]}
-        else:
-            row_by_key[key] = trouble
-    return list(row_by_key.values())
+        key = (trouble.kind, trouble.name) if trouble.kind == "alert" else ("", str(number))
+        groups.setdefault(key, []).append(trouble)
+    return list(groups.values())
 
 
-def _line(top: JsonObject, below: list[JsonObject], cases: dict[str, JsonObject], names: NameBook) -> WrongLine:
-    work = cases.get(top["name"])
+def _line(joined: Joined, below: list[Trouble], cases: dict[str, CaseUnderWay], names: NameBook) -> WrongLine:
+    top = joined[0]
+    work = cases.get(top.name)
     chip, kind = ("Root cause", "bad") if below else ("", "")
-    if work is not None and work["state"] == "awaiting_approval":
+    if work is not None and work.state == "awaiting_approval":
         chip, kind = "Waits for a decision", "warn"
     elif work is not None:
-        chip, kind = f"Healing, stage {work['stage'] + 1} of {len(STAGES)}", "heal"
-    room = f"/incidents/{quote(top['incident_id'], safe='')}" if top["incident_id"] else ""
+        chip, kind = f"Healing, stage {work.stage + 1} of {len(STAGES)}", "heal"
+    room = room_of(top)
     return WrongLine(
         top,
-        top["status"],
+        top.status,
         _named(top, names, room),
+        _cause(joined),
+        WORD[top.kind if top.kind in ("alert", "event") else top.status],
+        top.since,
         chip,
         kind,
-        _cause(top),
-        WORD[top["kind"] if top["kind"] in ("alert", "event") else top["status"]],
-        top["since"],
-        top["acknowledged_by"],
-        bool(top["incident_id"]),
         room,
-        case(top["case_id"]),
-        _day(top),
+        case(top.case_id),
+        bars([Bar(status) for status in top.last_day], f"{top.name}, 24 hours") if top.last_day else Markup(""),
         tuple(_under(trouble, names) for trouble in below[:MOST_UNDER]),
         max(0, len(below) - MOST_UNDER),
     )
 
 
-def case_of(trouble: JsonObject) -> str:
-    return f"/healing/cases/{quote(trouble['case_id'], safe='')}" if trouble["case_id"] else ""
+def room_of(trouble: Trouble) -> str:
+    return f"/incidents/{quote(trouble.incident_id, safe='')}" if trouble.incident_id else ""
 
 
-def _named(trouble: JsonObject, names: NameBook, room: str) -> Word:
-    if trouble["kind"] == "alert":
-        words = names.target(trouble["name"])
+def case_of(trouble: Trouble) -> str:
+    return f"/healing/cases/{quote(trouble.case_id, safe='')}" if trouble.case_id else ""
+
+
+def _named(trouble: Trouble, names: NameBook, room: str) -> Word:
+    if trouble.kind == "alert":
+        words = names.target(trouble.name)
         place = room or next((word.href for word in words if word.href), "")
         return Word("".join(word.text for word in words), place)
-    place = room or f"/{'agents' if trouble['kind'] == 'host' else 'monitors'}/{quote(trouble['id'], safe='')}"
-    return Word(trouble["name"], place)
+    kind = "agents" if trouble.kind == "host" else "monitors"
+    return Word(trouble.name, room or f"/{kind}/{quote(str(trouble.id), safe='')}")
 
 
-def _cause(trouble: JsonObject) -> Sentence:
-    if trouble["kind"] == "host":
+def _cause(joined: Joined) -> Sentence:
+    top = joined[0]
+    if top.kind == "host":
         return said(None, "", "The agent on this host does not report. What runs there is unknown.")
-    needs = f" Needs {trouble['root_cause']}." if trouble["root_cause"] else ""
-    if trouble["kind"] == "alert":
-        told = [_held(trouble), *((Word(" "), *_held(same)) for same in trouble.get("also", ()))]
+    needs = f" Needs {top.root_cause}." if top.root_cause else ""
+    if top.kind == "alert":
+        told = [_held(top), *((Word(" "), *_held(same)) for same in joined[1:])]
         return said(None, "", *told, needs)
-    if trouble["status"] == "unknown":
-        return said(None, "", sentence_of(trouble["cause"]) or "It has not been checked lately.")
-    return said(None, "", sentence_of(trouble["cause"]) or "The check failed without a reason.", needs)
+    if top.status == "unknown":
+        return said(None, "", sentence_of(top.cause) or "It has not been checked lately.")
+    return said(None, "", sentence_of(top.cause) or "The check failed without a reason.", needs)
 
 
-def _held(alert: JsonObject) -> tuple[Word, ...]:
-    rule = Word(alert["rule_id"], f"/healing/rules/{quote(alert['rule_id'], safe='')}")
-    return Word(alert["cause"], code=True), Word(" holds, says the rule "), rule, Word(".")
+def _held(alert: Trouble) -> tuple[Word, ...]:
+    rule_id = str(alert.rule_id)
+    rule = Word(rule_id, f"/healing/rules/{quote(rule_id, safe='')}")
+    return Word(alert.cause, code=True), Word(" holds, says the rule "), rule, Word(".")
 
 
-def _under(trouble: JsonObject, names: NameBook) -> UnderLine:
-    room = f"/incidents/{quote(trouble['incident_id'], safe='')}" if trouble["incident_id"] else ""
-    words = f"{WORD.get(trouble['status'], 'wrong').lower()}, needs {trouble['root_cause']}. Its own healing waits."
-    return UnderLine(_named(trouble, names, room), words)
+def _under(trouble: Trouble, names: NameBook) -> UnderLine:
+    words = f"{WORD.get(trouble.status, 'wrong').lower()}, needs {trouble.root_cause}. Its own healing waits."
+    return UnderLine(_named(trouble, names, room_of(trouble)), words)
 
 
-def _day(trouble: JsonObject) -> Markup:
-    day = trouble["last_day"]
-    if not day:
-        return Markup("")
-    return bars([Bar(status) for status in day], f"{trouble['name']}, 24 hours")
-
-
-def _needs(answers: Answers, overview: JsonObject, reader: Reader) -> list[NeedLine]:
+def _needs(answers: Answers, overview: Overview, reader: Reader) -> list[NeedLine]:
     """What wants a person and is no request: a step in time saves an incident."""
-    lines = [_certificate(certificate) for certificate in overview["certificates"]]
+    lines = [_certificate(certificate) for certificate in overview.certificates]
     wanting = [row for row in answers["problems"] or () if problems.wants(row, reader.username)]
     lines += [_problem(row, reader) for row in wanting[:MOST_PROBLEMS]]
     for suggestion in (answers["suggestions"] or [])[:3]:
@@ -330,7 +334,7 @@ def _needs(answers: Answers, overview: JsonObject, reader: Reader) -> list[NeedL
         lines.append(NeedLine("icon:bulb", words, suggestion))
     failed = answers["deliveries"] or []
     if failed:
-        names = listed(sorted({delivery["channel"] for delivery in failed}))
+        names = listed(sorted({delivery.channel for delivery in failed}))
         messages = count(len(failed), "message", "messages")
         words = said(0, "bad", f"{messages} could not be delivered by {names}. ", Word("See", "/notifications"))
         lines.append(NeedLine("bad", words))
@@ -344,45 +348,44 @@ def _problem(row: JsonObject, reader: Reader) -> NeedLine:
     return NeedLine(line.look, words)
 
 
-def _certificate(certificate: JsonObject) -> NeedLine:
-    name = Word(certificate["name"], f"/monitors/{quote(certificate['id'], safe='')}")
-    days = certificate["days"]
+def _certificate(certificate: CertificateEnd) -> NeedLine:
+    name = Word(certificate.name, f"/monitors/{quote(certificate.id, safe='')}")
+    days = certificate.days
     told = f" ends in {count(days, 'day')}." if days >= 0 else " has ended."
     look = "bad" if days < 3 else "warn"
     return NeedLine(look, said(0, look, "The certificate of ", name, told))
 
 
-def _is_work(case: JsonObject) -> bool:
+def _is_work(work: CaseUnderWay) -> bool:
     """What waits for people is asked elsewhere; what they have agreed to may be left alone first."""
-    return case["state"] != "awaiting_approval" or case["left_until"] is not None
+    return work.state != "awaiting_approval" or work.left_until is not None
 
 
-def _work(work: JsonObject, names: NameBook) -> WorkLine:
-    state, stage = work["state"], work["stage"]
+def _work(work: CaseUnderWay, names: NameBook) -> WorkLine:
+    state, stage = work.state, work.stage
     states = ["passed"] * stage + ["now"] + ["ahead"] * (len(STAGES) - stage - 1)
     pips = tuple(map(Pip, STAGES, states))
     did: tuple[Word, ...] = ()
-    if work["action"]:
-        did = (Word(f"{work['action']} {work['params']}".strip(), code=True),)
-        did += (Word(" on "), *names.host(work["hostname"])) if work["hostname"] else ()
+    if work.action:
+        did = (Word(f"{work.action} {work.params}".strip(), code=True),)
+        did += (Word(" on "), *names.host(work.hostname)) if work.hostname else ()
     told = {
         "correlating": ("It looks for the root cause.",),
-        "planning": ("It waits for its turn." if work["waits"] else "It chooses what to do.",),
+        "planning": ("It waits for its turn." if work.waits else "It chooses what to do.",),
         "executing": (did, " runs."),
         "settling": (did, " was done. It waits for the effect."),
         "verifying": (did, " was done. It measures again."),
     }
-    if work["left_until"] is not None:
+    if work.left_until is not None:
         told[state] = ("It is left alone first.",)
-    step = f"Step {work['step'] + 1} of {work['steps']}" if work["steps"] else ""
-    then = work["then"][0] if work["then"] else None
-    after = f"then {then['action']} {then['params']}".strip() if then else "then people are told"
+    step = f"Step {work.step + 1} of {work.steps}" if work.steps else ""
+    after = f"then {work.then[0].action} {work.then[0].params}".strip() if work.then else "then people are told"
     return WorkLine(
-        names.target(work["target"]),
-        f"/healing/cases/{quote(work['id'], safe='')}",
+        names.target(work.target),
+        f"/healing/cases/{quote(work.id, safe='')}",
         said(None, "", *told.get(state, (sentence_of(str(state)),))),
         " · ".join(fact for fact in (step, after) if fact),
-        work["due"] if state in ("settling", "verifying") else work["left_until"],
+        work.due if state in ("settling", "verifying") else work.left_until,
         pips,
         work,
     )

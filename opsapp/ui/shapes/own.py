@@ -6,6 +6,8 @@ import json
 from typing import NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.monitoring.records import MonitorRecord
+from opsapp.notify.records import ChannelRecord
 from opsapp.ui.reader import Answers, Reader
 
 LEVELS = {"ok": "ok", "warn": "warn", "fail": "bad"}
@@ -152,23 +154,23 @@ def _password(own: JsonObject) -> FirstStep:
     return FirstStep("password", "A password of your own", own["own_password"], words)
 
 
-def _channel(channels: list[JsonObject]) -> FirstStep:
-    works = [channel for channel in channels if channel["last_sent_at"] and not channel["last_error"]]
+def _channel(channels: list[ChannelRecord]) -> FirstStep:
+    works = [channel for channel in channels if channel.last_sent_at and not channel.last_error]
     title = "Somebody who is told"
     if works:
-        return FirstStep("channel", title, True, f"{works[0]['name']} works.", "/notifications", "Channels")
+        return FirstStep("channel", title, True, f"{works[0].name} works.", "/notifications", "Channels")
     if channels:
         first = channels[0]
-        words = f"{first['name']} is made, and no message has arrived there yet: send a test."
-        return FirstStep("channel", title, False, words, f"/notifications/channels/{first['id']}", "Send a test")
+        words = f"{first.name} is made, and no message has arrived there yet: send a test."
+        return FirstStep("channel", title, False, words, f"/notifications/channels/{first.id}", "Send a test")
     words = "Mail, chat, a phone: without a channel nobody hears of a failure."
     return FirstStep("channel", title, False, words, "/notifications/new", "Add a channel")
 
 
-def _monitor(monitors: list[JsonObject]) -> FirstStep:
+def _monitor(monitors: list[MonitorRecord]) -> FirstStep:
     title = "Something that is watched"
     if monitors:
-        words = f"{monitors[0]['name']} is watched." if len(monitors) == 1 else "Monitors are there."
+        words = f"{monitors[0].name} is watched." if len(monitors) == 1 else "Monitors are there."
         return FirstStep("monitor", title, True, words, "/monitors", "Monitors")
     words = "A web address, a port, a certificate. You can check it before you save it."
     return FirstStep("monitor", title, False, words, "/monitors/new", "Add a monitor")
@@ -186,13 +188,13 @@ def _host(hosts: list[JsonObject]) -> FirstStep:
     return FirstStep("host", title, False, words, "/agents/add", "Add a host")
 
 
-def _status_page(status: JsonObject | None, monitors: list[JsonObject]) -> FirstStep:
+def _status_page(status: JsonObject | None, monitors: list[MonitorRecord]) -> FirstStep:
     title = "A status page for others"
     if status and status["monitors"]:
         return FirstStep("status", title, True, "Visitors see how it goes.", "/status", "Status page")
     if len(monitors) == 1:
         only = monitors[0]
-        words = f"Give {only['name']} the tag public, and visitors see it without signing in."
-        return FirstStep("status", title, False, words, f"/monitors/{only['id']}/edit", "Give it the tag")
+        words = f"Give {only.name} the tag public, and visitors see it without signing in."
+        return FirstStep("status", title, False, words, f"/monitors/{only.id}/edit", "Give it the tag")
     words = "Give a monitor the tag public, and visitors see it without signing in."
     return FirstStep("status", title, False, words, "/monitors", "Choose a monitor")

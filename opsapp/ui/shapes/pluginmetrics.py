@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from markupsafe import Markup
 
 from opsapp.lib.addresses import HIDDEN
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.monitoring.records import MetricNow
 from opsapp.ui import charts
 from opsapp.ui.reader import Reader
 
@@ -34,9 +35,9 @@ def unit_named(name: str) -> charts.Unit:
     return charts.Unit(_seconds) if name == "s" else UNITS.get(name) or charts.unit_of(name)
 
 
-def written(metric: JsonObject) -> str:
+def written(metric: MetricNow) -> str:
     """A value with its unit."""
-    return unit_named(metric["unit"]).words(metric["value"])
+    return unit_named(metric.unit).words(metric.value)
 
 
 def command_line(command: Sequence[str]) -> str:
@@ -45,14 +46,14 @@ def command_line(command: Sequence[str]) -> str:
 
 
 def metrics_of(
-    metrics: JsonObject, points: Sequence[JsonObject], axis: charts.TimeAxis, step: int, reader: Reader
+    metrics: Mapping[str, MetricNow], points: Sequence[JsonObject], axis: charts.TimeAxis, step: int, reader: Reader
 ) -> list[MetricShown]:
     """Each metric that is measured now, or was in the span that is shown, with its newest value and its chart."""
     names = sorted({*metrics, *(name for point in points for name in point["metrics"])})
     times = [min(reader.now, point["time"] + step / 2) for point in points]
     shown = []
     for name in names[:MOST_CHARTS]:
-        unit = unit_named(metrics[name]["unit"] if name in metrics else "")
+        unit = unit_named(metrics[name].unit if name in metrics else "")
         curve = charts.Curve(name, [point["metrics"].get(name) for point in points])
         drawing = charts.line_chart(name, axis, times, [curve], charts.Looks(unit=unit, step=step, height=90))
         shown.append(MetricShown(name, written(metrics[name]) if name in metrics else "–", drawing))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import is_dataclass
 from typing import Any, NamedTuple
 
 from pyramid.httpexceptions import HTTPNotFound
@@ -30,6 +31,7 @@ from opsapp.web.config import WebSettings
 from opsapp.web.errors import role_too_low, status_of
 from opsapp.web.forms import read_form
 from opsapp.web.idempotency import SentForm
+from opsapp.wire.records import plain
 
 REFUSALS = (Conflict, Forbidden)  # of what was filled in: the form is shown again with it
 PROOF = "confirm-proof"
@@ -343,6 +345,7 @@ def late(act: Act, answer: Deferred, with_form: dict[str, Any], node: Node, sent
 
 
 def after(act: Act, value: Any, values: dict[str, Any]) -> Response:
+    value = plain(value) if is_dataclass(value) else value
     if act.shows:
         return render(act.result, values | {"act": act, "value": value})
     known = values["row"] | (value if isinstance(value, dict) else {})

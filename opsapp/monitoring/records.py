@@ -1,0 +1,165 @@
+"""What the API answers about monitors, declared once (`wire.records`): views answer these, the API document has their
+components, pages read them.
+
+Must not: know the store, or look at anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from opsapp.monitoring.logic.settings import Id, MonitorSettings
+from opsapp.monitoring.logic.state import STATUSES
+from opsapp.wire.kinds import Choice, Text
+from opsapp.wire.plugins import MOST_METRICS, UNIT_LENGTH
+from opsapp.wire.records import AT_TIMES, Between, Most
+
+Status = Annotated[str, Choice(*STATUSES)]
+Cause = Annotated[str, Text(0, 2000)]
+
+
+@dataclass(frozen=True)
+class MetricNow:
+    """One of the things that a plugin measures; `unit` is s, B, %, c (a counter) or what the plugin calls it."""
+
+    value: float
+    unit: Annotated[str, Text(0, UNIT_LENGTH)]
+    time: int
+
+
+Metrics = Annotated[dict[str, MetricNow] | None, Most(MOST_METRICS)]
+
+
+@dataclass(frozen=True)
+class LatelyMeasured:
+    """What lists draw of each monitor, asked for with `recent`: its last checks, and its last 24 hours."""
+
+    statuses: tuple[Status, ...] = ()
+    p95_ms: tuple[float | None, ...] = ()
+    p95_24h_ms: float | None = None
+    uptime_30d: Annotated[float | None, Between(0, 100)] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonitorRecord(MonitorSettings):
+    """A monitor and how it stands. Of one that nobody could read ever the defaults stand here; what nobody measured is
+    None."""
+
+    name: Annotated[str, Text(0, 200)]
+    id: Id
+    status: Status = "unknown"
+    response_time_ms: int | None = None
+    last_check: int | None = None
+    uptime_24h: float | None = None
+    since: int = 0
+    cause: Cause = ""
+    flapping: bool = False
+    cert_days: float | None = None
+    phases: dict[str, float] | None = None
+    protocol: str | None = None
+    output: Cause | None = None
+    metrics: Metrics = None
+    incident_id: Id | None = None
+    created_at: int = 0
+    unreadable: Annotated[str, AT_TIMES] = ""
+    push_url: Annotated[str | None, AT_TIMES] = ""
+    recent: Annotated[LatelyMeasured | None, AT_TIMES] = None
+
+
+@dataclass(frozen=True)
+class TriedMonitor:
+    """What a check would find. Nothing of it is stored."""
+
+    status: Status
+    cause: Cause
+    response_time_ms: float | None
+    http_status: int | None
+    protocol: str | None
+    phases: dict[str, float] | None
+    cert_days: float | None
+    detail: Cause
+    metrics: Metrics
+
+
+@dataclass(frozen=True)
+class CertificateEnd:
+    """`days` are left; below zero it has ended."""
+
+    id: str
+    name: str
+    days: int
+
+
+# -- reports
+
+
+Share = Annotated[float | None, Between(0, 100)]
+Minutes = Annotated[float, Between(0)]
+Count = Annotated[int, Between(0)]
+Grade = Literal["A", "B", "C", "D", "F"]
+
+
+@dataclass(frozen=True)
+class SlaFigures:
+    uptime_percent: Share
+    total_checks: Count
+    downtime_minutes: Minutes
+    maintenance_minutes: Minutes
+    unknown_minutes: Minutes
+    incidents: Count
+    mttr_minutes: Minutes | None
+
+
+@dataclass(frozen=True)
+class UptimeFigures(SlaFigures):
+    """How long a monitor was up over some days, and how much of them nobody knows."""
+
+    days: Annotated[int, Between(1)]
+
+
+@dataclass(frozen=True)
+class SlaEntry(SlaFigures):
+    monitor_id: Id
+    name: str
+
+
+@dataclass(frozen=True)
+class ScoreComponent:
+    """One part of a score; `weight` in percent of the whole."""
+
+    score: Share
+    weight: Annotated[float, Between(0, 100)]
+    value: float | None
+    detail: str
+
+
+@dataclass(frozen=True)
+class ScoreComponents:
+    uptime: ScoreComponent
+    response_time: ScoreComponent
+    certificate: ScoreComponent
+
+
+@dataclass(frozen=True)
+class ScoreLine:
+    """A monitor's score; `score` and `grade` are None where nothing is known."""
+
+    monitor_id: Id
+    name: str
+    score: Share
+    grade: Grade | None
+
+
+@dataclass(frozen=True)
+class MonitorScore(ScoreLine):
+    components: ScoreComponents
+
+
+@dataclass(frozen=True)
+class AggregateScore:
+    score: Share
+    grade: Grade | None
+    monitors: tuple[ScoreLine, ...]
+    components: ScoreComponents
+    unknown: Count
