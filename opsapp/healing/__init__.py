@@ -32,6 +32,7 @@ def includeme(config):
         "healing-ledger-counts", "opsapp.healing.resources.ledgercounts.count_outcomes", reversible=True
     )
     config.add_evolve_step("healing-deed-members", "opsapp.healing.resources.waves.members_into_trees")
+    config.add_evolve_step("healing-under-way", "opsapp.healing.resources.cases.rank_open")
     config.add_stored_metrics(inletcounts.figures)
     config.add_stored_metrics(figures.figures)
     config.add_chain("opsapp.healing.resources.sign_ledger")

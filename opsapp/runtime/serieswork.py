@@ -19,6 +19,7 @@ from .base import NodeBase
 
 LEASE = "series"
 DAY_MS = 86_400_000
+PREPARE_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ def start(node: NodeBase) -> None:
     """On every node the journal, since agents and push addresses report to any of them; folding where engines run."""
     node.supervisor.add("journal", partial(flush, node), every=1.0)
     node.supervisor.add("series-follow", SeriesFollower(node).step, every=1.0)
+    node.supervisor.add("series-sums", partial(prepare, node), every=PREPARE_S)
     if "engine" in node.roles:
         add = partial(node.supervisor.add, wake=("config",), lease=LEASE)
         add("series-fold", partial(fold, node), every=lambda: node.config[SeriesRetention].fold_s)
@@ -56,6 +58,13 @@ def follow(node: NodeBase) -> bool:
     """Take what any node committed into this one's memory: the journal's tail, and the latest values."""
     node.transact(node.series.catch_up)
     node.series.tell()
+    return False
+
+
+def prepare(node: NodeBase) -> bool:
+    """Of what lists and reports ask for: once an hour that takes a second, and nobody shall wait for it."""
+    if node.series.recent.is_asked:
+        node.lane("series-sums", 1).run(node.transact, node.series.prepare, now_ms(node))
     return False
 
 

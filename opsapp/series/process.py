@@ -35,6 +35,10 @@ class Series:
         """Transaction function: what any node committed since the last time; `tell` hands it to the live view."""
         self.recent.catch_up(history_root(root))
 
+    def prepare(self, root, now: int) -> None:
+        """Transaction function: sums over merged hours that were asked for lately, after other hours are merged."""
+        self.reading(root).prepare(now)
+
     def move(self, by: float) -> None:
         """The clock was set by so many seconds."""
         self.live.move(by)

@@ -13,12 +13,14 @@ from opsapp.series.folds import read, tidy
 from opsapp.series.history import Day, Span, open_history
 from opsapp.series.lines import MeanLine, Strip
 from opsapp.series.observations import Row
-from opsapp.series.recent import Recent, carry_version
+from opsapp.series.recent import DAY_OF_HOURS, AskedWindow, Recent, carry_version
 from opsapp.series.rollup import DAY, FINE, HOUR, Rollup, merge, roll_up
 from opsapp.series.sketch import EMPTY
 from opsapp.series.tails import UNSEEN, SeriesTail, Spell
-from opsapp.series.totals import Total, joined, total_of
+from opsapp.series.totals import DayHours, MergedHours, Total, apart, day_hours, joined, merged_hours, total_of
 
+HOURS = 24
+MANY = 200  # series: the merged hours of all cost as much as those of so many, one by one
 FEW = 16  # series for which hourly roll-ups are read one by one; summaries hold all series of a span
 
 
@@ -85,9 +87,8 @@ class HistoryReader:
         if len(wanted) <= FEW:
             hours = {number: self.buckets(number, start, end, HOUR) for number in wanted}
             return {number: total_of(merge(rollups)[0]) for number, rollups in hours.items() if rollups}
-        spans = list(self._merged(start, end))
-        key = (start, percentiles, tuple((span.start, span._p_serial) for span in spans))
-        merged = self._recent.sums(key, lambda: _sum_up(spans, start, percentiles))
+        self._recent.asked(AskedWindow(end // HOUR - start // HOUR, percentiles), end)
+        merged = self._sums(start, end, percentiles)
         history, edge = self._history, max(self._history.horizon, start)
         follows = self._running.merged_to(
             history.horizon, carry_version(history, history.horizon), lambda: self._carried(history.horizon)
@@ -103,6 +104,48 @@ class HistoryReader:
             if total is not None:
                 totals[number] = total
         return totals
+
+    def days(self, end: int, numbers: Collection[int]) -> dict[int, DayHours]:
+        """{number: its last 24 hours}, which end with the present one or, until it is merged, the one before. Of many
+        series all that is merged is gone through once, when another hour is."""
+        history, start = self._history, self._day_before(end)
+        if len(numbers) <= MANY:
+            return {number: apart(self.buckets(number, start, end, HOUR)) for number in numbers}
+        self._recent.asked(DAY_OF_HOURS, end)
+        merged, edge = self._hours(start, end), max(history.horizon, start)
+        follows = self._running.merged_to(
+            history.horizon, carry_version(history, history.horizon), lambda: self._carried(history.horizon)
+        )
+        days = {}
+        for number in numbers:
+            tail = self._running.tails.read(number, lambda tail: tail.hours(edge, end)) if follows else None
+            if tail is None:
+                tail = SeriesTail(edge, self.rows(number, edge, end)).hours(edge, max(edge, end))
+            assert tail is not None  # it knows all about its own rows
+            days[number] = day_hours(merged.get(number), tail)
+        return days
+
+    def _day_before(self, end: int) -> int:
+        newest = end - end % HOUR
+        return min(max(self._history.horizon, newest - HOUR), newest) - (HOURS - 1) * HOUR
+
+    def _sums(self, start: int, end: int, percentiles: bool) -> dict[int, Rollup]:
+        spans = list(self._merged(start, end))
+        return self._recent.sums((start, percentiles, _versions(spans)), lambda: _sum_up(spans, start, percentiles))
+
+    def _hours(self, start: int, end: int) -> dict[int, MergedHours]:
+        spans = list(self._merged(start, end))
+        return self._recent.hours((start, _versions(spans)), lambda: _by_hours(spans, start))
+
+    def prepare(self, end: int) -> None:
+        """What was asked for lately over merged hours, as soon as these are others: who asks next need not wait."""
+        versions = (end // HOUR, _versions(list(self._merged(end - DAY, end))))
+        for window in self._recent.to_prepare(versions, end):
+            self._carried(self._history.horizon)
+            if window == DAY_OF_HOURS:
+                self._hours(self._day_before(end), end)
+            else:
+                self._sums((end // HOUR - window.hours) * HOUR, end, window.percentiles)
 
     def _spell(self, number: int, edge: int, end: int) -> Spell:
         """From the rows; what is made of all that are not merged is kept."""
@@ -178,6 +221,10 @@ class HistoryReader:
                 yield from (hour for hour in hours if hour.end <= self._history.horizon)
 
 
+def _versions(spans: list[Span]) -> tuple[tuple[int, bytes], ...]:
+    return tuple((span.start, _version(span)) for span in spans)
+
+
 def _version(span: Span) -> bytes:
     """Another one after each change; a ghost has none."""
     span._p_activate()
@@ -221,10 +268,27 @@ def _sum_up(spans: list[Span], start: int, percentiles: bool) -> dict[int, Rollu
     return {number: merge(parts)[0] for number, parts in sums.items()}
 
 
+def _by_hours(spans: list[Span], start: int) -> dict[int, MergedHours]:
+    """Of all series at once. Of the present day each hour has a summary of all; a sealed day is gone through."""
+    parts: dict[int, list[Rollup]] = {}
+    for span in spans:
+        for number, rollup in _hours_of(span, start):
+            parts.setdefault(number, []).append(rollup)
+    return {number: merged_hours(hours) for number, hours in parts.items()}
+
+
+def _hours_of(span: Span, start: int) -> Iterator[tuple[int, Rollup]]:
+    """In the summary of a day its hours are put together."""
+    if span.end - span.start == HOUR and span.summary is not None:
+        yield from ((number, rollup) for number, rollup, _ in read(codec.decode_summary, span.summary.data))
+    elif span.hourly is not None:
+        for number in (number for blob in span.hourly.blobs.values() for number in blob.data):
+            yield from ((number, part) for part in _span_buckets(span, number, HOUR) if part.start >= start)
+
+
 def _span_totals(span: Span, start: int, percentiles: bool) -> Iterator[tuple]:
     if span.start >= start and span.summary is not None:
         for number, rollup, _ in read(codec.decode_summary, span.summary.data, sketches=percentiles):
             yield number, rollup
-    elif span.start < start and span.hourly is not None:  # the first day: by its hours
-        for number in (number for blob in span.hourly.blobs.values() for number in blob.data):
-            yield from ((number, part) for part in _span_buckets(span, number, HOUR) if part.start >= start)
+    elif span.start < start:  # the first day: by its hours
+        yield from _hours_of(span, start)

@@ -15,14 +15,16 @@ from collections import deque
 from collections.abc import Callable
 from itertools import accumulate
 from struct import Struct
+from typing import NamedTuple
 
 from opsapp.series import codec
 from opsapp.series.codec import LATEST
 from opsapp.series.folds import last_states, read, summary_before
 from opsapp.series.history import Day, History, open_history
 from opsapp.series.observations import Row
-from opsapp.series.rollup import Rollup
+from opsapp.series.rollup import HOUR, Rollup
 from opsapp.series.running import Running, SeenChanges
+from opsapp.series.totals import MergedHours
 
 GENERATION = 64  # batches
 LOOKS = 3
@@ -31,6 +33,16 @@ SEALED = 20_000  # days of series remembered: status pages ask for the same ones
 OFF_MS = 10_000  # what the clocks of nodes may differ by before they count as set
 SUMS = 4  # windows: a day for the lists, a day and a week for the scores, a month for the SLA
 ROW = Struct("<qdBI")  # 21 bytes a row: five minutes of 1,000 checks a second are 6 MB
+
+
+class AskedWindow(NamedTuple):
+    """The last so many hours."""
+
+    hours: int
+    percentiles: bool
+
+
+DAY_OF_HOURS = AskedWindow(0, True)  # of which each hour is told too
 
 
 def carry_version(history: History, at: int) -> tuple | None:
@@ -96,6 +108,9 @@ class Recent:
         self._late: dict[int, int] = {}  # series -> ms: its oldest row that came late
         self._carry: tuple = (None, {})
         self._sums: dict[tuple, dict[int, Rollup]] = {}
+        self._asked: dict[AskedWindow, int] = {}
+        self._prepared: tuple = ()
+        self._hours: tuple[tuple, dict[int, MergedHours]] = ((), {})
         self._sealed: dict[tuple[int, int], tuple] = {}
         self._folded: dict[str, int] = {}  # log -> how far it was folded, as far as anybody has seen here
         self.running = Running()
@@ -177,6 +192,28 @@ class Recent:
             with self._lock:
                 self._sums = dict([*self._sums.items(), (key, sums)][-SUMS:])
         return sums
+
+    def asked(self, window: AskedWindow, at: int) -> None:
+        """Somebody wants to know what this comes to for many series."""
+        with self._lock:
+            self._asked = dict([*(self._asked | {window: at}).items()][-SUMS:])
+
+    @property
+    def is_asked(self) -> bool:
+        return bool(self._asked)
+
+    def to_prepare(self, versions: tuple, now: int) -> list[AskedWindow]:
+        """Once for all `versions` of what is merged: the windows of the last hour."""
+        with self._lock:
+            known, self._prepared = self._prepared, versions
+            return [window for window, at in self._asked.items() if known != versions and at > now - HOUR]
+
+    def hours(self, key: tuple, load: Callable[[], dict[int, MergedHours]]) -> dict[int, MergedHours]:
+        """The merged hours of the last day; `key` tells every span's version."""
+        known = self._hours
+        if known[0] != key:
+            known = self._hours = (key, load())
+        return known[1]
 
     def rows(self, number: int, start: int, end: int) -> list[Row]:
         packed = b"".join(generation.rows(number) for generation in tuple(self._generations))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from opsapp.series.observations import MARK, Row
-from opsapp.series.rollup import HOUR, INDEX, STATES
+from opsapp.series.rollup import HOUR, INDEX, STATES, percentile
 
 
 class Spell(NamedTuple):
@@ -24,6 +24,13 @@ class Spell(NamedTuple):
 
 
 UNSEEN = Spell(0, [0] * len(STATES), (), seen=False)
+
+
+class TailHours(NamedTuple):
+    """A spell, and the p95 of each hour of it that has values (by hours since the epoch)."""
+
+    spell: Spell
+    p95s: dict[int, float]
 
 
 class _HourSum:
@@ -73,6 +80,12 @@ class SeriesTail:
             spent[state] += max(0, min(end, last.time + last.hold * 1000) - max(last.time, self.since))
         seen = bool(self._hours) or any(spent)
         return Spell(checks, spent, self._values() if valued else (), seen)
+
+    def hours(self, start: int, end: int) -> TailHours | None:
+        """The values of each hour; None where `between` knows nothing."""
+        spell = self.between(start, end)
+        p95s = {at // HOUR: percentile(hour.values) for at, hour in self._hours.items() if hour.values}
+        return None if spell is None else TailHours(spell, p95s)
 
     def move(self, since: int, before: Row | None) -> bool:
         """What was until `since` is merged, and `before` is its last row where that one's state lasts. False where

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from opsapp.series import sketch
-from opsapp.series.rollup import Rollup, percentile
-from opsapp.series.tails import Spell
+from opsapp.series.rollup import HOUR, Rollup, merge, percentile
+from opsapp.series.tails import Spell, TailHours
 
 
 class Total(NamedTuple):
@@ -21,6 +22,42 @@ class Total(NamedTuple):
     @property
     def down(self) -> int:
         return self.spent[2]
+
+
+class MergedHours(NamedTuple):
+    """Of the hours of a day that are merged: the p95 of each (by hours since the epoch), and what they come to."""
+
+    p95s: Mapping[int, float | None]
+    whole: Rollup
+
+
+class DayHours(NamedTuple):
+    """The p95 of each hour of a day, those that are not merged first, and of the whole of it."""
+
+    tail: Mapping[int, float]
+    merged: Mapping[int, float | None]
+    p95: float | None
+
+    def p95_of(self, hour: int) -> float | None:
+        return self.tail.get(hour, self.merged.get(hour))
+
+
+def merged_hours(hours: list[Rollup]) -> MergedHours:
+    return MergedHours({hour.start // HOUR: hour.p95 for hour in hours}, merge(hours)[0])
+
+
+def apart(hours: list[Rollup]) -> DayHours:
+    """Of hours that were read for one series."""
+    if not hours:
+        return DayHours({}, {}, None)
+    merged = merged_hours(hours)
+    return DayHours({}, merged.p95s, merged.whole.p95)
+
+
+def day_hours(merged: MergedHours | None, tail: TailHours) -> DayHours:
+    if merged is None:
+        return DayHours(tail.p95s, {}, _p95(None, tail.spell))
+    return DayHours(tail.p95s, merged.p95s, _p95(merged.whole, tail.spell))
 
 
 def total_of(merged: Rollup) -> Total:

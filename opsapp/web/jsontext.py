@@ -12,6 +12,7 @@ from opsapp.lib.problems import Malformed
 from opsapp.wire.records import plain
 
 MOST_DIGITS = 1000
+ROWS = 100  # encoded at once: no other thread gets the interpreter meanwhile
 _HALVES = re.compile("[\ud800-\udfff]")
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain)
 
@@ -19,8 +20,19 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 def dumps(value: Any) -> str:
     """Text that can be encoded whatever is in the value: half of a character (a lone surrogate), which JSON can say and
     UTF-8 cannot, stays the escape that it came as."""
-    text = _ENCODER.encode(value)
+    text = _in_portions(value)
     return text if text.isascii() or not _HALVES.search(text) else _HALVES.sub(_escaped, text)
+
+
+def _in_portions(value: Any) -> str:
+    """The same text. Of a long list, or one in an object, some rows at a time: other threads get turns in between."""
+    if isinstance(value, list) and len(value) > ROWS:
+        portions = (_ENCODER.encode(value[at : at + ROWS])[1:-1] for at in range(0, len(value), ROWS))
+        return f"[{','.join(portions)}]"
+    if isinstance(value, dict) and any(isinstance(member, list) and len(member) > ROWS for member in value.values()):
+        members = (_ENCODER.encode({name: 0})[1:-2] + _in_portions(member) for name, member in value.items())
+        return "{" + ",".join(members) + "}"
+    return _ENCODER.encode(value)
 
 
 def _escaped(half: re.Match[str]) -> str:

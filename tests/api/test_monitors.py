@@ -6,6 +6,7 @@ import pytest
 
 from opsapp.monitoring.schemas import SORTS
 from opsapp.runtime import serieswork
+from opsapp.series import reads
 from opsapp.wire.probes import Outcome
 from tests.support.monitoring import DOWN, UP, Lookout
 
@@ -398,6 +399,34 @@ def test_lists_have_the_last_checks_and_the_last_day_where_they_are_asked_for(se
     assert zeta["recent"] == {"statuses": [], "p95_ms": [None] * 24, "p95_24h_ms": None, "uptime_30d": None}
     assert "recent" not in service.vera.get(PATH).json[0], "nobody asked for it"
     service.vera.get(f"{PATH}?recent=101", status=422)
+
+
+def test_the_last_day_of_many_is_read_again_without_the_hours_of_each(service, monkeypatch):
+    lookout, read = Lookout(service), []
+    ids = [lookout.add(name=f"Shop {number}") for number in range(3)]
+    lookout.sees = dict.fromkeys(ids, UP)
+    for _ in range(3):
+        lookout.run(3600, step=60)
+        serieswork.flush(service.node)
+        serieswork.follow(service.node)
+    service.node.leases.want("series")
+    service.node.leases.step()
+    serieswork.fold(service.node)
+    while serieswork.merge(service.node):
+        pass
+    decode = reads.codec.decode_rollups
+    monkeypatch.setattr(reads.codec, "decode_rollups", lambda data: read.append(1) or decode(data))
+    for few in ("FEW", "MANY"):
+        monkeypatch.setattr(reads, few, 0, raising=False)
+
+    def days():
+        return [row["recent"]["p95_ms"] for row in service.vera.get(f"{PATH}?recent=5").json]
+
+    service.vera.get(f"{PATH}?recent=5")
+    service.clock.advance(301)
+    read.clear()
+    assert days() == [[None] * 20 + [12.0] * 4] * 3
+    assert read == []
 
 
 def test_settings_are_tried_before_they_are_saved(service):

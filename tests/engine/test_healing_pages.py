@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from opsapp.agents.engine import records
 from opsapp.healing import engine as healing_engine
 from opsapp.healing.resources import healing_of
+from opsapp.ui.shapes import learned
 from opsapp.ui.shapes.healing import WORKERS
 
 FAILED = {"service__nginx__state": "failed"}
@@ -132,6 +134,34 @@ def test_suggestions_and_forecasts_say_when_there_is_nothing(case):
     page = case.get("/healing/forecasts").text  # unknown is not "nothing is heading for its threshold"
     assert "There are no forecasts yet" in page
     assert "Nothing is heading for its threshold" not in page
+
+
+def test_forecasts_ask_for_the_hosts_that_they_name(case, monkeypatch):
+    rows, asked = records.rows, []
+
+    def noting(root, ids=None):
+        asked.append(ids)
+        return rows(root, ids)
+
+    monkeypatch.setattr(records, "rows", noting)
+    monkeypatch.setattr(learned, "MOST_IDS", 2, raising=False)
+    hosts = {label: case.service.ada.post_json("/api/agents", {"label": label}).json["agent_id"] for label in "wxyz"}
+    hits = {"w": None, "y": 7200, "z": 3600}
+    case.service.transact(foresee, {hosts[label]: hits[label] for label in hits}, case.clock.now())
+    page = case.get("/healing/forecasts")
+    assert [ids for ids in asked if ids is not None] == [[hosts["z"], hosts["y"]]]
+    assert None not in asked
+    assert [row.select_one('[data-l="Host"]').text for row in page.html.select("#coming tbody tr")] == ["z", "y"]
+    assert "Of 1 more host there are forecasts" in page.text
+
+
+def foresee(root, hits, now):
+    for agent_id, after in hits.items():
+        at = None if after is None else int(now + after)
+        row = {"agent_id": agent_id, "metric": "disk_percent", "mount": "/var", "now": 80.0, "threshold": 90.0,
+               "hits_at": at, "low": at, "high": at, "coverage": 0.9, "false_alarms": 0.0, "sudden": False,
+               "fan": []}  # fmt: skip
+        healing_of(root).foresight.keep(agent_id, [row])
 
 
 def test_rules_are_found_by_their_condition(case):

@@ -5,7 +5,8 @@ from collections import Counter
 import pytest
 
 from opsapp.approvals.engine import expire
-from opsapp.healing.resources import healing_of
+from opsapp.healing.resources import cases, healing_of
+from opsapp.healing.resources.cases import CaseBook
 from opsapp.healing.resources.waves import StoredDeed
 from tests.engine.outage import DOWN, decide, deeds, ends, fleets, members, sizes, told
 from tests.support.hosts import place
@@ -62,6 +63,51 @@ def look_now(root, case_ids, now):
     book = healing_of(root).book
     for case_id in case_ids:
         book.schedule(book.find(case_id), now)
+
+
+def test_a_decision_for_many_is_told_to_some_at_a_time(fleet, monkeypatch):
+    """The click itself writes no case, and who goes first is drawn among all of them."""
+    outage, schedule, woken = fleet(30, level="approve").until_asked(), CaseBook.schedule, []
+
+    def noting(book, case, due):
+        woken.append(case.record.id)
+        schedule(book, case, due)
+
+    monkeypatch.setattr(cases, "TOLD_AT_ONCE", 4, raising=False)
+    monkeypatch.setattr(CaseBook, "schedule", noting)
+    decide(outage)
+    assert woken == []
+    outage.here.engine.work()
+    assert len(woken) == 4
+    assert outage.here.hosts.sent == []
+    assert ends(outage.until_quiet()) == {"verified": 30}
+    assert sizes(outage) == [1, 3, 15, 11]
+    first = min(members(outage).values(), key=lambda member: member.draw)
+    assert first.wave == 1
+
+
+def test_what_is_under_way_stands_in_order_whatever_becomes_of_it(fleet):
+    """As the older version has to read it: all cases, and in order."""
+    outage = fleet(10)
+    for _ in range(80):
+        outage.step(1.0)
+        assert outage.here.node.transact(ranks_kept) == outage.here.node.transact(ranks_read)
+    outage.state["a0"]["down"] = 1
+    outage.step()
+    outage.here.node.transact(lambda root: healing_of(root).move(3600, outage.here.clock.now() + 3600))
+    known = outage.here.node.transact(ranks_kept)
+    assert known == outage.here.node.transact(ranks_read)
+    outage.here.node.transact(cases.rank_open)
+    assert outage.here.node.transact(ranks_kept) == known
+
+
+def ranks_kept(root):
+    return list(healing_of(root).book.under_way)
+
+
+def ranks_read(root):
+    records = [case.record for case in healing_of(root).book.all_open()]
+    return sorted((not record.acts, record.opened_at, record.id) for record in records)
 
 
 def test_of_a_hundred_hosts_a_heal_that_harms_harms_one(fleet):

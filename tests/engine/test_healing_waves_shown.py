@@ -3,9 +3,11 @@
 import pytest
 
 from opsapp.healing.config import HealingSettings
+from opsapp.healing.engine.overview import MOST_CASES
 from opsapp.healing.engine.warroom import section
 from opsapp.healing.logic.waves import WaveSizes
 from opsapp.healing.resources import healing_of
+from opsapp.healing.resources.cases import Case
 from opsapp.ui.shapes.case import wave_words
 from opsapp.ui.shapes.incidents import waves_told
 from opsapp.web import configfile
@@ -69,6 +71,23 @@ def test_the_request_shows_every_target_and_the_waves(fleet):
     assert all(f"h{n}" in shown for n in range(4))
     assert "first 1, then 10 %, 50 %, 100 %" in shown
     assert "4 targets" in page(outage, "/approvals", "main")
+
+
+def test_the_request_of_a_large_outage_reads_few_of_its_cases(fleet, monkeypatch):
+    outage, read = fleet(60, level="approve").until_asked(), set()
+    [asked] = outage.here.service.vera.get("/api/approvals").json
+    otto, load = outage.here.service.browser("otto"), Case.__setstate__
+
+    def noting(case, state):
+        read.add(case._p_oid)
+        load(case, state)
+
+    monkeypatch.setattr(Case, "__setstate__", noting)
+    outage.here.node.store.db.cacheMinimize()
+    otto.get(f"/approvals/{asked['request_id']}")
+    assert len(read) <= MOST_CASES + 1
+    overview = outage.here.service.vera.get("/api/overview").json
+    assert (overview["cases_total"], len(overview["cases"])) == (60, MOST_CASES)
 
 
 @pytest.mark.parametrize(("who", "status"), [("otto", 403), ("ada", 200)])

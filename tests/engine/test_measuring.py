@@ -102,7 +102,7 @@ def test_every_node_commits_and_follows_and_engines_fold(service):
     service.node.supervisor.workers.clear()
     service.node.roles = frozenset({"web"})
     serieswork.start(service.node)
-    assert set(service.node.supervisor.workers) == {"journal", "series-follow"}
+    assert set(service.node.supervisor.workers) == {"journal", "series-follow", "series-sums"}
 
 
 def test_the_configuration_says_how_often_the_journal_is_folded(service):

@@ -14,6 +14,7 @@ from tests.support.stores import Stores
 BASE, MINUTE, WIDTH = 19_700 * DAY, 60_000, 3 * FINE
 NUMBERS = tuple(range(1, 24))  # more than are read one by one
 OTHERS = range(10**6, 10**6 + 20)
+FURTHER = range(2 * 10**6, 2 * 10**6 + reads.MANY)
 SPANS = (2 * HOUR, DAY, 7 * DAY)
 
 
@@ -93,9 +94,26 @@ class World:
         start = self.now // WIDTH * WIDTH - 7 * WIDTH
         near = [[pytest.approx(mean, abs=0.01) for mean in line] for line in self.read(fresh, numbers, start, end)]
         assert self.read(self.store, numbers, start, end) == near
+        self.agree_on_days(fresh, numbers)
         for number in numbers:
             rows = fresh.read(lambda reading, n=number: reading.rows(n, start, end))
             assert list(self.states(self.store, number, start, end)) == [row.state for row in rows if row.is_check][-9:]
+
+    def agree_on_days(self, fresh, numbers):
+        """The hours of the last day: of all series at once, and one by one; the hours are the same."""
+        end = self.now + 1
+        kept, full = ({number: shown(day, end) for number, day in self.days(node, numbers).items()}
+                      for node in (self.store, fresh))  # fmt: skip
+        assert kept == full
+        for number in numbers:
+            hours, p95 = shown(self.days(fresh, [number])[number], end)
+            assert kept[number][0] == hours
+            assert (kept[number][1] or 0.0) == pytest.approx(p95 or 0.0, rel=0.04)
+
+    def days(self, node, numbers):
+        many = [*numbers, *FURTHER] if len(numbers) > 1 else numbers
+        days = node.read(lambda reading: reading.days(self.now + 1, many))
+        return {number: days[number] for number in numbers}
 
     def totals(self, node, span, numbers):
         """Of what has any: a series that was seen before the span has an empty one in the summaries of its hours."""
@@ -110,6 +128,11 @@ class World:
         """Means to the tenth that is shown: those of merged parts carry their rounding."""
         last = end // WIDTH * WIDTH + WIDTH
         return node.read(lambda reading: [reading.means(number, start, last, WIDTH) for number in numbers])
+
+
+def shown(day, end):
+    """As lists have it."""
+    return [day.p95_of(end // HOUR - back) for back in range(24)], day.p95
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -238,3 +261,42 @@ def test_means_have_what_came_late_into_an_hour_in_which_nothing_was(stores):
     store.settle(now + 2 * MINUTE)
     end = now // WIDTH * WIDTH + WIDTH
     assert 11.0 in store.read(lambda reading: reading.means(7, end - 8 * WIDTH, end, WIDTH))
+
+
+def test_what_was_asked_for_is_prepared_once_another_hour_is_merged(stores, monkeypatch):
+    """Whoever asks next reads no merged hour. What nobody has asked for in the last hour is not prepared."""
+    store, numbers, read = Measuring(stores), range(1, 400), []
+    decode = reads.codec.decode_summary
+    monkeypatch.setattr(reads.codec, "decode_summary", lambda *data, **how: read.append(1) or decode(*data, **how))
+
+    def measure(now, until):
+        for at in range(now, until, FINE):
+            for number in numbers:
+                store.journal.add(number, at, float(number), UP, 900)
+            store.commit(at)
+        store.settle(until)
+        return until
+
+    def ask(now):
+        read.clear()
+        days = store.read(lambda reading: reading.days(now + 1, numbers))
+        month = store.read(lambda reading: reading.totals(now - 30 * DAY, now + 1, numbers))
+        assert (days[399].p95, month[399].checks) == (399.0, (now - BASE) // FINE)
+        return [days[7].p95_of(now // HOUR - back) for back in range(5)], len(read)
+
+    def prepare(now):
+        read.clear()
+        store.read(lambda reading: reading.prepare(now))
+        return len(read)
+
+    now = measure(BASE, BASE + 3 * HOUR + HOUR // 4)
+    assert prepare(now) == 0, "nobody has asked"
+    line, of_hours = ask(now)
+    assert (line, of_hours > 0) == ([7.0] * 4 + [None], True)
+    assert ask(now) == (line, 0)
+    now = measure(now, now + HOUR)
+    assert prepare(now) > 0
+    assert prepare(now) == 0
+    assert ask(now) == ([7.0] * 5, 0)
+    now = measure(now, now + 3 * HOUR)
+    assert prepare(now) == 0, "it was asked for too long ago"

@@ -9,7 +9,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
-from .approvals import answers_to, ground_gone
+from .approvals import ground_gone
 from .pipeline import world_now
 
 
@@ -47,5 +47,8 @@ class HealApproval:
         if approval.status == "approved":
             for automation_id in approval.plan.get("automation", ()):
                 accepted(root, automation_id)
-        for answer in answers_to(approval):
-            healing_of(root).book.arrived(root, answer, node_of(root).clock.now())
+        book = healing_of(root).book
+        if approval.targets:
+            book.announce(root, approval.__name__)
+        else:
+            book.arrived(root, approval.__name__, node_of(root).clock.now())

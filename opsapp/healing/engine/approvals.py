@@ -72,10 +72,6 @@ def answer_to(approval: Approval, case_id: str) -> str:
     return f"{approval.__name__}/{case_id}" if approval.targets else approval.__name__
 
 
-def answers_to(approval: Approval) -> list[str]:
-    return [answer_to(approval, case_id) for case_id in approval.targets] or [approval.__name__]
-
-
 def approval_of(root: Root, record: CaseRecord) -> Approval | None:
     return root["api"]["approvals"].get(record.approval_id)
 
@@ -98,10 +94,10 @@ def request_of(approval: Approval | None, record: CaseRecord) -> Request:
 def withdraw(context: PipelineContext, record: CaseRecord, why: str) -> None:
     """Nothing wants any more what nobody has decided about yet. Others may still want their part of it."""
     approval = approval_of(context.root, record)
-    if approval is None or approval.status != "pending":
+    if approval is None:
         return
     context.book.waiting_for.pop(answer_to(approval, record.id), None)
-    if not context.book.waits_for_part(approval.__name__):
+    if approval.status == "pending" and not context.book.waits_for_part(approval.__name__):
         approval.close(context.root, "withdrawn", by=None, now=context.now, comment=why)
 
 

@@ -57,9 +57,7 @@ def overview(root: Root, now: float) -> Overview:
     node, healing = node_of(root), healing_of(root)
     monitors, hosts = standing_of_all(node, root, now), standing_of_hosts(root)
     troubles = _troubles(root, healing, monitors, hosts, now)
-    cases = [case.record for case in healing.book.all_open()]
-    cases.sort(key=lambda case: (not case.acts, case.opened_at))
-    shown = tuple(_under_way(root, healing, case, now) for case in cases[:MOST_CASES])
+    shown = tuple(_under_way(root, healing, case, now) for case in healing.book.first_under_way(MOST_CASES))
     agents, events = len(list(agents_of(root))), len(incidents_of(root).open_of_none)
     told = [entry["target"] for entry in _newest(healing)] + [case.target for case in shown]
     named = {name for target in (*told, *(trouble.name for trouble in troubles)) for name in names_of(target)}
@@ -72,7 +70,7 @@ def overview(root: Root, now: float) -> Overview:
         _counted(troubles, events),
         len(troubles) + max(0, events - MOST_TROUBLES),
         shown,
-        len(cases),
+        len(healing.book.under_way),
         tuple(holds.standing(root, now)),
         tuple(ending_certificates(node, root)),
         _next_break(root, healing),

@@ -28,7 +28,7 @@ from opsapp.tree.root import Root
 
 from . import arrivals, commands, edges, entries, inlets, offline_policies, problems, steps, trials, trusted, world
 from .agent_reports import report_local
-from .alerts import OVER, Alerts, Past, watched_rules
+from .alerts import Alerts, Past, watched_rules
 from .context import PipelineContext, StepResult
 from .fleet_access import IFleetAccess, fleet_access
 from .holds import end_pause
@@ -348,7 +348,7 @@ def drop_event(root: Root, now: float, inventory: Inventory, failing: Mapping[st
     for event in context.book.messages.take(1):
         if event.get("kind") == "rollback":
             context.healing.answers[event["request"]] = None
-        elif event.get("kind") != OVER:
+        elif not event.get("kind"):
             entries.end_event(context, case_of(event), "suppressed", why, 1)
 
 

@@ -41,10 +41,20 @@ def join(context: PipelineContext, case: Case, record: CaseRecord, due: float, *
     stored = _deed_of(context, record) or context.healing.waves.begin(record)
     known, draw = stored.members.get(record.id), context.world.coin(record.id)
     change = stage.joined(stored.deed, known, record, draw, ready=ready)
+    if ready:  # it knows, whether or not it was told
+        context.book.waiting_for.pop(f"{record.approval_id}/{record.id}", None)
     if change.members:  # thousands wait, and each looks once a minute: what says nothing new is not written
         stored.keep(change)
     context.book.keep(case, replace(record, deed=stored.deed.id), due)
     context.deeds.add(stored.deed.id)
+
+
+def is_being_told(context: PipelineContext, stored: StoredDeed) -> bool:
+    """Whether some who were agreed to have not heard of it: who goes first is drawn among all."""
+    first = next(iter(stored.in_line()), None)
+    record = None if first is None else context.book.record_of(first.case_id)
+    asked = None if record is None else record.approval_id
+    return asked is not None and context.book.waits_for_part(asked)
 
 
 def gathers(context: PipelineContext, stored: StoredDeed) -> bool:

@@ -53,7 +53,7 @@ def _ask(context: PipelineContext, stored: StoredDeed) -> None:
 def _open(context: PipelineContext, stored: StoredDeed) -> None:
     """The next wave, if its turn has come. A single target need not wait for another transaction."""
     sizes = waves.sizes_of(context, stored.deed.rule_id)
-    if sizes is None:
+    if sizes is None or waves.is_being_told(context, stored):
         return
     opened = stage.next_wave(stored.deed, stored.in_line(), sizes)
     if not opened.members:

@@ -21,6 +21,8 @@ from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
 QUEUE = "healing"
+DECIDED = "decided"  # of a message: that a request for several targets is
+TOLD_AT_ONCE = 100  # cases, of one decision
 CASE = "case"  # what people call it
 RECENT_S = 6 * 3600.0  # so long the end of a case may decide what becomes of the next alert
 NEVER = float("inf")
@@ -82,6 +84,7 @@ class CaseBook(Persistent):
         self.unhealed_on = OOBTree()  # target -> opened at, of the last one if it ended so
         self.line = OOBTree()  # host -> id of the case that began to act there last
         self.closed = OOTreeSet()  # (closed at, case id), so that old cases are found without reading the others
+        self.under_way = OOTreeSet()  # (whether it only waits, opened at, id) of each open case
 
     # -- the inbox
 
@@ -108,7 +111,15 @@ class CaseBook(Persistent):
         self.cases[case_id] = case
         self.open_on[target] = case_id
         Agenda(self.due).add(due, case_id)
+        self._rank(case.record)
         return case
+
+    def _rank(self, record: CaseRecord) -> None:
+        """What acts stands before what waits, and of both the oldest first."""
+        for waits in (False, True):
+            row, stands = (waits, record.opened_at, record.id), record.state != "closed" and waits != record.acts
+            if stands != (row in self.under_way):
+                (self.under_way.insert if stands else self.under_way.remove)(row)
 
     def hold_back(self, record: CaseRecord) -> None:
         """A case that waits for the end of a window is not a failure that others depend on."""
@@ -136,6 +147,7 @@ class CaseBook(Persistent):
             Agenda(self.due).discard(before.due, before.id)
             Agenda(self.due).add(due, before.id)
         case.record = replace(record, due=due)
+        self._rank(case.record)
 
     def hasten(self, target: str, rule_id: str, now: float) -> None:
         """A case of this rule need not be left alone, or wait for its wave, any longer: its condition is gone."""
@@ -158,7 +170,10 @@ class CaseBook(Persistent):
 
     def waits_for_part(self, request_id: str) -> bool:
         """Whether any case waits for a part of a request that covers several."""
-        return next(iter(self.waiting_for.keys(f"{request_id}/", f"{request_id}/~")), None) is not None
+        return next(self._parts(request_id), None) is not None
+
+    def _parts(self, request_id: str) -> Iterator[str]:
+        return iter(self.waiting_for.keys(f"{request_id}/", f"{request_id}/~"))
 
     def arrived(self, root: Root, answer_id: str, now: float) -> None:
         """An answer or a decision that a case waits for is there: it is due now."""
@@ -166,6 +181,16 @@ class CaseBook(Persistent):
         if case is not None and case.record.state != "closed":
             self.schedule(case, now)
             wake_after_commit(root, QUEUE)
+
+    def announce(self, root: Root, request_id: str) -> None:
+        """A request for several targets is decided. Thousands may wait for it: the pipeline tells some at a time."""
+        self.submit(root, {"kind": DECIDED, "request": request_id})
+
+    def tell_decided(self, root: Root, request_id: str, now: float) -> None:
+        for answer_id in list(islice(self._parts(request_id), TOLD_AT_ONCE)):
+            self.arrived(root, answer_id, now)
+        if self.waits_for_part(request_id):
+            self.announce(root, request_id)
 
     def take_up(self, root: Root, case: Case, record: CaseRecord, now: float) -> None:
         """A person has changed what the case waits for: it is due now."""
@@ -179,6 +204,7 @@ class CaseBook(Persistent):
 
     def close(self, case: Case, closed: ClosedCase, reason: str, unsure_until: float) -> None:
         self.rest(case, closed)
+        self._rank(closed)
         if closed.closed_at is not None:
             Agenda(self.closed).add(closed.closed_at, closed.id)
         target = closed.target
@@ -232,6 +258,10 @@ class CaseBook(Persistent):
                 Agenda(self.closed).discard(before.closed_at, before.id)
                 Agenda(self.closed).add(after.closed_at or 0.0, after.id)
             case.record = after
+            for row in ((waits, before.opened_at, before.id) for waits in (False, True)):
+                if row in self.under_way:
+                    self.under_way.remove(row)
+            self._rank(after)
         for at, target in list(self.unhealed.keys((since, ""))):
             self.unhealed.remove((at, target))
             self.unhealed.insert((at + by, target))
@@ -287,6 +317,11 @@ class CaseBook(Persistent):
     def all_open(self) -> list[Case]:
         return [case for target in self.open_on for case in self.open_cases(target)]
 
+    def first_under_way(self, most: int) -> list[CaseRecord]:
+        """Of what is open; no other case is read."""
+        ids = (case_id for _, _, case_id in islice(self.under_way, most))
+        return [case.record for _, case in among(self.cases, CASE, ids) if case.unopened is None]
+
     def others_act(self, record: CaseRecord) -> bool:
         """Whether something is being done about the target for another case."""
         cases = (case.record for case in self.open_cases(record.target))
@@ -339,6 +374,14 @@ class CaseBook(Persistent):
             self.note_end(record, "verified")
             self.forget_told(record.rule_id, record.target)
             self.forget_unhealed(record.rule_id, record.target)
+
+
+def rank_open(root: Root) -> None:
+    """What is under way was found by reading every open case."""
+    book: CaseBook = root["api"]["healing"].book
+    book.under_way = OOTreeSet()
+    for case in book.all_open():
+        book._rank(case.record)
 
 
 def case_of(event: Mapping[str, Any]) -> CaseRecord:

@@ -11,12 +11,13 @@ from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.logic.uptime import percent
 from opsapp.monitoring.records import LatelyMeasured
 from opsapp.runtime.node import Node
-from opsapp.series import DAY, HOUR, NAMES, HistoryReader, merge
+from opsapp.series import DAY, HOUR, NAMES, HistoryReader
 from opsapp.tree.root import Root
 
 LONGEST_MS = 2 * DAY  # a check a day has no strip of 30
 HOURS = 24
 KEPT_S = 300.0
+AT_ONCE = 500  # series that are read again in one request, of those that were read a short time ago
 MOST_KEPT = 20_000
 STATUSES = ("pending", *NAMES[1:])
 
@@ -25,7 +26,8 @@ class DayRead(NamedTuple):
     """A series' last day, as it was read."""
 
     read_at: float
-    p95s: dict[int, float | None]  # hour since the epoch -> its p95
+    newest: int  # of its hours, since the epoch
+    p95s: tuple[float | None, ...]  # of each hour, the newest last
     p95: float | None  # of the whole day
 
 
@@ -35,17 +37,21 @@ class Recents:
     def __init__(self) -> None:
         self._kept: dict[int, DayRead] = {}
 
-    def day(self, reading: HistoryReader, series: int, now: float) -> DayRead:
+    def days(self, reading: HistoryReader, wanted: list[int], now: float) -> dict[int, DayRead]:
+        newest = int(now * 1000) // HOUR
+        if len(self._kept) >= MOST_KEPT:
+            self._kept.clear()
+        stale = [series for series in wanted if not self._is_kept(series, newest, now - 2 * KEPT_S)]
+        old = [series for series in wanted if not self._is_kept(series, newest, now - KEPT_S)]
+        old = list({*stale, *old[:AT_ONCE]})
+        for series, day in reading.days(int(now * 1000) + 1, old).items():
+            p95s = tuple(day.p95_of(newest - back) for back in range(HOURS - 1, -1, -1))
+            self._kept[series] = DayRead(now, newest, p95s, day.p95)
+        return {series: self._kept[series] for series in wanted}
+
+    def _is_kept(self, series: int, newest: int, since: float) -> bool:
         kept = self._kept.get(series)
-        if kept is None or kept.read_at <= now - KEPT_S:
-            if len(self._kept) >= MOST_KEPT:
-                self._kept.clear()
-            now_ms = int(now * 1000)
-            hours = reading.buckets(series, now_ms - DAY, now_ms + 1, HOUR)
-            whole = merge(hours)
-            p95s = {rollup.start // HOUR: rollup.p95 for rollup in hours}
-            kept = self._kept[series] = DayRead(now, p95s, whole[0].p95 if whole else None)
-        return kept
+        return kept is not None and kept.newest == newest and kept.read_at > since
 
 
 KEY = "opsapp.monitoring.recents"
@@ -55,17 +61,19 @@ def of_monitors(node: Node, root: Root, entries: list[Entry], checks: int, now: 
     """{monitor: what lists draw of it}"""
     reading, now_ms = node.series.reading(root), int(now * 1000)
     recents = node.registry.setdefault(KEY, Recents())
-    month = reading.totals(now_ms - 30 * DAY, now_ms + 1, [entry.series for entry in entries])
-    recent_of: dict[str, LatelyMeasured] = {}
-    for entry in entries:
+    numbers = [entry.series for entry in entries]
+    month = reading.totals(now_ms - 30 * DAY, now_ms + 1, numbers)
+    days = recents.days(reading, numbers, now)
+
+    def recent_of(entry: Entry) -> LatelyMeasured:
         span = min(LONGEST_MS, (checks + 2) * entry.settings.interval * 1000)
         states = reading.last_states(entry.series, now_ms - span, now_ms + 1, checks)
-        day = recents.day(reading, entry.series, now)
-        total, newest = month.get(entry.series), now_ms // HOUR
-        recent_of[entry.id] = LatelyMeasured(
+        day, total = days[entry.series], month.get(entry.series)
+        return LatelyMeasured(
             tuple(STATUSES[state] for state in states),
-            tuple(day.p95s.get(newest - back) for back in range(HOURS - 1, -1, -1)),
+            day.p95s,
             day.p95,
             None if total is None else percent(total.up, total.down),
         )
-    return recent_of
+
+    return {entry.id: recent_of(entry) for entry in entries}

@@ -149,7 +149,7 @@ RECORDS = (
         "Forecasts",
         (
             Part("Forecasts", "/api/healing/forecasts", (), name="forecasts", hidden=True),
-            Part("Hosts", "/api/agents?limit=1000", (), name="hosts", hidden=True),
+            Part("Hosts", "/api/agents", (), name="hosts", hidden=True, asks=learned.hosts_of_forecasts),
         ),
         menu="Forecasts",
         template="forecasts.jinja2",

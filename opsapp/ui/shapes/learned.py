@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.charts import PERCENT, PLAIN, Limit, TimeAxis, fan
-from opsapp.ui.reader import Answers, Reader, query_with, with_query
+from opsapp.ui.reader import MOST_IDS, NO_ID, Answers, Reader, query_with, with_query
 
 from .fans import fan_told
 
@@ -130,13 +130,28 @@ def _suggestion(row: JsonObject) -> SuggestionLine:
     return SuggestionLine(row["severity"], category, row["message"], tuple(told), row["created_at"], rule, row)
 
 
+def hosts_of_forecasts(reader: Reader, earlier: Answers) -> dict[str, tuple[str, ...]]:
+    """Of the hosts only those that the page names."""
+    return {"ids": _hosts_in_order(earlier)[:MOST_IDS] or (NO_ID,)}
+
+
+def _hosts_in_order(answers: Answers) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(row["agent_id"] for row in _soonest_first(answers)))
+
+
+def _soonest_first(answers: Answers) -> list[JsonObject]:
+    return sorted(answers["forecasts"] or (), key=lambda row: (row["hits_at"] is None, row["hits_at"] or 0))
+
+
 def forecasts(answers: Answers, reader: Reader) -> dict[str, object]:
     names = {host["id"]: host["label"] or host["hostname"] for host in answers["hosts"] or ()}
-    rows = sorted(answers["forecasts"] or (), key=lambda row: (row["hits_at"] is None, row["hits_at"] or 0))
-    known = [row for row in rows if row["agent_id"] in names]
+    known = [row for row in _soonest_first(answers) if row["agent_id"] in names]
     lines = [forecast(row, names[row["agent_id"]], reader, at < DRAWN) for at, row in enumerate(known)]
-    coming = tuple(line for line in lines if line.hits_at is not None)
-    return {"coming": coming, "calm": tuple(line for line in lines if line.hits_at is None)}
+    return {
+        "coming": tuple(line for line in lines if line.hits_at is not None),
+        "calm": tuple(line for line in lines if line.hits_at is None),
+        "more": len(_hosts_in_order(answers)[MOST_IDS:]),
+    }
 
 
 def forecast(row: JsonObject, host: str, reader: Reader, drawn: bool) -> ForecastLine:
