@@ -15,6 +15,7 @@ from typing import Any, Callable, List, Optional
 from opsapp.wire.causes import LOOK_S, HostCause, LookSubject, cause_of
 
 from . import diskcauses, unitcauses
+from .storage import certificate_file
 from .unitcauses import Budget
 
 log = logging.getLogger("looks")
@@ -82,8 +83,7 @@ def _clock_apart(ahead_s: Optional[float], budget: Budget) -> Optional[HostCause
 
 def _expired(domain: str, host: Any, budget: Budget) -> Optional[HostCause]:
     """Of a certificate whose file is known."""
-    hook = host.config.certificates.get(domain)
-    path = hook.file if hook else f"/etc/letsencrypt/live/{domain}/fullchain.pem"
+    path = certificate_file(domain, host)
     code, output = budget.ask(["openssl", "x509", "-noout", "-enddate", "-checkend", "0", "-in", path])
     ended = next((line.partition("=")[2] for line in output.splitlines() if line.startswith("notAfter=")), "")
     return cause_of("certificate_expired", path, domain=domain, ended=ended) if code == 1 and ended else None

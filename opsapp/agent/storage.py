@@ -19,6 +19,7 @@ from .proc import maybe
 from .services import ask
 
 FORCE_FSCK = "/forcefsck"
+DEHYDRATED = ("/var/lib/dehydrated/certs", "/etc/dehydrated/certs")  # of Debian, and its own
 
 
 # ---- btrfs
@@ -71,12 +72,24 @@ def restore_fsck(context: Context) -> Ran:
 def take_certificate(params: JsonObject, host: Any) -> dict:
     """When the certificate of a domain ends, where a file of it is known."""
     domain = params["domain"]
-    hook = host.config.certificates.get(domain)
-    path = hook.file if hook else f"/etc/letsencrypt/live/{domain}/fullchain.pem"
+    path = certificate_file(domain, host)
     code, output = ask(["openssl", "x509", "-noout", "-enddate", "-serial", "-in", path])
     if code != 0:
         raise OSError(f"the certificate {path} cannot be read: {output.strip()[:200]}")
     return {"domain": domain, "file": path, "says": output.strip()[:500]}
+
+
+def certificate_file(domain: str, host: Any) -> str:
+    """As the operator says; else the newest of those that the known clients keep, for one may have taken over from
+    another."""
+    hook = host.config.certificates.get(domain)
+    if hook:
+        return str(hook.file)
+    acme = os.path.expanduser("~/.acme.sh")
+    certbot = f"/etc/letsencrypt/live/{domain}/fullchain.pem"
+    places = [certbot, f"{acme}/{domain}/fullchain.cer", f"{acme}/{domain}_ecc/fullchain.cer"]
+    places += [f"{directory}/{domain}/fullchain.pem" for directory in DEHYDRATED]
+    return max(filter(os.path.isfile, places), key=os.path.getmtime, default=certbot)
 
 
 @step

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -40,9 +41,9 @@ class Windows(Folder):
             raise KeyError(name)
         return child
 
-    def of_family(self, cls: type, damaged: list[Damage] | None = None) -> list[Any]:
+    def of_family(self, cls: type, damaged: list[Damage] | None = None, without: Collection[str] = ()) -> list[Any]:
         """Windows of one family, in the order in which they were made; what cannot be read of any goes to `damaged`."""
-        windows = [window for _, window in readable(self, KIND, damaged) if isinstance(window, cls)]
+        windows = [window for _, window in readable(self, KIND, damaged, without) if isinstance(window, cls)]
         return sorted(windows, key=lambda window: (window.fields["created_at"], window.__name__))
 
 
@@ -171,10 +172,10 @@ def windows_of(root: Root) -> Windows:
     return root["api"]["maintenance"]
 
 
-def plans_of(root: Root) -> list[WindowPlan]:
+def plans_of(root: Root, without: Collection[str] = ()) -> list[WindowPlan]:
     """Every window as the transaction behind `root` sees it. A tree from before this room was made has none."""
     store, zone = root["api"].get("maintenance"), zone_of(root)
-    return [] if store is None else [window.plan(zone) for _, window in readable(store, KIND)]
+    return [] if store is None else [window.plan(zone) for _, window in readable(store, KIND, without=without)]
 
 
 def zone_of(root: Root) -> str:

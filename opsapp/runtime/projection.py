@@ -203,12 +203,16 @@ def names_of(root: Root, tree: Any, kind: str) -> list[str]:
     return names
 
 
-def readable(folder: Any, kind: str, damaged: list[Damage] | None = None) -> Iterator[tuple[str, Any]]:
-    """The children of a folder one by one, each loaded. What cannot be read goes into `damaged` and is noted at the
-    node, where health and people hear of it."""
+def readable(
+    folder: Any, kind: str, damaged: list[Damage] | None = None, without: Collection[str] = ()
+) -> Iterator[tuple[str, Any]]:
+    """The children of a folder one by one, each loaded, `without` those that the caller knows already. What cannot be
+    read goes into `damaged` and is noted at the node, where health and people hear of it."""
     names, broken = keys_of(folder.tree)
     unreadable = [Damage(f"part of the list of {kind}s", "", "", reason) for reason in broken]
     for name in names:
+        if name in without:
+            continue
         try:
             child = load(folder.get(name))
         except Exception as problem:

@@ -6,7 +6,9 @@ from opsapp.healing.engine import letters
 from opsapp.healing.logic.lift import Arm, Bets, Trials
 from opsapp.healing.logic.problems import ProblemFacts
 from opsapp.healing.resources import healing_of
+from opsapp.healing.resources.ledger import LedgerEntry
 from opsapp.healing.resources.trials import Healed
+from opsapp.healing.stages.case import About, PlanningCase
 from opsapp.notify.engine import routes
 from opsapp.notify.engine.workers import sender_of
 from opsapp.notify.resources import deliveries_of
@@ -14,6 +16,7 @@ from opsapp.runtime import leases
 from opsapp.web.config import WebSettings
 from tests.engine.healing import QUICK
 from tests.engine.test_healing_anchor import put_back, snapshot
+from tests.support.projections import failing_load
 
 FAILED, ACTIVE = {"service__nginx__state": "failed"}, {"service__nginx__state": "active"}
 LETTER, SETTINGS, VERIFY = "/api/healing/letter", "/api/healing/letter/settings", "/api/healing/ledger/verify"
@@ -100,6 +103,28 @@ def test_a_letter_tells_of_what_came_since_the_one_before(mornings):
     assert [letter["title"] for letter in mornings.sent] == ["Morning letter: 1 healed"] * 2
     mornings.until(9, day=3)
     assert len(mornings.sent) == 2
+
+
+def test_a_letter_of_a_bad_night_reads_so_many_entries_and_says_how_many_more_there_are(mornings):
+    about = About("alert", "cpu_percent > 90", "box-1")
+    case = PlanningCase(id="", about=about, rule_id="nginx", events={}, abouts={}, opened_at=0.0)
+
+    def night(root):
+        now = mornings.here.clock.now()
+        for _ in range(60):
+            healing_of(root)["ledger"].end(
+                root, case, rule_id="nginx", outcome="suppressed", reason="paused", now=now, events=1
+            )
+
+    def read(root):
+        with failing_load(root, 0, Exception()) as loaded:
+            letter = letters.written(root, mornings.here.clock.now(), 10)
+        return letter, [entry for entry in loaded if isinstance(entry, LedgerEntry)]
+
+    mornings.service.transact(night)
+    letter, loaded = mornings.service.transact(read)
+    assert (letter.held_back, "50 " in letter.text) == (10, True)
+    assert len(loaded) <= 10 + 7  # and a search for where the night begins
 
 
 def test_without_a_letter_before_it_is_about_a_day(ward):

@@ -63,6 +63,72 @@ def test_an_edited_trust_is_refused_at_the_next_decision(here, forge, edit):
     assert here.node.transact(trusted.held).edited == ()
 
 
+DEEDS = {
+    "the action": {"action": {"type": "run", "params": {"command": "id"}}},
+    "the chain": {"action": None, "escalation_chain": [{"action": "host_reboot"}]},
+    "the condition": {"condition": "cpu_percent >= 0"},
+    "the targets": {"targets": ["box-2"]},
+}
+
+
+def edit_rule(here, **values):
+    def edit(root):
+        rule = healing_of(root)["rules"]["nginx"]
+        rule.fields = {**rule.fields, **values}
+
+    here.node.transact(edit)
+
+
+@pytest.mark.parametrize("edit", DEEDS)
+def test_an_edited_rule_is_refused_at_the_next_decision(here, edit):
+    """What a rule does is signed with its trust, so what it has earned counts for nothing else."""
+    here.at("execute")
+    edit_rule(here, **DEEDS[edit])
+    assert here.node.transact(trusted.held).trust["nginx"].current_level == "notify"
+    assert here.service.vera.get("/api/healing/ledger/verify").json["valid"] is False
+    here.report(**FAILED).turn().turn(6)
+    assert here.hosts.sent == []
+    here.engine.govern()
+    assert here.trust().current_level == "notify"
+    (message,) = told(here, "heal.trust_edited")
+    assert "what the rule does" in message.text
+    assert here.node.transact(trusted.held).edited == ()
+
+
+def test_an_edit_by_its_own_way_and_words_about_a_rule_are_no_edit_of_the_store(here):
+    here.at("execute")
+    edit_rule(here, description="other words", cooldown_s=7)
+    assert here.node.transact(trusted.held).edited == ()
+    here.service.ada.put_json("/api/healing/rules/nginx", {"condition": "cpu_percent > 99"})
+    assert here.node.transact(trusted.held).edited == ()
+
+
+def test_the_end_of_an_automation_is_an_edit_of_the_rule_that_runs_it(here):
+    body = {"name": "tidy", "type": "script", "params": {"script": "true"}}
+    made = here.service.ada.post_json("/api/automations", body, status=201).json["id"]
+    action = {"type": "automation", "params": {"automation_id": made}}
+    here.service.ada.put_json("/api/healing/rules/nginx", {"action": action, "trust_ceiling": "execute"})
+    here.at("execute")
+    here.service.ada.delete(f"/api/automations/{made}")
+    assert here.node.transact(trusted.held).edited == ()
+    assert here.trust().current_level == "notify"
+
+
+def test_what_older_stores_say_of_a_rule_is_taken_as_it_is_once(here):
+    def older(root):
+        del healing_of(root)["trust"].defined
+        healing_of(root)["rules"]["nginx"].fields = {**NGINX, "trust_ceiling": "approve", "escalation_chain": []}
+        state = healing_of(root)["trust"]["nginx"]
+        state.trust = state.trust._replace(definition="of another version")
+
+    here.node.transact(older)
+    assert here.node.transact(trusted.held).edited == ()
+    trusted.prepare(here.node)
+    assert here.node.transact(trusted.held).edited == ()
+    edit_rule(here, condition="cpu_percent >= 0")
+    assert here.node.transact(trusted.held).edited == ("nginx",)
+
+
 def test_people_are_told_and_the_record_has_it(here, forge):
     forge(here, current_level="execute")
     here.report(**FAILED).turn().turn(6)

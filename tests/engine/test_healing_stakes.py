@@ -114,7 +114,28 @@ def test_hands_off_a_host_is_told_and_ends_by_itself(ward):
     here.service.ada.post_json(f"/api/approvals/{approval['request_id']}/reject", {})
     here.pass_time(HOUR, step=60, **ACTIVE)
     assert here.service.vera.get("/api/overview").json["holds"] == []
+    assert about_hands(here) == [("box-1: hands off is over", "That of otto has ended. Rules act there as before.")]
     assert decision(broken(here)) == ("execute", [])
+
+
+def test_an_end_of_hands_off_is_told_once_whoever_else_still_says_it(ward):
+    here = ward().at("execute")
+    agent_id = host(here)
+    here.service.otto.post_json(f"/api/agents/{agent_id}/hands-off", {"for": "1h"})
+    here.service.ada.post_json(f"/api/agents/{agent_id}/hands-off", {"for": "2h"})
+    here.pass_time(HOUR + 60, step=300, **ACTIVE)
+    assert about_hands(here)[2:] == [("box-1: hands off by otto is over", "That of ada goes on.")]
+    here.restart()
+    windows = here.service.otto.get("/api/healing/maintenance").json
+    (window,) = [window for window in windows if window["active"]]
+    here.service.otto.delete(f"/api/healing/maintenance/{window['id']}")
+    here.pass_time(2 * HOUR, step=300, **ACTIVE)
+    assert [title for title, _ in about_hands(here)] == ["box-1: hands off is over"]
+
+
+def about_hands(here):
+    """What was told since the last look."""
+    return [told[1:] for told in messages(here) if told[0] == "agent.hands_off"]
 
 
 def test_hands_off_may_end_early_and_needs_an_end(ward):

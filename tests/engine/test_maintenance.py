@@ -5,13 +5,15 @@ import pytest
 from opsapp.agents.engine.lifecycle import create as add_agent
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.resources import healing_of
-from opsapp.maintenance.engine import active_windows, board_of, silent
+from opsapp.maintenance.engine import active_windows, board_of, healing_windows, silent
 from opsapp.maintenance.engine import windows as engine
+from opsapp.maintenance.resources import HealingWindow
 from opsapp.monitoring.engine.maintenance import WindowEdges
 from opsapp.notify.resources import inbox
 from opsapp.runtime import serieswork
 from opsapp.runtime.config import General
 from tests.support.monitoring import DOWN, UP, Lookout
+from tests.support.projections import failing_load
 
 BASE, HEALING = "/api/maintenance", "/api/healing/maintenance"
 # The test's clock stands at 2027-01-15 08:00 UTC.
@@ -188,6 +190,23 @@ class TestHealing:
             [(made, "maintenance", None, "approve"), (brief["id"], "healing", None, "notify_only")]
         )
         assert service.vera.get("/api/healing/health").json["status"] == "Paused"
+
+    def test_what_was_over_long_ago_is_not_read_again_and_again(self, service):
+        """Each decision asks what is on, and a window is kept for a month after its end."""
+        told = {"target": "box-1", "duration": "1h", "reason": "disk", "action": "hands_off"}
+        for _ in range(30):
+            service.transact(lambda root: engine.open_healing(root, told, "otto").__name__)
+        service.clock.advance(2 * 86400)
+        name = service.transact(lambda root: engine.open_healing(root, told, "otto").__name__)
+
+        def read(root):
+            with failing_load(root, 0, Exception()) as loaded:
+                on = [plan.id for plan, _ in active_windows(root, service.clock.now())]
+                assert on == [window.__name__ for window in healing_windows(root, service.clock.now())]
+            return on, [window for window in loaded if isinstance(window, HealingWindow)]
+
+        on, loaded = service.transact(read)
+        assert (on, len(loaded)) == ([name], 1)
 
     def test_what_waits_is_looked_at_again_when_its_window_is_ended_early(self, ward):
         from tests.engine.test_healing_pipeline import FAILED

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from opsapp.agent import diskcauses, holders, unitcauses
+from opsapp.agent import diskcauses, holders, storage, unitcauses
 from opsapp.agent.local import Certificate
 from opsapp.agent.looks import AT_ONCE, CauseLooks, finder
 from opsapp.wire import causes
@@ -342,6 +342,23 @@ def test_an_expired_certificate(look, tmp_path, days):
     assert cause.id == "certificate_expired"
     assert cause.sentence.startswith("the certificate of site.example ended on ")
     assert [cause.kind.in_vain(action) for action in ("cert_renew", "restart_service")] == [False, True]
+
+
+ACME, DEHYDRATED = ".acme.sh/site.example_ecc/fullchain.cer", "dehydrated/certs/site.example/fullchain.pem"
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl program")
+@pytest.mark.parametrize(("renewed", "cause_id"), [(None, "certificate_expired"), (DEHYDRATED, None)])
+def test_the_newest_file_of_whatever_renews_certificates_here(look, tmp_path, monkeypatch, renewed, cause_id):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(storage, "DEHYDRATED", (f"{tmp_path}/dehydrated/certs",))
+    for place, days in ((ACME, -1), (renewed, 30)):
+        if place:
+            (tmp_path / place).parent.mkdir(parents=True)
+            shutil.copy(Authority(tmp_path).issue("site.example", days=days)[0], tmp_path / place)
+    os.utime(tmp_path / ACME, (1e9, 1e9))
+    cause = look(LookSubject(domain="site.example"))
+    assert (cause and cause.id) == cause_id
 
 
 # -- the limit of a look -------------------------------------------------------------------------------------------

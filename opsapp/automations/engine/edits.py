@@ -216,8 +216,12 @@ def update(root: Root, automation: Automation, settings: AutomationSettings, edi
             for _, secret in readable(secrets_of(root), "secret"):
                 secret.lapse(automation.id)
         _changed(root, automation.id)
-        for _, edited in node_of(root).registry.getUtilitiesFor(IAutomationEdited):
-            edited(root, automation.id, now)
+        _tell_who_runs_it(root, automation.id, now)
+
+
+def _tell_who_runs_it(root: Root, automation_id: str, now: float) -> None:
+    for _, edited in node_of(root).registry.getUtilitiesFor(IAutomationEdited):
+        edited(root, automation_id, now)
 
 
 def remove(root: Root, automation: Automation, now: float) -> None:
@@ -237,6 +241,7 @@ def remove(root: Root, automation: Automation, now: float) -> None:
     for run in [*approval_requests.waiting_for(root, automation_id), *([current] if current is not None else [])]:
         flow.cancel(root, run, by="", why="the automation was deleted", now=now)
     _changed(root, automation_id)
+    _tell_who_runs_it(root, automation_id, now)
     wake_after_commit(root, flow.QUEUE)
 
 

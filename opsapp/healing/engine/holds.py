@@ -6,6 +6,8 @@ time that it lasts stays the same when the clock is set. Must not: lower a level
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from opsapp.agents.resources import Agent, agents_of
 from opsapp.healing.health_answers import HoldRecord
 from opsapp.healing.logic.stakes import HANDS_OFF, HERE, OF_WINDOWS
@@ -15,7 +17,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.lib.zones import wall
 from opsapp.maintenance.engine import board_of, end_healing, healing_windows, open_healing
-from opsapp.maintenance.resources import HealingWindow
+from opsapp.maintenance.resources import HealingWindow, windows_of
 from opsapp.notify.engine import tell
 from opsapp.runtime.node import node_of
 from opsapp.runtime.wakes import wake_after_commit
@@ -58,6 +60,7 @@ def _called(root: Root, target: str) -> str:
 def hands_off(root: Root, agent: Agent, given: JsonObject, by: str) -> HealingWindow:
     """From now on rules act one level lower on the host. A later word of the same person replaces it."""
     window = _anew(root, HANDS_OFF, agent.id, given, by)
+    healing_of(root).hands_off += (window.__name__,)
     until = wall(window.record.expires_at, node_of(root).config.timezone)
     reason = f" ({given['reason']})" if given["reason"] else ""
     text = f"{by} says hands off until {until}{reason}. Rules act one level lower there: they ask before they act."
@@ -68,8 +71,38 @@ def hands_off(root: Root, agent: Agent, given: JsonObject, by: str) -> HealingWi
 def hands_on(root: Root, agent: Agent, by: str) -> None:
     """Whoever said it: it is over."""
     known_as = {agent.id, agent.hostname, agent.label}
-    _end(root, [window for window in _on(root, HANDS_OFF) if window.record.target in known_as])
+    windows = [window for window in _on(root, HANDS_OFF) if window.record.target in known_as]
+    _end(root, windows)
+    _told(root, [window.__name__ for window in windows])
     _tell_of_host(root, agent, f"{_name(agent)}: hands off is over", f"{by} has ended it. Rules act there as before.")
+
+
+def hands_off_over(root: Root, now: float) -> list[str]:
+    """Ids of those that have ended and were not told, from this node's memory."""
+    untold = healing_of(root).hands_off
+    plans = board_of(node_of(root)).plans if untold else {}  # a rehearsal has no windows
+    return [window_id for window_id in untold if (plan := plans.get(window_id)) is None or plan.end <= now]
+
+
+def tell_hands_off_over(root: Root, now: float) -> None:
+    """The pipeline: people hear of each that ended by itself, or with its window, once."""
+    windows = {window_id: windows_of(root).get(window_id) for window_id in hands_off_over(root, now)}
+    over = {key: window for key, window in windows.items() if window is None or window.record.expires_at <= now}
+    _told(root, over)
+    for window in filter(None, over.values()):
+        agent = agents_of(root).get(window.record.target)
+        others = [on.record.created_by for on in _on(root, HANDS_OFF) if on.record.target == window.record.target]
+        whose, rest = window.record.created_by, " and ".join(others)
+        title = f"hands off by {whose} is over" if others else "hands off is over"
+        text = f"That of {rest} goes on." if others else f"That of {whose} has ended. Rules act there as before."
+        if agent is not None:
+            _tell_of_host(root, agent, f"{_name(agent)}: {title}", text)
+
+
+def _told(root: Root, ids: Collection[str]) -> None:
+    if ids:
+        healing = healing_of(root)
+        healing.hands_off = tuple(window_id for window_id in healing.hands_off if window_id not in ids)
 
 
 def come(root: Root, given: JsonObject, by: str) -> HealingWindow:
@@ -87,6 +120,7 @@ def _anew(root: Root, action: str, target: str, given: JsonObject, by: str) -> H
     for window in _on(root, action):
         if (window.record.target, window.record.created_by) == (target, by):
             end_healing(root, window)
+            _told(root, [window.__name__])
     about = {"target": target, "action": action, "reason": given["reason"], "duration": written(until - now)}
     return open_healing(root, about, by, until)
 

@@ -31,7 +31,7 @@ from .agent_reports import report_local
 from .alerts import Alerts, Past, watched_rules
 from .context import PipelineContext, StepResult
 from .fleet_access import IFleetAccess, fleet_access
-from .holds import end_pause
+from .holds import end_pause, hands_off_over, tell_hands_off_over
 from .inventory import Inventory
 from .readings import LiveReadings
 from .toldevents import readings_of
@@ -289,7 +289,7 @@ def anything(root: Root, now: float) -> bool:
         return True
     if book.messages or outcomes_wait(root) or healing.pause_is_over(now):
         return True
-    return bool(answered(root))
+    return bool(answered(root)) or bool(hands_off_over(root, now))
 
 
 def answered(root: Root) -> list[Case]:
@@ -309,6 +309,7 @@ def work(
 ) -> StepResult:
     """One transaction: so many events, and all due cases or only those named."""
     end_pause(root, now)
+    tell_hands_off_over(root, now)
     context = _context(root, now, inventory, failing)
     for outcome in take_outcomes(root, events):
         report_local(context, outcome)

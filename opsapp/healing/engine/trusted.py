@@ -24,7 +24,8 @@ from . import suggestions
 
 THE_SERVICE = Actor(None, None)
 TOLD = (
-    "Its trust was changed in the store, and not by the service: what the rule had earned counts no longer. "
+    "Its trust, or what the rule does, was changed in the store, and not by the service: what it had earned counts no "
+    "longer. "
     "Find out who has written to the store. Then the rule can be promoted again."
 )
 
@@ -38,11 +39,16 @@ class TrustHeld(NamedTuple):
 
 def held(root: Root) -> TrustHeld:
     trust, edited = {}, []
-    for rule_id, state in readable(healing_of(root)["trust"], TRUST):
+    states = healing_of(root)["trust"]
+    rules = dict(readable(healing_of(root)["rules"], "rule")) if states.defined else {}
+    for rule_id, state in readable(states, TRUST):
         trust[rule_id] = state.trust
-        if not state.is_sound(root):
+        deeds = rules[rule_id].deeds(root) if rule_id in rules else None
+        is_other = deeds is not None and deeds.definition != state.trust.definition
+        if not state.is_sound(root) or is_other:
             trust[rule_id] = _harmless(rule_id, state.trust)
-            edited.append(rule_id)
+            if deeds is None or deeds.whole or not is_other:  # an automation that cannot be read is no edit
+                edited.append(rule_id)
     return TrustHeld(trust, tuple(edited))
 
 
@@ -90,6 +96,21 @@ def prepare(node: Node) -> None:
 
 
 def _sign(root: Root) -> None:
+    _define(root)
     signed = sign_older(root)
     if signed:
         note(root, THE_SERVICE, "healing.trust.signed", "", after=signed)
+
+
+def _define(root: Root) -> None:
+    """Once in a store of an older version: what its rules do is taken as it is."""
+    states = healing_of(root)["trust"]
+    if states.defined or is_shut(root):
+        return
+    states.defined = True
+    rules = dict(readable(healing_of(root)["rules"], "rule"))
+    for rule_id, state in readable(states, TRUST):
+        if rule_id in rules and state.is_sound(root):
+            definition = rules[rule_id].deeds(root).definition
+            if definition != state.trust.definition:
+                state.trust = state.trust._replace(definition=definition)

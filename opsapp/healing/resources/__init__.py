@@ -70,6 +70,7 @@ class Healing(Folder):
     shares: Shares | None = None  # what hosts may do alone; stores of an older version have none
     deeds_of_outages: WaveBook | None = None  # of an older version there is none
     letters: LetterBook | None = None  # the same; made with the first setting of a letter
+    hands_off: tuple[str, ...] = ()  # ids of the windows whose end has not been told yet
 
     def __init__(self) -> None:
         super().__init__()

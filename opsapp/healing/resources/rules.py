@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from zope.interface import Interface
 
-from opsapp.automations.resources import digests
+from opsapp.automations.resources import digests, with_parts
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import rules as logic
 from opsapp.healing.logic.levels import LEVELS, lowest
@@ -65,17 +67,37 @@ class Rules(Folder):
         wake_rule_reader(root)
 
 
+class RuleDeeds(NamedTuple):
+    """What the store says that a rule does. `whole`: whether all that it runs could be read."""
+
+    definition: str
+    whole: bool
+
+
 class Rule(SealedFields, Record):
     """One rule. `source` says where it is written: `default`, `yaml` or `api`."""
 
     url = "/api/healing/rules/{rule_id}"
     sealed_fields = ("fields",)
+    _v_deeds: tuple[JsonObject, RuleDeeds] | None = None  # of these fields
 
     def __init__(self, fields: JsonObject, source: str, now: float):
         self.fields = fields
         self.source = source
         self.created_at = now
         self.updated_at = now
+
+    def deeds(self, root: Root) -> RuleDeeds:
+        """Asked at each decision: kept beside the fields of a rule that runs no automation."""
+        if self._v_deeds is not None and self._v_deeds[0] is self.fields:
+            return self._v_deeds[1]
+        runs = logic.automations_in(self.fields)
+        parts = [part for automation_id in runs for part in with_parts(root, automation_id)]
+        named = {*runs, *(child for part in parts for child in part.params.children)}
+        deeds = RuleDeeds(definition_of(root, self.fields), named <= {part.id for part in parts})
+        if not runs:
+            self._v_deeds = (self.fields, deeds)
+        return deeds
 
     def plain(self) -> JsonObject:
         return {
@@ -92,14 +114,15 @@ class Rule(SealedFields, Record):
 
 
 class TrustBook(Folder):
-    """/api/healing/trust. `signed`: whether each state has its signature; in a store of an older version none has."""
+    """/api/healing/trust. `signed`: whether each state has its signature, and `defined`: whether each says what its
+    rule does as this version does; in a store of an older version none has."""
 
     url = "/api/healing/trust"
-    signed = False
+    signed = defined = False
 
     def __init__(self) -> None:
         super().__init__()
-        self.signed = True
+        self.signed = self.defined = True
 
 
 class TrustState(SignedTrust):
@@ -179,11 +202,11 @@ def definition_of(root: Root, fields: JsonObject) -> str:
 
 
 def automation_edited(root: Root, automation_id: str, now: float) -> None:
-    """An edit of an automation counts as an edit of all rules that run it, at any depth."""
+    """An edit of an automation counts as an edit of all rules that run it, at any depth; so does its end."""
     healing = root["api"]["healing"]
     for rule_id, rule in healing["rules"].items():
         used = logic.automations_in(rule.fields)
-        if any(automation_id in digests(root, used_id) for used_id in used):
+        if automation_id in used or any(automation_id in digests(root, used_id) for used_id in used):
             state, definition = healing["trust"][rule_id], definition_of(root, rule.fields)
             trust = redefine(state.trust, definition, rule.fields["trust_ceiling"], now)
             state.become(root, trust, cause="edit", now=now)

@@ -50,12 +50,13 @@ __all__ = [
 
 def active_windows(root: Root, now: float) -> list[Active]:
     """Windows of both families that are on, as the transaction sees them."""
-    return active(plans_of(root), now)
+    return active(plans_of(root, board_of(node_of(root)).long_over(now)), now)
 
 
 def healing_windows(root: Root, now: float) -> list[HealingWindow]:
     """The healing family's records that are on."""
-    return [window for window in windows_of(root).of_family(HealingWindow) if window.record.expires_at > now]
+    windows = windows_of(root).of_family(HealingWindow, without=board_of(node_of(root)).long_over(now))
+    return [window for window in windows if window.record.expires_at > now]
 
 
 class UpcomingWindow(NamedTuple):

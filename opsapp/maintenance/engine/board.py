@@ -21,6 +21,7 @@ from opsapp.tree.root import Root
 EVENT = "maintenance"
 WAKE = "maintenance"  # whoever acts when a window begins or ends
 FORGOTTEN = "_window_forgotten"  # kept from /api/stream: nobody did that
+LONG_S = 86400.0
 KEEP_HEALING_S = 30 * 86400.0
 PAGE = 200
 KEY = "opsapp.maintenance.board"
@@ -88,6 +89,12 @@ class Board(Projection[WindowPlan]):
         until = min((steady_until(plan, now) for plan in plans.values()), default=now + 60.0)
         self._active = _Active(plans, now, until, windows)
         return windows
+
+    def long_over(self, now: float) -> frozenset[str]:
+        """The healing windows that need not be read to know what is on: they ended a day ago or earlier, and such an
+        end is never moved."""
+        plans = self.plans.items()
+        return frozenset(key for key, plan in plans if plan.family == HEALING and plan.end < now - LONG_S)
 
     def covered(self, now: float) -> Callable[[str], bool]:
         """A test for ids: whether a maintenance window covers it now."""
