@@ -12,17 +12,29 @@ class LiftArm(Body):
     recovered = whole(0)
 
 
+class LiftWaves(Body):
+    """Waves of outages that were trials: the sums of the shares of those that went, and of those that waited, that were
+    well at the moment of their wave, which need be no whole numbers. `open`: trials of which nobody knows yet."""
+
+    n = whole(0)
+    treated = number(0)
+    alone = number(0)
+    open = whole(0)
+
+
 class UsualRange(Body):
     low = number()
     high = number()
 
 
 class LiftAnswer(Body):
-    """Differences of shares: 0.5 is "half of all cases more". `low` and `high` hold however often one looks; `usual` is
-    a plain range of the last 100 trials: of ten such ranges eight hold the truth."""
+    """Differences of shares: 0.5 is "half of all cases more", of coins (`treated`, `control`) and of waves. `low` and
+    `high` hold however often one looks; `usual` is a plain range of the last 100 trials: of ten such ranges eight hold
+    the truth."""
 
     treated = LiftArm()
     control = LiftArm()
+    waves = LiftWaves()
     usual = field(UsualRange, null=True)
     share = number(0, 0.5)
     lift = number(null=True)

@@ -19,7 +19,9 @@ class WaveCounts(Body):
 
 class CaseWave(Body):
     """Its turn among the targets of its outage. `number` 0: it waits. Of the present wave: `wave` of `waves` and its
-    `hosts`; `waiting`: for its verdict. `stopped`: why it goes no further. `counts`: the last waves, oldest first."""
+    `hosts`; `waiting`: for its verdict. `stopped`: why it goes no further. `compared_at`: when those that went and
+    those that wait are measured, and no wave opens before; null where the wave is no trial. `counts`: the last waves,
+    oldest first."""
 
     number = whole(0)
     wave = whole(0)
@@ -28,4 +30,5 @@ class CaseWave(Body):
     waiting = whole(0)
     targets = whole(0)
     stopped = text()
+    compared_at = whole(null=True)
     counts = list_of(WaveCounts)

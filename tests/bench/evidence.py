@@ -1,11 +1,13 @@
 """Whether a rule is believed to help: how often falsely, how soon rightly, in worlds that lie (docs/adr/113).
 
-Also how soon it is noticed that a heal has become needless or bad, and how often falsely.
+Also how soon it is noticed that a heal has become needless or bad, and how often falsely; and the same by outages that
+are healed in waves (docs/adr/111).
 """
 
 from statistics import median
 
 from tests.bench import Row
+from tests.support import wavehistories
 from tests.support.histories import USEFUL, USELESS, History, bad_after, false_alarm, keeps_level, needless_after
 
 HISTORIES, OUTAGES = 2000, 200
@@ -22,6 +24,7 @@ def measure(histories=HISTORIES, outages=OUTAGES):
         lived = [History(world, f"bench {name} {seed}").lived(outages) for seed in range(histories // 4)]
         known = [history.known_after or outages for history in lived]
         yield Row(f"known to help, {name}, after a median of", median(known), "trials")
+    yield from of_waves(histories // 4, outages // 2)
     for before, goal in ((0.3, 80), (0.5, 130)):
         after = [needless_after(before, 0.95, f"bench {seed}") for seed in range(histories // 10)]
         noticed = median(cases for cases in after if cases is not None)
@@ -38,3 +41,15 @@ def measure(histories=HISTORIES, outages=OUTAGES):
         kept = sum(keeps_level(alone, healed, f"bench {seed}") for seed in range(histories // 10))
         name = f"unchanged at {100 * alone:g} and {100 * healed:g} %: acts by itself after 500 outages"
         yield Row(name, 1000 * kept / histories, "%", "at least 90")
+
+
+def of_waves(histories, outages):
+    for name in wavehistories.USELESS:
+        known = wavehistories.known(USELESS[name], name, histories, outages)
+        yield Row(f"waves alone, believed to help: {name}", known.helps, "%", "at most 3")
+    for name, world in USEFUL.items():
+        known = wavehistories.known(world, name, histories // 4, outages)
+        yield Row(f"known to help by waves alone, {name}, after a median of", known.after, "waves")
+        yield Row(f"  falsely needless within {outages} outages", known.needless, "%", "at most 10")
+    noticed = [wavehistories.needless_after(0.3, 0.95, f"bench {seed}") for seed in range(histories // 10)]
+    yield Row("needless by waves alone, 30 to 95 % alone, noticed after", median(noticed), "outages")

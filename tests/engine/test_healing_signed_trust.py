@@ -5,7 +5,7 @@ import pytest
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine import trusted
 from opsapp.healing.engine.trace import trace
-from opsapp.healing.logic.lift import Arm
+from opsapp.healing.logic.lift import Arm, WaveSums
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.signedtrust import SignedTrust, plain
 from opsapp.healing.stages.trust import Trust
@@ -20,6 +20,7 @@ EDITS = {
     "the ceiling": {"ceiling": "execute"},
     "how many were verified": {"verified": 40, "executions": 40},
     "the lift": {"treated": Arm(40, 40)},
+    "waves": {"waves": WaveSums(40, 40.0, 0.0)},
     "triggers": {"triggers": (1.0, 2.0)},
     "a level that there is not": {"current_level": "root"},
 }

@@ -149,11 +149,10 @@ class History:
         for _, name, recovered in over:
             for coin in self.coins.judge(name, recovered):
                 self.trials += 1
-                verdict = self.trust.trials.added(coin.draw, bool(coin.recovered)).verdict
-                self.trust, _ = governor.after_trial(
-                    self.trust, coin.draw, bool(coin.recovered), number * HOUR, SETTINGS
-                )
-                if self.known_after is None and verdict == "helps":
+                trials = coin.counted(self.trust.trials)
+                treated = bool(coin.recovered) if coin.draw.treated else None
+                self.trust, _ = governor.after_trial(self.trust, trials, treated, number * HOUR, SETTINGS)
+                if self.known_after is None and trials.verdict == "helps":
                     self.known_after = self.trials
 
 

@@ -4,13 +4,13 @@ import pytest
 
 from opsapp.ui.shapes.worth import if_nobody_acts, worth_of
 
-NOTHING = {"n": 0, "recovered": 0}
+NOTHING, NO_WAVE = {"n": 0, "recovered": 0}, {"n": 0, "treated": 0, "alone": 0, "open": 0}
 
 
 def answer(**changes):
     known = {"treated": {"n": 14, "recovered": 13}, "control": {"n": 14, "recovered": 3}, "lift": 0.714, "low": 0.09,
              "high": 0.98, "usual": {"low": 0.43, "high": 0.82}, "share": 0.1, "saved_minutes": 32.5,
-             "verdict": "helps"}  # fmt: skip
+             "verdict": "helps", "waves": NO_WAVE}  # fmt: skip
     return {**known, **changes}
 
 
@@ -26,6 +26,12 @@ def test_a_rule_that_helps_says_by_how_much_and_how_sure():
     assert "3 of 14" in worth.discs
     assert 'aria-label="Points more than by doing nothing: between 43 and 82 points, the middle is 62"' in worth.span
     assert '<line class="b-span" x1="71.5%" x2="91%"' in worth.span, "all of it is on the side of more"
+
+
+def test_waves_are_told_with_their_shares():
+    worth = worth_of(answer(waves={"n": 4, "treated": 3.5, "alone": 0.9, "open": 1}))
+    assert "In the last 32 trials" in worth.words
+    assert "In 4 waves 88% of those that went were well, 22% of those that waited." in worth.words
 
 
 def test_what_is_not_known_is_said_so():

@@ -97,6 +97,7 @@ def wave_of(healing: Healing, case: CaseRecord, settings: HealingSettings) -> Js
         "waiting": deed.waiting,
         "targets": deed.members,
         "stopped": deed.stopped,
+        "compared_at": next((int(wave.moment) for name, wave in healing.trials.compared() if name == deed.trial), None),
         "counts": [{"number": wave.number, "hosts": wave.hosts, **wave.ends._asdict()} for wave in deed.waves],
     }
 

@@ -65,14 +65,14 @@ def count_case(
 
 
 def count_trial(context: PipelineContext, rule_id: str, coin: TossedCoin) -> None:
-    """A case that was left alone, or treated, has shown whether it recovers. What was tossed for another definition of
-    the rule says nothing about this one."""
+    """A case that was left alone or treated has shown whether it recovers, or a wave what does. What was tossed for
+    another definition of the rule says nothing about this one."""
     state = context.healing["trust"].get(rule_id)
     if state is None or coin.definition != state.trust.definition:
         return
-    trials = state.trust.trials.added(coin.draw, bool(coin.recovered))
-    settings = context.world.settings
-    trust, change = governor.after_trial(state.trust, coin.draw, bool(coin.recovered), context.now, settings)
+    trials, settings = coin.counted(state.trust.trials), context.world.settings
+    treated = bool(coin.recovered) if coin.draw is not None and coin.draw.treated else None
+    trust, change = governor.after_trial(state.trust, trials, treated, context.now, settings)
     if change is not None:
         state.become(context.root, trust, cause=change.cause, now=context.now)
         suggestions.useless(context.healing["suggestions"], change, trials, context.now)

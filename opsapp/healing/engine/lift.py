@@ -20,10 +20,12 @@ SHOWN = 100  # points of a curve
 
 
 def lift(root: Root, rule_id: str) -> JsonObject:
-    known = _of(healing_of(root), rule_id).trust.trials
+    healing = healing_of(root)
+    known, compared = _of(healing, rule_id).trust.trials, healing.trials.compared()
     return {
         "treated": known.treated._asdict(),
         "control": known.control._asdict(),
+        "waves": {**known.waves._asdict(), "open": sum(wave.rule_id == rule_id for _, wave in compared)},
         "lift": None if known.lift is None else round(known.lift, 4),
         "low": round(known.bets.low, 4),
         "high": round(known.bets.high, 4),

@@ -36,6 +36,7 @@ from .inventory import Inventory
 from .readings import LiveReadings
 from .toldevents import readings_of
 from .wavesteps import settle
+from .wavetrials import compare
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -287,6 +288,8 @@ def anything(root: Root, now: float) -> bool:
     healing, book = healing_of(root), healing_of(root).book
     if book.ready(now, 1) or healing.trials.ready(now, 1) or healing.edges.ready(now, 1):
         return True
+    if any(trial.due <= now for _, trial in healing.trials.compared()):
+        return True
     if book.messages or outcomes_wait(root) or healing.pause_is_over(now):
         return True
     return bool(answered(root)) or bool(hands_off_over(root, now))
@@ -317,6 +320,7 @@ def work(
     for event in received:
         arrivals.receive(context, event)
     trials.look(context)
+    compare(context)
     edges.look(context)
     for case in answered(root):
         context.book.schedule(case, now)

@@ -6,11 +6,12 @@ action say how many more recover with it, and their heals how long it takes. Whe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from operator import add
+from typing import Any, NamedTuple
 
 from opsapp.healing.logic import rules, survival
-from opsapp.healing.logic.lift import LAST, Arm, Bets, Trials
+from opsapp.healing.logic.lift import LAST, Arm, Bets, Trials, WaveSums
 from opsapp.healing.logic.survival import Duration
 from opsapp.healing.resources import healing_of
 from opsapp.lib.jsontypes import JsonObject
@@ -47,7 +48,7 @@ def elsewhere(root: Root, rule: JsonObject) -> ActionElsewhere:
     if not chain:
         return ActionElsewhere()
     action, healing = chain[0].action, healing_of(root)
-    treated, control, last = Arm(), Arm(), []
+    treated, control, waves, last = Arm(), Arm(), WaveSums(), []
     heals: list[float] = []
     using = []
     for rule_id, stored in readable(healing["rules"], "rule"):
@@ -56,16 +57,18 @@ def elsewhere(root: Root, rule: JsonObject) -> ActionElsewhere:
         if not own or own[0].action != action or state is None:
             continue
         known = state.trust.trials
-        treated, control = _sum(treated, known.treated), _sum(control, known.control)
+        treated, control = Arm(*_sums(treated, known.treated)), Arm(*_sums(control, known.control))
+        waves = WaveSums(*_sums(waves, known.waves))
         last += known.bets.last
         durations = healing.trials.durations.get(rule_id)
         heals += [healed.heal_s for healed in durations.healed] if durations is not None else []
         using.append(rule_id)
-    return ActionElsewhere(action, Trials(treated, control, Bets(last=tuple(last[-LAST:]))), tuple(heals), tuple(using))
+    trials = Trials(treated, control, Bets(last=tuple(last[-LAST:])), waves)
+    return ActionElsewhere(action, trials, tuple(heals), tuple(using))
 
 
-def _sum(first: Arm, second: Arm) -> Arm:
-    return Arm(first.n + second.n, first.recovered + second.recovered)
+def _sums(first: tuple[Any, ...], second: tuple[Any, ...]) -> Iterable[Any]:
+    return map(add, first, second)
 
 
 def savings(durations: Sequence[Duration], known: ActionElsewhere, cases: int | None = None) -> Savings:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from opsapp.healing.logic import windows
-from opsapp.healing.logic.lift import Draw
+from opsapp.healing.logic.lift import Draw, Shares
 from opsapp.healing.logic.rules import names_of
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import NEVER, Case
@@ -115,8 +115,8 @@ def _follow(context: PipelineContext, trial: Trial, look: ConditionLook, case: C
     judgement = stage.looked_at(trial, context.healing.trials.seen(trial), look, case, context.world)
     measured_at = look.measured_at or context.now
     if judgement.kind == VERIFIED:
-        people_at = _people_at(context, trial, trial.drawn_at)
-        known = measured_at <= trial.ends_at and (people_at is None or people_at > measured_at)
+        person_at = people_at(context, trial.case_id, trial.drawn_at)
+        known = measured_at <= trial.ends_at and (person_at is None or person_at > measured_at)
         _let_go(context, _judge(context, trial, True if known else None), measured_at, recovered=True)
     elif judgement.kind == FAILED and measured_at > trial.ends_at - ASK_AGAIN_S:
         trial = _judge(context, trial, False)
@@ -136,7 +136,7 @@ def _decide(context: PipelineContext, trial: Trial) -> None:
     """The window is over, or the condition was known false: does it hold?"""
     case = context.book.find(trial.case_id)
     known = case is not None and trial.rule_id in context.world.rules
-    if case is None or not known or _people_at(context, trial, trial.drawn_at) is not None:
+    if case is None or not known or people_at(context, trial.case_id, trial.drawn_at) is not None:
         _let_go(context, _judge(context, trial, None), context.now, recovered=False)
         return
     reading = context.world.reading(case.record.about)
@@ -160,7 +160,7 @@ def acts(context: PipelineContext, record: CaseRecord) -> None:
     if trial is None or trial.acted_at is not None:
         return
     if trial.waits:
-        whole = context.now >= trial.ends_at and _people_at(context, trial, trial.drawn_at) is None
+        whole = context.now >= trial.ends_at and people_at(context, trial.case_id, trial.drawn_at) is None
         trial = _judge(context, trial, False if whole else None)
     _lasted(context, trial, context.now, False)
     trial = trial._replace(acted_at=context.now)
@@ -206,10 +206,15 @@ def _judge(context: PipelineContext, trial: Trial, has_recovered: bool | None) -
     """What its coin has shown; None: nobody can say. It counts when all before it have ended."""
     if trial.draw is None or trial.judged:
         return trial
-    for coin in context.healing.trials.coins_of(trial.rule_id).judge(trial.case_id, has_recovered):
-        if coin.recovered is not None:
-            evidence.count_trial(context, trial.rule_id, coin)
+    count(context, trial.rule_id, trial.case_id, has_recovered)
     return trial._replace(judged=True)
+
+
+def count(context: PipelineContext, rule_id: str, name: str, shown: bool | Shares | None) -> None:
+    """What a coin has shown, and what was shown by those that have waited for it."""
+    for coin in context.healing.trials.coins_of(rule_id).judge(name, shown):
+        if coin.recovered is not None:
+            evidence.count_trial(context, rule_id, coin)
 
 
 def _end(context: PipelineContext, trial: Trial, at: float, *, recovered: bool) -> None:
@@ -239,13 +244,13 @@ def _touched_at(context: PipelineContext, trial: Trial, since: float | None = No
     host = names_of(trial.target)[-1]
     heals = (heal for heal in context.healing.acts(context.now) if heal.at >= since and host in heal.target)
     times = [heal.at for heal in heals if names_of(heal.target)[-1] == host]
-    people = _people_at(context, trial, since)
+    people = people_at(context, trial.case_id, since)
     return min(times + ([] if people is None else [people]), default=NEVER)
 
 
-def _people_at(context: PipelineContext, trial: Trial, since: float) -> float | None:
+def people_at(context: PipelineContext, case_id: str, since: float) -> float | None:
     """When people first did something there, or took care of it. A window that is on may mean that they work there."""
-    case = context.book.find(trial.case_id)
+    case = context.book.find(case_id)
     if case is None:
         return None
     about = case.record.about

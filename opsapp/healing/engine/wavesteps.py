@@ -12,7 +12,7 @@ from opsapp.healing.stages.case import PlanningCase
 from opsapp.healing.stages.moves import AskApproval
 from opsapp.healing.stages.waves import DeedChange
 
-from . import steps, waves
+from . import steps, waves, wavetrials
 from .context import PipelineContext
 
 
@@ -59,9 +59,11 @@ def _open(context: PipelineContext, stored: StoredDeed) -> None:
     if not opened.members:
         return
     stored.keep(opened)
+    wavetrials.begin(context, stored, opened.members)
+    compared = bool(stored.deed.trial)
     for member in opened.members:
         case = context.book.find(member.case_id)
         if case is not None:
-            context.book.keep(case, replace(case.record, wave=member.wave), context.now)
+            context.book.keep(case, replace(case.record, wave=member.wave, compared=compared), context.now)
             if not opened.deed.is_shared:
                 steps.advance(context, case)

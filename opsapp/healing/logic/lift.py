@@ -9,6 +9,9 @@ has the lift of this very trial as its mean, whatever recovers by itself, drifts
 So where the lift is at most d, the wealth of whoever bets that it is more, the mean over STAKES of the products of
 1 + g (z - d) / B with B the largest loss, is a martingale that begins with 1: it ever reaches 25 with a chance of 4 %
 at most, however often one looks.
+
+A wave of an outage is a trial without such a coin: with z = the share recovered of those that went - the share of those
+that waited, at one moment, and 1 as the largest loss (docs/adr/111).
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ NO_EFFECT = 0.05  # whatever is known to help less than this is not worth the ri
 LAST = 100  # trials that the usual range is about
 USUAL = 1.2816  # of a normal distribution: 80 % lie so many deviations around the mean
 NEEDLESS_STAKES, FEW = (0.3, 0.6, 0.9), 8
+OFTEN = 0.2  # what a new bet brings to a wave: hosts wait in each, and a coin leaves one of ten cases alone
 BAD_STAKES = (0.15, 0.4, 0.7)
 NOTHING = (0.0,) * len(BAD_STAKES)  # nobody has bet yet
 VERDICTS = ("helps", "unknown", "no_effect", "harms")
@@ -53,17 +57,36 @@ class Draw(NamedTuple):
     treated: bool
 
 
+class Shares(NamedTuple):
+    """Of the hosts of a wave, and of those that waited meanwhile: what share was known to be well at its moment."""
+
+    treated: float
+    alone: float
+
+
+class WaveSums(NamedTuple):
+    """Waves that were trials, and the sums of their shares. They are no part of the arms: a wave's moment is not the
+    window of a coin."""
+
+    n: int = 0
+    treated: float = 0.0
+    alone: float = 0.0
+
+    def added(self, shares: Shares) -> WaveSums:
+        return WaveSums(self.n + 1, self.treated + shares.treated, self.alone + shares.alone)
+
+
 class Bets(NamedTuple):
     """How the bets stand. `above` and `below`: for each of STEPS and STAKES the wealth of whoever bets that the lift is
-    more, or less. `low` and `high`: between what it is. `last`: the last trials, 2 for treated and 1
-    for recovered. `needless`: for each stake the wealth of those who bet, from any moment on, that more than before
-    recover by themselves."""
+    more, or less. `low` and `high`: between what it is. `last`: the last trials; of a coin 2 for treated and 1
+    for recovered, of a wave its shares. `needless`: for each stake the wealth of those who bet, from any moment on,
+    that more than before recover by themselves."""
 
     above: tuple[float, ...] = (1.0,) * len(STEPS) * len(STAKES)
     below: tuple[float, ...] = (1.0,) * len(STEPS) * len(STAKES)
     low: float = -1.0
     high: float = 1.0
-    last: tuple[int, ...] = ()
+    last: tuple[int | Shares, ...] = ()
     needless: tuple[float, ...] = (0.0,) * len(NEEDLESS_STAKES)
 
 
@@ -73,23 +96,40 @@ class Trials(NamedTuple):
     treated: Arm = Arm()
     control: Arm = Arm()
     bets: Bets = Bets()
+    waves: WaveSums = WaveSums()
 
     def guess(self, share: float) -> float:
         return (1 - share) * self.control.rate + share * self.treated.rate
 
     def added(self, draw: Draw, recovered: bool) -> Trials:
         """With one more, in the order of their coins."""
-        bets = _betted(self.bets, draw, recovered)
+        share, guess = draw.share, draw.guess
+        z = (recovered - guess) / (1 - share) if draw.treated else (guess - recovered) / share
+        lowest = -max(guess / (1 - share), (1 - guess) / share)
+        highest = max((1 - guess) / (1 - share), guess / share)
+        bets = _betted(self.bets, z, lowest, highest, 2 * draw.treated + recovered)
         if draw.treated:
-            return Trials(self.treated.added(recovered), self.control, bets)
-        return Trials(self.treated, self.control.added(recovered), _without_help(bets, self.control, recovered))
+            return self._replace(treated=self.treated.added(recovered), bets=bets)
+        control = self.control
+        return self._replace(
+            control=control.added(recovered), bets=_without_help(bets, control.n, control.recovered, recovered)
+        )
+
+    def compared(self, shares: Shares) -> Trials:
+        """With a wave. Whether more than before recover by themselves is asked of waves by what waves have shown."""
+        bets, waves = _betted(self.bets, shares.treated - shares.alone, -1.0, 1.0, shares), self.waves
+        return self._replace(
+            bets=_without_help(bets, waves.n, waves.alone, shares.alone, OFTEN), waves=waves.added(shares)
+        )
 
     @property
     def lift(self) -> float | None:
         """The difference that was seen."""
-        if not self.treated.n or not self.control.n:
+        treated, control = self.treated.n + self.waves.n, self.control.n + self.waves.n
+        if not treated or not control:
             return None
-        return self.treated.recovered / self.treated.n - self.control.recovered / self.control.n
+        healed, alone = self.treated.recovered + self.waves.treated, self.control.recovered + self.waves.alone
+        return healed / treated - alone / control
 
     @property
     def verdict(self) -> str:
@@ -108,8 +148,10 @@ class Trials(NamedTuple):
     def usual(self) -> tuple[float, float] | None:
         """A plain range of the lift in the last trials: of ten such ranges eight hold the truth. One good and one bad
         trial are added to each arm (Agresti and Caffo), without which few trials look surer than they are."""
-        treated = [seen & 1 for seen in self.bets.last if seen & 2]
-        alone = [seen & 1 for seen in self.bets.last if not seen & 2]
+        waves = [seen for seen in self.bets.last if isinstance(seen, Shares)]
+        coins = [seen for seen in self.bets.last if isinstance(seen, int)]
+        treated = [seen & 1 for seen in coins if seen & 2] + [wave.treated for wave in waves]
+        alone = [seen & 1 for seen in coins if not seen & 2] + [wave.alone for wave in waves]
         if not treated or not alone:
             return None
         rates = [((sum(arm) + 1) / (len(arm) + 2), len(arm) + 2) for arm in (treated, alone)]
@@ -118,10 +160,7 @@ class Trials(NamedTuple):
         return max(-1.0, middle - spread), min(1.0, middle + spread)
 
 
-def _betted(bets: Bets, draw: Draw, recovered: bool) -> Bets:
-    share, guess = draw.share, draw.guess
-    z = (recovered - guess) / (1 - share) if draw.treated else (guess - recovered) / share
-    lowest, highest = -max(guess / (1 - share), (1 - guess) / share), max((1 - guess) / (1 - share), guess / share)
+def _betted(bets: Bets, z: float, lowest: float, highest: float, seen: int | Shares) -> Bets:
     above = _grown(bets.above, [(z - d) / (d - lowest) for d in STEPS])
     below = _grown(bets.below, [(d - z) / (highest - d) for d in STEPS])
     return bets._replace(
@@ -129,7 +168,7 @@ def _betted(bets: Bets, draw: Draw, recovered: bool) -> Bets:
         below=below,
         low=max(bets.low, _refuted(_means(above), ENOUGH)),
         high=min(bets.high, -_refuted(_means(below)[::-1], ENOUGH_BELOW)),  # STEPS are their own mirror
-        last=(*bets.last, 2 * draw.treated + recovered)[-LAST:],
+        last=(*bets.last, seen)[-LAST:],
     )
 
 
@@ -157,13 +196,13 @@ def _refuted(wealth: list[float], enough: float) -> float:
     return STEPS[-1]
 
 
-def _without_help(bets: Bets, before: Arm, recovered: bool) -> Bets:
-    """One more was left alone. Whoever begins to bet now brings 1."""
-    if before.n < FEW:
+def _without_help(bets: Bets, n: int, recovered: float, now: float, brings: float = 1.0) -> Bets:
+    """One more was left alone, after `n` of which so many had recovered: `now` is its share. Whoever begins to bet now
+    `brings` so much."""
+    if n < FEW:
         return bets
-    usual = (before.recovered + 1) / (before.n + 2)
-    gain = (1 - usual) / usual if recovered else -1.0
-    return bets._replace(needless=_joined(bets.needless, NEEDLESS_STAKES, gain))
+    usual = (recovered + 1) / (n + 2)
+    return bets._replace(needless=_joined(bets.needless, NEEDLESS_STAKES, (now - usual) / usual, brings))
 
 
 def bet_on_bad(wealth: tuple[float, ...], recovered: bool, asked: float) -> tuple[float, ...]:
@@ -177,6 +216,8 @@ def won(wealth: tuple[float, ...]) -> float:
     return sum(wealth) / len(wealth)
 
 
-def _joined(wealth: tuple[float, ...], stakes: tuple[float, ...], gain: float) -> tuple[float, ...]:
-    """Somebody joins with 1, and all bet."""
-    return tuple(min(1e12, (held + 1) * (1 + stake * gain)) for held, stake in zip(wealth, stakes, strict=True))
+def _joined(
+    wealth: tuple[float, ...], stakes: tuple[float, ...], gain: float, brings: float = 1.0
+) -> tuple[float, ...]:
+    """Somebody joins with what he brings, and all bet."""
+    return tuple(min(1e12, (held + brings) * (1 + stake * gain)) for held, stake in zip(wealth, stakes, strict=True))

@@ -12,10 +12,11 @@ from typing import NamedTuple
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
-from opsapp.healing.logic.lift import NOTHING, Draw, Trials
+from opsapp.healing.logic.lift import NOTHING, Draw, Shares, Trials
 from opsapp.healing.logic.survival import Duration
 from opsapp.healing.stages.holdout import CONTROL, TREATED
 from opsapp.healing.stages.trials import FOLLOWED_S, Trial
+from opsapp.healing.stages.wavetrials import WaveTrial
 from opsapp.tree.root import Root
 from opsapp.wire.verdicts import LooksSeen
 
@@ -33,13 +34,20 @@ class Healed(NamedTuple):
 
 
 class TossedCoin(NamedTuple):
-    """A coin whose trial is not counted yet. `recovered`: None where nobody can say; of no account while `open`."""
+    """A coin whose trial is not counted yet. Without a `draw` it is of a wave, and `case_id` is the name of that trial.
+    `recovered`: None where nobody can say; of no account while `open`."""
 
     case_id: str
     definition: str
-    draw: Draw
+    draw: Draw | None
     open: bool = True
-    recovered: bool | None = None
+    recovered: bool | Shares | None = None
+
+    def counted(self, trials: Trials) -> Trials:
+        """The trials with this one, in the order of the coins."""
+        if isinstance(self.recovered, Shares):
+            return trials.compared(self.recovered)
+        return trials if self.draw is None or self.recovered is None else trials.added(self.draw, self.recovered)
 
 
 class DrawnOutage(NamedTuple):
@@ -61,9 +69,10 @@ class Coins(Persistent):
         self.tossed: tuple[TossedCoin, ...] = ()
         self.outages: tuple[DrawnOutage, ...] = ()
 
-    def toss(self, coin: TossedCoin, outage: DrawnOutage) -> None:
+    def toss(self, coin: TossedCoin, outage: DrawnOutage | None) -> None:
         self.tossed = (*self.tossed, coin)
-        self.outages = (*self.outages, outage)[-KEPT_OUTAGES:]
+        if outage is not None:
+            self.outages = (*self.outages, outage)[-KEPT_OUTAGES:]
 
     def move(self, by: float) -> None:
         self.outages = tuple(outage._replace(began_at=outage.began_at + by) for outage in self.outages)
@@ -72,7 +81,7 @@ class Coins(Persistent):
         arms = (outage.arm for outage in reversed(self.outages) if outage.holds(began_at, root))
         return next(arms, None)
 
-    def judge(self, case_id: str, recovered: bool | None) -> list[TossedCoin]:
+    def judge(self, case_id: str, recovered: bool | Shares | None) -> list[TossedCoin]:
         """What this one has shown; the coins that can be counted now, because all before them have ended."""
         coins = [
             coin._replace(open=False, recovered=recovered) if coin.case_id == case_id else coin for coin in self.tossed
@@ -104,6 +113,7 @@ class TrialBook(Persistent):
     looks: OOBTree | None = None
     coins: OOBTree | None = None  # rule -> Coins; of an older version there are none
     roots: OOBTree | None = None  # (rule, target) -> the outage of the root cause that has held it back; the same
+    waves: OOBTree | None = None  # name -> WaveTrial of which nobody knows yet what it has shown; the same
 
     def __init__(self) -> None:
         self.open = OOBTree()  # case id -> Trial
@@ -160,6 +170,19 @@ class TrialBook(Persistent):
         if self.roots is not None:
             self.roots.pop((rule_id, target), None)
 
+    def compare(self, name: str, wave: WaveTrial) -> None:
+        if self.waves is None:
+            self.waves = OOBTree()
+        self.waves[name] = wave
+
+    def let_go_of(self, name: str) -> None:
+        if self.waves is not None:
+            del self.waves[name]
+
+    def compared(self) -> list[tuple[str, WaveTrial]]:
+        """The waves that are trials just now: one of an outage at most."""
+        return [] if self.waves is None else list(self.waves.items())
+
     def seen(self, trial: Trial) -> LooksSeen:
         return LooksSeen() if self.looks is None else LooksSeen(*self.looks.get(trial.case_id, ()))
 
@@ -193,6 +216,8 @@ class TrialBook(Persistent):
             self.keep(moved, None if due is None else due + by)
             if self.looks is not None and case_id in self.looks:
                 self.note_seen(moved, self.seen(trial).moved(by))
+        for name, wave in self.compared():
+            self.compare(name, wave.moved(by))
         for coins in () if self.coins is None else self.coins.values():
             coins.move(by)
 

@@ -130,6 +130,7 @@ class CaseRecord:
     share: float | None = None  # the chance of being left alone; None where it shares the coin of its outage
     deed: str | None = None  # what its rule does about its outage, as far as it waits for its wave or has had it
     wave: int = 0  # in which its turn has come
+    compared: bool = False  # whether that wave is a trial: then no other coin falls for it
     harmed: bool = False  # a step of it has made something worse, and people were told
     recovered_at: float | None = None  # when its condition was known false, whatever was done
     cause: JsonObject | None = None  # id, text and evidence of what the last look has found

@@ -65,7 +65,7 @@ def toss(case: Deciding, choice: StepChoice, world: World) -> tuple[Deciding, Wa
     """The case with its coin, and how long it is left alone, if it is. It acts now, unless the coin forbids it."""
     if case.arm is not None or case.urged_at is not None or case.step or case.tried or not _is_of_an_alert(case):
         return case, None
-    if case.wave > 1:  # it has waited for the same already
+    if case.wave > 1 or case.compared:  # it has waited for the same already, or its wave is the trial
         return case, None
     trials = share_of(case.rule_id, world)
     if not trials.share or rank_of_risk(choice.action.risk) > rank_of_risk(trials.risk):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from opsapp.healing.config import BreakerSettings, HealingSettings, PromotionSettings
 from opsapp.healing.logic import bounds
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES, lowest, one_above, one_below, rank
-from opsapp.healing.logic.lift import NO_EFFECT, NOTHING, Arm, Bets, Draw, Trials, bet_on_bad, won
+from opsapp.healing.logic.lift import NO_EFFECT, NOTHING, Arm, Bets, Trials, WaveSums, bet_on_bad, won
 from opsapp.healing.logic.stakes import Lowered, Stake, lowered
 from opsapp.lib.jsontypes import JsonObject
 
@@ -23,8 +23,8 @@ EDITED = "trust_edited"  # the same, of a trust state that the service has not w
 class Trust(NamedTuple):
     """A rule's trust and the evidence gathered at its level since it entered it (`since`). `executions`, `verified` and
     `failed` count cases, not steps. Triggers are when outages began, however many hosts each had. They are kept for the
-    window of promotion whatever the level; only those since then lead on from `notify`. `treated`, `control` and `bets`
-    are the trials of what the rule does, whatever the level."""
+    window of promotion whatever the level; only those since then lead on from `notify`. `treated`, `control`, `bets`
+    and `waves` are the trials of what the rule does, whatever the level."""
 
     rule_id: str
     current_level: str
@@ -47,10 +47,11 @@ class Trust(NamedTuple):
     control: Arm = Arm()
     roots: tuple[str, ...] = ()  # the outages of root causes that were counted last
     bets: Bets = Bets()
+    waves: WaveSums = WaveSums()
 
     @property
     def trials(self) -> Trials:
-        return Trials(self.treated, self.control, self.bets)
+        return Trials(self.treated, self.control, self.bets, self.waves)
 
     def tried(self, trials: Trials) -> Trust:
         return self._replace(**trials._asdict())
@@ -238,11 +239,12 @@ def _needs_for_execute(trust: Trust, promotion: PromotionSettings) -> list[str]:
 
 
 def after_trial(
-    trust: Trust, draw: Draw, recovered: bool, now: float, settings: HealingSettings
+    trust: Trust, trials: Trials, treated: bool | None, now: float, settings: HealingSettings
 ) -> tuple[Trust, LevelChange | None]:
-    """What its coin has shown counts, and may change the level."""
-    trust = trust.tried(trust.trials.added(draw, recovered))
-    return judged(_watched(trust, recovered, settings) if draw.treated else trust, now, settings)
+    """With one trial more, which may change the level. `treated`: what a coin has shown of a case that was healed.
+    Those of a wave count as bad by their verdicts: its moment is not all of their time."""
+    trust = trust.tried(trials)
+    return judged(trust if treated is None else _watched(trust, treated, settings), now, settings)
 
 
 def judged(trust: Trust, now: float, settings: HealingSettings) -> tuple[Trust, LevelChange | None]:
@@ -277,7 +279,11 @@ def _needs_of_lift(trust: Trust, settings: HealingSettings) -> list[str]:
 def said_of_lift(trials: Trials) -> str:
     treated, control = trials.treated, trials.control
     healed, alone = f"{treated.recovered} of {treated.n}", f"{control.recovered} of {control.n}"
-    return f"{healed} recovered with the heal, {alone} by themselves"
+    said, waves = f"{healed} recovered with the heal, {alone} by themselves", trials.waves
+    if not waves.n:
+        return said
+    shares = f"{waves.treated / waves.n:.0%} of those that went and {waves.alone / waves.n:.0%} of those that waited"
+    return f"{said}; in {waves.n} wave{'s' * (waves.n > 1)}, {shares}"
 
 
 def evidence(trust: Trust, now: float, settings: HealingSettings) -> JsonObject:

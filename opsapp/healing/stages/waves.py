@@ -30,7 +30,7 @@ Deciding = TypeVar("Deciding", PlanningCase, AwaitingCase)
 
 
 class DeedMember(NamedTuple):
-    """A case of the deed. `ready`: it lacks nothing but its turn. `late`: the wave that was under way by then.
+    """A case of the deed. `ready`: it lacks nothing but its turn. `late`: how many draws there had been by then.
     `wave` 0: its turn has not come. `asked`: people were asked about it."""
 
     case_id: str
@@ -76,7 +76,8 @@ class Deed(NamedTuple):
     step is as cheap for thousands as for two. `wave` 0: nobody has gone yet. `begun`: something was done for it.
     `told`: people have heard that it was stopped. `ended`: every member has its verdict. `waiting`: whose turn has not
     come; `hosts`: who goes in the present wave, of which `present` have come to their verdict, and `ends` of all.
-    `unsure`: the first target of the wave of which nobody can tell."""
+    `unsure`: the first target of the wave of which nobody can tell. `draws`: how often a wave was drawn, one that was
+    drawn again included. `trial`: the name of the trial that the present wave is, until that has been judged."""
 
     id: str
     rule_id: str
@@ -93,6 +94,13 @@ class Deed(NamedTuple):
     ends: Verdicts = Verdicts()
     unsure: str = ""
     past: tuple[PastWave, ...] = ()
+    draws: int = 0
+    trial: str = ""
+
+    @property
+    def late(self) -> int:
+        """Of who is ready now. Older versions counted waves."""
+        return max(self.draws, self.wave)
 
     @property
     def waves(self) -> tuple[PastWave, ...]:
@@ -138,9 +146,9 @@ def joins(deed: Deed, case: CaseRecord) -> bool:
 
 def joined(deed: Deed, known: DeedMember | None, case: CaseRecord, draw: float, *, ready: bool) -> DeedChange:
     """With this case. What comes, or is agreed to, while waves are under way goes after all others."""
-    member = known or DeedMember(case.id, case.target, draw, late=deed.wave)
+    member = known or DeedMember(case.id, case.target, draw, late=deed.late)
     if ready and not member.ready:
-        member = member._replace(ready=True, late=deed.wave)
+        member = member._replace(ready=True, late=deed.late)
     if known is None:
         deed = deed._replace(members=deed.members + 1, waiting=deed.waiting + 1, ended=False)
     return DeedChange(deed, () if member == known else (member,))
@@ -193,8 +201,8 @@ def judged(deed: Deed, member: DeedMember, verdict: str, reason: str) -> DeedCha
 
 def next_wave(deed: Deed, line: Iterable[DeedMember], sizes: WaveSizes) -> DeedChange:
     """With the next wave, if its turn has come; `line` has who is ready, in order. A wave in which nobody was acted on
-    is drawn again."""
-    if deed.stopped or deed.acting:
+    is drawn again. A wave that is a trial lasts until its moment, whatever is well already."""
+    if deed.stopped or deed.acting or deed.trial:
         return DeedChange(deed)
     again = deed.wave > 0 and sum(deed.present) == deed.present.left
     number = deed.wave if again else deed.wave + 1
@@ -202,6 +210,7 @@ def next_wave(deed: Deed, line: Iterable[DeedMember], sizes: WaveSizes) -> DeedC
     goes = tuple(member._replace(wave=number) for member in islice(line, size))
     if not goes:
         return DeedChange(deed)
+    deed = deed._replace(draws=deed.late + 1)
     if not again:
         deed = deed._replace(past=deed.waves[-KEPT_WAVES:], wave=number, hosts=0, present=Verdicts(), unsure="")
     return DeedChange(deed._replace(hosts=deed.hosts + len(goes), waiting=deed.waiting - len(goes)), goes)

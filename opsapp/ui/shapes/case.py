@@ -53,6 +53,7 @@ LEFT_TO_WAIT = (
     "healed."
 )
 WAVE_ENDS = {"well": "verified", "harm": "not healed", "unknown": "unknown", "left": "without a heal"}
+COMPARED = " Until then those that went are compared with those that wait, to learn whether the heal helps."
 WAITS_FOR_WAVE = "One outage is healed in waves ({words}). Its turn comes if those before it are well."
 
 
@@ -207,7 +208,8 @@ def _next(case: JsonObject, now: float) -> ComesNext | None:
         return ComesNext(LEFT_TO_LEARN if case["arm"] == "control" else LEFT_TO_WAIT, case["left_until"], "", case)
     turn = case["wave"]
     if turn and not turn["number"] and (state == "planning" or (state == "awaiting_approval" and turn["wave"])):
-        return ComesNext(WAITS_FOR_WAVE.format(words=wave_words(turn)), None, "")
+        words = WAITS_FOR_WAVE.format(words=wave_words(turn)) + (COMPARED if turn["compared_at"] else "")
+        return ComesNext(words, turn["compared_at"], "")
     entry = case["entries"][-1] if case["entries"] else None
     asked = state == "awaiting_approval" and entry and entry["approval_id"]
     at = case["deadline"] if state == "verifying" else case["due"] if state in ("correlating", "settling") else None

@@ -35,7 +35,7 @@ class IfNobodyActs(NamedTuple):
 
 
 def worth_of(answer: JsonObject) -> Worth:
-    treated, control = answer["treated"], answer["control"]
+    treated, control, waves = answer["treated"], answer["control"], answer["waves"]
     usual = answer["usual"]
     if usual is None:
         words, span = (
@@ -44,7 +44,7 @@ def worth_of(answer: JsonObject) -> Worth:
         )
     else:
         low, high = 100 * usual["low"], 100 * usual["high"]
-        of = min(LAST, treated["n"] + control["n"])
+        of = min(LAST, treated["n"] + control["n"] + waves["n"])
         words = f"In the last {of} trials {_between(round(low), round(high))} recovered than by doing nothing. "
         words += "Of ten such ranges eight hold the truth."
         span = interval("Points more than by doing nothing", low, (low + high) / 2, high)
@@ -55,7 +55,9 @@ def worth_of(answer: JsonObject) -> Worth:
     )
     verdict = answer["verdict"]
     told = "" if saved is None else f"Saved {saved:g} minutes of outage so far, counted within the action's window."
-    return Worth(LOOKS[verdict], WORDS[verdict], f"{words} {_learning(answer['share'])}", told, discs, span)
+    return Worth(
+        LOOKS[verdict], WORDS[verdict], f"{words} {_compared(waves)}{_learning(answer['share'])}", told, discs, span
+    )
 
 
 def _between(low: int, high: int) -> str:
@@ -64,6 +66,13 @@ def _between(low: int, high: int) -> str:
     if high <= 0:
         return f"between {-high} and {-low} points fewer"
     return f"between {-low} points fewer and {high} points more"
+
+
+def _compared(waves: JsonObject) -> str:
+    if not waves["n"]:
+        return ""
+    went, waited = (waves[side] / waves["n"] for side in ("treated", "alone"))
+    return f"In {waves['n']} waves {went:.0%} of those that went were well, {waited:.0%} of those that waited. "
 
 
 def _learning(share: float) -> str:

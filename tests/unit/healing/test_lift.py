@@ -7,7 +7,7 @@ import pytest
 
 from opsapp.healing.config import ChangeSettings
 from opsapp.healing.logic import lift
-from opsapp.healing.logic.lift import ENOUGH, LAST, STAKES, STEPS, Arm, Bets, Draw, Trials
+from opsapp.healing.logic.lift import ENOUGH, LAST, STAKES, STEPS, Arm, Bets, Draw, Shares, Trials, WaveSums
 
 SHARES, GUESSES = (0.05, 0.1, 0.25, 0.5), (0.02, 0.3, 0.5, 0.75, 0.98)
 ALARM = ChangeSettings().threshold
@@ -187,6 +187,27 @@ def test_whoever_bets_on_a_change_expects_to_keep_what_he_has(used_to):
     won, lost = (before.added(draw, outcome).bets.needless for outcome in (True, False))
     expected = [rate * up + (1 - rate) * down for up, down in zip(won, lost, strict=True)]
     assert expected == pytest.approx([3.0, 4.0, 5.0])
+
+
+def test_a_bet_on_waves_is_about_what_waves_have_shown_before():
+    """Not about coins, whose window is longer; and whoever joins brings less, because waves are many."""
+    before = Trials(Arm(), Arm(40, 0), Bets(needless=(2.0, 3.0, 4.0)), WaveSums(10, 9.0, 5.0))
+    same, more = (before.compared(Shares(1.0, alone)).bets.needless for alone in (0.5, 0.9))
+    assert same == pytest.approx([2.0 + lift.OFTEN, 3.0 + lift.OFTEN, 4.0 + lift.OFTEN])
+    assert all(now > then for now, then in zip(more, same, strict=True))
+
+
+def test_waves_count_with_their_shares():
+    trials = Trials(Arm(2, 1), Arm(2, 0)).compared(Shares(1.0, 0.25)).compared(Shares(0.5, 0.15))
+    assert (trials.treated, trials.control) == (Arm(2, 1), Arm(2, 0))
+    assert trials.waves == WaveSums(2, 1.5, pytest.approx(0.4))
+    assert trials.lift == pytest.approx(2.5 / 4 - 0.4 / 4)
+    low, high = trials.usual
+    assert low < 0.525 < high
+    for _ in range(30):
+        trials = trials.compared(Shares(0.9, 0.3))
+    assert trials.verdict == "helps"
+    assert trials.bets.low < 0.6 < trials.bets.high
 
 
 @pytest.mark.parametrize("asked", [0.6, 0.75, 0.9])

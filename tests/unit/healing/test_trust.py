@@ -295,7 +295,8 @@ def test_what_a_coin_has_drawn_counts_when_its_trial_is_judged():
     assert (change, state.bad) == (None, NOTHING)
     treated, alone = Draw(0.1, 0.5, True), Draw(0.1, 0.5, False)
     for draw in (alone, *[treated] * 6):
-        state, change = governor.after_trial(state, draw, False, NOW, HealingSettings())
+        trials, healed = state.trials.added(draw, False), False if draw.treated else None
+        state, change = governor.after_trial(state, trials, healed, NOW, HealingSettings())
     assert change == ("nginx-down", "execute", "approve", "bad")
     assert state.trials == Trials()
 
