@@ -29,10 +29,11 @@ FORWARDABLE = (
 
 def includeme(config):
     from opsapp.maintenance.interfaces import IScopeKind
+    from opsapp.runtime.deletions import Deletable
     from opsapp.runtime.findings import IFinder
 
     from .config import AgentSettings, ExecutorSettings
-    from .engine import directory, executor, executor_standing, outputs, relay
+    from .engine import directory, executor, executor_standing, lifecycle, outputs, relay
     from .engine.figures import figures
     from .engine.memory import remember
     from .engine.scope import AgentScope
@@ -47,6 +48,7 @@ def includeme(config):
     config.add_section("executor", ExecutorSettings)
     config.add_metrics(figures)
     config.add_sealed("opsapp.agents.resources.reseal")
+    config.add_deletable(Deletable("host", "admin", "/agents/{}", lifecycle.put_back, lifecycle.let_go))
     # First, because on an agent's own paths its key alone says who it is.
     config.add_credential_reader(read_agent_key, first=True)
     config.add_preparation(directory.prepare)

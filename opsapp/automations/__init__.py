@@ -16,7 +16,10 @@ Must not: know why a room above asks for a run.
 
 
 def includeme(config):
+    from opsapp.runtime.deletions import Deletable
+
     from .config import AutomationSettings, RunsRetention
+    from .engine import edits
     from .logic.settings import AutomationSettings as Declared
     from .resources import reseal
 
@@ -24,6 +27,7 @@ def includeme(config):
     config.add_section("automations", AutomationSettings)
     config.add_section("retention.runs", RunsRetention)
     config.add_sealed(reseal)
+    config.add_deletable(Deletable("automation", "operator", "/automations/{}", edits.put_back))
     config.add_kind("automations", "opsapp.automations.engine.ascode", schema=Declared, names=True)
     config.add_metrics("opsapp.automations.engine.figures.figures")
     config.include("opsapp.automations.engine")

@@ -15,11 +15,13 @@ Must not: reach a host other than through `engine.fleet_access`, decide anything
 
 def includeme(config):
     from opsapp.auth.interfaces import IUserDeleted
+    from opsapp.runtime.deletions import Deletable
 
     from .config import CasesRetention, HealingSettings, LedgerRetention
-    from .engine import figures, inletcounts
+    from .engine import dependencies, figures, inletcounts, inlets
     from .engine.problems import give_back
     from .letters import LetterAsCode
+    from .resources.rules import put_rule_back
     from .schemas import DeclaredRule
 
     config.registry.registerUtility(give_back, IUserDeleted, "problems")
@@ -42,6 +44,9 @@ def includeme(config):
     config.add_section("retention.ledger", LedgerRetention)
     config.add_kind("rules", "opsapp.healing.engine.ascode", schema=DeclaredRule, key="id")
     config.add_kind("letter", "opsapp.healing.engine.lettercode", schema=LetterAsCode, key="letter", names=True)
+    config.add_deletable(Deletable("rule", "admin", "/healing/rules/{}", put_rule_back))
+    config.add_deletable(Deletable("dependency", "admin", "/healing/dependencies", dependencies.add_edge_back))
+    config.add_deletable(Deletable("inlet", "admin", "/healing/inlets", inlets.put_back))
     config.add_applier("opsapp.healing.engine.configured.declare")
     config.include("opsapp.healing.engine")
     config.include("opsapp.healing.views.eventbodies")

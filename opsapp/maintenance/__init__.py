@@ -15,9 +15,10 @@ they register the interfaces of `interfaces.py`, and ask `engine`.
 
 def includeme(config):
     from opsapp.notify.interfaces import ISilence
+    from opsapp.runtime.deletions import Deletable
 
     from .config import MaintenanceSettings
-    from .engine import silent
+    from .engine import silent, windows
     from .records import WindowAsCode
 
     config.add_evolve_step("maintenance-1", "opsapp.maintenance.resources.set_up")
@@ -25,6 +26,7 @@ def includeme(config):
     config.add_applier("opsapp.maintenance.engine.windows.declare")
     config.add_kind("windows", "opsapp.maintenance.engine.ascode", schema=WindowAsCode, names=True)
     config.registry.registerUtility(silent, ISilence)
+    config.add_deletable(Deletable("window", "operator", "/maintenance/{}", windows.put_back))
     config.add_preparation("opsapp.maintenance.engine.board.prepare")
     config.add_engine("opsapp.maintenance.engine.board.start")
     config.scan("opsapp.maintenance.views")

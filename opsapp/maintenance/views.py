@@ -8,6 +8,7 @@ from pyramid.request import Request
 
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
+from opsapp.web.deletions import undoable
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
 from opsapp.wire.records import plain
@@ -84,11 +85,12 @@ def update(context: Window, request: Request) -> Any:
     return answer(request, context, "updated")
 
 
-@api.delete(Window, returns=schemas.WindowEnded, audit="window.delete")
+@api.delete(Window, returns=schemas.WindowEnded, audit="window.delete", undoes=True)
 def delete(context: Window, request: Request) -> Any:
     """The window is gone."""
     request.audit("window.delete", context.__name__, before=context.fields)
     windows.delete(request.root, context)
+    undoable(request, "window", context.record.name, context.__name__, context)
     return {"status": "deleted"}
 
 

@@ -7,16 +7,16 @@ Greenlets: `monitors` follows the store, `checks` starts what is due, and one pe
 def includeme(config):
     from opsapp.auth.interfaces import IUserDeleted
     from opsapp.maintenance.interfaces import IScopeKind
+    from opsapp.runtime.deletions import Deletable
 
-    from .engine import lateststatus
-    from .engine.changes import give_back
+    from .engine import changes, lateststatus, notices
     from .engine.figures import figures, of_each
     from .engine.scope import MonitorScope
     from .engine.watch import KEY, Watch
     from .logic.settings import IncidentsRetention, MonitoringSettings, NewMonitor
 
     config.registry.registerUtility(MonitorScope(), IScopeKind, "monitor")
-    config.registry.registerUtility(give_back, IUserDeleted, "incidents")
+    config.registry.registerUtility(changes.give_back, IUserDeleted, "incidents")
     config.registry[KEY] = Watch(config.registry["opsapp.node"])
     config.registry[lateststatus.KEY] = lateststatus.LatestStatus(config.registry["opsapp.node"])
     config.add_section("monitoring", MonitoringSettings)
@@ -26,6 +26,8 @@ def includeme(config):
     config.add_evolve_step("monitoring-1-tree", "opsapp.monitoring.resources.set_up")
     config.add_evolve_step("monitoring-2-notices", "opsapp.monitoring.notices.set_up", reversible=True)
     config.add_kind("monitors", "opsapp.monitoring.engine.ascode", schema=NewMonitor)
+    config.add_deletable(Deletable("monitor", "admin", "/monitors/{}", changes.put_back, changes.let_go))
+    config.add_deletable(Deletable("notice", "operator", "/incidents", notices.put_back))
     config.add_engine("opsapp.monitoring.engine.checks.start")
     config.add_engine("opsapp.monitoring.engine.retention.start")
     config.scan("opsapp.monitoring.views")

@@ -354,10 +354,14 @@ def incidents_of(root: Root) -> Incidents:
 
 def add_monitor(root: Root, settings: MonitorSettings, series: int, now: float) -> Monitor:
     monitor = Monitor(settings, series, now)
-    monitors_of(root)[new_id()] = monitor
-    if monitor.push_token:
-        root.system["push_addresses"][monitor.push_token] = monitor.id
+    place_monitor(root, monitor, new_id())
     return monitor
+
+
+def place_monitor(root: Root, monitor: Monitor, monitor_id: str) -> None:
+    monitors_of(root)[monitor_id] = monitor
+    if monitor.push_token:
+        root.system["push_addresses"][monitor.push_token] = monitor_id
 
 
 def remove_monitor(root: Root, monitor: Monitor) -> None:

@@ -15,6 +15,9 @@ Must not: know what is told about; reach the network from the hub or inside a tr
 
 
 def includeme(config):
+    from opsapp.runtime.deletions import Deletable
+
+    from .engine.channels import put_back
     from .engine.workers import figures
     from .logic.settings import NotificationSettings
     from .records import ChannelAsCode
@@ -27,6 +30,7 @@ def includeme(config):
     config.add_applier("opsapp.notify.engine.channels.declare")
     config.add_kind("channels", "opsapp.notify.engine.ascode", schema=ChannelAsCode)
     config.add_sealed(reseal)
+    config.add_deletable(Deletable("channel", "admin", "/notifications/channels/{}", put_back))
     config.add_preparation("opsapp.notify.engine.workers.prepare")
     config.add_engine("opsapp.notify.engine.workers.start")
     config.add_engine("opsapp.notify.engine.clocks.start", everywhere=True)

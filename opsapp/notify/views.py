@@ -8,6 +8,7 @@ from pyramid.request import Request
 
 from opsapp.web import api
 from opsapp.web.answers import Deferred
+from opsapp.web.deletions import undoable
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
 from opsapp.web.schemas import Deleted
@@ -76,11 +77,12 @@ def update(context: Channel, request: Request) -> Any:
     return {**plain(context.record), "status": "updated"}
 
 
-@api.delete(Channel, role="admin", returns=Deleted, audit="channel.delete")
+@api.delete(Channel, role="admin", returns=Deleted, audit="channel.delete", undoes=True)
 def delete(context: Channel, request: Request) -> Any:
     """What waits for the channel is dropped; the log of its deliveries stays."""
     request.audit("channel.delete", context.id, before=context.fields)
     engine.delete(request.root, context)
+    undoable(request, "channel", context.record.name, context.id, context)
     return {"status": "deleted"}
 
 

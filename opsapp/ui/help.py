@@ -17,6 +17,7 @@ ABOUT = {
     "/automations": "automations",
     "/automations/new": "automations#types",
     "/automations/runs": "automations#a-run",
+    "/deleted": "pages#what-was-deleted-comes-back",
     "/find": "pages#the-frame",
     "/first-steps": "pages#first-steps-accounts-and-the-service",
     "/healing": "healing",

@@ -14,6 +14,7 @@ from pyramid.response import Response
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Forbidden, Invalid, Problem
 from opsapp.web.answers import Deferred
+from opsapp.web.refusals import UNDO
 
 from .apicalls import ask, value_of
 from .builder import filled, names_of
@@ -37,6 +38,7 @@ class RowOutcome(NamedTuple):
 
     name: str
     refusal: str = ""
+    undo: str | None = None  # by which it can be put back, where it was deleted
 
 
 def chosen_of(form: Mapping[str, str]) -> tuple[Chosen, ...]:
@@ -96,7 +98,9 @@ def _awaited(answer: Response | Problem) -> Response | Problem:
 
 def _told(act: Act, rows: tuple[Chosen, ...], answers: list[Response | Problem], values: JsonObject) -> Response:
     outcomes = [
-        RowOutcome(row.name, words_of(answer) if isinstance(answer, Problem) else "")
+        RowOutcome(row.name, words_of(answer))
+        if isinstance(answer, Problem)
+        else RowOutcome(row.name, undo=answer.headers.get(UNDO))
         for row, answer in zip(rows, answers, strict=True)
     ]
     refused = [outcome for outcome in outcomes if outcome.refusal]

@@ -26,6 +26,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound, Problem
 from opsapp.web.answers import Elsewhere
 from opsapp.web.asked import Asked
+from opsapp.web.deletions import undo_of
 from opsapp.web.errors import ROLE_TOO_LOW
 from opsapp.web.forms import first_look
 
@@ -62,7 +63,7 @@ def render(template: str, values: dict[str, Any], status: int = 200, parts: Sequ
         "options": {},
         "known_names": {},
     }
-    unknown |= {"here": None, "saved_filters": ()}
+    unknown |= {"here": None, "saved_filters": (), "deleted": None}
     unknown |= {"counts": None, "live_main": "", "theme": "system", "help": PLACE}
     known = unknown | values
     known["ui"] = _templates.get_template("parts.jinja2").make_module(known)
@@ -126,6 +127,7 @@ EVERY_PAGE = frozenset(
         "options",
         "known_names",
         "help",
+        "deleted",
     )
 )
 OVERLAP_S = 2.0  # what happened while a page was made comes again when its stream begins
@@ -145,6 +147,7 @@ def known_of(request: Request) -> dict[str, Any]:
     known |= {"counts": counts_of(request) if request.caller else None, "theme": wishes.theme}
     known["stream_after"] = _stream_after(request)
     known["here"] = with_query(request.path_info, query_with(request.GET))
+    known["deleted"] = undo_of(request, request.GET.get("undo", "")) if request.caller else None
     return known | {"reader": reader_of(request, wishes) if request.caller else None}
 
 

@@ -48,7 +48,7 @@ def merged(*shapes: Shape) -> Shape:
     return shape
 
 
-PASSING = ("said", "failed", "pick", "offset")  # of an address: what is said once, or depends on the rest
+PASSING = ("said", "failed", "undo", "pick", "offset")  # of an address: what is said once, or depends on the rest
 
 
 def query_with(query: Mapping[str, str], **changes: object) -> str:

@@ -70,6 +70,7 @@ MEANINGS: dict[int, dict[str, str]] = {
         "clone": "Another machine uses the same agent key.",
         "command_over": "The command is over already.",
         "conflict": "The present state does not allow this.",
+        "cannot_undo": "What the deleted thing is made of is not there any more.",
         "cycle": "The dependency would close a circle.",
         "declared_in_file": "The dependency is declared in the configuration file: change it there.",
         "disabled": "The automation is switched off.",

@@ -161,7 +161,7 @@ def returns_deriver(view: View, info: Any) -> View:
     return wrapped
 
 
-returns_deriver.options = ("returns", "creates", "errors", "redirects")  # type: ignore[attr-defined]
+returns_deriver.options = ("returns", "creates", "errors", "redirects", "undoes")  # type: ignore[attr-defined]
 
 
 def includeme(config: Configurator) -> None:

@@ -144,6 +144,7 @@ def _responses(endpoint: Endpoint, components: Components) -> JsonObject:
     status = "201" if endpoint.options.get("creates") else "200"
     well: JsonObject = {"description": "Done."}
     names = ["ETag"] if endpoint.is_tagged else []
+    names += [refusals.UNDO] if endpoint.options.get("undoes") else []
     names += ["X-Total-Count"] if isinstance(endpoint.returns, list) else []
     if names:
         well["headers"] = refusals.headers(*names)

@@ -14,7 +14,7 @@ from pyramid.request import Request
 from pyramid.settings import asbool, aslist
 from pyramid_retry import BeforeRetry
 
-from opsapp.runtime import certificates, events, fence, leases, nodes, sealedstore
+from opsapp.runtime import certificates, deletions, events, fence, leases, nodes, sealedstore
 from opsapp.runtime.internals import opened_databases
 from opsapp.runtime.node import Node
 from opsapp.runtime.store import ATTEMPTS, backoff
@@ -101,6 +101,7 @@ def set_up(config: Configurator) -> None:
         EvolveStep("runtime-4-gone", erasure.set_up),
         EvolveStep("runtime-5-store-id", fence.set_up),
         EvolveStep("runtime-6-sealed-fields", sealedstore.set_up),
+        EvolveStep("runtime-7-deletions", deletions.set_up, reversible=True),
     ]
     config.registry.opsapp_preparations = []
     node = config.registry["opsapp.node"] = build_node(config)
@@ -114,6 +115,8 @@ def set_up(config: Configurator) -> None:
     config.add_directive("add_preparation", add_preparation)
     config.include("opsapp.runtime.seals")
     config.include("opsapp.runtime.chainkey")
+    config.include("opsapp.runtime.deletions")
+    config.add_engine("opsapp.runtime.deletions.start")
     config.include("opsapp.web.configfile")
     config.include("opsapp.web.ascode")
     config.include("opsapp.web.client")
@@ -126,6 +129,7 @@ def set_up(config: Configurator) -> None:
     config.include("opsapp.web.idempotency")
     config.include("opsapp.web.metrics")
     config.include("pyramid_jinja2")
+    config.scan("opsapp.web.deletions")
     config.scan("opsapp.web.views")
     config.scan("opsapp.web.installation")
 

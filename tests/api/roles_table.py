@@ -28,6 +28,8 @@ ROWS = {
     "GET /api/moment": VIEWER,
     "GET /api/overview": VIEWER,
     "GET /api/status/public": PUBLIC,
+    "GET /api/deleted": OPERATOR,
+    "POST /api/deleted/{deletion_id}/undo": OPERATOR,
     # the public page
     "GET /api/status/page": PUBLIC,
     "GET /api/status/settings": ADMIN,

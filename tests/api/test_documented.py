@@ -57,6 +57,7 @@ FREE = {
 }
 # POST and PUT without a body: all that they need is in the path, or the body does not matter.
 BODILESS = {
+    "POST /api/deleted/{deletion_id}/undo",
     "POST /api/monitoring/endpoints/{monitor_id}/check",
     "POST /api/agents/{agent_id}/key",
     "POST /api/automations/runs/{run_id}/cancel",

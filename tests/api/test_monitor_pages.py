@@ -236,7 +236,7 @@ def test_a_monitor_is_deleted_by_an_admin(service, lookout):
     ada = service.browser("ada")
     page = ada.get(f"/monitors/{monitor_id}")
     answer = page.forms[form_number(page, "monitor.delete")].submit()
-    assert answer.headers["Location"].endswith("/monitors")
+    assert "/monitors?undo=" in answer.headers["Location"]
     assert service.vera.get(API).json == []
 
 

@@ -118,7 +118,10 @@ def test_every_page(service, page, who):
         service.browser(who).get(page.path, status=404)
         return
     refused = (
-        page.path in {"vera": NOT_VIEWERS | UNLISTED | {"/automations/new"}, "otto": ADMINS | UNLISTED, "ada": ()}[who]
+        page.path
+        in {"vera": NOT_VIEWERS | UNLISTED | {"/automations/new", "/deleted"}, "otto": ADMINS | UNLISTED, "ada": ()}[
+            who
+        ]
     )
     answer = service.browser(who).get(place_of(service, page), status=403 if refused else 200)
     outline = Outline(answer.text)

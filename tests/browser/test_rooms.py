@@ -21,6 +21,7 @@ REFUSED = {
         "/healing/rules/new",
         "/agents/add",
         "/automations/new",
+        "/deleted",
         "/maintenance/new",
         "/monitors/new",
     ),

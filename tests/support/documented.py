@@ -17,7 +17,7 @@ DOCUMENT = Path(__file__).resolve().parents[2] / "docs/openapi.json"
 
 
 # Of those that an operation tells; every answer has others.
-TOLD_HEADERS = {"ETag", "X-Total-Count", "Retry-After", "WWW-Authenticate"}
+TOLD_HEADERS = {"ETag", "X-Total-Count", "X-Undo", "Retry-After", "WWW-Authenticate"}
 
 
 class Operation(NamedTuple):

@@ -78,15 +78,39 @@ def revoke_key(root: Root, agent: Agent) -> None:
     touched(root, agent.id, key_digest="")
 
 
+class DeletedAgent(NamedTuple):
+    """An agent that can be put back, with the digest of the key that counted."""
+
+    agent: Agent
+    key_digest: str
+
+
 def delete(root: Root, agent: Agent) -> None:
     """Nothing of it stays, and no session of it."""
+    let_go(root, take_out(root, agent))
+
+
+def let_go(root: Root, gone: DeletedAgent) -> None:
+    erasure.forget(root, gone.agent.series.values(), int(node_of(root).clock.now() * 1000))
+
+
+def put_back(root: Root, gone: DeletedAgent) -> None:
+    """Its key counts again; it comes by itself."""
+    gone.agent.state.session = ""
+    resources.place_agent(root, gone.agent, gone.key_digest)
+    touched(root, gone.agent.id, key_digest=gone.key_digest)
+
+
+def take_out(root: Root, agent: Agent) -> DeletedAgent:
+    """It is gone, and every session of it."""
+    gone = DeletedAgent(agent, agent.key_digest)
     node, agent_id = node_of(root), agent.id
     told = {"agent_id": agent_id, "label": agent.label, "hostname": agent.hostname}
     unfinished = [command.__name__ for command in agent.commands.unfinished()]
-    erasure.forget(root, agent.series.values(), int(node.clock.now() * 1000))
     reports.tell_of_end(root, agent, node.clock.now())
     remove_agent(root, agent)
     touched(root, agent_id, deleted=True, unfinished=unfinished)
     emit(root, "agent", {**told, "status": "deleted", "previous": agent.state.status, "at": int(node.clock.now())})
     after_commit(root, node.post, memory_of(node).forget, agent_id)
     wake_after_commit(root, RESULTS)
+    return gone

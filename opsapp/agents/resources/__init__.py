@@ -40,6 +40,7 @@ __all__ = [
     "keep_index",
     "keep_outcome",
     "outcomes_wait",
+    "place_agent",
     "put_key_back",
     "remove_agent",
     "rename_host",
@@ -148,6 +149,14 @@ def remove_agent(root: Root, agent: Agent) -> None:
     for name in list(waiting.keys(f"{agent.id}:", f"{agent.id};")):
         del waiting[name]
     del agents_of(root)[agent.id]
+
+
+def place_agent(root: Root, agent: Agent, key_digest: str) -> None:
+    """It was removed, and is back with its key and its name."""
+    agents_of(root)[agent.id] = agent
+    put_key_back(root, agent, key_digest)
+    rename_host(root, agent, agent.hostname)
+    keep_index(root, agent)
 
 
 def rename_host(root: Root, agent: Agent, hostname: str) -> None:

@@ -11,6 +11,7 @@ from opsapp.agents.engine import lifecycle, records
 from opsapp.agents.engine.directory import touched
 from opsapp.agents.resources import Agent, Agents
 from opsapp.web import api
+from opsapp.web.deletions import undoable
 from opsapp.web.listpages import in_order, page_of
 from opsapp.web.schemas import Deleted, Updated
 
@@ -62,11 +63,12 @@ def change(context: Agent, request: Request) -> Any:
     return {"status": "updated"}
 
 
-@api.delete(Agent, role="admin", returns=Deleted)
+@api.delete(Agent, role="admin", returns=Deleted, undoes=True)
 def delete(context: Agent, request: Request) -> Any:
     """The agent with all its history; its key is worth nothing from now on."""
     request.audit("agent.delete", context.id, before={"label": context.label, "hostname": context.hostname})
-    lifecycle.delete(request.root, context)
+    name = context.label or context.hostname
+    undoable(request, "host", name, context.id, lifecycle.take_out(request.root, context))
     return {"status": "deleted"}
 
 

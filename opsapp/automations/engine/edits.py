@@ -14,7 +14,17 @@ from opsapp.automations.logic.inputs import Input
 from opsapp.automations.logic.params import NotificationParams, Params, Targeted
 from opsapp.automations.logic.settings import AutomationSettings, read_params
 from opsapp.automations.logic.workflow import CompositeParams, WorkflowParams
-from opsapp.automations.resources import Automation, Definition, automations_of, board_of, run_of, secrets_of, unusable
+from opsapp.automations.resources import (
+    Automation,
+    Definition,
+    Secret,
+    automations_of,
+    board_of,
+    run_of,
+    secrets_of,
+    unusable,
+)
+from opsapp.automations.resources.standing import PastRuns
 from opsapp.lib.addresses import public
 from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.jsontypes import JsonObject
@@ -224,7 +234,29 @@ def _tell_who_runs_it(root: Root, automation_id: str, now: float) -> None:
         edited(root, automation_id, now)
 
 
-def remove(root: Root, automation: Automation, now: float) -> None:
+class DeletedAutomation(NamedTuple):
+    """An automation that can be put back. `allowed`: the secrets that it might use."""
+
+    automation: Automation
+    runs: PastRuns
+    allowed: tuple[Secret, ...]
+
+
+def put_back(root: Root, gone: DeletedAutomation) -> None:
+    """A secret that is another one by now stays closed to it."""
+    automation, secrets = gone.automation, secrets_of(root)
+    if _child_problems(root, automation.params, automation.id):
+        raise Conflict("What it is made of is not there any more: put that back first.", code="cannot_undo")
+    automations_of(root)[automation.id] = automation
+    automations_of(root).standings.put(automation.id, gone.runs)
+    board_of(root).webhooks[automation.token_digest] = automation.id
+    for secret in gone.allowed:
+        if secrets.get(secret.__name__) is secret:
+            secret.allow(automation.id)
+    _changed(root, automation.id)
+
+
+def remove(root: Root, automation: Automation, now: float) -> DeletedAutomation:
     """With what it still had to run: what waits in the queue is ended by whoever works it, for that may be much. Its
     past runs stay, for whoever knows their ids."""
     others = readable(automations_of(root), KIND)
@@ -232,6 +264,8 @@ def remove(root: Root, automation: Automation, now: float) -> None:
     if users:
         raise Conflict("It is part of " + ", ".join(sorted(users)[:5]) + ".", code="in_use")
     board, automation_id = board_of(root), automation.id
+    allowed = tuple(secret for _, secret in readable(secrets_of(root), "secret") if automation_id in secret.allowed_for)
+    gone = DeletedAutomation(automation, automations_of(root).standings.taken(automation_id), allowed)
     current = run_of(root, automation.state.current) if automation.state.current else None
     board.webhooks.pop(automation.token_digest, None)
     board.calls.pop(automation_id, None)
@@ -243,6 +277,7 @@ def remove(root: Root, automation: Automation, now: float) -> None:
     _changed(root, automation_id)
     _tell_who_runs_it(root, automation_id, now)
     wake_after_commit(root, flow.QUEUE)
+    return gone
 
 
 def _changed(root: Root, automation_id: str) -> None:

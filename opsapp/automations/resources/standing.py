@@ -32,6 +32,13 @@ class StandingRow(NamedTuple):
 UNTOUCHED = StandingRow()
 
 
+class PastRuns(NamedTuple):
+    """The runs of an automation that was deleted, which are all over."""
+
+    row: StandingRow
+    past: tuple[str, ...]
+
+
 class Standings(Persistent):
     """`rows`: automation id -> Row. A key of `past` and `waiting` is an automation's id and then a run's; `starting`:
     ids of runs that the engine is to begin at once."""
@@ -47,6 +54,16 @@ class Standings(Persistent):
         for index in (self.past, self.waiting):
             for key in list(index.keys(automation_id, automation_id + LAST)):
                 index.remove(key)
+
+    def taken(self, automation_id: str) -> PastRuns:
+        """What `put` needs after a `drop`."""
+        row = StandingRow._make(self.rows.get(automation_id, UNTOUCHED))
+        over = row._replace(current="", last_status="cancelled") if row.current else row
+        return PastRuns(over, tuple(self.past.keys(automation_id, automation_id + LAST)))
+
+    def put(self, automation_id: str, runs: PastRuns) -> None:
+        self.rows[automation_id] = tuple(runs.row)
+        self.past.update(runs.past)
 
 
 class AutomationStanding:

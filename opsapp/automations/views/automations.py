@@ -13,6 +13,7 @@ from opsapp.automations.records import AutomationRecord
 from opsapp.automations.resources import Automation, Automations
 from opsapp.web import api
 from opsapp.web.bodies import RAW
+from opsapp.web.deletions import undoable
 from opsapp.web.listpages import in_order, page_of
 from opsapp.web.schemas import Deleted, Updated
 from opsapp.wire.records import plain
@@ -71,11 +72,12 @@ def update_automation(context: Automation, request: Request) -> Any:
     return {"status": "updated"}
 
 
-@api.delete(Automation, returns=Deleted, audit="automation.delete")
+@api.delete(Automation, returns=Deleted, audit="automation.delete", undoes=True)
 def delete_automation(context: Automation, request: Request) -> Any:
     """The automation is gone; a run that waits or is under way is cancelled."""
     request.audit("automation.delete", context.id, before=context.definition.settings)
-    edits.remove(request.root, context, request.node.clock.now())
+    gone = edits.remove(request.root, context, request.node.clock.now())
+    undoable(request, "automation", context.settings.name, context.id, gone)
     return {"status": "deleted"}
 
 

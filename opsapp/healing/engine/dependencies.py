@@ -127,6 +127,11 @@ def add_edge(root: Root, target: str, parent: str) -> None:
     dependencies.add_edge(target, parent)
 
 
+def add_edge_back(root: Root, edge: tuple[str, str]) -> None:
+    """As one that a person has confirmed."""
+    add_edge(root, *edge)
+
+
 def learn_edge(root: Root, target: str, parent: str) -> None:
     """A dependency that was suggested from what failed together. What heals say against it takes it out again."""
     healing = healing_of(root)

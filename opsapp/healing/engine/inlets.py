@@ -104,6 +104,13 @@ def remove(root: Root, inlet: Inlet) -> None:
     wake_after_commit(root, QUEUE)
 
 
+def put_back(root: Root, inlet: Inlet) -> None:
+    """Its token counts again; what it had sent does not."""
+    inlets = healing_of(root)["inlets"]
+    inlets[inlet.__name__] = inlet
+    inlets.by_digest[inlet.token_digest] = inlet.__name__
+
+
 def inlet_of(root: Root, token: str) -> Inlet | None:
     return healing_of(root)["inlets"].of_token(digest(token))
 

@@ -181,6 +181,13 @@ def put_rule(root: Root, rule_id: str, fields: JsonObject, *, source: str, now: 
         rule.fields, rule.source, rule.updated_at = fields, source, now
     else:
         return rule
+    _trusted(root, rule, now)
+    return rule
+
+
+def _trusted(root: Root, rule: Rule, now: float) -> None:
+    """It was written: who reads rules reads it, and its trust is that of what it does now."""
+    healing, rule_id, fields = root["api"]["healing"], rule.__name__, rule.fields
     healing["rules"].touch(root)
     healing.book.review(root, rule_id, now)
     ceiling, definition = fields["trust_ceiling"], definition_of(root, fields)
@@ -190,7 +197,6 @@ def put_rule(root: Root, rule_id: str, fields: JsonObject, *, source: str, now: 
         healing["trust"][rule_id] = TrustState(Trust(rule_id, level, ceiling, definition, now, last_evaluated=now))
     else:
         state.become(root, redefine(state.trust, definition, ceiling, now), cause="edit", now=now)
-    return rule
 
 
 def definition_of(root: Root, fields: JsonObject) -> str:
@@ -213,13 +219,32 @@ def automation_edited(root: Root, automation_id: str, now: float) -> None:
             healing.book.review(root, rule_id, now)
 
 
-def drop_rule(root: Root, rule_id: str) -> None:
+class DeletedRule(NamedTuple):
+    """A rule that can be put back, and its trust."""
+
+    rule: Rule
+    state: TrustState | None
+
+
+def put_rule_back(root: Root, gone: DeletedRule) -> None:
+    """With its trust, unless somebody has edited that in the store."""
+    healing, rule_id = root["api"]["healing"], gone.rule.__name__
+    require_free(root, rule_id)
+    if gone.state is not None and gone.state.is_sound(root):
+        healing["trust"][rule_id] = gone.state
+    healing["rules"][rule_id] = gone.rule
+    _trusted(root, gone.rule, node_of(root).clock.now())
+
+
+def drop_rule(root: Root, rule_id: str) -> DeletedRule:
     healing = root["api"]["healing"]
+    gone = DeletedRule(healing["rules"].get(rule_id), healing["trust"].get(rule_id))
     del healing["rules"][rule_id]
     if rule_id in healing["trust"]:
         del healing["trust"][rule_id]
     healing["rules"].touch(root)
     healing.book.review(root, rule_id, node_of(root).clock.now())
+    return gone
 
 
 def require_free(root: Root, rule_id: str) -> None:

@@ -14,6 +14,7 @@ from opsapp.healing.resources.dependencies import Dependencies
 from opsapp.lib.problems import Invalid, Malformed
 from opsapp.web import api
 from opsapp.web.bodies import RAW, require_plain_json
+from opsapp.web.deletions import undoable
 from opsapp.web.fields import AsOf
 from opsapp.web.jsontext import loads
 
@@ -53,11 +54,15 @@ def connect(context: Dependencies, request: Request) -> Any:
     return {"status": "updated"}
 
 
-@api.delete(Dependencies, "edges", role="admin", body=schemas.OneDependency, returns=answers.Status, errors=(404,))
+@api.delete(
+    Dependencies, "edges", role="admin", body=schemas.OneDependency, returns=answers.Status, errors=(404,), undoes=True
+)
 def disconnect(context: Dependencies, request: Request) -> Any:
     """One dependency less."""
     body = request.valid_body
-    remove_edge(request.root, body["target"], body["depends_on"])
+    edge = body["target"], body["depends_on"]
+    remove_edge(request.root, *edge)
+    undoable(request, "dependency", " → ".join(edge), "dependencies", edge)
     request.audit("healing.dependencies.remove", "dependencies", before=dict(body))
     return {"status": "updated"}
 

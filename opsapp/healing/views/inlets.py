@@ -15,6 +15,7 @@ from opsapp.lib.problems import NotFound
 from opsapp.runtime.projection import readable
 from opsapp.web import api
 from opsapp.web.bodies import RAW, require_plain_json
+from opsapp.web.deletions import undoable
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
 
@@ -67,11 +68,12 @@ def events(context: Inlet, request: Request) -> Any:
     return listed.rows
 
 
-@api.delete(Inlet, role="admin", returns=answers.Status)
+@api.delete(Inlet, role="admin", returns=answers.Status, undoes=True)
 def remove(context: Inlet, request: Request) -> Any:
     """The end of an inlet: its token is refused, and what it has sent counts no more."""
     request.audit("healing.inlet.delete", context.__name__, before=context.describe())
     engine.remove(request.root, context)
+    undoable(request, "inlet", context.name, context.__name__, context)
     return {"status": "deleted"}
 
 

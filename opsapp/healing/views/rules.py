@@ -20,6 +20,7 @@ from opsapp.lib.problems import Conflict
 from opsapp.runtime.projection import readable
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
+from opsapp.web.deletions import undoable
 from opsapp.web.fields import AsOf
 from opsapp.web.listpages import in_order, page_of
 
@@ -96,11 +97,11 @@ def edit_rule(context: Rule, request: Request) -> Any:
     return {**context.__parent__[context.__name__].plain(), "status": "updated"}
 
 
-@api.delete(Rule, role="admin", returns=answers.Status)
+@api.delete(Rule, role="admin", returns=answers.Status, undoes=True)
 def delete_rule(context: Rule, request: Request) -> Any:
     """The rule is gone; what it did stays in the ledger."""
     request.audit("healing.rule.delete", context.__name__, before=context.fields)
-    drop_rule(request.root, context.__name__)
+    undoable(request, "rule", context.__name__, context.__name__, drop_rule(request.root, context.__name__))
     return {"status": "deleted"}
 
 

@@ -39,6 +39,11 @@ def create(root: Root, given: JsonObject, by: str) -> Window:
     return _add(root, record, by, "api")
 
 
+def put_back(root: Root, window: Window) -> None:
+    windows_of(root)[window.__name__] = window
+    _tell(root, window, "created")
+
+
 def _add(root: Root, record: WindowRecord, by: str, source: str) -> Window:
     window = Window(stored(replace(record, created_by=by, created_at=node_of(root).clock.now())), source)
     windows_of(root)[new_id()] = window

@@ -15,7 +15,15 @@ from opsapp.lib.problems import Conflict, Invalid
 from opsapp.monitoring.interfaces import IIncidentTold
 from opsapp.monitoring.logic.settings import NOTHING, MonitoringSettings, MonitorSettings, agent_of, complete, problems
 from opsapp.monitoring.logic.state import Standing
-from opsapp.monitoring.resources import Incident, Monitor, add_monitor, incidents_of, monitors_of, remove_monitor
+from opsapp.monitoring.resources import (
+    Incident,
+    Monitor,
+    add_monitor,
+    incidents_of,
+    monitors_of,
+    place_monitor,
+    remove_monitor,
+)
 from opsapp.runtime import events
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import among, is_sound
@@ -54,12 +62,27 @@ def update(root: Root, monitor: Monitor, settings: MonitorSettings, now: float) 
 
 
 def delete(root: Root, monitor: Monitor, now: float) -> None:
+    """For good."""
+    take_out(root, monitor, now)
+    let_go(root, monitor)
+
+
+def take_out(root: Root, monitor: Monitor, now: float) -> None:
+    """It is gone, and may be put back: what it has measured stays."""
     _resolve(root, monitor, now, "The monitor was deleted.")
     # A pause lasts until the next observation: without this one its series would be carried on for ever.
     node_of(root).series.journal.mark(monitor.series, int(now * 1000), NONE, 0)
-    _forget_metrics(root, monitor, now)
     remove_monitor(root, monitor)
     events.emit(root, "monitor", {"id": monitor.id, "name": monitor.name, "change": "deleted"})
+
+
+def put_back(root: Root, monitor: Monitor) -> None:
+    place_monitor(root, monitor, monitor.id)
+    tell(root, monitor, "restored", node_of(root).clock.now())
+
+
+def let_go(root: Root, monitor: Monitor) -> None:
+    _forget_metrics(root, monitor, node_of(root).clock.now())
 
 
 def settle(

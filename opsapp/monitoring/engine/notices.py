@@ -50,6 +50,14 @@ def drop(root: Root, notices: StatusNotices, notice: StatusNotice) -> None:
     emit(root, EVENT, {"change": "notices"})
 
 
+def put_back(root: Root, notice: StatusNotice) -> None:
+    notices = root["api"]["monitoring"]["notices"]
+    notices[notice.id] = notice
+    if notice.over_at(node_of(root).clock.now()) is None:
+        notices.open.insert(notice.id)
+    emit(root, EVENT, {"change": "notices"})
+
+
 def wrong_end(root: Root, given: JsonObject, stored: str | None = None) -> dict[str, str]:
     """An end that is over already ends nothing; one that is stored may come back with the whole record."""
     until = given.get("until")

@@ -15,6 +15,7 @@ from opsapp.tree.acl import Permission
 from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.bodies import RAW
+from opsapp.web.deletions import undoable
 from opsapp.web.fields import AsOf
 from opsapp.web.schemas import Created, Deleted, Updated
 from opsapp.wire.records import changed
@@ -94,10 +95,11 @@ def update_monitor(context: Monitor, request: Request) -> JsonObject:
     return {"status": "updated"}
 
 
-@api.delete(Monitor, role="admin", returns=Deleted, audit="monitor.delete")
+@api.delete(Monitor, role="admin", returns=Deleted, audit="monitor.delete", undoes=True)
 def delete_monitor(context: Monitor, request: Request) -> JsonObject:
     """The monitor is gone with its history."""
-    changes.delete(request.root, context, request.node.clock.now())
+    changes.take_out(request.root, context, request.node.clock.now())
+    undoable(request, "monitor", context.name, context.id, context)
     request.audit("monitor.delete", context.id, before=context.settings)
     return {"status": "deleted"}
 

@@ -9,6 +9,7 @@ from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import notices as engine
 from opsapp.monitoring.notices import NoticeRecord, NoticeSettings, StatusNotice, StatusNotices
 from opsapp.web import api
+from opsapp.web.deletions import undoable
 from opsapp.web.schemas import Deleted, Updated
 from opsapp.wire.records import made, plain
 
@@ -68,9 +69,10 @@ def end_notice(context: StatusNotice, request: Request) -> JsonObject:
     return {"status": "ended"}
 
 
-@api.delete(StatusNotice, returns=Deleted, audit="notice.delete")
+@api.delete(StatusNotice, returns=Deleted, audit="notice.delete", undoes=True)
 def delete_notice(context: StatusNotice, request: Request) -> JsonObject:
     """Gone from the page and from the list."""
     request.audit("notice.delete", context.id, before=context.fields)
     engine.drop(request.root, context.__parent__, context)
+    undoable(request, "notice", context.said.title, context.id, context)
     return {"status": "deleted"}

@@ -7,7 +7,7 @@ from opsapp.notify.logic import addresses
 from opsapp.notify.logic.settings import NotificationSettings
 from opsapp.notify.records import ChannelAddress, ChannelRecord
 from opsapp.notify.resources import Channel, channels_of, deliveries_of
-from opsapp.notify.resources.channels import add_channel, change_channel, readdress
+from opsapp.notify.resources.channels import add_channel, change_channel, place_channel, readdress
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import node_of
 from opsapp.runtime.seals import seal_of
@@ -39,6 +39,11 @@ def delete(root: Root, channel: Channel) -> None:
     for delivery in log_of.waiting_for(channel.id):
         log_of.end(delivery, "dropped", now, "the channel is gone")
     del channels_of(root)[channel.id]
+
+
+def put_back(root: Root, channel: Channel) -> None:
+    """What waited for it was dropped, and stays so."""
+    place_channel(root, channel, channel.id)
 
 
 def wrong_address(given: ChannelAddress, *, needed: bool = False) -> dict[str, str]:

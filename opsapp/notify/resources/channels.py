@@ -65,14 +65,18 @@ def channels_of(root: Root) -> Channels:
 
 
 def add_channel(root: Root, record: ChannelRecord, url: str, service: str, source: str, now: float) -> Channel:
-    folder = channels_of(root)
-    if folder.named(record.name) is not None:
-        raise Conflict(f"There is a channel {record.name!r} already.", code="name_taken")
+    channel = Channel(unsealed(record), seal_of(root).seal(url, PURPOSE), service, source, now)
+    place_channel(root, channel, new_id())
+    return channel
+
+
+def place_channel(root: Root, channel: Channel, channel_id: str) -> None:
+    folder, name = channels_of(root), channel.fields["name"]
+    if folder.named(name) is not None:
+        raise Conflict(f"There is a channel {name!r} already.", code="name_taken")
     if len(folder.keys()) >= MOST:
         raise Conflict(f"There are {MOST} channels already.", code="too_many_channels")
-    channel = Channel(unsealed(record), seal_of(root).seal(url, PURPOSE), service, source, now)
-    folder[new_id()] = channel
-    return channel
+    folder[channel_id] = channel
 
 
 def change_channel(root: Root, channel: Channel, record: ChannelRecord, source: str) -> None:

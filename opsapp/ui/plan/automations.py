@@ -197,7 +197,7 @@ RUN_ACTS = (
         "Delete",
         "DELETE /api/automations/{id}",
         grave=True,
-        warns="Its schedule ends and its webhook is refused. Its past runs stay. This cannot be undone.",
+        warns="Its schedule ends and its webhook is refused. Its past runs stay. You can undo it for a minute.",
         goes="/automations",
     ),
 )
@@ -223,7 +223,7 @@ AUTOMATIONS = (
                     Act("enable", "Enable", "PUT /api/automations/{id}", body=(("enabled", True),), many=True),
                     Act("delete", "Delete", "DELETE /api/automations/{id}", grave=True, many=True,
                         warns="Their schedules end and their webhooks are refused. Rules that run them fail at that "
-                        "step. One that others are made of stays. This cannot be undone."),
+                        "step. One that others are made of stays. You can undo it for a minute."),
                 ),
             ),
             Part("Runs", "/api/automations/runs?limit=100", RUN_COLUMNS, name="runs", hidden=True),

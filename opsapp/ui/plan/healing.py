@@ -169,7 +169,7 @@ HEALING = (
                         "DELETE /api/healing/inlets/{id}",
                         grave=True,
                         warns="Whatever sends events with its address is refused at once, and what it has sent counts "
-                        "no more. The address cannot be brought back.",
+                        "no more. You can undo it for a minute.",
                         done="Its address is refused from now on.",
                     ),
                 ),

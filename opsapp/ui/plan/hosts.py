@@ -49,7 +49,7 @@ HOSTS = (
                     Act("delete", "Delete", "DELETE /api/agents/{id}", grave=True, many=True,
                         warns="Their records, their keys and all that they measured are deleted. Monitors that run "
                         "from them stop. The agents on the hosts keep running, but are refused. "
-                        "This cannot be undone."),
+                        "You can undo it for a minute."),
                 ),
             ),
         ),

@@ -12,6 +12,22 @@ AUTOMATION = (Field("automation_id", "Automation", "choice", required=True),)
 
 HOUSE = (
     Page(
+        "/deleted",
+        "Deleted just now",
+        (
+            Part(
+                "What can be put back",
+                "/api/deleted",
+                (Column("Kind", "kind"), Column("Name", "name"), Column("Until", "until", "time")),
+                name="deleted",
+                paged=True,
+                empty="Nothing was deleted within the last minute.",
+                acts=(Act("undo", "Undo", "POST /api/deleted/{id}/undo", leads=True, done="It is back."),),
+            ),
+        ),
+        lead="What is deleted can be put back for a minute, with its history. Users, keys and secrets cannot.",
+    ),
+    Page(
         "/users",
         "Users",
         (

@@ -20,7 +20,7 @@ OUTCOMES = {
     "Check now": "It is checked now.",
     "Control a service": "The command is sent.",
     "Delete": "It is deleted.",
-    "Delete it for good": "It is deleted.",
+    "Delete it": "It is deleted.",
     "Delete the rule": "The rule is deleted.",
     "Delete this host": "The host is deleted.",
     "Demote": "The rule is demoted.",

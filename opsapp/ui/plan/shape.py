@@ -97,6 +97,7 @@ class Act(NamedTuple):
     here: bool = False  # what is wrong with it is shown on the page itself, by the macro `editor`
     tries: bool = False  # its answer too, as `tried`, beside the form as it was filled in; implies nothing was changed
     goes: str = ""  # the page that it leads to, with the answer's fields and the row's: "/monitors/{id}"
+    leads: bool = False  # its answer names the page that it leads to, as `page`
     done: str = ""  # what to say when it was done, in a sentence
     result: str = "result.jinja2"  # the template for an answer that one wants to see
 

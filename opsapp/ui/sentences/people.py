@@ -103,6 +103,7 @@ WHOLE = {
     "agent.command": "ran a command on the host",
     "status_page.update": "changed the status page",
     "status_page.logo": "changed the logo of the status page",
+    "deletion.undo": "put back what was deleted:",
     "settings.own": "changed settings of their own",
     "session.confirm": "confirmed who they are",
     "automation.import": "imported automations",

@@ -192,7 +192,7 @@ def heal_line(entry: JsonObject, reader: Reader) -> HealLine:
 def losses(monitor: MonitorRecord, incidents: list[JsonObject], rules: list[JsonObject]) -> list[str]:
     """What goes, or stops working, with the monitor."""
     name = monitor.name
-    told = ["Its history goes with it, for good."]
+    told = ["Its history goes with it. You can undo it for a minute."]
     if any(incident.get("resolved") is None for incident in incidents):
         told.append("Its open incident ends.")
     if incidents:

@@ -31,6 +31,7 @@ from opsapp.web.config import WebSettings
 from opsapp.web.errors import role_too_low, status_of
 from opsapp.web.forms import read_form
 from opsapp.web.idempotency import SentForm
+from opsapp.web.refusals import UNDO
 from opsapp.wire.records import plain
 
 REFUSALS = (Conflict, Forbidden)  # of what was filled in: the form is shown again with it
@@ -106,7 +107,7 @@ def values_of(request: Request, page: Page, ids: dict[str, str], path: str, bloc
     whole = made_of is page
     values = known_of(request)
     reader = values["reader"]
-    values |= {"page": page, "path": path, "said": said(page, reader.query.get("said"))}
+    values |= {"page": page, "path": path, "said": None if values["deleted"] else said(page, reader.query.get("said"))}
     values |= {"forms": [act for act in page.forms if reader.may(act.api)], "acts": builder.acts_of(page, reader.may)}
     values["bulk"] = builder.many_of(page, values["acts"])
     needed = builder.needed_for(page)
@@ -271,6 +272,7 @@ def change_one(request: Request, page: Page, ids: dict[str, str], place: str, fo
         return show(request, page, ids, place, FormAgain(form["act"], with_form["given"], tried=value_of(answer)))
     response = after(act, value_of(answer), with_form)
     if response.status_int == 303:
+        response.location = deleted_at(response.location, answer.headers.get(UNDO))
         idempotency.leads_to(request.root, sent, response.location)
     return response
 
@@ -349,7 +351,12 @@ def after(act: Act, value: Any, values: dict[str, Any]) -> Response:
     if act.shows:
         return render(act.result, values | {"act": act, "value": value})
     known = values["row"] | (value if isinstance(value, dict) else {})
-    return see_other(builder.filled(act.goes, known) or values["back"])
+    return see_other(known["page"] if act.leads else builder.filled(act.goes, known) or values["back"])
+
+
+def deleted_at(place: str, deletion_id: str | None) -> str:
+    """The page that says what was deleted, and offers to put it back."""
+    return place if deletion_id is None else f"{place}{'&' if '?' in place else '?'}undo={deletion_id}"
 
 
 def again_at(request: Request, place: str, **said: str) -> str:

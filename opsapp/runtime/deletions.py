@@ -1,0 +1,133 @@
+"""What was deleted and can be put back for a minute: out of the tree, kept with its end.
+
+A room says of each kind how it comes back (`config.add_deletable`); its view keeps what that needs in the transaction
+of the deletion. Names are free at once. A step lets go for good what nobody has put back (ADR 127).
+Must not: know a kind; keep what ends a permission (users, sessions, keys, secrets: their end is at once).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from typing import Any, NamedTuple
+
+from opsapp.lib.ids import earliest_id, new_token
+from opsapp.lib.problems import NotFound
+from opsapp.tree.folder import Folder, Record
+from opsapp.tree.root import Root
+
+from .base import NodeBase
+from .looks import QueueLook
+from .node import node_of
+from .projection import readable
+from .seals import Reseal
+
+KEPT_S = 60
+AT_ONCE = 100
+
+
+def _nothing_left(_root: Root, _kept: Any) -> None:
+    """Of most kinds nothing is left once they are out of the tree."""
+
+
+class Deletable(NamedTuple):
+    """A kind of what can be put back. `role` may delete it, and so put it back; `page`: where it is then.
+    `put_back(root, kept)` raises a Conflict where that cannot be any more; `let_go(root, kept)`: it never will."""
+
+    kind: str
+    role: str
+    page: str
+    put_back: Callable[[Root, Any], None]
+    let_go: Callable[[Root, Any], None] = _nothing_left
+
+
+class Deletion(Record):
+    """/api/deleted/{id}. `kept` is what its kind needs to come back: objects of the store, or plain values."""
+
+    url = "/api/deleted/{deletion_id}"
+
+    def __init__(self, kind: str, name: str, target: str, kept: Any, now: float):
+        self.kind, self.name, self.target, self.kept = kind, name, target, kept
+        self.until = now + KEPT_S
+
+    @property
+    def id(self) -> str:
+        return self.__name__
+
+
+class Deletions(Folder):
+    """/api/deleted. Ids begin with the time, so that the first ends first."""
+
+    url = "/api/deleted"
+
+    def kept(self, now: float) -> list[Deletion]:
+        """Newest first."""
+        return [deletion for _, deletion in readable(self, "deletion") if now < deletion.until][::-1]
+
+    def over(self, now: float) -> list[Deletion]:
+        over = (deletion for _, deletion in readable(self, "deletion") if deletion.until <= now)
+        return list(islice(over, AT_ONCE))
+
+
+def set_up(root: Root) -> None:
+    """Evolve step: nothing was deleted."""
+    root["api"]["deleted"] = Deletions()
+
+
+def deletions_of(root: Root) -> Deletions:
+    return root["api"]["deleted"]
+
+
+def kind_of(root: Root, deletion: Deletion) -> Deletable:
+    return node_of(root).registry.opsapp_deletable[deletion.kind]
+
+
+def keep(root: Root, kind: str, name: str, target: str, kept: Any) -> Deletion:
+    """In the transaction that has taken it out of the tree."""
+    now = node_of(root).clock.now()
+    deletion = Deletion(kind, name, target, kept, now)
+    deletions_of(root)[earliest_id(now) + new_token()[:8]] = deletion
+    return deletion
+
+
+def undo(root: Root, deletion: Deletion) -> Deletable:
+    if deletion.until <= node_of(root).clock.now():
+        raise NotFound(f"The minute is over: {deletion.name} is deleted for good.")
+    kind = kind_of(root, deletion)
+    kind.put_back(root, deletion.kept)
+    del deletions_of(root)[deletion.id]
+    return kind
+
+
+def let_go(root: Root, now: float) -> bool:
+    """What nobody has put back in time is gone now. Whether there was anything."""
+    over = deletions_of(root).over(now)
+    for deletion in over:
+        kind_of(root, deletion).let_go(root, deletion.kept)
+        del deletions_of(root)[deletion.id]
+    return bool(over)
+
+
+def end_all(root: Root, _anew: Reseal) -> None:
+    """For `opsapp rekey`: nothing stays that is sealed with the old key."""
+    while let_go(root, float("inf")):
+        pass
+
+
+def step(node: NodeBase) -> bool:
+    return node.transact(let_go, node.clock.now())
+
+
+def start(node: Any) -> None:
+    look = QueueLook(node, lambda root, now: deletions_of(root).over(now))
+    node.supervisor.add("deletions", lambda: step(node), every=2.0, lease="housekeeping", look=look)
+
+
+def add_deletable(config: Any, deletable: Deletable) -> None:
+    config.registry.opsapp_deletable[deletable.kind] = deletable
+
+
+def includeme(config: Any) -> None:
+    config.registry.opsapp_deletable = {}
+    config.add_directive("add_deletable", add_deletable)
+    config.add_sealed(end_all)
