@@ -12,6 +12,7 @@ class AuditQuery(Paging):
     action = text(1, 200, default=None)
     target = text(1, 500, default=None)
     since = whole(0, 10**11, default=None)
+    until = whole(0, 10**11, default=None)
 
 
 class AuditEntry(Body):

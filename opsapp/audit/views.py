@@ -5,8 +5,9 @@ from __future__ import annotations
 from pyramid.request import Request
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.web import api
-from opsapp.web.answers import Deferred
+from opsapp.tree.root import Root
+from opsapp.web import api, files
+from opsapp.web.answers import Deferred, Stream
 
 from . import engine, resources, schemas
 
@@ -17,6 +18,17 @@ def entries(context: resources.Audit, request: Request) -> list[JsonObject]:
     page, total = resources.read(request.root, request.valid_query)
     request.response.headers["X-Total-Count"] = str(total)
     return page
+
+
+@api.get(resources.Audit, "file", role="admin", query=files.FileQuery, returns=files.CSV)
+def file(context: resources.Audit, request: Request) -> Stream:
+    """The entries of a month as a file, newest first."""
+    return files.of_month(request, "audit", schemas.AuditEntry, _entries_of)
+
+
+def _entries_of(root: Root, month: files.FilePage) -> list[JsonObject]:
+    wanted = {"since": month.since, "until": month.until, "limit": month.limit, "offset": month.offset}
+    return resources.read(root, wanted)[0]
 
 
 @api.get(resources.Audit, "verify", role="admin", returns=schemas.AuditVerdict)

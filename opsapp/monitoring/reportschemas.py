@@ -3,10 +3,14 @@ is not here of their answers is declared in `records`."""
 
 from __future__ import annotations
 
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.months import month_problem
+from opsapp.lib.zones import zone_problem
 from opsapp.monitoring.logic.history import RANGE_H, RESOLUTION_S
+from opsapp.monitoring.logic.report import BY, SORTS, TARGET, TARGETS
 from opsapp.monitoring.logic.uptime import DAYS as SLA_DAYS
 from opsapp.monitoring.schemas import STATUSES
-from opsapp.web.fields import Body, Paging, choice, map_of, number, whole
+from opsapp.web.fields import Body, Paging, choice, map_of, number, text, whole
 from opsapp.wire.plugins import MOST_METRICS
 
 
@@ -38,3 +42,46 @@ class MetricPoint(Body):
 class SlaWindow(Paging):
     days = whole(*SLA_DAYS, default=30)
     sort = choice("name", "-name", "worst", "-worst", default="name")
+
+
+class ReportQuery(Paging):
+    """Without `month` and `days`: the last calendar month. `zone` is that of the service where it is left out."""
+
+    month = text(default=None, check=month_problem)
+    days = whole(*SLA_DAYS, default=None)
+    zone = text(1, 64, default=None, check=zone_problem)
+    target = number(*TARGETS, default=TARGET)
+    tag = text(1, 64, default=None)
+    by = choice(*BY, default="monitor")
+    sort = choice(*SORTS, default="worst")
+
+    @staticmethod
+    def across(sound: JsonObject) -> dict[str, str]:
+        both = sound.get("month") is not None and sound.get("days") is not None
+        return {"days": "give only one of month and days"} if both else {}
+
+
+class ReportedLine(Body):
+    """`known_percent`: how much of the period is known. Where that is less than half, nobody can say the uptime, nor
+    what is left of the down time that the target allows."""
+
+    name = text()
+    monitor_id = text(null=True)
+    monitors = whole(0)
+    uptime_percent = number(0, 100, null=True)
+    known_percent = number(0, 100)
+    downtime_minutes = number(0)
+    allowed_minutes = number(0)
+    left_minutes = number(null=True)
+    maintenance_minutes = number(0)
+    unknown_minutes = number(0)
+    incidents = whole(0)
+
+
+class ReportTotal(ReportedLine):
+    """All monitors of the report together. `end` is after now while the month lasts."""
+
+    start = whole(0)
+    end = whole(0)
+    zone = text()
+    target = number()

@@ -309,6 +309,15 @@ class Incidents(Folder):
             if incident.started < end and (incident.resolved is None or incident.resolved >= start):
                 yield incident
 
+    def begun(self, start: float, end: float) -> list[str]:
+        """Ids of those that began in [start, end), newest first."""
+        return list(self.tree.keys(earliest_id(start), earliest_id(math.ceil(end)), excludemax=True))[::-1]
+
+    def count_begun(self, start: float, end: float, monitor_id: str) -> int:
+        """Incidents of a monitor that began in [start, end); none of them is read."""
+        ids = self.by_monitor.get(monitor_id)
+        return 0 if not ids else len(ids.keys(earliest_id(start), earliest_id(math.ceil(end)), excludemax=True))
+
 
 class PushAddress(Facet):
     """/api/monitoring/push/{token}. A wrong token is an address too: nobody else lives there."""

@@ -82,12 +82,14 @@ class HistoryReader:
 
     def totals(self, start: int, end: int, numbers: Collection[int], *, percentiles: bool = False) -> dict[int, Total]:
         """{number: what it comes to over [start, end)} of those series that were seen. `start` is rounded down to the
-        hour; `end` is the present. Without `percentiles` the p95 may be None: it costs more than all the rest."""
+        hour; `end` is the present, or a full hour of the past. Without `percentiles` the p95 may be None: it costs more
+        than all the rest."""
         wanted, start = set(numbers), start - start % HOUR
         if len(wanted) <= FEW:
             hours = {number: self.buckets(number, start, end, HOUR) for number in wanted}
             return {number: total_of(merge(rollups)[0]) for number, rollups in hours.items() if rollups}
-        self._recent.asked(AskedWindow(end // HOUR - start // HOUR, percentiles), end)
+        if end > self._history.horizon:
+            self._recent.asked(AskedWindow(end // HOUR - start // HOUR, percentiles), end)
         merged = self._sums(start, end, percentiles)
         history, edge = self._history, max(self._history.horizon, start)
         follows = self._running.merged_to(
@@ -131,7 +133,9 @@ class HistoryReader:
 
     def _sums(self, start: int, end: int, percentiles: bool) -> dict[int, Rollup]:
         spans = list(self._merged(start, end))
-        return self._recent.sums((start, percentiles, _versions(spans)), lambda: _sum_up(spans, start, percentiles))
+        last = min(end, spans[-1].end) if spans else end
+        key = (start, last, percentiles, _versions(spans))
+        return self._recent.sums(key, lambda: _sum_up(spans, start, end, percentiles))
 
     def _hours(self, start: int, end: int) -> dict[int, MergedHours]:
         spans = list(self._merged(start, end))
@@ -259,11 +263,11 @@ def _fit(rows: list[Row], width: int) -> list[Row]:
     return [row._replace(hold=0) for row in rows] if width % FINE else rows
 
 
-def _sum_up(spans: list[Span], start: int, percentiles: bool) -> dict[int, Rollup]:
+def _sum_up(spans: list[Span], start: int, end: int, percentiles: bool) -> dict[int, Rollup]:
     """Of all series at once, since the summaries hold them all."""
     sums: dict[int, list[Rollup]] = {}
     for span in spans:
-        for number, rollup in _span_totals(span, start, percentiles):
+        for number, rollup in _span_totals(span, start, end, percentiles):
             sums.setdefault(number, []).append(rollup)
     return {number: merge(parts)[0] for number, parts in sums.items()}
 
@@ -286,9 +290,10 @@ def _hours_of(span: Span, start: int) -> Iterator[tuple[int, Rollup]]:
             yield from ((number, part) for part in _span_buckets(span, number, HOUR) if part.start >= start)
 
 
-def _span_totals(span: Span, start: int, percentiles: bool) -> Iterator[tuple]:
-    if span.start >= start and span.summary is not None:
+def _span_totals(span: Span, start: int, end: int, percentiles: bool) -> Iterator[tuple]:
+    whole = span.start >= start and span.end <= end
+    if whole and span.summary is not None:
         for number, rollup, _ in read(codec.decode_summary, span.summary.data, sketches=percentiles):
             yield number, rollup
-    elif span.start < start:  # the first day: by its hours
-        yield from _hours_of(span, start)
+    elif not whole:  # the first and the last day: by their hours
+        yield from ((number, rollup) for number, rollup in _hours_of(span, start) if rollup.start < end)

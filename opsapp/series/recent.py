@@ -31,7 +31,7 @@ LOOKS = 3
 NEWS = 200_000  # observations
 SEALED = 20_000  # days of series remembered: status pages ask for the same ones again and again
 OFF_MS = 10_000  # what the clocks of nodes may differ by before they count as set
-SUMS = 4  # windows: a day for the lists, a day and a week for the scores, a month for the SLA
+SUMS = 6  # windows: a day for the lists, a day and a week for the scores, a month for the SLA, two of reports
 ROW = Struct("<qdBI")  # 21 bytes a row: five minutes of 1,000 checks a second are 6 MB
 
 

@@ -13,11 +13,14 @@ from typing import Any
 from opsapp.lib import durations
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
+from opsapp.web import configfile
 
 from .clocks import Clocks, by_service_clock
 from .plan.shape import Act, Field
 from .reader import known_zone
 from .rowmoves import moved
+
+MOST_YAML = 200_000  # it is read where others wait: a second
 
 
 class WrongText(ValueError):
@@ -198,6 +201,8 @@ def typed(field: Field, text: str, clocks: Clocks) -> Any:
         return {"true": True, "false": False}.get(text, text)
     if field.kind == "json":
         return json_value(text)
+    if field.kind == "yaml":
+        return yaml_value(text)
     if field.kind in ("list", "names"):
         return words(text)
     if field.kind == "lines":
@@ -266,6 +271,19 @@ def json_value(text: str) -> Any:
         raise WrongText(told) from None
     except RecursionError:
         raise WrongText("This is not valid JSON: it is nested too deeply.") from None
+
+
+def yaml_value(text: str) -> Any:
+    """A document that a configuration file could hold, or JSON."""
+    if text.lstrip().startswith("{"):
+        return json_value(text)
+    if len(text) > MOST_YAML:
+        raise WrongText(f"YAML of more than {MOST_YAML:,} characters: leave out what stays as it is, or use JSON.")
+    try:
+        return configfile.parse(text, "document")[0]
+    except configfile.BadConfig as problem:
+        told = "; ".join(str(mistake) for mistake in problem.mistakes[:3])
+        raise WrongText(f"This is not valid YAML: {told}") from None
 
 
 def _put(body: JsonObject, name: str, value: Any) -> None:

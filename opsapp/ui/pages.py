@@ -266,7 +266,7 @@ def _make_templates() -> Environment:
     made.globals["static"] = files.address
     made.filters.update(initials=words.initials, dig=builder.dig)
     made.filters.update(filled=builder.filled, holds=builder.holds, names=builder.names_of)
-    made.filters.update(asking=query_with, below=with_query)
+    made.filters.update(asking=query_with, below=with_query, months=words.months)
     made.filters.update(metric=written, in_words=durations.in_words, offset=words.offset)
     made.filters.update(as_texts=formvalues.as_texts, called=formvalues.called)
     made.filters.update(for_row=builder.for_row, choices=builder.choices_of)

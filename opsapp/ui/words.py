@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
+from opsapp.lib.months import month_back, month_name
 from opsapp.ui.markup import markup
 
 from .reader import UTC, Reader
@@ -29,6 +30,7 @@ KINDS = {
 }  # fmt: skip
 _KIND_OF = {state: kind for kind, states in KINDS.items() for state in states}
 MINUTE, HOUR, DAY = 60, 3600, 86_400
+MONTHS = 13  # that a report or a file is offered of
 
 
 def kind_of(state: object) -> str:
@@ -121,6 +123,12 @@ def _time(seconds: float, words: str, zone: str, ticks: str = "") -> Markup:
     ticking = markup(' data-ticks="{}"', ticks) if ticks else ""
     pattern = '<time datetime="{}" title="{}"{}>{}</time>'
     return markup(pattern, machine(seconds), exact(seconds, zone), ticking, words)
+
+
+def months(reader: Reader) -> list[tuple[str, str]]:
+    """Calendar months by the reader's clock, with their names: the last one, then the one that is not over."""
+    values = [month_back(reader.now, reader.zone, back) for back in (1, 0, *range(2, MONTHS))]
+    return [(value, month_name(value)) for value in values]
 
 
 def percent(value: float) -> str:

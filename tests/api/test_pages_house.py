@@ -6,6 +6,8 @@ import pytest
 from webtest import TestApp
 from webtest.forms import Submit
 
+from opsapp.ui import formvalues
+from opsapp.web import configfile
 from opsapp.web.config import WebSettings
 
 CHANNELS, WINDOWS = "/api/notifications/channels", "/api/maintenance"
@@ -355,7 +357,11 @@ def test_a_document_is_looked_at_before_it_is_made_so(service, browser):
     page = ada.get("/settings/as-code")
     document = form(page, "apply")["document"].value
     assert "Shop" in document
-    looked = press(page, "look", 200, document=document.replace('"interval": 60', '"interval": 30'))
+    assert configfile.parse(document, "document")[0]["monitors"][0]["interval"] == 60
+    folded = page.html.select("#things details details")
+    assert "Shop" in [entry.select_one("summary").text for entry in folded]
+    assert any("- url: http" in entry.select_one("pre").text for entry in folded)
+    looked = press(page, "look", 200, document=document.replace("interval: 60", "interval: 30"))
     assert "update monitors: Shop" in looked.html.select_one("#diff").text
     assert "interval: 60 30" in looked.html.select_one("#diff").text
     assert service.vera.get("/api/monitoring/endpoints").json[0]["interval"] == 60
@@ -363,5 +369,11 @@ def test_a_document_is_looked_at_before_it_is_made_so(service, browser):
     assert service.vera.get("/api/monitoring/endpoints").json[0]["interval"] == 30
     same = press(ada.get("/settings/as-code"), "look", 200)
     assert "Nothing would change" in same.text
-    wrong = press(ada.get("/settings/as-code"), "look", 422, document='{"monitors": [{}]}')
-    assert wrong.html.select(".err")
+    for text, told in (
+        ('{"monitors": [{}]}', "monitors"),
+        ("monitors:\n- name: a\n name: b", "This is not valid YAML: line 3"),
+        ("x: " + "y" * formvalues.MOST_YAML, "characters"),
+    ):
+        wrong = press(ada.get("/settings/as-code"), "look", 422, document=text)
+        assert told in wrong.html.select_one("main").get_text(" ", strip=True)
+        assert form(wrong, "apply")["document"].value == text, "nothing that was typed is lost"

@@ -41,10 +41,12 @@ CONFIG = {
 # What is about all monitors or all hosts in one answer.
 MANY = ("/api/monitoring/endpoints", "/api/monitoring/sla", "/api/monitoring/health-score", "/api/agents",
         "/api/agents/figures", "/api/overview", "/api/healing/dependencies", "/api/healing/readings", "/metrics",
-        "/", "/monitors", "/monitors/report", "/agents", "/dependencies", "/find", "/api/export",
+        "/", "/monitors", "/monitors/report", "/api/monitoring/report", "/api/monitoring/report-total",
+        "/api/monitoring/report.csv", "/agents", "/dependencies", "/find", "/api/export",
         "/api/healing/forecasts", "/api/healing/trust", "/api/monitoring/status-page", "/settings/as-code")  # fmt: skip
 # What reads everything to say whether it is whole, or to carry it away: it may take long, and nobody may wait for it.
-WHOLE = ("/api/healing/ledger/verify", "/api/audit/verify", "/api/doctor")
+WHOLE = ("/api/healing/ledger/verify", "/api/audit/verify", "/api/doctor", "/api/healing/ledger/file",
+         "/api/audit/file", "/api/monitoring/incidents/file")  # fmt: skip
 UNASKED = (
     "moment",
     "stream",

@@ -5,6 +5,7 @@ from selenium.webdriver.common.by import By
 
 from tests.support.browser import press, text
 from tests.support.pages import sign_in
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser
 
@@ -46,3 +47,53 @@ def test_a_deletion_is_taken_back_with_one_click(page, house, width):
     assert page.find_elements(By.CSS_SELECTOR, ".deleted") == []
     assert house.admin.get(f"/api/monitoring/endpoints/{monitor_id}")["name"] == "taken back"
     assert clicks.count == 2
+
+
+def kept_in(page, directory):
+    page.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(directory)})
+
+
+def download(clicks, selector, directory):
+    """What a click puts there; it leads to no other page."""
+    clicks.count += 1
+    found = clicks.browser.find_element(By.CSS_SELECTOR, selector)
+    clicks.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
+    found.click()
+    return until(lambda: next(iter(directory.glob("*.csv")), None), 20, what="the file")
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_the_last_month_of_one_team_as_a_file(page, house, tmp_path, width):
+    narrow(page, width)
+    sign_in(page, house, "vera")
+    kept_in(page, tmp_path)
+    clicks = Clicks(page)
+    clicks("a[href='/monitors']:not(.opt)" if width > 720 else ".tabs a[href='/monitors']")
+    clicks(".head a[href='/monitors/report']")
+    page.find_element(By.ID, "r-tag").send_keys("web")
+    clicks("main form.filters button")
+    assert fits(page, width)
+    file = download(clicks, ".head a[href*='report.csv']", tmp_path)
+    assert file.name.startswith("uptime-")
+    assert file.read_text().startswith("name,monitor_id,monitors,uptime_percent")
+    assert clicks.count == 4
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_incidents_and_ledger_of_a_month_as_files(page, house, tmp_path, width):
+    narrow(page, width)
+    sign_in(page, house, "vera")
+    kept_in(page, tmp_path)
+    for place, name in (("/incidents", "incidents"), ("/healing/ledger", "ledger")):
+        page.get(house.url)
+        clicks = Clicks(page)
+        if width < 720 and name == "ledger":
+            page.get(f"{house.url}{place}")
+        else:
+            clicks(f"{'.tabs' if width < 720 else '.side'} a[href='{place}']")
+        assert fits(page, width)
+        file = download(clicks, "#file button[value=csv]", tmp_path)
+        assert file.name.startswith(f"{name}-20")
+        assert file.read_text().startswith("id,")
+        file.unlink()
+        assert clicks.count <= 2

@@ -1,8 +1,10 @@
-"""Everything as one document: indented while it is small, a line for each thing of many."""
+"""Everything as one document: YAML while it is small, a line of JSON for each thing of many."""
 
 import json
 
-from opsapp.ui.shapes.own import MOST_INDENTED, document_text
+import yaml
+
+from opsapp.ui.shapes.own import MOST_YAML, document_text
 
 
 def document(monitors):
@@ -10,14 +12,15 @@ def document(monitors):
     return {"channels": [], "monitors": rows, "status_page": {"name": "x"}}
 
 
-def test_a_small_document_is_indented():
+def test_a_small_document_is_yaml():
+    """What is empty is left out: nobody needs to write it."""
     text = document_text(document(2))
-    assert json.loads(text) == document(2)
-    assert '      "name": "m0",' in text.splitlines()
+    assert yaml.safe_load(text) == {kind: entries for kind, entries in document(2).items() if entries}
+    assert "- name: m0" in text.splitlines()
 
 
 def test_of_many_things_each_has_a_line():
-    text = document_text(document(MOST_INDENTED + 1))
-    assert json.loads(text) == document(MOST_INDENTED + 1)
+    text = document_text(document(MOST_YAML + 1))
+    assert json.loads(text) == document(MOST_YAML + 1)
     assert '    {"name": "m7", "tags": ["\u00e4"]},' in text.splitlines()
-    assert len(text.splitlines()) == MOST_INDENTED + 1 + 6
+    assert len(text.splitlines()) == MOST_YAML + 1 + 6

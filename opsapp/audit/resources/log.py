@@ -12,6 +12,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
+from math import inf
 from typing import Any, NamedTuple
 
 from BTrees.LOBTree import LOBTree
@@ -199,15 +200,15 @@ class Log(Persistent):
 
     def pieces(self, wanted: Wanted) -> Iterator[Piece]:
         """Every piece that holds entries asked for, and how many."""
-        since = wanted.get("since") or 0
+        since, until = wanted.get("since") or 0, wanted.get("until") or inf
         for number, shelf in among(self.shelves, SHELVES, self.shelves.keys()):
             if max(last for _, _, last, _ in shelf.blocks) < since:
                 continue
             for n, count in enumerate(shelf.counts(wanted)):
                 _, first, last, _ = shelf.blocks[n]
                 load = partial(shelf.entries_of, n)
-                if count and first < since:  # the time asked for cuts through
-                    count = asked_for(load(), wanted) if last >= since else 0
+                if count and (first < since or last >= until):  # the time asked for cuts through
+                    count = asked_for(load(), wanted) if last >= since and first < until else 0
                 if count:
                     yield Piece(last, number * SHELF + n, first, count, load)
         entries = [entry for _, entry in self.newest()]
@@ -271,5 +272,9 @@ def linked(key: bytes, previous: str, number: int, entry: AuditEntry) -> str:
 
 
 def asked_for(entries: list[AuditEntry], wanted: Wanted) -> int:
-    since = wanted.get("since") or 0
-    return sum(1 for entry in entries if entry["time"] >= since and matches(entry, wanted))
+    return sum(1 for entry in entries if is_in_time(entry, wanted) and matches(entry, wanted))
+
+
+def is_in_time(entry: AuditEntry, wanted: Wanted) -> bool:
+    until = wanted.get("until")
+    return (wanted.get("since") or 0) <= entry["time"] and (until is None or entry["time"] < until)

@@ -10,7 +10,7 @@ from typing import Any
 
 from opsapp.audit.logic import matches
 
-from .log import AuditEntry, Log, Piece, Wanted
+from .log import AuditEntry, Log, Piece, Wanted, is_in_time
 
 
 def read(logs: list[Log], wanted: Wanted) -> tuple[list[AuditEntry], int]:
@@ -35,13 +35,12 @@ def behind(pieces: list[Piece], offset: int) -> tuple[list[Piece], int]:
 
 def newest_first(pieces: list[Piece], wanted: Wanted) -> Iterator[AuditEntry]:
     """Unpacks a piece only when its newest entry may be next."""
-    since = wanted.get("since") or 0
     heap: list[tuple[float, int, int, int, Any]] = []
     for order, piece in enumerate(pieces):
         while heap and -heap[0][0] > piece.last:
             yield heapq.heappop(heap)[-1]
         for n, entry in enumerate(piece.load()):
-            if entry["time"] >= since and matches(entry, wanted):
+            if is_in_time(entry, wanted) and matches(entry, wanted):
                 heapq.heappush(heap, (-entry["time"], -piece.number, order, -n, entry))
     while heap:
         yield heapq.heappop(heap)[-1]

@@ -11,7 +11,7 @@ from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine import archive, ledgerchecks, rollback, trials
 from opsapp.healing.engine.casestory import story, with_evidence_for
 from opsapp.healing.engine.dependencies import learn_edge, remove_edge
-from opsapp.healing.resources import Cases, CaseView, Healing, RollbackOf
+from opsapp.healing.resources import Cases, CaseView, Healing, RollbackOf, healing_of
 from opsapp.healing.resources.ledger import Ledger
 from opsapp.healing.resources.ledgerfilters import LedgerFilter
 from opsapp.healing.resources.suggestions import Suggestion, Suggestions
@@ -20,8 +20,9 @@ from opsapp.lib.durations import seconds
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.tree.acl import Permission
-from opsapp.web import api
-from opsapp.web.answers import Deferred
+from opsapp.tree.root import Root
+from opsapp.web import api, files
+from opsapp.web.answers import Deferred, Stream
 from opsapp.web.listpages import in_order, page_of
 from opsapp.web.schemas import ArchiveAnswer, ArchiveQuery
 
@@ -38,6 +39,17 @@ def ledger(context: Ledger, request: Request) -> Any:
     total, rows = context.page(query["rule_id"], query["target"], query["limit"], query["offset"], only)
     request.response.headers["X-Total-Count"] = str(total)
     return request.shown(rows)
+
+
+@api.get(Ledger, "file", query=files.FileQuery, returns=files.CSV)
+def file(context: Ledger, request: Request) -> Stream:
+    """The entries of a month as a file, newest first."""
+    return files.of_month(request, "ledger", answers.LedgerRecord, _entries_of)
+
+
+def _entries_of(root: Root, month: files.FilePage) -> list[JsonObject]:
+    only = LedgerFilter(since=month.since, until=month.until - 1)
+    return healing_of(root)["ledger"].page(None, None, month.limit, month.offset, only)[1]
 
 
 @api.get(Ledger, "verify", query=schemas.KeptHead, returns=answers.LedgerVerdict)

@@ -10,8 +10,11 @@ from opsapp.monitoring.engine import changes, toldtroubles, warroom
 from opsapp.monitoring.engine.archive import archived_incidents
 from opsapp.monitoring.engine.incident_list import incident_rows, with_causes
 from opsapp.monitoring.logic import postmortem
-from opsapp.monitoring.resources import Incident, Incidents
-from opsapp.web import api
+from opsapp.monitoring.resources import Incident, Incidents, incidents_of
+from opsapp.runtime.node import node_of
+from opsapp.tree.root import Root
+from opsapp.web import api, files
+from opsapp.web.answers import Stream
 from opsapp.web.fields import Paging
 from opsapp.web.schemas import ArchiveAnswer, ArchiveQuery
 
@@ -24,6 +27,18 @@ def list_incidents(context: Incidents, request: Request) -> list[JsonObject]:
     ids, count = context.page(query["status"], query["monitor_id"], query["limit"], query["offset"], query["owner"])
     request.response.headers["X-Total-Count"] = str(count)
     return request.shown(with_causes(request.root, incident_rows(context, ids, now), now))
+
+
+@api.get(Incidents, "file", query=files.FileQuery, returns=files.CSV)
+def file(context: Incidents, request: Request) -> Stream:
+    """The incidents that began in a month, as a file, newest first."""
+    return files.of_month(request, "incidents", schemas.IncidentRecord, _incidents_of)
+
+
+def _incidents_of(root: Root, month: files.FilePage) -> list[JsonObject]:
+    incidents, now = incidents_of(root), node_of(root).clock.now()
+    ids = incidents.begun(month.since, month.until)[month.offset :][: month.limit]
+    return with_causes(root, incident_rows(incidents, ids, now), now)
 
 
 @api.get(Incidents, "archive", role="admin", query=ArchiveQuery, returns=ArchiveAnswer)

@@ -6,12 +6,14 @@ from pyramid.request import Request
 from pyramid.response import Response
 
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.months import month_back
 from opsapp.monitoring import reportschemas, schemas
-from opsapp.monitoring.engine import metrics, reports, statuspage
+from opsapp.monitoring.engine import metrics, monthly, reports, statuspage
 from opsapp.monitoring.engine.lateststatus import KeptText, latest_status
+from opsapp.monitoring.logic.report import ReportRow, row_of, rows_of
 from opsapp.monitoring.records import AggregateScore, MonitorScore, SlaEntry, UptimeFigures
 from opsapp.monitoring.resources import Monitor, Monitoring
-from opsapp.web import api
+from opsapp.web import api, files
 from opsapp.web.answers import Deferred
 from opsapp.web.fields import AsOf, Paging
 from opsapp.web.jsontext import dumps
@@ -48,6 +50,44 @@ def sla(context: Monitoring, request: Request) -> list[SlaEntry]:
     rows, count = reports.sla_report(request.node, request.root, asked["days"], slice_of(request), asked["sort"])
     request.response.headers["X-Total-Count"] = str(count)
     return rows
+
+
+@api.get(Monitoring, "report", query=reportschemas.ReportQuery, returns=[reportschemas.ReportedLine])
+def report(context: Monitoring, request: Request) -> list[JsonObject]:
+    """Uptime and error budget of a calendar month, or of the last days, by monitor or by tag."""
+    return [row._asdict() for row in page_of(request, _rows(request))]
+
+
+@api.get(Monitoring, "report-total", query=reportschemas.ReportQuery, returns=reportschemas.ReportTotal)
+def report_total(context: Monitoring, request: Request) -> JsonObject:
+    """The same of all its monitors together, and which time it is about."""
+    asked, target = _asked(request), request.valid_query["target"]
+    period = monthly.period_of(request.node, asked)
+    total = row_of("All", monthly.measured(request.node, request.root, asked, period), period, target)
+    about = {"start": period.start // 1000, "end": period.end // 1000, "zone": asked.zone, "target": target}
+    return total._asdict() | about
+
+
+@api.get(Monitoring, "report.csv", query=reportschemas.ReportQuery, returns=files.CSV)
+def report_file(context: Monitoring, request: Request) -> Response:
+    """The report as a file, whole."""
+    asked, now = _asked(request), request.node.clock.now()
+    span = f"{asked.days}-days" if asked.days else asked.month or month_back(now, asked.zone, 1)
+    return files.csv_file(f"uptime-{span}", ReportRow._fields, _rows(request))
+
+
+def _asked(request: Request) -> monthly.ReportAsked:
+    query = request.valid_query
+    return monthly.ReportAsked(
+        query["month"], query["days"], query["zone"] or request.node.config.timezone, query["tag"]
+    )
+
+
+def _rows(request: Request) -> list[ReportRow]:
+    query, asked = request.valid_query, _asked(request)
+    period = monthly.period_of(request.node, asked)
+    times = monthly.measured(request.node, request.root, asked, period)
+    return rows_of(times, query["by"], query["sort"], period, query["target"])
 
 
 @api.get(Monitoring, "health-score", returns=AggregateScore)

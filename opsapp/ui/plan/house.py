@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opsapp.ui.questions import Call
 from opsapp.ui.shapes import house as shapes
 
 from .shape import Act, Column, Field, Page, Part
@@ -156,6 +157,7 @@ HOUSE = (
         ),
         menu="Audit",
         template="audit.jinja2",
+        calls=(Call("CSV", "GET /api/audit/file"),),
         shape=shapes.audit,
     ),
 )  # fmt: skip

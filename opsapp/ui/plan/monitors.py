@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opsapp.monitoring.engine import STATUSES, MonitorSettings
+from opsapp.ui.questions import Call
 from opsapp.ui.shapes import monitor, monitorform, monitorlist, monitors, report
 from opsapp.wire.monitortypes import TYPES
 
@@ -123,23 +124,25 @@ EDIT = Page(
     needs=f"PUT {ONE}",
 )
 
+REPORT_FILTERS = tuple(Field(name, name) for name in report.FILTERS)
 REPORT = Page(
     "/monitors/report",
     "Report",
     (
         Part(
-            "Uptime of all monitors",
-            "/api/monitoring/sla",
-            (Column("Name", "name", link="/monitors/{monitor_id}"),),
+            "Uptime",
+            report.API,
+            (Column("Name", "name"),),
             paged=True,
-            filters=(Field("days", "Days", "number"), Field("sort", "Sort by", "choice", ("worst", "name"))),
+            filters=REPORT_FILTERS,
             name="rows",
-            asks=monitors.list_query,
+            asks=report.with_zone,
         ),
-        Part("Health", "/api/monitoring/health-score", (), hidden=True, name="health"),
+        Part("All", report.TOTAL, (), hidden=True, name="total", filters=REPORT_FILTERS, asks=report.with_zone),
     ),
     template="report.jinja2",
     shape=report.shape,
+    calls=(Call("CSV", f"GET {report.API}.csv"),),
 )
 
 MONITORS = (LIST, NEW, REPORT, ONE_MONITOR, CLONE, EDIT)

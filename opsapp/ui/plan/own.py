@@ -121,11 +121,11 @@ SETTINGS = (
         (Part("Export", "/api/export", (), name="export", hidden=True),),
         forms=(
             Act("apply", "Make it so", "POST /api/apply",
-                (Field("document", "Document (JSON)", "json", required=True),
+                (Field("document", "Document (YAML or JSON)", "yaml", required=True),
                  Field("prune", "Delete what is not in it", "flag", required=True, preset="false")),
                 body=(("dry_run", False),), here=True, done="It is so now."),
             Act("look", "What would change?", "POST /api/apply",
-                (Field("document", "Document (JSON)", "json", required=True),
+                (Field("document", "Document (YAML or JSON)", "yaml", required=True),
                  Field("prune", "Delete what is not in it", "flag", required=True, preset="false")),
                 body=(("dry_run", True),), here=True, tries=True),
         ),

@@ -105,6 +105,7 @@ RECORDS = (
         forms=(Act("verify", "Check the chain", "GET /api/healing/ledger/verify", done="Every entry was read."),),
         menu="Ledger",
         template="ledger.jinja2",
+        calls=(Call("CSV", "GET /api/healing/ledger/file"),),
         shape=ledger.shape,
         blocks=(PageBlock("rows", ("ledger",), ledger.rows),),
     ),

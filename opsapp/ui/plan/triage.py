@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opsapp.monitoring.engine import NoticeSettings
+from opsapp.ui.questions import Call
 from opsapp.ui.shapes import approvals, incidents, overview
 
 from . import moment
@@ -154,6 +155,7 @@ INCIDENTS = (
         ),
         menu="Incidents",
         template="incidents.jinja2",
+        calls=(Call("CSV", f"GET {INCIDENTS_API}/file"),),
         shape=incidents.overview,
         blocks=(PageBlock("incidents", ("open", "incidents"), incidents.listing),),
     ),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
+import yaml
+
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.records import MonitorRecord
 from opsapp.notify.records import ChannelRecord
@@ -13,7 +15,7 @@ from opsapp.ui.reader import Answers, Reader
 LEVELS = {"ok": "ok", "warn": "warn", "fail": "bad"}
 ORDER = ("fail", "warn", "ok")
 TO_TEXT = json.JSONEncoder(ensure_ascii=False).encode
-MOST_INDENTED = 200  # of more things than that, each is one line of the document
+MOST_YAML = 200  # of more things than that, each is one line of the document; and of a kind so many are shown folded
 UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
@@ -87,19 +89,51 @@ def size_of(number: float) -> str:
     return f"{number:g} bytes"
 
 
+class FoldedEntry(NamedTuple):
+    """One thing of the document, by its name, as the document has it."""
+
+    name: str
+    text: str
+
+
+class FoldedKind(NamedTuple):
+    name: str
+    total: int
+    entries: tuple[FoldedEntry, ...]
+
+
 def as_code(answers: Answers, reader: Reader) -> dict[str, object]:
+    document = answers["export"]
     return {
-        "row": {"document": document_text(answers["export"]), "prune": "false"},
+        "row": {"document": document_text(document), "prune": "false"},
+        "kinds": [folded(kind, entries) for kind, entries in document.items() if entries],
+        "most": MOST_YAML,
         "choices": {},
         "said_change": change_words,
     }
 
 
+def folded(kind: str, entries: list[JsonObject]) -> FoldedKind:
+    """The first of them, each folded away."""
+    shown = tuple(FoldedEntry(_name_in(entry) or kind, yaml_text([entry])) for entry in entries[:MOST_YAML])
+    return FoldedKind(kind, len(entries), shown)
+
+
+def _name_in(entry: JsonObject) -> str:
+    return next((str(entry[field]) for field in ("name", "id", "target") if entry.get(field)), "")
+
+
+def yaml_text(value: object) -> str:
+    """As `opsapp export` writes it; by the library in C, where there is one."""
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    return yaml.dump(value, Dumper=dumper, sort_keys=False, allow_unicode=True, width=100)
+
+
 def document_text(document: JsonObject) -> str:
-    """JSON to read and change. Of many things, each has one line: indented, thousands would take too long."""
+    """YAML to read and change. Of many things, each has one line of JSON: thousands would take too long."""
     rows = sum(len(value) for value in document.values() if isinstance(value, list))
-    if rows <= MOST_INDENTED:
-        return json.dumps(document, indent=2, ensure_ascii=False)
+    if rows <= MOST_YAML:
+        return yaml_text({kind: entries for kind, entries in document.items() if entries})
     parts = [f"  {json.dumps(name)}: {_lines(value)}" for name, value in document.items()]
     return "{\n" + ",\n".join(parts) + "\n}"
 

@@ -1,4 +1,4 @@
-"""The report about all monitors: how long each was up, down and unseen over some days, and its health, in words.
+"""The report about monitors: how long each was up, down and unseen in a month, and what its target still allows.
 
 Pure. Must not: ask anybody.
 """
@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from opsapp.monitoring.records import AggregateScore
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.months import month_back, month_name
+from opsapp.ui import words
 from opsapp.ui.reader import Answers, Reader, query_with, with_query
+from opsapp.ui.sentences.words import span
 
 PATH = "/monitors/report"
-USUAL_DAYS = 30
-SPANS = ((1, "1 d"), (7, "7 d"), (30, "30 d"), (90, "90 d"), (365, "1 y"))
-GRADE_KINDS = {"A": "ok", "B": "ok", "C": "warn", "D": "warn", "F": "bad", None: "off"}
+API, TOTAL = "/api/monitoring/report", "/api/monitoring/report-total"
+SPANS = ((30, "30 d"), (90, "90 d"), (365, "1 y"))
+FILTERS = ("month", "days", "by", "tag", "target", "sort")
+NOTHING = "–"
 
 
 class SpanLink(NamedTuple):
@@ -22,27 +26,73 @@ class SpanLink(NamedTuple):
     chosen: bool
 
 
+class MonthLine(NamedTuple):
+    """A monitor, a tag or all. What nobody can say is a dash."""
+
+    name: str
+    href: str | None
+    uptime: str
+    down: str
+    allowed: str
+    left: str
+    over: bool  # more was used than the target allows
+    known: str
+    unknown: str
+    maintenance: str
+    incidents: int
+
+
+def with_zone(reader: Reader, earlier: JsonObject) -> dict[str, str]:
+    """The month by the reader's clock; worst first, unless a person sorts it."""
+    return {"zone": reader.zone} | ({} if reader.query.get("sort") else {"sort": "worst"})
+
+
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
-    health: AggregateScore = answers["health"]
-    asked = reader.query.get("days") or str(USUAL_DAYS)
+    total, days = answers["total"], reader.query.get("days")
+    month = reader.query.get("month") or ("" if days else month_back(reader.now, reader.zone, 1))
+    asked = {name: reader.query.get(name, "") for name in FILTERS}
     return {
-        "rows": answers["rows"] or [],
-        "grades": {scored.monitor_id: scored.grade for scored in health.monitors},
-        "grade": health.grade,
-        "grade_kinds": GRADE_KINDS,
-        "lead": _lead(health),
-        "days": asked,
+        "lines": [_line(row) for row in answers["rows"] or []],
+        "total": _line(total)._replace(name=f"All {total['monitors']}", href=None),
+        "period": month_name(month) if month else f"last {days} d",
+        "lead": _lead(total, reader),
+        "target": f"{total['target']:g}",
+        "by": reader.query.get("by", "monitor"),
+        "tag": reader.query.get("tag", ""),
+        "month": month,
+        "months": words.months(reader),
         "spans": [
-            SpanLink(name, with_query(PATH, query_with(reader.query, days=days)), str(days) == asked)
-            for days, name in SPANS
+            SpanLink(name, with_query(PATH, query_with(reader.query, days=count, month="")), str(count) == days)
+            for count, name in SPANS
         ],
+        "csv": with_query(f"{API}.csv", query_with(asked, zone=reader.zone)),
+        "json": with_query(API, query_with(asked, zone=reader.zone, limit=1000)),
     }
 
 
-def _lead(health: AggregateScore) -> str:
-    count, unknown = len(health.monitors), health.unknown
-    if health.score is None:
-        return "Nothing is known of any monitor yet."
-    monitors = "the only monitor" if count == 1 else f"all {count} monitors"
-    rest = f" Nothing is known of {unknown} of them." if unknown else ""
-    return f"{health.score:g} of 100 over {monitors}: uptime of 7 days, response time, certificates.{rest}"
+def _lead(total: JsonObject, reader: Reader) -> str:
+    begin, end = (words.local(total[name], reader.zone) for name in ("start", "end"))
+    city = reader.zone.rpartition("/")[2].replace("_", " ")
+    running = " It is not over." if total["end"] > reader.now else ""
+    return f"{begin:%-d %B %Y, %H:%M} to {end:%-d %B %Y, %H:%M}, {city} time.{running}"
+
+
+def _line(row: JsonObject) -> MonthLine:
+    uptime, left, monitor_id = row["uptime_percent"], row["left_minutes"], row["monitor_id"]
+    return MonthLine(
+        row["name"],
+        f"/monitors/{monitor_id}" if monitor_id else None,
+        NOTHING if uptime is None else words.percent(uptime),
+        _minutes(row["downtime_minutes"]),
+        _minutes(row["allowed_minutes"]),
+        NOTHING if left is None else f"{'−' if left < 0 else ''}{span(abs(left) * 60)}",
+        left is not None and left < 0,
+        words.percent(row["known_percent"]),
+        _minutes(row["unknown_minutes"]),
+        _minutes(row["maintenance_minutes"]),
+        row["incidents"],
+    )
+
+
+def _minutes(minutes: float) -> str:
+    return span(minutes * 60) if minutes else NOTHING

@@ -1,0 +1,92 @@
+"""The report over a month or some days: uptime, error budget and what is known, of monitors, of tags and of all. Pure.
+
+Nothing is said of the uptime where less than half of the period is known. Times in ms, figures in minutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from opsapp.monitoring.logic.uptime import MINUTE_MS, StateTimes, uptime
+
+BY = ("monitor", "tag")
+SORTS = ("worst", "-worst", "name", "-name")
+TARGET, TARGETS = 99.9, (50, 99.9999)
+UNTAGGED = "no tag"
+
+
+class Period(NamedTuple):
+    """`until`: its end, or now while it lasts."""
+
+    start: int
+    end: int
+    until: int
+
+
+class MonitorTimes(NamedTuple):
+    """What is known of a monitor in a period."""
+
+    monitor_id: str
+    name: str
+    tags: tuple[str, ...]
+    spent: StateTimes
+    incidents: int
+
+
+class ReportRow(NamedTuple):
+    """A monitor, a tag or everything. `allowed_minutes`: down time that the target allows over the whole period."""
+
+    name: str
+    monitor_id: str | None
+    monitors: int
+    uptime_percent: float | None
+    known_percent: float
+    downtime_minutes: float
+    allowed_minutes: float
+    left_minutes: float | None
+    maintenance_minutes: float
+    unknown_minutes: float
+    incidents: int
+
+
+def row_of(name: str, members: Sequence[MonitorTimes], period: Period, target: float) -> ReportRow:
+    """Time counts as often as there are monitors; before a monitor was made it is unknown."""
+    spent = StateTimes(*(sum(times) for times in zip(*(member.spent for member in members), strict=True)))
+    known, elapsed = sum(spent), len(members) * (period.until - period.start)
+    up_percent = uptime(spent) if 2 * known >= elapsed > 0 else None
+    allowed = len(members) * (period.end - period.start) * (1 - target / 100)
+    return ReportRow(
+        name,
+        members[0].monitor_id if len(members) == 1 and members[0].name == name else None,
+        len(members),
+        up_percent,
+        min(100.0, known * 1000 // elapsed / 10) if elapsed > 0 else 0.0,
+        _minutes(spent.down),
+        _minutes(allowed),
+        None if up_percent is None else _minutes(allowed - spent.down),
+        _minutes(spent.maintenance),
+        _minutes(max(0, elapsed - known)),
+        sum(member.incidents for member in members),
+    )
+
+
+def rows_of(measured: Iterable[MonitorTimes], by: str, sort: str, period: Period, target: float) -> list[ReportRow]:
+    if by == "monitor":
+        rows = [row_of(member.name, [member], period, target) for member in measured]
+    else:
+        groups: dict[str, list[MonitorTimes]] = {}
+        for member in measured:
+            for tag in member.tags or (UNTAGGED,):
+                groups.setdefault(tag, []).append(member)
+        rows = [row_of(tag, members, period, target)._replace(monitor_id=None) for tag, members in groups.items()]
+    rows.sort(key=lambda row: row.name.casefold(), reverse=sort == "-name")
+    if sort.endswith("worst"):
+        known = [row for row in rows if row.uptime_percent is not None]
+        known.sort(key=lambda row: row.uptime_percent or 0.0, reverse=sort.startswith("-"))
+        rows = known + [row for row in rows if row.uptime_percent is None]
+    return rows
+
+
+def _minutes(milliseconds: float) -> float:
+    return round(milliseconds / MINUTE_MS, 2)

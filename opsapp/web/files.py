@@ -1,0 +1,112 @@
+"""Rows as a file to keep: CSV that no spreadsheet runs, or JSON; the records of a month as they are read, in pages.
+
+A page is a transaction of its own, so a file may be as long as it is, and holds nobody up.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from pyramid.request import Request
+from pyramid.response import Response
+
+from opsapp.lib.addresses import public
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.months import month_back, month_problem, month_span
+from opsapp.lib.zones import zone_problem
+from opsapp.runtime.node import Node
+from opsapp.tree.root import Root
+
+from .answers import Stream
+from .fields import Body, Query, choice, text
+from .jsontext import dumps
+
+CSV, JSON = "text/csv", "application/json"
+RISKY = ("=", "+", "-", "@", "\t", "\r", "\n")
+AT_ONCE = 200
+
+
+class FileQuery(Query):
+    """The last calendar month, where none is said, in the zone of the service."""
+
+    month = text(default=None, check=month_problem)
+    zone = text(1, 64, default=None, check=zone_problem)
+    format = choice("csv", "json", default="csv")
+
+
+class FilePage(NamedTuple):
+    """Records of [since, until), in seconds."""
+
+    since: int
+    until: int
+    offset: int
+    limit: int
+
+
+Read = Callable[[Root, FilePage], list[JsonObject]]
+
+
+def of_month(request: Request, name: str, record: type[Body], read: Read) -> Stream:
+    """What the caller may see of the records of a month; `record` names the columns."""
+    asked, node = request.valid_query, request.node
+    zone = asked["zone"] or node.config.timezone
+    month = asked["month"] or month_back(node.clock.now(), zone, 1)
+    start, end = month_span(month, zone)
+    span = FilePage(int(start), int(end), 0, AT_ONCE)
+    columns = [field.name for field in record().children] if asked["format"] == "csv" else None
+    source = _Records(node, span, read, columns, masked=not request.may_edit)
+    return Stream(source, CSV if columns else JSON, _kept_as(f"{name}-{month}.{asked['format']}"))
+
+
+class _Records:
+    """A file without columns is JSON: a list."""
+
+    def __init__(self, node: Node, page: FilePage, read: Read, columns: list[str] | None, *, masked: bool):
+        self._node, self._page, self._read = node, page, read
+        self._columns, self._masked = columns, masked
+
+    def open(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    def __iter__(self) -> Iterator[bytes]:
+        page, columns = self._page, self._columns
+        yield (_lines([columns]) if columns else "[").encode()
+        while rows := self._node.transact(self._read, page):
+            rows = public(rows) if self._masked else rows
+            if columns:
+                text = _lines([row.get(name) for name in columns] for row in rows)
+            else:
+                text = ("," if page.offset else "") + ",\n".join(dumps(row) for row in rows)
+            yield text.encode("utf-8", "replace")
+            page = page._replace(offset=page.offset + len(rows))
+        yield b"" if columns else b"]\n"
+
+
+def csv_file(name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Response:
+    body = _lines([columns, *rows]).encode("utf-8", "replace")
+    response = Response(body, content_type=CSV, charset="utf-8")
+    response.headers.update(_kept_as(f"{name}.csv"))
+    return response
+
+
+def _kept_as(name: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+
+
+def _lines(rows: Iterable[Sequence[Any]]) -> str:
+    text = io.StringIO()
+    csv.writer(text).writerows([_cell(value) for value in row] for row in rows)
+    return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """A text that a spreadsheet would take for a formula begins with an apostrophe; numbers are what they are."""
+    if value is None or isinstance(value, int | float):
+        return value
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return f"'{text}" if text.startswith(RISKY) else text
