@@ -16,6 +16,8 @@ from opsapp.wire.causes import LookSubject
 from opsapp.wire.commands import ASKING
 from opsapp.wire.fields import JsonObject
 from opsapp.wire.frames import OUTPUT_LIMIT
+from opsapp.wire.records import plain
+from opsapp.wire.reports import HostReport
 
 from . import protection, unittimes
 from .armed import CONFIRMED, UNDONE, Armed
@@ -55,7 +57,7 @@ class Healer:
         host: LocalHost,
         snapshots: Snapshots,
         armed: Armed,
-        measure: Callable[[], dict],
+        measure: Callable[[], HostReport],
         acted: Callable[[], None],
     ):
         self._journal = journal
@@ -78,7 +80,7 @@ class Healer:
     def perform(self, task: Any) -> CommandAnswer:
         """One phase; those that change the host one after the other, whoever asks."""
         if task.params["phase"] == "measure":
-            return CommandAnswer(Ran("done", 0, b""), {"phase": "measure", "report": self._measure()})
+            return CommandAnswer(Ran("done", 0, b""), {"phase": "measure", "report": plain(self._measure())})
         if task.params["phase"] == "look":
             return self._look(task)
         action = ACTIONS[task.params["action_type"]]

@@ -18,6 +18,8 @@ from opsapp.wire import messages
 from opsapp.wire.commands import fit_result
 from opsapp.wire.fields import JsonObject, WireError, dumps, loads
 from opsapp.wire.frames import CLOSE_CLONE, MAX_POLL_BODY
+from opsapp.wire.records import plain
+from opsapp.wire.reports import HostReport
 
 from .config import AgentConfig
 from .executor import CommandExecutor
@@ -140,7 +142,7 @@ class Link:
 
     def check(self) -> bool:
         """Whether the server takes a report of this program. Nothing the answer asks for is done."""
-        body = dumps(self._reporter.measure("start"))
+        body = dumps(plain(self._reporter.measure("start")))
         try:
             answer, _ = request(self._address, "POST", self._path("report"), self._config.key, body=body)
             if answer.status == 200:
@@ -203,7 +205,7 @@ class Link:
     def _poll_for_a_while(self) -> None:
         """Poll until it is time to try a session again, or the server is away."""
         until = time.monotonic() + self._session_backoff.next() if self._config.websocket else float("inf")
-        report: Optional[dict] = self._spool.take() or self._reporter.measure("interval")
+        report: Optional[HostReport] = self._spool.take() or self._reporter.measure("interval")
         while not self._stopping:
             if report is None and self._executor.journal.unthanked():
                 report = self._reporter.measure("interval")
@@ -233,13 +235,13 @@ class Link:
             self._reporter.not_taken(report)
             report = self._spool.take()
 
-    def _poll(self, report: dict) -> bool:
+    def _poll(self, report: HostReport) -> bool:
         """One report with all that waits. True when the server took it; then its answer has been seen to."""
         self._retry_after = 0.0
         results, outcomes = self._results(), self._outcomes.waiting()
         body = dumps(
             {
-                **report,
+                **plain(report),
                 "held": self._executor.journal.held(),
                 "results": results,
                 "outcomes": outcomes,
@@ -265,7 +267,7 @@ class Link:
             self._executor.journal.thank(result["command_id"])
         for outcome in outcomes:
             self._outcomes.thank(outcome["outcome_id"])
-        if report.get("reason") != "spooled":
+        if not report.is_spooled:
             self._deliver_spooled()
         return True
 

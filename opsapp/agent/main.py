@@ -16,6 +16,7 @@ import time
 from types import FrameType
 from typing import Dict, List, Optional
 
+from opsapp.wire.reports import HostReport
 from opsapp.wire.version import VERSION
 
 from .armed import Armed
@@ -159,7 +160,7 @@ class AgentProgram:
     def _started(self, name: str, at: float) -> None:
         self.link.started(name, at)
 
-    def _measure(self) -> dict:
+    def _measure(self) -> HostReport:
         report = self.reporter.measure("measure")
         self.spool.put(report)
         self.link.tell()

@@ -11,6 +11,8 @@ import socket
 import time
 from typing import Dict, List, Optional, Tuple
 
+from opsapp.wire.reports import HostReport
+
 from .disks import Disks
 from .proc import maybe, processes
 from .rates import SPAN_S, Rates
@@ -32,7 +34,7 @@ class Metrics:
         self._processes: Dict[Tuple[int, int], int] = {}
         self._processes_at = 0.0
 
-    def sample(self, fresh: bool = False) -> dict:
+    def sample(self, fresh: bool = False) -> HostReport:
         self.rates.take(fresh)
         mem, swap = _memory()
         disks, inodes, read_only = self._disks.look()
@@ -47,25 +49,27 @@ class Metrics:
             metrics["rx_bytes_s"] = sum(link["rx_bytes"] for name, link in network.items() if name != "lo")
             metrics["tx_bytes_s"] = sum(link["tx_bytes"] for name, link in network.items() if name != "lo")
         metrics["reboot_required"] = float(os.path.exists("/run/reboot-required"))
-        values = {
-            "hostname": socket.gethostname(),
-            "os": self.os,
-            "kernel": self.kernel,
-            "arch": self.arch,
-            "boot_id": self.boot_id,
-            "cpu_percent": self.rates.cpu_percent(),
-            "mem_percent": mem,
-            "swap_percent": swap,
-            "disk_percent": disks.get("/"),
-            "disks": disks,
-            "uptime_s": _uptime(),
-            **_load(),
-            "metrics": metrics,
-            "network": network,
-            "temperatures": _temperatures(),
-            "top_processes": top,
-        }
-        return {name: value for name, value in values.items() if value is not None}
+        load1, load5, load15 = _load()
+        return HostReport(
+            socket.gethostname(),
+            self.os,
+            kernel=self.kernel,
+            arch=self.arch,
+            boot_id=self.boot_id,
+            cpu_percent=self.rates.cpu_percent(),
+            mem_percent=mem,
+            swap_percent=swap,
+            disk_percent=disks.get("/"),
+            disks=disks,
+            uptime_s=_uptime(),
+            load1=load1,
+            load5=load5,
+            load15=load15,
+            metrics=metrics,
+            network=network,
+            temperatures=_temperatures(),
+            top_processes=tuple(top),
+        )
 
     def _top(self) -> Tuple[List[dict], Dict[str, float]]:
         now, before = time.monotonic(), self._processes
@@ -129,12 +133,11 @@ def _uptime() -> Optional[int]:
     return int(float(text.split()[0])) if text else None
 
 
-def _load() -> Dict[str, float]:
+def _load() -> Tuple[Optional[float], ...]:
     try:
-        load1, load5, load15 = os.getloadavg()
+        return tuple(round(load, 2) for load in os.getloadavg())
     except OSError:
-        return {}
-    return {"load1": round(load1, 2), "load5": round(load5, 2), "load15": round(load15, 2)}
+        return (None, None, None)
 
 
 def _pressure() -> Dict[str, float]:

@@ -22,7 +22,8 @@ from opsapp.wire.conditions import Condition
 from opsapp.wire.fields import WireError, dumps, loads
 from opsapp.wire.heals import HostAnswer, StepEnd
 from opsapp.wire.policies import Policy, PolicyBundle, PolicyTerms, check_bundle, secret_of
-from opsapp.wire.readings import RUNS, STARTS_COUNTED, key_of, of_report, of_service
+from opsapp.wire.readings import RUNS, key_of, of_report, of_service
+from opsapp.wire.reports import HostReport, Measurement
 from opsapp.wire.verdicts import VERIFIED, ProofWindow, came_back
 
 from .armed import ALONE, Armed
@@ -53,12 +54,12 @@ class LocalTask:
         """Nobody watches."""
 
 
-def readings(report: dict, ran: Set[str]) -> Dict[str, Any]:
+def readings(report: Measurement, ran: Set[str]) -> Dict[str, Any]:
     """A report by the names that conditions use. `ran`: services that have been seen running."""
     values = of_report(report)
-    starts, counted_s = report.get("starts") or {}, report.get(STARTS_COUNTED)
-    for name, state in (report.get("services") or {}).items():
-        lately = of_service(state, ran=name in ran, starts=starts.get(name), counted_s=counted_s)
+    counted_s = report.starts_counted_s
+    for name, state in report.services.items():
+        lately = of_service(state, ran=name in ran, starts=report.starts.get(name), counted_s=counted_s)
         values.update((key_of("service", name, attribute), value) for attribute, value in lately.items())
     return values
 
@@ -71,8 +72,8 @@ class Offline:
         outcomes: Outcomes,
         armed: Armed,
         *,
-        measure: Callable[[], dict],
-        recent: Callable[[float], dict],
+        measure: Callable[[], HostReport],
+        recent: Callable[[float], HostReport],
         silent_for: Callable[[], float],
         tell: Callable[[], None],
         server_time: Callable[[], float] = time.time,
@@ -116,7 +117,7 @@ class Offline:
     def stop(self) -> None:
         self._stop.set()
 
-    def turn(self, report: dict) -> None:
+    def turn(self, report: HostReport) -> None:
         """Evaluate every policy; heal what has been true for long enough, if we are alone and may."""
         bundle = self.bundle
         if bundle is None or self._server_time() > bundle.expires_at:
@@ -128,8 +129,8 @@ class Offline:
                     self._heal(policy, name, condition, report)
 
     # ---- inside
-    def _readings(self, report: dict) -> Dict[str, Any]:
-        self._ran.update(name for name, state in (report.get("services") or {}).items() if state in RUNS)
+    def _readings(self, report: HostReport) -> Dict[str, Any]:
+        self._ran.update(name for name, state in report.services.items() if state in RUNS)
         return readings(report, self._ran)
 
     def _every(self) -> float:
@@ -180,7 +181,7 @@ class Offline:
             return False
         return True
 
-    def _heal(self, policy: Policy, name: str, condition: Condition, report: dict) -> None:
+    def _heal(self, policy: Policy, name: str, condition: Condition, report: HostReport) -> None:
         """The steps of one case, until one resolves it. Each is an outcome of its own."""
         positions, case_id = self._positions(policy, name), secrets.token_hex(8)
         flaps = self._comes_and_goes((policy.rule_id, name))
@@ -232,8 +233,8 @@ class Offline:
             if self._stop.wait(DISK_RETRY_S):
                 return
 
-    def _begin(self, policy: Policy, name: str, condition: Condition, report: dict, position: int) -> dict:
-        step, host = policy.steps[position], report["hostname"]
+    def _begin(self, policy: Policy, name: str, condition: Condition, report: HostReport, position: int) -> dict:
+        step, host = policy.steps[position], report.hostname
         params = ACTIONS[step.action].complete(step.params, name or None)
         assert self.bundle is not None
         values = self._readings(report)

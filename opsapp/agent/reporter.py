@@ -9,10 +9,13 @@ import logging
 import socket
 import threading
 import time
-from typing import Callable, FrozenSet, Optional, Tuple
+from dataclasses import replace
+from typing import Any, Callable, Dict, Mapping, Optional, Tuple
 
-from opsapp.wire.fields import JsonObject
+from opsapp.wire.kinds import MapOf
 from opsapp.wire.readings import MASKED, key_of
+from opsapp.wire.records import parts_of
+from opsapp.wire.reports import NAMES, HostReport, Measurement, Reason
 from opsapp.wire.restarts import LOOP_STARTS
 from opsapp.wire.version import VERSION
 
@@ -30,16 +33,7 @@ log = logging.getLogger("reporter")
 STREAM_S = 5.0
 LOOKS = 2  # after processes changed: their end is seen a little before systemd has noted it
 PATIENCE = 30  # further looks, one a check, while a unit is between two states
-MOST = {
-    "metrics": 2000,
-    "services": 4000,
-    "starts": 4000,
-    "containers": 2000,
-    "disks": 500,
-    "temperatures": 500,
-    "network": 200,
-}
-NAME_MOST = 255
+MOST = {part.name: part.kind.high for part in parts_of(Measurement) if isinstance(part.kind, MapOf)}
 BETWEEN = {"activating", "deactivating", "reloading"}
 
 
@@ -62,19 +56,18 @@ class Reporter:
         self._stop = threading.Event()
         self._soon = threading.Event()
         self._acted = threading.Event()
-        self._latest: Tuple[float, dict] = (float("-inf"), {})
+        self._latest: Optional[Tuple[float, HostReport]] = None
         self._plain: Tuple = ()
         self._capabilities_sent = 0
         self._looks = self._patience = 0
         self._services_known = self._manager = False
-        self._forbidden: FrozenSet[str] = frozenset()
         self._seen: Tuple = ()
 
     def run(self) -> None:
         """Until stop(): the thread's body."""
         due = time.monotonic()
         self._seen = self.services.fingerprint()
-        reason = "start"
+        reason: Reason = "start"
         while not self._stop.is_set():
             now = time.monotonic()
             due = min(due, now + self._every())
@@ -104,7 +97,7 @@ class Reporter:
         self._looks, self._patience = LOOKS, PATIENCE
         return True
 
-    def measure(self, reason: str) -> dict:
+    def measure(self, reason: Reason) -> HostReport:
         """Everything, now. Its time is that at which it began: nothing in it was seen earlier but what is kept between
         reports, and that is forgotten when the host is changed."""
         began = time.time()
@@ -112,31 +105,39 @@ class Reporter:
             self._containers.stale()
             self.lookouts.look_now()
         with self._lock:
-            report = self.metrics.sample(fresh=reason == "measure")
-            states = self._look()
-        report.update(states)
-        report["metrics"].update(self.lookouts.values())
+            sample = self.metrics.sample(fresh=reason == "measure")
+            units, containers = self._look()
+        metrics, failed = {**sample.metrics, **self.lookouts.values()}, units.failed
         if self._services_known:
-            failed = sorted(name for name, state in states["services"].items() if state == "failed")
-            report["failed_units"], report["metrics"]["failed_units"] = failed[:1000], float(len(failed))
-            report["metrics"].update({key_of("service", name, MASKED): 1.0 for name in self._forbidden})
+            metrics["failed_units"] = float(len(failed))
+            metrics.update({key_of("service", name, MASKED): 1.0 for name in units.forbidden})
         if self._manager:
-            report["metrics"]["service_manager.hung_s"] = round(self._units.silent_s(), 1)
-        report.update(time=began, reason=reason, version=VERSION, machine_id=self.machine_id)
-        if self.ip:
-            report["ip"] = self.ip
-        manifest = self._capabilities.manifest
-        if manifest and manifest["probed_at"] != self._capabilities_sent:
-            self._capabilities_sent = manifest["probed_at"]
-            report["capabilities"] = manifest
-        report = bounded(report)
+            metrics["service_manager.hung_s"] = round(self._units.silent_s(), 1)
+        report = bounded(
+            replace(
+                sample,
+                version=VERSION,
+                ip=self.ip or None,
+                machine_id=self.machine_id,
+                metrics=metrics,
+                services=units.states,
+                starts=units.starts,
+                starts_counted_s=units.counted_s,
+                failed_units=failed[:1000],
+                containers=containers,
+                time=began,
+                reason=reason,
+                capabilities=self._new_manifest(),
+            )
+        )
         self._latest = (time.monotonic(), report)
         return report
 
-    def recent(self, seconds: float) -> dict:
+    def recent(self, seconds: float) -> HostReport:
         """A report not older than that: the last one if it will do, else a new one."""
-        at, report = self._latest
-        return report if time.monotonic() - at <= seconds else self.measure("interval")
+        if self._latest is None or time.monotonic() - self._latest[0] > seconds:
+            return self.measure("interval")
+        return self._latest[1]
 
     def stream(self, opened: bool) -> None:
         """A metrics stream begins or ends: while one is open, reports come every 5 s."""
@@ -149,9 +150,9 @@ class Reporter:
             self.interval = seconds
             self._soon.set()
 
-    def not_taken(self, report: dict) -> None:
+    def not_taken(self, report: HostReport) -> None:
         """Nobody took this report: what it carried only once must be sent again."""
-        if report.get("capabilities"):
+        if report.capabilities:
             self._capabilities_sent = 0
 
     def acted(self) -> None:
@@ -179,19 +180,27 @@ class Reporter:
         self._looks -= 1
         with self._lock:
             before = self._plain
-            after = self._look()
+            units, _ = self._look()
             changed = self._plain != before
         if changed:
             self._spool.put(self.measure("change"))
             self._tell()
-        if self._patience and BETWEEN & set(after["services"].values()):
+        if self._patience and BETWEEN & set(units.states.values()):
             self._patience -= 1
             self._looks = max(self._looks, 1)
 
     def _ask_manager(self) -> UnitStates:
         return self.services.look()
 
-    def _look(self) -> JsonObject:
+    def _new_manifest(self) -> Optional[dict]:
+        """What the host can do, unless it was told."""
+        manifest = self._capabilities.manifest
+        if not manifest or manifest["probed_at"] == self._capabilities_sent:
+            return None
+        self._capabilities_sent = manifest["probed_at"]
+        return manifest
+
+    def _look(self) -> Tuple[UnitStates, Dict[str, str]]:
         # Before the states: what changes from here on differs from this, also when it ends as it was a look ago.
         self._seen = self.services.fingerprint()
         units = UnitStates({}, {})
@@ -203,7 +212,6 @@ class Reporter:
             self._manager = False  # told by the capabilities
         except OSError as error:
             log.warning("service states are unknown: %s", error)
-        self._forbidden = units.forbidden
         containers = self._containers.states()
         # A crash loop is one change, not one at each of its starts.
         looping = {name for name, count in units.starts.items() if count >= LOOP_STARTS}
@@ -211,19 +219,14 @@ class Reporter:
             {name: "looping" if name in looping else state for name, state in units.states.items()},
             containers,
         )
-        return {
-            "services": units.states,
-            "starts": units.starts,
-            "starts_counted_s": units.counted_s,
-            "containers": containers,
-        }
+        return units, containers
 
 
-def bounded(report: dict) -> dict:
+def bounded(report: HostReport) -> HostReport:
     """What the wire takes of a report from a host with more of something than anybody foresaw: the first by name."""
-    for field, most in MOST.items():
-        if field in report:
-            names = sorted(name for name in report[field] if 0 < len(name) <= NAME_MOST and "\0" not in name)
-            values = report[field]
-            report[field] = {name.encode("utf-8", "replace").decode("utf-8"): values[name] for name in names[:most]}
-    return report
+    return replace(report, **{field: _bounded(getattr(report, field), most) for field, most in MOST.items()})
+
+
+def _bounded(values: Mapping[str, object], most: int) -> Any:
+    names = sorted(name for name in values if 0 < len(name) <= NAMES.high and "\0" not in name)
+    return {name.encode("utf-8", "replace").decode("utf-8"): values[name] for name in names[:most]}

@@ -91,6 +91,10 @@ class UnitStates(NamedTuple):
     counted_s: Optional[float] = None  # for how long starts have been counted; None: nobody counts them
     forbidden: FrozenSet[str] = frozenset()  # those that ran since the boot, and are masked now
 
+    @property
+    def failed(self) -> Tuple[str, ...]:
+        return tuple(sorted(name for name, state in self.states.items() if state == "failed"))
+
 
 class Services:
     def __init__(self, state_dir: str, boot_id: str):

@@ -15,6 +15,8 @@ from opsapp.wire.fields import JsonObject, WireError
 from opsapp.wire.frames import AGENT_PING_S, CLOSE_BAD_MESSAGE, PROTOCOL, SILENCE_S, unpack_chunk
 from opsapp.wire.monitortypes import PLUGIN, PROBE
 from opsapp.wire.policies import BY_KEY
+from opsapp.wire.records import plain
+from opsapp.wire.reports import HostReport
 from opsapp.wire.version import VERSION
 
 from .executor import CommandExecutor
@@ -65,7 +67,7 @@ class LinkSession:
         self._spool = spool
         self._streams = streams
         self._probing = Probing(self._offer, plugins)
-        self._reports: Dict[str, dict] = {}
+        self._reports: Dict[str, HostReport] = {}
         self._results: Dict[str, float] = {}
         self._look = threading.Event()
         self._look.set()
@@ -163,10 +165,10 @@ class LinkSession:
             self._look.clear()
             self._send_results(now)
 
-    def _report(self, report: dict) -> str:
+    def _report(self, report: HostReport) -> str:
         self._number += 1
         name = f"r{self._number}"
-        self._ws.send(messages.encode("report", id=name, report=report))
+        self._ws.send(messages.encode("report", id=name, report=plain(report)))
         self._reports[name] = report
         return name
 

@@ -13,6 +13,9 @@ import threading
 from typing import Deque, List, Optional
 
 from opsapp.wire.fields import WireError, dumps, loads
+from opsapp.wire.messages import read_report
+from opsapp.wire.records import plain
+from opsapp.wire.reports import HostReport
 
 from .disk import LineFile
 
@@ -42,44 +45,44 @@ class Spool:
     def __init__(self, directory: str, limit: int):
         self._lock = threading.Lock()
         self._limit = limit
-        self._live: Deque[dict] = collections.deque(maxlen=LIVE_MOST)
+        self._live: Deque[HostReport] = collections.deque(maxlen=LIVE_MOST)
         self._lines = LineFile(os.path.join(directory, "spool.jsonl"))
         self._mark = os.open(os.path.join(directory, "spool.mark"), os.O_RDWR | os.O_CREAT, 0o600)
         mark = os.pread(self._mark, 32, 0)
         self._sent = min(int(mark), self._lines.size) if mark.isdigit() else 0  # bytes at the front, delivered
         self._kept_at = 0.0
 
-    def put(self, report: dict) -> None:
+    def put(self, report: HostReport) -> None:
         """A new report; the oldest live one falls out when nobody takes them."""
         with self._lock:
             self._live.append(report)
 
-    def take(self) -> Optional[dict]:
+    def take(self) -> Optional[HostReport]:
         with self._lock:
             return self._live.popleft() if self._live else None
 
-    def keep(self, report: dict) -> None:
+    def keep(self, report: HostReport) -> None:
         """The server could not have this one: to the disk, at most one a minute."""
         with self._lock:
             # Before the last one: this host's clock was set back, and its time goes on from there.
-            is_soon = 0 <= report["time"] - self._kept_at < SPOOL_EVERY_S
-            if is_soon or report.get("reason") == "spooled":
+            at = report.time or 0.0
+            if report.is_spooled or 0 <= at - self._kept_at < SPOOL_EVERY_S:
                 return
-            self._kept_at = report["time"]
-            line = dumps({**{name: report[name] for name in _KEPT if name in report}, "reason": "spooled"})
+            self._kept_at, told = at, plain(report)
+            line = dumps({**{name: told[name] for name in _KEPT if name in told}, "reason": "spooled"})
             try:
                 self._make_room(len(line) + 1)
                 self._lines.append(line, sync=False, vital=False)
             except OSError as error:
                 log.warning("a report cannot be spooled: %s", error)
 
-    def oldest(self) -> Optional[dict]:
+    def oldest(self) -> Optional[HostReport]:
         """The oldest spooled report, until `delivered` is called."""
         with self._lock:
             while self._sent < self._lines.size:
                 line = self._lines.at(self._sent)
                 try:
-                    return loads(line)
+                    return read_report(loads(line))
                 except WireError:
                     self._advance(len(line))  # damaged on the disk
             return None

@@ -5,14 +5,16 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase, translate
 from functools import lru_cache
-from typing import Any, NamedTuple, TypedDict, cast
+from typing import Any, NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.visible import visible
 from opsapp.wire.commands import FINAL_STATES
 from opsapp.wire.readings import NUMBERS, STARTS_COUNTED, of_report
+from opsapp.wire.reports import AgentMetrics, HostProfile, Measurement
 
 STATUSES = ("pending", "online", "offline", "dead")
 MEASURED = ("cpu_percent", "mem_percent", "disk_percent")  # by which the list can be sorted
@@ -37,97 +39,6 @@ FOLLOWING = {
     "delivered": ("running", "done", "failed", "timeout", "cancelled", "lost"),
     "running": ("done", "failed", "timeout", "cancelled", "lost"),
 }
-
-
-class CommandResult(TypedDict, total=False):
-    """How a command ended, as `wire.commands.RESULT`; the service's own word on it has a status and a reason."""
-
-    command_id: str
-    status: str
-    exit_code: int | None
-    output: str
-    truncated: bool
-    reason: str | None
-    started_at: float | None
-    finished_at: float | None
-    data: JsonObject | None
-
-
-class HeldCommand(TypedDict):
-    """A command that an agent still has."""
-
-    command_id: str
-    state: str  # running, finished
-
-
-class LocalOutcome(TypedDict):
-    """A heal that an agent did alone, as `wire.messages.OUTCOME`."""
-
-    outcome_id: str
-    case_id: str | None
-    rule_id: str
-    condition: str
-    target: str
-    action_type: str | None
-    action_params: JsonObject
-    escalation_step: int
-    escalated: bool
-    executed: bool
-    action_success: int
-    verified: int
-    outcome: str
-    verdict: str | None
-    reason: str | None
-    worse: list[JsonObject]
-    duration_s: float
-    created_at: float
-    policy_version: int
-    metrics_before: JsonObject
-    metrics_after: JsonObject
-
-
-class HostProfile(TypedDict, total=False):
-    """Who a host says it is, in a report and in the hello of a session."""
-
-    hostname: str
-    os: str
-    version: str | None
-    ip: str | None
-    kernel: str | None
-    arch: str | None
-    machine_id: str | None
-    boot_id: str | None
-
-
-class HostReport(HostProfile, total=False):
-    """What an agent says of its host, as `wire.messages.REPORT`. A number that is None, or missing, is unknown."""
-
-    cpu_percent: float | None
-    mem_percent: float | None
-    disk_percent: float | None
-    swap_percent: float | None
-    uptime_s: int | None
-    load1: float | None
-    load5: float | None
-    load15: float | None
-    time: float | None
-    reason: str | None
-    metrics: dict[str, float]
-    services: dict[str, str]
-    starts: dict[str, int]
-    starts_counted_s: float | None
-    failed_units: list[str]
-    containers: dict[str, str]
-    disks: dict[str, float]
-    temperatures: dict[str, float]
-    network: dict[str, dict[str, float]]
-    top_processes: list[JsonObject]
-    results: list[CommandResult]
-    outcomes: list[LocalOutcome]
-    held: list[HeldCommand] | None
-    capabilities: JsonObject | None
-    policy_version: int | None
-    features: list[str]
 
 
 def may_follow(state: str, following: str) -> bool:
@@ -165,12 +76,12 @@ class KeptNumbers(NamedTuple):
     left_out: int
 
 
-def kept_of(report: HostReport, named: Sequence[str] = ()) -> KeptNumbers:
+def kept_of(report: Measurement, named: Sequence[str] = ()) -> KeptNumbers:
     """What is always kept, and what fits a name of the configuration: of those the first by name."""
     values = _always_kept(report)
     if not named:
         return KeptNumbers(values, 0)
-    fits, numbers = _fitting(tuple(named)), of_report(cast(JsonObject, report))
+    fits, numbers = _fitting(tuple(named)), of_report(report)
     more = sorted(name for name in numbers.keys() - values.keys() if _is_number(numbers[name]) and fits(name))
     values |= {name: float(numbers[name]) for name in more[:MOST_NAMED]}
     return KeptNumbers(values, max(0, len(more) - MOST_NAMED))
@@ -181,12 +92,10 @@ def _fitting(patterns: tuple[str, ...]) -> Any:
     return re.compile("|".join(translate(pattern) for pattern in patterns)).match
 
 
-def _always_kept(report: HostReport) -> dict[str, float]:
-    reported = cast(JsonObject, report)
-    values = {name: float(reported[name]) for name in KEPT if reported.get(name) is not None}
-    measured = report.get("metrics") or {}
-    values |= {name: float(measured[name]) for name in KEPT_METRICS if _is_number(measured.get(name))}
-    disks = sorted(report.get("disks", {}).items())[:MOST_DISKS]
+def _always_kept(report: AgentMetrics) -> dict[str, float]:
+    values = {name: float(value) for name in KEPT if (value := getattr(report, name)) is not None}
+    values |= {name: float(report.metrics[name]) for name in KEPT_METRICS if name in report.metrics}
+    disks = sorted(report.disks.items())[:MOST_DISKS]
     return values | {f"disk.{mount}.percent": float(value) for mount, value in disks}
 
 
@@ -194,54 +103,38 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def snapshot(report: HostReport) -> JsonObject:
-    """The latest report as the detail and the metrics stream show it: unknown numbers are left out."""
-    reported = cast(JsonObject, report)
-    shown = {name: reported[name] for name in NUMBERS if reported.get(name) is not None}
-    for key in ("disks", "services", "starts", "containers", "metrics", "network", "temperatures"):
-        shown[key] = dict(reported.get(key) or {})
-    for key in ("failed_units", "top_processes"):
-        shown[key] = list(reported.get(key) or ())
-    return shown
-
-
-def failing_in(shown: HostReport | JsonObject) -> list[str]:
-    """Names of the services, units and containers that a report or a snapshot calls failed, each once: a service is a
-    unit too."""
-    units = {unit.removesuffix(".service") for unit in shown.get("failed_units") or ()}
-    states = (*(shown.get("services") or {}).items(), *(shown.get("containers") or {}).items())
+def failing_in(metrics: AgentMetrics) -> list[str]:
+    """Names of the services, units and containers that it calls failed, each once: a service is a unit too."""
+    units = {unit.removesuffix(".service") for unit in metrics.failed_units}
+    states = (*metrics.services.items(), *metrics.containers.items())
     return sorted(units | {name.removesuffix(".service") for name, state in states if state in FAILED_STATES})
 
 
-def snapshot_of_values(values: Mapping[str, tuple[Any, float]]) -> JsonObject:
-    """The same from the live view alone: after a restart, or on a node that the agent does not report to."""
-    report: JsonObject = {"disks": {}, "services": {}, "containers": {}, "starts": {}, "metrics": {}}
+def metrics_of_values(values: Mapping[str, tuple[Any, float]]) -> AgentMetrics:
+    """What is shown of a host from the live view alone: after a restart, or on a node that it does not report to."""
+    metrics, numbers = AgentMetrics(), {}
     counted_at = values.get(STARTS_COUNTED, (None, None))[1]
+    states = {"service": metrics.services, "container": metrics.containers}
     for name, (value, at) in values.items():
         kind, _, rest = name.partition(".")
         if name in NUMBERS:
-            report[name] = value
+            numbers[name] = value
         elif kind == "disk" and rest.endswith(".percent"):
-            report["disks"][rest.removesuffix(".percent")] = value
-        elif kind in ("service", "container") and rest.endswith(".state"):
-            report[kind + "s"][rest.removesuffix(".state")] = value
+            metrics.disks[rest.removesuffix(".percent")] = value
+        elif kind in states and rest.endswith(".state"):
+            states[kind][rest.removesuffix(".state")] = value
         elif kind == "service" and rest.endswith(".starts"):
             if at == counted_at:  # else it is of an earlier report: it has not started since
-                report["starts"][rest.removesuffix(".starts")] = value
+                metrics.starts[rest.removesuffix(".starts")] = value
         elif name != STARTS_COUNTED:
-            report["metrics"][name] = value
-    return snapshot(cast(HostReport, report))
+            metrics.metrics[name] = value
+    return replace(metrics, **numbers)
 
 
-def changed_profile(known: JsonObject, report: HostProfile) -> JsonObject:
+def changed_profile(known: Mapping[str, str], report: HostProfile) -> dict[str, str]:
     """What a report says about the host that is not what the record says."""
-    values = cast(JsonObject, report)
-    shown = {name: _shown(values[name]) for name in PROFILE if values.get(name)}
+    shown = {name: visible(value) for name in PROFILE if (value := getattr(report, name))}
     return {name: value for name, value in shown.items() if known.get(name) != value}
-
-
-def _shown(value: Any) -> Any:
-    return visible(value) if isinstance(value, str) else value
 
 
 def is_outdated(version: str, served: str) -> bool:
@@ -255,16 +148,6 @@ def usable_tools(manifest: JsonObject | None) -> frozenset[str] | None:
         return None
     tools: JsonObject = manifest.get("capabilities") or {}
     return frozenset(name for name, about in tools.items() if isinstance(about, Mapping) and about.get("usable"))
-
-
-def matches(row: JsonObject, q: str | None, status: str | None, tag: str | None) -> bool:
-    """Whether a list's filters let an agent through."""
-    words: Iterable[str] = (row["label"], row["hostname"], row["ip"], row["os"], row["id"], *row["tags"])
-    return (
-        (status is None or row["status"] == status)
-        and (tag is None or tag in row["tags"])
-        and (q is None or any(q.lower() in word.lower() for word in words))
-    )
 
 
 def with_silence(known: Sequence[tuple[float, float]], since: float, until: float) -> tuple[tuple[float, float], ...]:

@@ -90,11 +90,6 @@ class Live:
         row = self._rows.get(subject)
         return row[row[0][name]] if row and name in row[0] else None
 
-    def last_observed(self, subject: str) -> float | None:
-        """When anything of it was observed last."""
-        row = self._rows.get(subject)
-        return max(row[2::2], default=None) if row else None
-
     def observed_at(self, subject: str, *names: str) -> float | None:
         """When any of these was observed last."""
         row = self._rows.get(subject)

@@ -79,7 +79,7 @@ def rows_named(ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
 def names_by_id(answers: Answers, *parts: str) -> dict[str, str]:
     """What people call the rows of these lists."""
     rows = (row for part in parts for row in answers[part] or ())
-    return {dig(row, "id"): dig(row, "name") or dig(row, "label") or dig(row, "hostname") for row in rows}
+    return {dig(row, "id"): dig(row, "name") for row in rows}
 
 
 def known_zone(name: str | None) -> str:

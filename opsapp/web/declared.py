@@ -30,7 +30,8 @@ def body_of(record: Any) -> type[Body]:
 @cache
 def answer_of(record: Any) -> type[Body]:
     """All of it."""
-    return _schema(record, record.__name__, map(_answered, parts_of(record)))
+    leaves_out = getattr(record, "leaves_out_null", False)
+    return _schema(record, record.__name__, (_answered(part, leaves_out) for part in parts_of(record)))
 
 
 def adapted(wanted: Any, adapt: Callable[[Any], type[Body]]) -> Any:
@@ -51,9 +52,9 @@ def _sent(part: DeclaredField) -> FieldNode:
     return field(_within(part.kind, body_of), name=part.name, null=part.null, default=default, check=part.problem)
 
 
-def _answered(part: DeclaredField) -> FieldNode:
+def _answered(part: DeclaredField, leaves_out_null: bool) -> FieldNode:
     """An answer leaves nothing out, but for what is told at times only."""
-    told, optional = part.mark(InAnswers), AT_TIMES in part.marks
+    told, optional = part.mark(InAnswers), AT_TIMES in part.marks or (leaves_out_null and part.null)
     kind = told.kind if told else _within(part.kind, answer_of)
     null = told.null if told else part.null and not (optional and part.default is None)
     return field(kind, name=part.name, null=null, optional=optional)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from pyramid.request import Request
 
-from opsapp.lib.jsontypes import JsonObject
+R = TypeVar("R")
 
 
 def page_of(request: Request, rows: Sequence[Any], most: int | None = None) -> list[Any]:
@@ -17,23 +17,24 @@ def page_of(request: Request, rows: Sequence[Any], most: int | None = None) -> l
     return list(rows[slice_of(request, most)])
 
 
-def in_order(
-    rows: Sequence[JsonObject], sort: str | None, ranks: Mapping[str, Sequence[str]] = {}
-) -> Sequence[JsonObject]:
+def in_order(rows: Sequence[R], sort: str | None, ranks: Mapping[str, Sequence[str]] = {}) -> Sequence[R]:
     """By the field that `sort` names (`fields.order`), equal ones as they were. What has no value stands last, either
     way round. `ranks` has the order of fields that are neither numbers nor names."""
     if sort is None:
         return rows
     name, backward = sort.removeprefix("-"), sort.startswith("-")
 
-    def place(row: JsonObject) -> Any:
-        value = row[name]
+    def value_of(row: Any) -> Any:
+        return row[name] if isinstance(row, Mapping) else getattr(row, name)
+
+    def place(row: R) -> Any:
+        value = value_of(row)
         if name in ranks:
             return ranks[name].index(value)
         return value.casefold() if isinstance(value, str) else value
 
-    known = [row for row in rows if row[name] not in (None, "")]
-    return sorted(known, key=place, reverse=backward) + [row for row in rows if row[name] in (None, "")]
+    known = [row for row in rows if value_of(row) not in (None, "")]
+    return sorted(known, key=place, reverse=backward) + [row for row in rows if value_of(row) in (None, "")]
 
 
 def slice_of(request: Request, most: int | None = None) -> slice:

@@ -29,13 +29,13 @@ from .fields import (
     text,
 )
 from .frames import OUTPUT_LIMIT
+from .reports import RESULT
 
 ID = text(64, low=1, pattern=r"[A-Za-z0-9_.:-]+")
 SERVICE_NAME = text(255, low=1, pattern=r"[A-Za-z0-9_@.:\\][A-Za-z0-9_@.:\\-]*")
 ABSOLUTE_PATH = text(4096, low=1, pattern=r"/[^\0]*")
 
 FINAL_STATES = ("done", "failed", "timeout", "expired", "lost", "cancelled")
-RESULT_STATES = ("done", "failed", "timeout", "cancelled", "lost")  # what an agent may say
 HEAL_PHASES = ("snapshot", "execute", "rollback", "confirm", "measure", "look")
 ASKING = ("measure", "look")  # phases without an effect on the host
 SERVICE_ACTIONS = ("start", "stop", "restart", "reload", "enable", "disable", "status")
@@ -124,20 +124,6 @@ COMMAND: Dict[str, WireField] = {
     "params": may(json_object(400000), {}),
     "store": may(ID),  # which service asks: a heal's token is compared with those of the same one
 }
-
-RESULT: Dict[str, WireField] = {
-    "command_id": need(ID),
-    "status": need(choice(*RESULT_STATES)),
-    "exit_code": may(integer(-(2**31), 2**31)),
-    "output": may(text(OUTPUT_LIMIT, nul=True), ""),
-    "truncated": may(boolean(), False),
-    "reason": may(text(2000)),
-    "started_at": may(number(0)),
-    "finished_at": may(number(0)),
-    "data": may(json_object(524288)),
-}
-
-HELD: Dict[str, WireField] = {"command_id": need(ID), "state": need(choice("running", "finished"))}
 
 _PARAM_NEEDS = {("logs", "journald"): "unit", ("logs", "file"): "path"}
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")

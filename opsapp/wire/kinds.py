@@ -57,6 +57,12 @@ class JsonKind:
         """Whether JSON is anything but what a declared record has."""
         return type(self).plain is not JsonKind.plain
 
+    @property
+    def rebuilds(self) -> bool:
+        """Whether a declared record has it otherwise than it was read."""
+        own = type(self)
+        return own.made is not JsonKind.made or own.beside is not JsonKind.beside
+
 
 class CheckedBy(NamedTuple):
     """A mark: a function that answers what is wrong with a value, or None. It is not asked about null."""
@@ -256,7 +262,7 @@ class ListOf(JsonKind):
         return []
 
     def made(self, value: Any) -> Any:
-        return tuple(self.item.kind.made(entry) for entry in value)
+        return tuple(map(self.item.kind.made, value)) if self.item.kind.rebuilds else tuple(value)
 
     def plain(self, value: Any) -> Any:
         return list(map(self.item.kind.plain, value)) if self.item.kind.rewrites else list(value)
@@ -286,6 +292,14 @@ class MapOf(JsonKind):
             wrong[path] = problem
         return value
 
+    @property
+    def rewrites(self) -> bool:
+        return self.item.kind.rewrites
+
+    @property
+    def rebuilds(self) -> bool:
+        return self.item.kind.rebuilds
+
     def made(self, value: Any) -> Any:
         return {name: self.item.kind.made(entry) for name, entry in value.items()}
 
@@ -300,6 +314,8 @@ class ByField(MapOf):
     def __init__(self, field: str, choices: Mapping[str, JsonKind]):
         super().__init__(DeclaredField("", Anything()))
         self.field, self.choices = field, choices
+
+    rewrites = rebuilds = True  # it depends
 
     def beside(self, values: Mapping[str, Any]) -> JsonKind:
         return self.choices.get(values.get(self.field, ""), self)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, NamedTuple, Optional
 
-from .commands import ABSOLUTE_PATH, COMMAND, HELD, ID, RESULT, SERVICE_NAME, check_result
+from .checks import checks_of
+from .commands import ABSOLUTE_PATH, COMMAND, ID, SERVICE_NAME, check_result
 from .fields import (
     JsonObject,
     WireError,
@@ -29,18 +30,15 @@ from .fields import (
     text,
 )
 from .frames import MAX_TEXT_FRAME
-from .monitortypes import TYPES, message_fields
+from .monitortypes import TYPES, every_own
 from .plugins import MOST_METRICS, UNIT_LENGTH
-from .verdicts import MOST_HARMS
+from .records import made
+from .reports import HELD, OUTCOME, REPORT, HostReport
 
 AGENT, SERVER, BOTH = "agent", "server", "both"
 _SHA256 = text(64, low=64, pattern=r"[0-9a-f]{64}")
 _STREAM = need(integer(1, 2**32 - 1))
-_SHORT = may(text(255))
-_STATE = text(64)
-_percent = may(number(0, 1e6))
 _PROTECTED = may(listing(text(255, low=1), 1000))  # processes never to be acted upon, beside the agent's own list
-_count = may(number(0))
 _FEATURES = may(listing(text(32), 50), [])  # what the agent understands beyond the first protocol
 
 PLACE = text(80, low=1, pattern=r"[0-9]+:[0-9]+:[0-9]+")  # in a file: device, inode, byte behind the line
@@ -61,31 +59,6 @@ STREAM_ENDS = (
     "gone",
 )
 
-HARM: Dict[str, WireField] = {"rule_id": need(ID), "target": need(text(512)), "condition": need(text(4096))}
-OUTCOME: Dict[str, WireField] = {
-    "outcome_id": need(ID),
-    "case_id": may(ID),  # the steps of one heal have the same
-    "rule_id": need(ID),
-    "condition": may(text(4096), ""),
-    "target": may(text(512), ""),
-    "action_type": may(text(64)),
-    "action_params": may(json_object(65536), {}),
-    "escalation_step": may(integer(0, 1000), 0),
-    "escalated": may(boolean(), False),  # a further step of the same heal followed, and stands for the event
-    "executed": may(boolean(), True),  # the action was begun, and not refused before anything was done
-    "action_success": may(integer(0, 1), 0),
-    "verified": may(integer(0, 1), 0),
-    "outcome": need(text(64, low=1)),
-    "verdict": may(choice("inconclusive")),  # rolled back without anybody knowing whether it had helped
-    "reason": may(text(2000)),
-    "worse": may(listing(nested(HARM), MOST_HARMS), []),  # what it has made worse
-    "duration_s": may(number(0), 0),
-    "created_at": need(number(0)),
-    "policy_version": may(integer(0), 0),
-    "metrics_before": may(json_object(65536), {}),
-    "metrics_after": may(json_object(65536), {}),
-}
-
 # What an agent is asked to look at; `allow` and `deny` are the networks that the server's configuration names.
 PROBE_TARGET: Dict[str, WireField] = {
     "type": need(choice(*(name for name, declared in TYPES.items() if declared.is_probed))),
@@ -96,7 +69,7 @@ PROBE_TARGET: Dict[str, WireField] = {
     "headers": may(mapping(text(4000), 50), {}),
     "follow_redirects": may(boolean(), True),
     "verify_tls": may(boolean(), True),
-    **message_fields(),
+    **checks_of(every_own()),
     "allow": may(listing(text(64), 1000), []),
     "deny": may(listing(text(64), 1000), []),
 }
@@ -112,44 +85,6 @@ PROBED: Dict[str, WireField] = {
     "degraded": may(boolean()),
     "metrics": may(mapping(number(), MOST_METRICS)),
     "units": may(mapping(text(UNIT_LENGTH), MOST_METRICS)),
-}
-
-REPORT: Dict[str, WireField] = {
-    "hostname": need(text(253, low=1)),
-    "os": need(text(255, low=1)),
-    "cpu_percent": _percent,
-    "mem_percent": _percent,
-    "disk_percent": _percent,
-    "swap_percent": _percent,
-    "uptime_s": may(integer(0)),
-    "load1": _count,
-    "load5": _count,
-    "load15": _count,
-    "version": _SHORT,
-    "ip": _SHORT,
-    "kernel": _SHORT,
-    "arch": _SHORT,
-    "machine_id": _SHORT,
-    "boot_id": _SHORT,
-    "time": may(number(0)),
-    "reason": may(choice("interval", "change", "stream", "measure", "start", "spooled")),
-    "metrics": may(mapping(number(), 2000, sparse=True), {}),
-    "services": may(mapping(_STATE, 4000, sparse=True), {}),
-    "starts": may(mapping(integer(0), 4000, sparse=True), {}),  # units that started in the last 5 minutes: how often
-    "starts_counted_s": may(number(0)),  # for how long they have been counted; missing: nobody counts them
-    "failed_units": may(listing(text(255), 1000), []),
-    "containers": may(mapping(_STATE, 2000, sparse=True), {}),
-    "disks": may(mapping(number(0, 1e6), 500, sparse=True), {}),
-    "temperatures": may(mapping(number(), 500, sparse=True), {}),
-    "network": may(mapping(mapping(number(0), 20, sparse=True), 200, sparse=True), {}),
-    "top_processes": may(listing(json_object(4096), 50), []),
-    # of agents that only poll:
-    "results": may(listing(nested(RESULT), 200), []),
-    "outcomes": may(listing(nested(OUTCOME), 200), []),
-    "held": may(listing(nested(HELD), 5000)),
-    "capabilities": may(json_object(131072)),
-    "policy_version": may(integer(0)),  # of the policies that the agent holds
-    "features": _FEATURES,
 }
 
 # policies.check_bundle looks into it, with the secret made from the agent's key.
@@ -178,6 +113,10 @@ def check_report(value: Any) -> JsonObject:
     clean = record(value, REPORT, what="report")
     clean["results"] = [check_result(result) for result in clean["results"]]
     return clean
+
+
+def read_report(value: Any) -> HostReport:
+    return made(HostReport, check_report(value))
 
 
 def check_poll_answer(value: Any) -> JsonObject:

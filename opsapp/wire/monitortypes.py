@@ -14,8 +14,7 @@ from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple, Type, get_t
 from urllib.parse import SplitResult, urlsplit
 
 from . import dns, probes, webchecks
-from .fields import Check, WireField, boolean, json_value, listing, may, text
-from .kinds import REQUIRED, Anything, DeclaredField, Flag, JsonKind, ListOf, Text
+from .kinds import REQUIRED, DeclaredField
 from .records import parts_of
 from .typesettings import DnsSettings, JsonSettings, KeywordSettings, PluginSettings, TypeSettings
 from .urls import is_host, text_problem
@@ -145,16 +144,3 @@ def every_own() -> Any:
             hint = Optional[types[part.name]] if default is None else types[part.name]
             hints.setdefault(part.name, (part.name, hint, default))
     return make_dataclass("EveryTypeSettings", hints.values(), frozen=True)
-
-
-def message_fields() -> Dict[str, WireField]:
-    """Those settings in the message that asks an agent to look."""
-    return {part.name: may(_check(part.kind), part.default) for part in parts_of(every_own())}
-
-
-def _check(kind: JsonKind) -> Check:
-    if isinstance(kind, ListOf):
-        return listing(_check(kind.item.kind), kind.high)
-    if isinstance(kind, Text):
-        return text(kind.high)
-    return {Flag: boolean, Anything: json_value}[type(kind)]()

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Callable, Dict, Optional
 
+from .reports import Measurement
 from .restarts import crash_looping, restarts
 
 Lookup = Callable[[str], Any]
@@ -61,16 +62,16 @@ def fresh(samples: Mapping[str, tuple[Any, float]], now: float, interval: float)
     return lookup
 
 
-def of_report(report: Mapping[str, Any]) -> Dict[str, Any]:
+def of_report(report: Measurement) -> Dict[str, Any]:
     """What a report says, by the names that conditions use. What is missing is missing: unknown."""
-    values: Dict[str, Any] = dict(report.get("metrics") or {})
-    values.update((name, report[name]) for name in NUMBERS if report.get(name) is not None)
-    for kind, key in (("service", "services"), ("container", "containers")):
-        values.update((f"{kind}.{name}.state", state) for name, state in (report.get(key) or {}).items())
-    values.update((f"disk.{mount}.percent", value) for mount, value in (report.get("disks") or {}).items())
-    if report.get(STARTS_COUNTED) is not None:  # what has not started is not named: it would be most units
-        values[STARTS_COUNTED] = report[STARTS_COUNTED]
-        values.update((f"service.{name}.starts", count) for name, count in (report.get("starts") or {}).items())
+    values: Dict[str, Any] = dict(report.metrics)
+    values.update((name, value) for name in NUMBERS if (value := getattr(report, name)) is not None)
+    for kind, states in (("service", report.services), ("container", report.containers)):
+        values.update((f"{kind}.{name}.state", state) for name, state in states.items())
+    values.update((f"disk.{mount}.percent", value) for mount, value in report.disks.items())
+    if report.starts_counted_s is not None:  # what has not started is not named: it would be most units
+        values[STARTS_COUNTED] = report.starts_counted_s
+        values.update((f"service.{name}.starts", count) for name, count in report.starts.items())
     return values
 
 

@@ -203,8 +203,19 @@ def changed(record: R, values: Mapping[str, Any]) -> R:
 
 
 def _made(record: Any, values: Mapping[str, Any], beside: Mapping[str, Any]) -> dict[str, Any]:
-    given = ((part, values[part.name]) for part in parts_of(record) if part.name in values)
-    return {part.name: None if value is None else part.kind.beside(beside).made(value) for part, value in given}
+    names, parts = _rebuilt(record)
+    given = {name: values[name] for name in names if name in values}
+    for part in parts:
+        if given.get(part.name) is not None:
+            given[part.name] = part.kind.beside(beside).made(given[part.name])
+    return given
+
+
+@lru_cache(maxsize=None)
+def _rebuilt(record: Any) -> tuple[tuple[str, ...], tuple[DeclaredField, ...]]:
+    """The names of its fields, and those parts that it has otherwise than they were read."""
+    parts = parts_of(record)
+    return tuple(part.name for part in parts), tuple(part for part in parts if part.kind.rebuilds)
 
 
 def plain(record: Any, of: Any = None) -> dict[str, object]:
@@ -234,7 +245,7 @@ class WritePlan(NamedTuple):
 
     names: tuple[str, ...]
     rewritten: tuple[tuple[str, Callable[[Any], Any]], ...]
-    at_times: tuple[DeclaredField, ...]
+    at_times: tuple[tuple[str, object], ...]  # with their defaults
     by_field: tuple[DeclaredField, ...]
 
 
@@ -245,17 +256,17 @@ def _writing(record: Any, chosen: Chosen) -> WritePlan:
     return WritePlan(
         tuple(part.name for part in parts),
         tuple((part.name, part.kind.plain) for part in parts if part.kind.rewrites and part not in by_field),
-        tuple(part for part in parts if AT_TIMES in part.marks),
+        tuple((part.name, part.default) for part in parts if AT_TIMES in part.marks),
         by_field,
     )
 
 
 def _plain(record: Any, of: Any, chosen: Chosen) -> dict[str, object]:
     writing, values = _writing(of, chosen), vars(record)
-    told = {name: values[name] for name in writing.names}
-    for part in writing.at_times:
-        if values[part.name] == part.default:
-            del told[part.name]
+    told = values.copy() if len(values) == len(writing.names) else {name: values[name] for name in writing.names}
+    for name, default in writing.at_times:
+        if values[name] == default:
+            del told[name]
     for name, write in writing.rewritten:
         if told.get(name) is not None:
             told[name] = write(told[name])

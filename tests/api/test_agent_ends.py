@@ -56,7 +56,7 @@ def test_of_a_deleted_agent_nothing_stays(service, box):
         service.vera.get(path, status=404)
     assert [row["id"] for row in service.vera.get("/api/agents").json] == [other.id]
     assert service.node.series.live.get(f"agent:{box.id}") == {}
-    assert service.transact(lambda root: [one["agent_id"] for one in resources.take_outcomes(root)]) == [other.id]
+    assert service.transact(lambda root: [outcome.agent_id for outcome in resources.take_outcomes(root)]) == [other.id]
     assert service.read(resources.with_open_commands) == []
     box.report(status=401)
 

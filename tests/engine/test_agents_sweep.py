@@ -1,5 +1,7 @@
 """Silence and overdue commands, by the sweep's step with a clock in the hand."""
 
+from dataclasses import replace
+
 import pytest
 
 from opsapp.agents import engine
@@ -11,9 +13,9 @@ from opsapp.agents.resources import add_agent, find_agent
 from opsapp.lib.problems import Invalid, NotFound
 from opsapp.notify.resources import inbox
 from opsapp.runtime.events import read_since
-from opsapp.wire.messages import check_report
+from opsapp.wire.reports import AgentOutcome, CommandResult, HostReport, LocalOutcome
 
-REPORT = check_report({"hostname": "box-1", "os": "Debian 12", "held": []})
+REPORT = HostReport("box-1", "Debian 12", held=())
 
 
 @pytest.fixture
@@ -29,11 +31,9 @@ def agent(service):
 
 
 def report(service, agent, **more):
-    said = {**REPORT, **more}
+    said = replace(REPORT, **more)
     key = shown_key("k" * 64)
-    return service.transact(
-        lambda root: reports.take_poll(root, find_agent(root, agent), said, key=key, ip="10.0.0.1").sent()
-    )
+    return service.transact(lambda root: reports.take_poll(root, find_agent(root, agent), said, key=key, ip="10.0.0.1"))
 
 
 def send(service, agent, **more):
@@ -43,7 +43,7 @@ def send(service, agent, **more):
 
 
 def status(service, agent, command_id):
-    return service.transact(engine.command_of, agent, command_id)["status"]
+    return service.transact(engine.command_of, agent, command_id).status
 
 
 def statuses(service):
@@ -151,10 +151,10 @@ def test_the_times_of_a_command_are_in_order_whatever_the_hosts_clock_says(servi
     began = service.clock.now()
     report(service, agent)
     service.clock.advance(10)
-    said = {"command_id": command, "status": "done", "started_at": began + off, "finished_at": began + off + 5}
-    report(service, agent, **check_report({**REPORT, "results": [said]}))
+    said = CommandResult(command, "done", started_at=began + off, finished_at=began + off + 5)
+    report(service, agent, results=(said,))
     found = service.transact(engine.command_of, agent, command)
-    times = [found[name] for name in ("created_at", "delivered_at", "started_at", "finished_at")]
+    times = [getattr(found, name) for name in ("created_at", "delivered_at", "started_at", "finished_at")]
     assert times == sorted(times)
     assert began <= times[0]
     assert times[-1] <= service.clock.now()
@@ -168,14 +168,14 @@ def test_what_was_never_handed_out_expires(service, node, agent):
     sweep.step(node)
     assert status(service, agent, command) == "queued"
     service.clock.advance(1)
-    assert report(service, agent)["commands"] == []
+    assert report(service, agent).commands == ()
     sweep.step(node)
     assert status(service, agent, command) == "expired"
 
 
 def test_what_may_have_arrived_is_not_called_expired(service, node, agent):
     command = send(service, agent, expiry=10)
-    assert report(service, agent)["commands"]
+    assert report(service, agent).commands
     service.clock.advance(11)
     sweep.step(node)
     assert status(service, agent, command) == "lost"
@@ -200,16 +200,16 @@ def test_a_command_is_committed_with_what_its_sender_writes_or_not_at_all(servic
 
     with pytest.raises(RuntimeError):
         service.transact(send_and_fail)
-    assert report(service, agent)["commands"] == []
+    assert report(service, agent).commands == ()
 
 
 def test_answers_for_the_rooms_above(service, node, agent):
     command = send(service, agent, timeout=5)
     assert service.transact(engine.answer_of, agent, command) is None
-    [handed] = report(service, agent)["commands"]
-    assert handed["params"]["timeout"] == 5
-    result = {"command_id": command, "status": "failed", "exit_code": 3, "reason": "no", "data": {"x": 1}}
-    report(service, agent, results=[result])
+    [handed] = report(service, agent).commands
+    assert handed.params["timeout"] == 5
+    result = CommandResult(command, "failed", exit_code=3, reason="no", data={"x": 1})
+    report(service, agent, results=(result,))
     answer = service.transact(engine.answer_of, agent, command)
     told = {"status": "failed", "exit_code": 3, "output": "", "truncated": False, "reason": "no", "data": {"x": 1}}
     assert answer == told
@@ -232,10 +232,10 @@ def test_hosts_know_their_tools_once_probed(service, node, agent):
 
 
 def test_outcomes_wait_once_however_often_they_are_sent(service, node, agent):
-    outcome = {"outcome_id": "o1", "rule_id": "r", "outcome": "verified", "created_at": 1}
+    outcome = LocalOutcome("o1", "r", "verified", 1)
     for _ in range(2):
-        report(service, agent, outcomes=[outcome])
-    assert service.transact(engine.take_outcomes) == [{**outcome, "agent_id": agent}]
+        report(service, agent, outcomes=(outcome,))
+    assert service.transact(engine.take_outcomes) == [AgentOutcome(**vars(outcome), agent_id=agent)]
     assert service.transact(engine.take_outcomes) == []
 
 

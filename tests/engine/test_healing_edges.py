@@ -13,6 +13,8 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import put_rule
 from opsapp.healing.stages import trust as governor
 from opsapp.lib.problems import Conflict, NotFound
+from opsapp.wire.records import made
+from opsapp.wire.reports import LocalOutcome
 from tests.engine.healing import NGINX
 from tests.engine.test_healing_pipeline import ACTIVE, FAILED, PAUSE, WILD, broken, outcomes
 from tests.support.hosts import place
@@ -95,7 +97,7 @@ def local(here, **changes):
     outcome = {**CLAIM, "created_at": here.clock.now() - 60, **changes}
     here.node.transact(lambda root: healing_of(root).given.update({"a1": ("nginx", "gone")}))
     here.node.transact(enrol, ((0.0, here.clock.now()),), 100)
-    here.node.transact(keep_outcome, "a1", outcome)
+    here.node.transact(keep_outcome, "a1", made(LocalOutcome, outcome))
     return here.turn()
 
 
@@ -161,7 +163,8 @@ def test_what_an_agent_claims_beyond_its_budget_or_while_it_was_heard_is_recorde
         def said(root):
             enrol(root, silences, budget)
             at = here.clock.now() - 60
-            keep_outcome(root, "a1", {**CLAIM, "created_at": at, "outcome_id": name, **changes})
+            told = {**CLAIM, "created_at": at, "outcome_id": name, **changes}
+            keep_outcome(root, "a1", made(LocalOutcome, told))
 
         here.node.transact(said)
         here.turn()

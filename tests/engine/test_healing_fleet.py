@@ -79,11 +79,11 @@ def test_a_command_is_taken_back_until_somebody_was_given_it(service):
     asked = {"command": "true"}
     first, second = (service.transact(send, agent["agent_id"], asked) for _ in range(2))
     assert service.transact(Fleet().recall, agent["agent_id"], first)
-    assert service.transact(command_of, agent["agent_id"], first)["status"] == "cancelled"
+    assert service.transact(command_of, agent["agent_id"], first).status == "cancelled"
     assert not service.transact(Fleet().recall, agent["agent_id"], first)
     service.transact(offer, agent["agent_id"])
     assert not service.transact(Fleet().recall, agent["agent_id"], second)
-    assert service.transact(command_of, agent["agent_id"], second)["status"] == "queued"
+    assert service.transact(command_of, agent["agent_id"], second).status == "queued"
     assert not service.transact(Fleet().recall, agent["agent_id"], "unknown")
     assert not service.transact(Fleet().recall, "nobody", second)
 

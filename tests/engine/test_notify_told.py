@@ -16,7 +16,7 @@ from opsapp.monitoring.logic.timetable import next_moment
 from opsapp.notify.engine import routes, tell
 from opsapp.notify.resources import deliveries_of, inbox
 from opsapp.notify.resources.groups import groups_of
-from opsapp.wire.messages import check_report
+from opsapp.wire.reports import HostReport
 from tests.support.monitoring import DOWN, UP, Lookout
 
 
@@ -163,7 +163,7 @@ def test_an_agent_that_is_deleted_while_it_is_away_is_not_away_for_ever(service)
 def test_what_hangs_on_a_host_that_is_away_is_one_message_with_it(service, lookout):
     host, _ = service.transact(create, "box-1", [])
 
-    said = check_report({"hostname": "box-1", "os": "Debian 12", "held": []})
+    said = HostReport("box-1", "Debian 12", held=())
 
     def away(root):
         reports.take_poll(root, agents_of(root)[host], said, key=shown_key("k" * 64), ip="10.0.0.1")

@@ -8,6 +8,7 @@ import pytest
 
 from opsapp.agent.spool import Spool
 from opsapp.wire.fields import dumps
+from opsapp.wire.reports import HostReport
 from tests.support.agent_process import AgentProcess, oldest_python
 from tests.support.proctexts import texts
 from tests.support.waiting import until
@@ -28,7 +29,7 @@ def test_what_was_spooled_comes_whole_and_in_order(server, tmp_path):
     agent.state.mkdir(mode=0o700)
     spool, now = Spool(str(agent.state), 2**20), time.time()
     for number in range(200):
-        spool.keep({"hostname": "h", "os": "x", "time": now - 60 * (200 - number)})
+        spool.keep(HostReport("h", "x", time=now - 60 * (200 - number)))
     spool.close()
     spooled = lambda: [report for report in server.reports if report["reason"] == "spooled"]  # noqa: E731
     with agent:

@@ -9,6 +9,7 @@ import pytest
 from opsapp.agent import disk
 from opsapp.agent.disk import LineFile, Reserve, write_whole
 from opsapp.agent.spool import Spool
+from opsapp.wire.reports import HostReport
 
 
 def held(tmp_path):
@@ -58,7 +59,7 @@ def test_it_ends_and_is_taken_again(full, tmp_path):
 def test_large_results_and_history_do_not_have_it(full, tmp_path):
     with pytest.raises(OSError, match="No space"):
         write_whole(str(tmp_path / "large"), b"x" * (disk.LARGEST + 1))
-    Spool(str(tmp_path), 10**6).keep({"hostname": "box-1", "os": "x", "time": 100.0, "reason": "interval"})
+    Spool(str(tmp_path), 10**6).keep(HostReport("box-1", "x", time=100.0, reason="interval"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["reserve", "spool.jsonl", "spool.mark"]
     assert held(tmp_path) == 4 * disk.PIECE
 

@@ -181,7 +181,7 @@ def test_a_machine_that_tells_nothing_of_itself(monkeypatch):
 
     monkeypatch.setattr(metrics, "maybe", lambda path: "uninitialized\n" if path == "/etc/machine-id" else None)
     monkeypatch.setattr(os, "getloadavg", refused)
-    assert (metrics.machine_id(), metrics._uptime(), metrics._load()) == ("", None, {})
+    assert (metrics.machine_id(), metrics._uptime(), metrics._load()) == ("", None, (None, None, None))
 
 
 # ---- tunnels

@@ -11,6 +11,7 @@ from opsapp.agent.disk import LineFile, write_whole
 from opsapp.agent.journal import KEEP_S, CommandJournal
 from opsapp.agent.processes import ProcessGroup
 from opsapp.agent.spool import Spool
+from opsapp.wire.reports import HostReport
 
 
 def command(name):
@@ -190,7 +191,7 @@ def test_a_failed_append_leaves_no_half_line(tmp_path, monkeypatch):
 
 # ---- the spool
 def report(at, **more):
-    return {"hostname": "box-1", "os": "Debian", "time": at, "reason": "interval", "cpu_percent": 1.0, **more}
+    return HostReport("box-1", "Debian", time=at, reason="interval", cpu_percent=1.0, **more)
 
 
 def test_reports_are_spooled_once_a_minute_and_come_back_in_order(home):
@@ -201,8 +202,8 @@ def test_reports_are_spooled_once_a_minute_and_come_back_in_order(home):
     again = Spool(home, 10**6)
     times = []
     while again.oldest():
-        times.append(again.oldest()["time"])
-        assert again.oldest()["reason"] == "spooled"
+        times.append(again.oldest().time)
+        assert again.oldest().reason == "spooled"
         again.delivered()
     assert times == [1000, 1060, 1120, 1180, 1240]
     again.delivered()
@@ -215,7 +216,7 @@ def test_a_host_whose_clock_is_set_back_spools_on(home):
         spool.keep(report(at))
     times = []
     while spool.oldest():
-        times.append(spool.oldest()["time"])
+        times.append(spool.oldest().time)
         spool.delivered()
     assert times == [90_000, 3600, 3660]
 
@@ -226,7 +227,7 @@ def test_what_was_delivered_is_not_delivered_again_after_a_restart(home):
         spool.keep(report(at))
     spool.delivered()
     again = Spool(home, 10**6)
-    assert again.oldest()["time"] == 120
+    assert again.oldest().time == 120
 
 
 def test_a_full_spool_drops_the_oldest(home):
@@ -236,7 +237,7 @@ def test_a_full_spool_drops_the_oldest(home):
     assert os.path.getsize(os.path.join(home, "spool.jsonl")) <= 4000
     times = []
     while spool.oldest():
-        times.append(spool.oldest()["time"])
+        times.append(spool.oldest().time)
         spool.delivered()
     assert times[-1] == 199 * 60.0
     assert times == sorted(times)
@@ -247,5 +248,5 @@ def test_live_reports_are_few_and_the_newest(home):
     spool = Spool(home, 10**6)
     for at in range(20):
         spool.put(report(at))
-    assert [spool.take()["time"] for _ in range(8)] == list(range(12, 20))
+    assert [spool.take().time for _ in range(8)] == list(range(12, 20))
     assert spool.take() is None

@@ -18,8 +18,8 @@ from opsapp.agent.processes import Ran
 from opsapp.agent.proof import ProofPace
 from opsapp.agent.steady import SteadyClock
 from opsapp.wire.fields import WireError, record
-from opsapp.wire.messages import OUTCOME
 from opsapp.wire.policies import check_bundle, secret_of, sign
+from opsapp.wire.reports import OUTCOME, HostReport, Measurement
 
 KEY = "k" * 64
 
@@ -51,7 +51,8 @@ def bundle(*policies, **more):
 
 
 def report(nginx="failed", **more):
-    return {"hostname": "box-1", "services": {"nginx": nginx}, "disks": {"/var": 91.0}, "metrics": {}, **more}
+    told = {"services": {"nginx": nginx}, "disks": {"/var": 91.0}, **more}
+    return HostReport("box-1", "Debian", **told)
 
 
 class Healer:
@@ -141,7 +142,7 @@ def test_policies_expire_by_the_servers_clock_and_not_by_this_hosts(made):
     [
         ("the server answers", {"silent": 5.0}),
         ("nothing is wrong", {"seen": report("active")}),
-        ("nothing is known", {"seen": {"hostname": "box-1", "services": {}}}),
+        ("nothing is known", {"seen": HostReport("box-1", "Debian")}),
         ("the policies are too old", {"given": bundle(expires_at=time.time() - 1)}),
         ("there is no budget", {"given": bundle(budget=0)}),
         ("it has not held for long", {"given": bundle(policy(for_s=60))}),
@@ -284,7 +285,7 @@ def test_the_last_step_of_a_chain_stands_for_its_event_whatever_came_of_it(made)
 
 def test_what_is_not_known_afterwards_is_inconclusive_and_not_rolled_back(made):
     offline, healer, outcomes = made(given=bundle())
-    offline._measure = lambda: {"hostname": "box-1", "services": {}}
+    offline._measure = lambda: HostReport("box-1", "Debian")
     offline.turn(report())
     assert (outcomes.waiting()[0]["outcome"], outcomes.waiting()[0]["verified"]) == ("inconclusive", 0)
     assert [phase for phase, _, _ in healer.done] == ["execute"]
@@ -435,7 +436,7 @@ def test_what_does_not_help_has_failed_alone_at_the_deadline_and_the_next_step_b
 
 
 def test_unknown_stays_unknown_alone(made):
-    [told], looks, _ = proved(made, {0: {"hostname": "box-1", "services": {}}})
+    [told], looks, _ = proved(made, {0: HostReport("box-1", "Debian")})
     assert (told["outcome"], told["reason"], looks[-1]) == ("inconclusive", "the condition is unknown", 65)
 
 
@@ -624,14 +625,13 @@ def test_heals_of_long_ago_are_forgotten_once_all_are_told(tmp_path, hosttime):
 
 def test_readings_are_named_as_conditions_name_them():
     found = readings(
-        {
-            "cpu_percent": 3.0,
-            "mem_percent": None,
-            "metrics": {"zombies": 2.0},
-            "disks": {"/var": 9.0},
-            "containers": {"web": "exited"},
-            "services": {"nginx": "failed", "boot": "activating"},
-        },
+        Measurement(
+            cpu_percent=3.0,
+            metrics={"zombies": 2.0},
+            disks={"/var": 9.0},
+            containers={"web": "exited"},
+            services={"nginx": "failed", "boot": "activating"},
+        ),
         set(),
     )
     assert found == {
@@ -659,7 +659,7 @@ def test_a_service_that_ran_and_stands_still_has_failed(made):
 
 
 def test_units_that_start_again_and_again_are_known_to_a_host_alone():
-    report = {"services": {"web": "activating", "db": "active"}, "starts": {"web": 6}, "starts_counted_s": 300}
+    report = Measurement(services={"web": "activating", "db": "active"}, starts={"web": 6}, starts_counted_s=300)
     found = readings(report, set())
     assert [found[f"service.{name}.{what}"] for name in ("web", "db") for what in ("restarts_5m", "crash_looping")] == [
         6,

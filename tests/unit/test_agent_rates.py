@@ -87,6 +87,6 @@ def test_two_reports_at_once_do_not_tell_of_the_blink_between_them(host):
 
 
 def test_shares_of_processes_are_left_out_until_they_are_known():
-    top = Metrics().sample()["top_processes"]
+    top = Metrics().sample().top_processes
     assert top
     assert all("cpu_percent" not in each for each in top)

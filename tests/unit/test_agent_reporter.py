@@ -15,6 +15,8 @@ from opsapp.agent.services import NoManager, UnitStates
 from opsapp.agent.spool import Spool
 from opsapp.wire import messages
 from opsapp.wire.readings import of_report
+from opsapp.wire.records import plain
+from opsapp.wire.reports import HostReport
 from tests.support.waiting import until
 
 NAMES = st.text(st.characters(), max_size=300)
@@ -22,29 +24,19 @@ NAMES = st.text(st.characters(), max_size=300)
 
 @given(st.dictionaries(NAMES, st.floats(0, 100), max_size=30), st.dictionaries(NAMES, st.just("active"), max_size=30))
 def test_odd_names_are_left_out_or_made_readable(numbers, states):
-    report = bounded(
-        {
-            "hostname": "box-1",
-            "os": "Debian",
-            "disks": dict(numbers),
-            "metrics": dict(numbers),
-            "services": dict(states),
-            "containers": dict(states),
-        }
-    )
-    assert messages.encode("report", id="r1", report=report)
+    given = {"disks": numbers, "metrics": numbers, "services": states, "containers": states}
+    report = bounded(HostReport("box-1", "Debian", **{field: dict(values) for field, values in given.items()}))
+    assert messages.encode("report", id="r1", report=plain(report))
 
 
 def test_too_much_of_anything_is_cut_to_what_the_wire_takes():
     many = {f"{number:05}": 1.0 for number in range(5000)}
-    report = {"hostname": "box-1", "os": "Debian"}
     values = {"services": "active", "starts": 1, "containers": "running", "network": {"rx_bytes": 1.0}}
-    for field in MOST:
-        report[field] = {name: values.get(field, 1.0) for name in many}
+    report = HostReport("box-1", "Debian", **{field: dict.fromkeys(many, values.get(field, 1.0)) for field in MOST})
     cut = bounded(report)
-    assert {field: len(cut[field]) for field in MOST} == MOST
-    assert min(cut["disks"]) == "00000"
-    assert messages.decode(messages.encode("report", id="r1", report=cut), "agent")
+    assert {field: len(getattr(cut, field)) for field in MOST} == MOST
+    assert min(cut.disks) == "00000"
+    assert messages.decode(messages.encode("report", id="r1", report=plain(cut)), "agent")
 
 
 class Units:
@@ -71,18 +63,18 @@ def test_how_many_units_failed_is_unknown_where_nobody_could_say(tmp_path):
     )
     units = reporter.services = Units()
     units.running = False
-    assert reporter.measure("interval")["metrics"]["failed_units"] == 1.0
+    assert reporter.measure("interval").metrics["failed_units"] == 1.0
     for why in (OSError("Failed to connect to bus"), NoManager("none here")):
         units.broken = why
         report = reporter.measure("interval")
-        assert ("failed_units" in report, "failed_units" in report["metrics"], report["services"]) == (False, False, {})
+        assert (report.failed_units, "failed_units" in report.metrics, report.services) == ((), False, {})
 
 
 def test_units_that_ran_and_are_masked_now_are_named(tmp_path):
     config = AgentConfig("http://x", "a" * 16, "k", str(tmp_path))
     reporter = Reporter(config, Spool(str(tmp_path), 1 << 20), ToolManifest(), lambda: None)
     units = reporter.services = Units()
-    assert "service.nginx.masked" not in reporter.measure("interval")["metrics"]
+    assert "service.nginx.masked" not in reporter.measure("interval").metrics
     units.look = lambda: UnitStates({"nginx": "masked"}, {}, 300.0, frozenset({"nginx"}))
     assert of_report(reporter.measure("interval"))["service.nginx.masked"] == 1.0
 
@@ -94,10 +86,10 @@ def test_a_service_that_dies_right_after_it_was_measured_is_noticed(tmp_path):
     units = reporter.services = Units()
     units.running = False
     reporter.notice()
-    assert reporter.measure("interval")["services"] == {"nginx": "failed"}
+    assert reporter.measure("interval").services == {"nginx": "failed"}
     assert not reporter.notice()
     units.running = True
-    assert reporter.measure("measure")["services"] == {"nginx": "active"}
+    assert reporter.measure("measure").services == {"nginx": "active"}
     units.running = False
     assert reporter.notice()
 
@@ -111,7 +103,7 @@ def test_a_report_is_as_old_as_the_first_thing_that_it_saw(tmp_path, monkeypatch
     units = reporter.services = Units()
     look = units.look
     units.look = lambda: (clock.__setitem__(0, 1005.0), look())[1]
-    assert reporter.measure("measure")["time"] == 1000.0
+    assert reporter.measure("measure").time == 1000.0
 
 
 def test_after_the_host_was_changed_nothing_from_before_is_reported(tmp_path, monkeypatch):
@@ -124,7 +116,7 @@ def test_after_the_host_was_changed_nothing_from_before_is_reported(tmp_path, mo
     reporter._containers._due = float("inf")
     thread = threading.Thread(target=reporter.run, daemon=True)
     thread.start()
-    until(lambda: reporter._latest[1], what="the first report")
+    until(lambda: reporter._latest, what="the first report")
     base = reporter.metrics.rates._taken
     assert listed == []
     reporter.acted()
@@ -140,15 +132,15 @@ def test_a_service_manager_that_does_not_answer_is_told_and_the_rest_is_reported
     config = AgentConfig("http://x", "a" * 16, "k", str(tmp_path))
     reporter = Reporter(config, Spool(str(tmp_path), 1 << 20), ToolManifest(), lambda: None)
     units = reporter.services = Units()
-    assert reporter.measure("interval")["metrics"]["service_manager.hung_s"] == 0.0
+    assert reporter.measure("interval").metrics["service_manager.hung_s"] == 0.0
     units.broken = OSError("no answer")
     reporter.measure("interval")
     reporter._units._silent_since -= 90
     report = reporter.measure("interval")
-    assert 90 <= report["metrics"]["service_manager.hung_s"] < 200
-    assert (report["services"], report["uptime_s"] > 0) == ({}, True)
+    assert 90 <= report.metrics["service_manager.hung_s"] < 200
+    assert (report.services, report.uptime_s > 0) == ({}, True)
     units.broken = NoManager("none here")
-    assert "service_manager.hung_s" not in reporter.measure("interval")["metrics"]
+    assert "service_manager.hung_s" not in reporter.measure("interval").metrics
 
 
 def test_a_crash_loop_is_one_change_not_one_at_each_start(tmp_path):

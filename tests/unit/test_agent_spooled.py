@@ -8,6 +8,7 @@ from opsapp.agent import session
 from opsapp.agent.session import LinkSession
 from opsapp.agents.engine.session import RATE
 from opsapp.wire import messages
+from opsapp.wire.reports import HostReport
 from tests.support.clock import FakeClock
 
 SPOOLED = 200
@@ -23,7 +24,7 @@ class Spooled:
         return None
 
     def oldest(self):
-        return {"hostname": "h", "os": "x", "reason": "spooled"} if self.left else None
+        return HostReport("h", "x", reason="spooled") if self.left else None
 
     def delivered(self):
         self.left -= 1

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from opsapp.agents.config import AgentSettings
-from opsapp.agents.logic import CommandResult, is_private_log
+from opsapp.agents.logic import is_private_log
+from opsapp.agents.records import CommandRecord
 from opsapp.agents.resources import Agent, Command, agents_of, at_work, find_agent, keep_index
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
@@ -21,6 +22,7 @@ from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 from opsapp.wire.commands import check_params
 from opsapp.wire.fields import WireError, dumps
+from opsapp.wire.reports import CommandResult
 
 QUEUE, RESULTS = "agent-commands", "command-results"
 EVENT = "command"
@@ -94,11 +96,11 @@ def _changes(command: Command, without: str) -> bool:
     return command.type == "shell" and command.requested_by != without
 
 
-def command_of(root: Root, agent_id: str, command_id: str) -> JsonObject | None:
+def command_of(root: Root, agent_id: str, command_id: str) -> CommandRecord | None:
     """A command's record as it stands, or None."""
     agent = agents_of(root).get(agent_id)
     command = agent.commands.get(command_id) if agent is not None else None
-    return None if command is None else command.plain()
+    return None if command is None else command.record
 
 
 def answer_of(root: Root, agent_id: str, command_id: str) -> JsonObject | None:
@@ -185,8 +187,8 @@ def take_result(root: Root, agent_id: str, result: CommandResult, session: str) 
     agent = agents_of(root).get(agent_id)
     if agent is not None and agent.state.session == session:
         now, machine = node_of(root).clock.now(), agent.state.machine_id
-        ended = agent.commands.finish(result["command_id"], now, result, machine)
-        settle(root, agent, ended=[result["command_id"]] if ended else [])
+        ended = agent.commands.finish(result, now, machine)
+        settle(root, agent, ended=[result.command_id] if ended else [])
 
 
 def take_steps(root: Root, steps: list[Step]) -> None:
@@ -198,4 +200,4 @@ def take_steps(root: Root, steps: list[Step]) -> None:
 def refused(root: Root, agent_id: str, command_id: str, code: str, message: str, session: str) -> None:
     """The agent did not take it: it will not run."""
     reason = f"refused by the agent: {code}" + (f": {message}" if message else "")
-    take_result(root, agent_id, {"command_id": command_id, "status": "failed", "reason": reason[:2000]}, session)
+    take_result(root, agent_id, CommandResult(command_id, "failed", reason=reason[:2000]), session)

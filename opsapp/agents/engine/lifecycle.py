@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from opsapp.agents import resources
-from opsapp.agents.logic import HostProfile
 from opsapp.agents.resources import Agent, add_agent, agents_on, remove_agent, replace_key
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
 from opsapp.runtime.wakes import after_commit, wake_after_commit
 from opsapp.series import erasure
 from opsapp.tree.root import Root
+from opsapp.wire.reports import HostProfile
 
 from . import reports
 from .commands import RESULTS
@@ -19,7 +20,7 @@ from .directory import touched
 from .memory import memory_of
 
 
-def create(root: Root, label: str, tags: list[str]) -> tuple[str, str]:
+def create(root: Root, label: str, tags: Sequence[str]) -> tuple[str, str]:
     """A new agent's id and its key."""
     now = node_of(root).clock.now()
     agent_id, key = add_agent(root, label, tags, now)
@@ -45,7 +46,7 @@ def enrol(root: Root, label: str | None, host: str, machine_id: str, hostname: s
     present = sorted(agents_on(root, machine_id, hostname), key=lambda agent: agent.state.last_seen or 0.0)
     if not present:
         agent_id, key = create(root, label or host, [])
-        profile = HostProfile(machine_id=machine_id, hostname=hostname)  # what is empty says nothing
+        profile = HostProfile(hostname, "", machine_id=machine_id)  # what is empty says nothing
         reports.note_host(root, resources.find_agent(root, agent_id), profile, "")
         return Enrolled(agent_id, key, None, ())
     agent = present[-1]

@@ -8,15 +8,15 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, cast
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
 
 from opsapp.agents.config import AgentSettings, NamedMetrics, ProtectedSettings
-from opsapp.agents.logic import MOST_NAMED, HostReport, by_our_clock, changed_profile, kept_of, skew_of
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.agents.logic import MOST_NAMED, by_our_clock, changed_profile, kept_of, skew_of
 from opsapp.runtime.clock import STEP_S
 from opsapp.runtime.node import Node
 from opsapp.wire import readings
+from opsapp.wire.reports import HostReport, Measurement
 
 from .directory import AgentFacts, directory_of
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 KEY = "opsapp.agents.memory"
 MOST_WORDS = 50_000
 MAPPINGS = ("metrics", "services", "starts", "containers", "disks", "temperatures")
-STORED = frozenset({"results", "outcomes", "held", "capabilities", "features"})
+REMEMBERED = tuple(field.name for field in fields(Measurement))
 OLDEST_SPOOLED_S = 7 * 86_400
 STREAM_S = 5.0
 MOST_NAMES = 10_000  # of one agent; a report carries fewer
@@ -35,7 +35,7 @@ MOST_LATE_S = 60.0  # a live message does not take longer: agents keep older one
 OLD_NAME_S = 3600.0
 WATCHED_FOR_S = 60.0  # what another node said of its readers counts so long
 
-Watcher = Callable[[HostReport, float], None]
+Watcher = Callable[[Measurement, float], None]
 
 
 class Poller(NamedTuple):
@@ -51,8 +51,8 @@ class Heard:
     """One agent, as this node last heard it."""
 
     at: float
-    report: HostReport | None = None
-    profile: JsonObject = field(default_factory=dict)
+    report: Measurement | None = None
+    profile: Mapping[str, str] = field(default_factory=dict)
     ip: str = ""
     stored_at: float = 0.0
     poller: Poller | None = None
@@ -79,18 +79,14 @@ class SharedTexts:
             self._known.clear()
         return self._known.setdefault(text, text)
 
-    def shared(self, values: JsonObject) -> JsonObject:
+    def shared(self, values: Mapping[str, Any]) -> dict[str, Any]:
         word = self.word
         return {word(name): word(value) for name, value in values.items()}
 
-    def slim(self, report: HostReport) -> HostReport:
-        """What is remembered of a report: what it says, without what was stored elsewhere."""
-        values = cast(JsonObject, report)
-        reported = {name: value for name, value in values.items() if name not in STORED and value not in (None, {}, [])}
-        for name in MAPPINGS:
-            if name in reported:
-                reported[name] = self.shared(reported[name])
-        return cast(HostReport, reported)
+    def slim(self, report: Measurement) -> Measurement:
+        """What is remembered of a report: what was measured, without what was stored elsewhere."""
+        values = {name: getattr(report, name) for name in REMEMBERED}
+        return Measurement(**values | {name: self.shared(values[name]) for name in MAPPINGS})
 
 
 class Memory:
@@ -101,7 +97,7 @@ class Memory:
         self.heard: dict[str, Heard] = {}
         self.series: dict[str, dict[str, int]] = {}
         self.connected: set[str] = set()
-        self.on_heard: Callable[[str, HostReport], None] = lambda agent_id, report: None
+        self.on_heard: Callable[[str, Measurement], None] = lambda agent_id, report: None
         self.on_watching: Callable[[], None] = lambda: None
         self._watchers: dict[str, list[Watcher]] = {}
         self.taken = {"live": 0, "spooled": 0}
@@ -142,7 +138,7 @@ class Memory:
         """Metrics that are history beside those that always are."""
         return self.node.config[NamedMetrics].metrics
 
-    def kept(self, report: HostReport) -> dict[str, float]:
+    def kept(self, report: Measurement) -> dict[str, float]:
         return kept_of(report, self.named).values
 
     def interval_of(self, agent_id: str) -> float:
@@ -175,7 +171,7 @@ class Memory:
         self._has_too_many.discard(agent_id)
         self.node.series.live.drop(subject(agent_id))
 
-    def know(self, agent_id: str, profile: JsonObject, ip: str, at: float) -> None:
+    def know(self, agent_id: str, profile: Mapping[str, str], ip: str, at: float) -> None:
         """What the record says by now, so that the next equal report needs no transaction."""
         heard = self.heard.setdefault(agent_id, Heard(at))
         heard.profile, heard.ip, heard.stored_at = dict(profile), ip, at
@@ -195,19 +191,19 @@ class Memory:
     def tells_news(self, agent_id: str, report: HostReport, ip: str) -> bool:
         """Whether the store has to hear of this report."""
         heard, now = self.heard.get(agent_id), self.node.clock.now()
-        if heard is None or heard.ip != (report.get("ip") or ip) or changed_profile(heard.profile, report):
+        if heard is None or heard.ip != (report.ip or ip) or changed_profile(heard.profile, report):
             return True
         if now - heard.at > 2 * self.interval or now - heard.stored_at > 20 * self.interval:
             return True
-        if any(report.get(name) for name in ("results", "outcomes", "capabilities")):
+        if report.results or report.outcomes or report.capabilities:
             return True
         return not self.kept(report).keys() <= self.series.get(agent_id, {}).keys()
 
     def observe(self, agent_id: str, report: HostReport, at: float) -> None:
         """A report: live values, history, whoever watches. A spooled one is history alone."""
-        spooled = report.get("reason") == "spooled"
+        spooled = report.is_spooled
         self.taken["spooled" if spooled else "live"] += 1
-        measured = min(at, report.get("time") or 0.0) if spooled else at
+        measured = min(at, report.time or 0.0) if spooled else at
         if measured > at - OLDEST_SPOOLED_S:
             self._keep(agent_id, report, measured)
         if spooled:
@@ -217,14 +213,15 @@ class Memory:
         self.hear(agent_id, report, at)
         self.on_heard(agent_id, report)
 
-    def hear(self, agent_id: str, report: HostReport, at: float) -> None:
+    def hear(self, agent_id: str, report: Measurement, at: float) -> None:
         """A live report, to this node or to another: what conditions see, and whoever watches. No history."""
         heard = self.heard.setdefault(agent_id, Heard(at))
         report = self._words.slim(report)
         heard.at, heard.report = max(heard.at, at), report
-        measured, skew = self.note_clock(agent_id, report.get("time"), at), self.skew(agent_id)
+        measured, skew = self.note_clock(agent_id, report.time, at), self.skew(agent_id)
         off = {} if skew is None else {readings.CLOCK_OFF: round(abs(skew), 1)}
-        values = self._words.shared(readings.of_report(report) | off)
+        word = self._words.word  # of the names: the states are shared by now
+        values = {word(name): value for name, value in (readings.of_report(report) | off).items()}
         self.node.series.live.update(subject(agent_id), values, measured)
         self._forget_old_names(agent_id, len(values), at)
         self.node.wake("live")
@@ -249,8 +246,8 @@ class Memory:
 
     def skew_with(self, agent_id: str, report: HostReport, at: float) -> float | None:
         """The same, with a report that has just come."""
-        heard, agent_time = self.heard.get(agent_id), report.get("time")
-        fresh = [] if agent_time is None or report.get("reason") == "spooled" else [agent_time - at]
+        heard = self.heard.get(agent_id)
+        fresh = [] if report.time is None or report.is_spooled else [report.time - at]
         return skew_of([*(heard.ahead if heard else ()), *fresh])
 
     def _forget_old_names(self, agent_id: str, now_said: int, at: float) -> None:
@@ -262,7 +259,7 @@ class Memory:
         elif known > 2 * now_said + FEW_NAMES:
             live.forget(word, at - max(OLD_NAME_S, 20 * self.interval))
 
-    def _keep(self, agent_id: str, report: HostReport, at: float) -> None:
+    def _keep(self, agent_id: str, report: Measurement, at: float) -> None:
         numbers = self.series.get(agent_id, {})
         kept = kept_of(report, self.named)
         for name, value in kept.values.items():
@@ -292,7 +289,8 @@ class Memory:
     def last_seen(self, agent_id: str, stored: float | None) -> float | None:
         """The latest sign of life that this node knows: its own, the store's, other nodes' by the journal."""
         heard = self.heard.get(agent_id)
-        observed = self.node.series.live.last_observed(subject(agent_id))
+        # What other nodes heard comes by the journal, as these series alone; all else was heard here.
+        observed = self.node.series.live.observed_at(subject(agent_id), *self.series.get(agent_id, ()))
         newest = stored
         if stored is not None and stored > self.node.clock.now() + STEP_S:  # stored before the clock was set back
             newest = self.node.started_at

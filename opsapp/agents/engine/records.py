@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from opsapp.agents import logic
+from opsapp.agents.records import AgentDetail, AgentRow, FleetRow, Line, MeasuredRow
 from opsapp.agents.resources import Agent, AgentState, agents_of, whole
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.damage import NAMELESS
 from opsapp.tree.root import Root
+from opsapp.wire.reports import AgentMetrics
 from opsapp.wire.version import VERSION
 
 from .directory import AgentFacts, directory_of, facts_of, lives_elsewhere
 from .memory import memory_of, subject
 
 FLEET_STEP, FLEET_STEPS = 900_000, 24  # ms; six hours, for a line in a row
-UNREAD: JsonObject = {
-    "label": NAMELESS,
-    "hostname": "",
-    "ip": "",
-    "os": "",
-    "version": "",
-    "status": "offline",
-    "last_seen": None,
-    "unheard": False,
-    "tags": (),
-    "hostname_conflict": False,
-    "clone_detected_at": None,
-}
+LISTED = ("id", "label", "hostname", "ip", "os", "version", "tags")
+NEWEST = (*logic.MEASURED, "uptime_s")
 
 
 class HostFacts(NamedTuple):
@@ -202,118 +194,108 @@ def status_of(node: Node, agent: Agent) -> str:
     return AgentStatuses(node).of(facts_of(agent)).status
 
 
-def rows(root: Root, ids: Collection[str] | None = None) -> list[JsonObject]:
+def rows(root: Root, ids: Collection[str] | None = None) -> list[AgentRow]:
     """The list, from memory, or of it these; by label."""
     node = node_of(root)
     directory = directory_of(node)
     chosen = (facts for facts in directory.all(root) if ids is None or facts.id in ids)
     listed = sorted(chosen, key=lambda facts: (facts.label, facts.id))
     statuses = AgentStatuses(node)
-    rows = [row(facts, statuses.of(facts), directory.shares_name(facts)) for facts in listed]
+    rows = [AgentRow(**row(facts, statuses.of(facts), directory.shares_name(facts))) for facts in listed]
     damaged = directory.damaged.items()
     lost = {agent_id: damage.reason for agent_id, damage in damaged if ids is None or agent_id in ids}
-    known = {facts.id for facts in listed}
-    unread = [{**UNREAD, "id": agent_id, "unreadable": why} for agent_id, why in lost.items() if agent_id not in known]
-    return unread + [shown | {"unreadable": lost[shown["id"]]} if shown["id"] in lost else shown for shown in rows]
+    if not lost:
+        return rows
+    known = [replace(shown, unreadable=lost.pop(shown.id)) if shown.id in lost else shown for shown in rows]
+    return [AgentRow(NAMELESS, id=agent_id, status="offline", unreadable=why) for agent_id, why in lost.items()] + known
 
 
-def row(facts: AgentFacts, status: AgentStatus, shares_name: bool) -> JsonObject:
-    """A list's entry."""
-    return {
-        "id": facts.id,
-        "label": facts.label,
-        "hostname": facts.hostname,
-        "ip": facts.ip,
-        "os": facts.os,
-        "version": facts.version,
+def row(facts: AgentFacts, status: AgentStatus, shares_name: bool) -> dict[str, Any]:
+    """What a list has of it, by the names of `AgentRow`."""
+    return {name: getattr(facts, name) for name in LISTED} | {
         "status": status.status,
         "last_seen": whole(status.last_seen),
         "unheard": status.unheard,
-        "tags": list(facts.tags),
         "hostname_conflict": shares_name,
         "clone_detected_at": whole(facts.clone_at),
     }
 
 
-def detail(root: Root, agent: Agent) -> JsonObject:
+def detail(root: Root, agent: Agent) -> AgentDetail:
     """Everything of one agent."""
     node = node_of(root)
     facts, directory = facts_of(agent), directory_of(node)
     directory.catch_up(root)
     metrics, at = metrics_of(node, agent.id)
     connected, skew = is_connected(node, agent.state, agent.id), memory_of(node).skew(agent.id)
-    return {
+    return AgentDetail(
         **row(facts, AgentStatuses(node).of(facts), directory.shares_name(facts)),
-        "created_at": int(agent.created_at),
-        "metrics": metrics,
-        "metrics_at": whole(at),
-        "capabilities": agent.manifest.values if agent.manifest else None,
-        "connected": connected,
-        "clock_skew_s": None if skew is None else round(skew, 1),
-        "agent_node": (agent.state.node.partition(":")[0] or None) if connected else None,
-    }
+        created_at=int(agent.created_at),
+        metrics=metrics,
+        metrics_at=whole(at),
+        capabilities=agent.manifest.values if agent.manifest else None,
+        connected=connected,
+        clock_skew_s=None if skew is None else round(skew, 1),
+        agent_node=(agent.state.node.partition(":")[0] or None) if connected else None,
+    )
 
 
-def metrics_of(node: Node, agent_id: str) -> tuple[JsonObject, float | None]:
+def metrics_of(node: Node, agent_id: str) -> tuple[AgentMetrics, float | None]:
     """The current snapshot and when it was measured."""
     heard = memory_of(node).heard.get(agent_id)
     if heard is not None and heard.report is not None:
-        return logic.snapshot(heard.report), heard.at
+        return heard.report, heard.at
     values = node.series.live.get(subject(agent_id))
-    return logic.snapshot_of_values(values), max((at for _, at in values.values()), default=None)
+    return logic.metrics_of_values(values), max((at for _, at in values.values()), default=None)
 
 
-def fleet(root: Root, rows: Iterable[JsonObject]) -> list[JsonObject]:
+def fleet(root: Root, rows: Iterable[AgentRow]) -> list[FleetRow]:
     """Rows of the list with their newest figures, and CPU and memory of the last hours as means."""
     node, agents = node_of(root), agents_of(root)
     reading = node.series.reading(root)
     end = int(node.clock.now() * 1000) // FLEET_STEP * FLEET_STEP + FLEET_STEP
     since = end - FLEET_STEPS * FLEET_STEP
 
-    def line(row: JsonObject, name: str) -> list[float | None]:
-        agent = None if "unreadable" in row else agents.get(row["id"])
+    def line(row: AgentRow, name: str) -> Line:
+        agent = None if row.unreadable else agents.get(row.id)
         number = agent.series.get(name) if agent is not None else None
         means = [None] * FLEET_STEPS if number is None else reading.means(number, since, end, FLEET_STEP)
-        return [None if mean is None else round(mean, 1) for mean in means]
+        return tuple(None if mean is None else round(mean, 1) for mean in means)
 
     return [
-        {
-            **row,
-            **_newest(node, row["id"]),
-            "outdated": logic.is_outdated(row["version"], VERSION),
-            "since": since // 1000,
-            "step_s": FLEET_STEP // 1000,
-            "cpu": line(row, "cpu_percent"),
-            "mem": line(row, "mem_percent"),
-        }
+        FleetRow(
+            **vars(measured(node, row)),
+            outdated=logic.is_outdated(row.version, VERSION),
+            since=since // 1000,
+            step_s=FLEET_STEP // 1000,
+            cpu=line(row, "cpu_percent"),
+            mem=line(row, "mem_percent"),
+        )
         for row in rows
     ]
 
 
-def sortable(node: Node, rows: list[JsonObject], sort: str) -> list[JsonObject]:
+def sortable(node: Node, rows: list[AgentRow], sort: str) -> Sequence[AgentRow]:
     """Rows of the list with what this order needs: their newest figures, or, of those that are alike, the failing ones
     first."""
     if sort in logic.MEASURED:
-        return [row | _newest(node, row["id"]) for row in rows]
-    return sorted(rows, key=lambda row: not _failing(node, row["id"])) if sort == "status" else rows
+        return [measured(node, row) for row in rows]
+    failing = {row.id: logic.failing_in(metrics_of(node, row.id)[0]) for row in rows} if sort == "status" else {}
+    return sorted(rows, key=lambda row: not failing[row.id]) if failing else rows
 
 
-def _failing(node: Node, agent_id: str) -> list[str]:
-    heard = memory_of(node).heard.get(agent_id)
-    if heard is not None and heard.report is not None:
-        return logic.failing_in(heard.report)
-    return logic.failing_in(metrics_of(node, agent_id)[0])
-
-
-def _newest(node: Node, agent_id: str) -> JsonObject:
-    metrics, at = metrics_of(node, agent_id)
-    shown = {name: metrics.get(name) for name in ("cpu_percent", "mem_percent", "disk_percent", "uptime_s")}
-    return {
-        **shown,
-        "metrics_at": whole(at),
-        "failed_units": len(metrics["failed_units"]),
-        "failing": logic.failing_in(metrics),
-    }
+def measured(node: Node, row: AgentRow) -> MeasuredRow:
+    """A row of the list with its newest figures."""
+    if isinstance(row, MeasuredRow):
+        return row
+    metrics, at = metrics_of(node, row.id)
+    return MeasuredRow(
+        **vars(row),
+        **{name: getattr(metrics, name) for name in NEWEST},
+        metrics_at=whole(at),
+        failed_units=len(metrics.failed_units),
+        failing=tuple(logic.failing_in(metrics)),
+    )
 
 
 def history(root: Root, agent: Agent, *, range_h: int, resolution: int, until: int | None = None) -> list[JsonObject]:

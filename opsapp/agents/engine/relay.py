@@ -13,11 +13,12 @@ from collections import deque
 
 import gevent
 
-from opsapp.agents.logic import HostReport
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Unavailable
 from opsapp.runtime import peers
 from opsapp.runtime.node import Node
+from opsapp.wire.records import made, plain
+from opsapp.wire.reports import Measurement
 
 from .memory import memory_of
 from .outputs import outputs_of
@@ -36,7 +37,7 @@ class RelayPeer:
 
     def __init__(self, node: Node, name: str):
         self.name = name
-        self.reports: dict[str, HostReport] = {}
+        self.reports: dict[str, Measurement] = {}
         self.outputs: deque[tuple[str, int, str]] = deque(maxlen=MOST_OUTPUTS)
         self.news = False
         self.failed = 0
@@ -70,7 +71,7 @@ class RelayPeer:
         room, reports, outputs = MOST_BYTES, [], []
         while self.reports and room > 0:
             agent_id = next(iter(self.reports))
-            report = self.reports.pop(agent_id)
+            report = plain(self.reports.pop(agent_id))
             room -= len(json.dumps(report))
             reports.append([agent_id, report])
         while self.outputs and room > 0:
@@ -89,7 +90,7 @@ class Relay:
         self._looked_at = float("-inf")
         self._names: list[str] = []
 
-    def report(self, agent_id: str, report: HostReport) -> None:
+    def report(self, agent_id: str, report: Measurement) -> None:
         """Heard here."""
         for peer in self._others():
             peer.reports.pop(agent_id, None)
@@ -124,7 +125,7 @@ class Relay:
         memory.watched_there(message["node"], message["watching"])
         now = self.node.clock.now()  # it took a moment to get here; the clocks of nodes need not agree
         for agent_id, report in message["reports"]:
-            memory.hear(agent_id, report, now)
+            memory.hear(agent_id, made(Measurement, report), now)
         for command_id, seq, data in message["outputs"]:
             outputs_of(self.node).hand_on(command_id, seq, data)
 

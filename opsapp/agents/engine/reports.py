@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import replace
 
-from opsapp.agents.logic import HostProfile, HostReport, LocalOutcome, by_our_clock, changed_profile, with_silence
+from opsapp.agents.logic import by_our_clock, changed_profile, with_silence
+from opsapp.agents.records import CommandSent, PollAnswer
 from opsapp.agents.resources import POLL, Agent, Manifest, agents_of, keep_index, keep_outcome, rename_host
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
@@ -14,6 +16,8 @@ from opsapp.runtime.fence import store_id
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.wakes import after_commit, wake_after_commit
 from opsapp.tree.root import Root
+from opsapp.wire.records import made
+from opsapp.wire.reports import HostProfile, HostReport, LocalOutcome
 
 from . import commands, policies
 from .directory import lives_elsewhere, touched
@@ -31,33 +35,15 @@ class Clone(Conflict):
     code = "clone"
 
 
-class PollAnswer(NamedTuple):
-    """What an agent that polls is told."""
-
-    interval: float
-    commands: list[JsonObject]
-    cancel: list[str]
-    policy_version: int
-    time: float | None = None
-    protected_processes: list[str] | None = None
-    policies: policies.SignedPolicies | None = None
-
-    def sent(self) -> JsonObject:
-        """Without what an agent of before does not know, or that is not news."""
-        newer = None if self.policies is None else self.policies._asdict()
-        whole = {"status": "ok", **self._asdict(), "policies": newer}
-        return {name: value for name, value in whole.items() if value is not None}
-
-
 def take_report(root: Root, agent: Agent, report: HostReport, *, ip: str, session: str | None = "") -> None:
     """Everything but results and commands. Writes what differs and nothing else."""
     node = node_of(root)
     now = node.clock.now()
-    if report.get("reason") != "spooled":  # who the host was then is not who it is
-        note_host(root, agent, report, report.get("ip") or ip)
-        note_manifest(root, agent, report.get("capabilities"))
+    if not report.is_spooled:
+        note_host(root, agent, report, report.ip or ip)
+        note_manifest(root, agent, report.capabilities)
     note_series(root, agent, report)
-    for outcome in report.get("outcomes") or ():
+    for outcome in report.outcomes:
         take_outcome(root, agent.id, outcome, memory_of(node).skew_with(agent.id, report, now))
     become(root, agent, "online", session=session)
     after_commit(root, node.post, memory_of(node).know, agent.id, dict(agent.profile), agent.ip, now)
@@ -65,8 +51,8 @@ def take_report(root: Root, agent: Agent, report: HostReport, *, ip: str, sessio
 
 def take_outcome(root: Root, agent_id: str, outcome: LocalOutcome, skew: float | None) -> None:
     """A heal that the agent did alone waits for healing, with its time by our clock."""
-    at = by_our_clock(outcome["created_at"], skew, node_of(root).clock.now())
-    keep_outcome(root, agent_id, {**outcome, "created_at": at})
+    at = by_our_clock(outcome.created_at, skew, node_of(root).clock.now())
+    keep_outcome(root, agent_id, replace(outcome, created_at=at))
     wake_after_commit(root, OUTCOMES)
 
 
@@ -113,7 +99,7 @@ def note_series(root: Root, agent: Agent, report: HostReport) -> None:
     after_commit(root, node.post, memory_of(node).bind, agent.id, dict(agent.series))
 
 
-def note_manifest(root: Root, agent: Agent, manifest: JsonObject | None) -> None:
+def note_manifest(root: Root, agent: Agent, manifest: Mapping[str, object] | None) -> None:
     """What the host can do, as it was last probed."""
     if manifest is not None and (agent.manifest is None or agent.manifest.values != manifest):
         agent.manifest = Manifest(dict(manifest), node_of(root).clock.now())
@@ -210,30 +196,30 @@ def take_poll(root: Root, agent: Agent, report: HostReport, *, key: policies.Sho
     node, queue = node_of(root), agent.commands
     now, memory = node.clock.now(), memory_of(node)
     connected = agent.id in memory.connected or lives_elsewhere(node, agent.state)
-    machine = report["machine_id"] or ""
+    machine = report.machine_id or ""
     poller = Poller(machine, key.digest, now)
     refuse_clone(agent, poller, connected, memory)
-    if connected and (report["results"] or report["outcomes"]):
+    if connected and (report.results or report.outcomes):
         raise Conflict("This agent has an open session: send results there.", code="session_open")
     take_report(root, agent, report, ip=ip, session=None if connected else "")
     ended = False
-    for result in report["results"]:
-        ended = queue.finish(result["command_id"], now, result, machine) or ended
+    for result in report.results:
+        ended = queue.finish(result, now, machine) or ended
     answered = now - ANSWER_LOST_S
-    if report["held"] is not None and not connected:
-        ended = bool(queue.reconcile(report["held"], now, delivered_before=answered, machine=machine)) or ended
+    if report.held is not None and not connected:
+        ended = bool(queue.reconcile(report.held, now, delivered_before=answered, machine=machine)) or ended
     sent, cancels = ([], []) if connected else queue.offer(POLL, now, again=True, store=store_id(root), machine=machine)
     sent = commands.fitting(sent)
-    if report["held"] is None:
+    if report.held is None:
         for command in sent:
             queue.acknowledge(command["command_id"], now)
     after_commit(root, node.post, memory.polled, agent.id, poller)
     keep_index(root, agent)
-    policies.catch_up(root, agent, report["policy_version"])
+    policies.catch_up(root, agent, report.policy_version)
     if ended:
         wake_after_commit(root, commands.RESULTS)
     reply = answer(node, agent, sent, cancels)
-    return reply if report["policy_version"] is None else further(reply, node, agent, report, key)
+    return reply if report.policy_version is None else further(reply, node, agent, report, key)
 
 
 def refuse_clone(agent: Agent, poller: Poller, connected: bool, memory: Memory) -> None:
@@ -251,13 +237,14 @@ def answer(node: Node, agent: Agent, sent: list[JsonObject], cancels: list[str])
     """What every poll is answered."""
     return PollAnswer(
         interval=memory_of(node).interval_of(agent.id),
-        commands=sent,
-        cancel=cancels[:100],
+        commands=tuple(made(CommandSent, command) for command in sent),
+        cancel=tuple(cancels[:100]),
         policy_version=policies.version_of(agent),
     )
 
 
 def further(reply: PollAnswer, node: Node, agent: Agent, report: HostReport, key: policies.ShownKey) -> PollAnswer:
     """The answer with what it has beside that for an agent that says which policies it holds."""
-    newer = policies.newer_than(agent, report["policy_version"], key.secret_for(report["features"]))
-    return reply._replace(time=node.clock.now(), protected_processes=memory_of(node).protected, policies=newer)
+    newer = policies.newer_than(agent, report.policy_version, key.secret_for(report.features))
+    protected, signed = tuple(memory_of(node).protected), None if newer is None else newer._asdict()
+    return replace(reply, time=node.clock.now(), protected_processes=protected, policies=signed)

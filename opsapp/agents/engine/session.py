@@ -20,7 +20,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Problem, Unauthenticated
 from opsapp.runtime.node import Node
 from opsapp.runtime.queue import until_stored
-from opsapp.wire import frames, messages
+from opsapp.wire import frames, messages, records, reports
 from opsapp.wire.fields import WireError
 from opsapp.wire.monitortypes import TYPES
 
@@ -342,7 +342,7 @@ class AgentSession:
         """It has been heard; the socket keeps the time."""
 
     def _on_report(self, message: JsonObject) -> None:
-        report = message["report"]
+        report = records.made(reports.HostReport, message["report"])
         if self._memory.tells_news(self.agent_id, report, self._ip):
             self._durably(session_store.store_report, self.agent_id, report, self._ip, self.id)
         if not self.ended:
@@ -350,12 +350,11 @@ class AgentSession:
             self._ack(message)
 
     def _on_result(self, message: JsonObject) -> None:
-        result = message["result"]
-        if message["id"] != result["command_id"]:
+        result = records.made(reports.CommandResult, message["result"])
+        if message["id"] != result.command_id:
             raise WireError("a result's two ids differ")
-        waiter = self.measures.pop(message["id"], None)
-        if waiter is not None:
-            waiter.set((result["data"] or {}).get("report") if result["status"] == "done" else None)
+        if waiter := self.measures.pop(message["id"], None):
+            waiter.set((result.data or {}).get("report") if result.status == "done" else None)
         elif not message["id"].startswith("measure-"):
             self._flush((commands.take_result, (self.agent_id, result, self.id)))
         outputs_of(self._node).forget(message["id"])
@@ -367,7 +366,8 @@ class AgentSession:
             waiter.set(message["outcome"])
 
     def _on_outcome(self, message: JsonObject) -> None:
-        self._durably(session_store.store_outcome, self.agent_id, message["outcome"], self._memory.skew(self.agent_id))
+        outcome = records.made(reports.LocalOutcome, message["outcome"])
+        self._durably(session_store.store_outcome, self.agent_id, outcome)
         self._ack(message)
 
     def _on_started(self, message: JsonObject) -> None:

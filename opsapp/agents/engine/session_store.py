@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
-from opsapp.agents.logic import HostProfile, HostReport, LocalOutcome
 from opsapp.agents.resources import Agent, agents_of, find_agent
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Unauthenticated
@@ -12,6 +9,8 @@ from opsapp.runtime.events import emit
 from opsapp.runtime.fence import store_id
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
+from opsapp.wire.records import made
+from opsapp.wire.reports import HeldCommand, HostProfile, HostReport, LocalOutcome
 
 from . import commands, policies, reports
 from .directory import lives_elsewhere, touched
@@ -35,13 +34,14 @@ def open_session(root: Root, agent_id: str, key: policies.ShownKey, session: str
     now = node.clock.now()
     if lives_elsewhere(node, state) and state.machine_id != hello["machine_id"]:
         raise Clone("Another machine is connected with this key.")
-    reports.note_host(root, agent, cast(HostProfile, hello), ip)
+    reports.note_host(root, agent, made(HostProfile, hello), ip)
     reports.note_manifest(root, agent, hello.get("capabilities"))
     state.machine_id = hello["machine_id"]
     state.session_number += 1
     touched(root, agent.id, session_number=state.session_number)
     reports.become(root, agent, "online", session=session)
-    ended = agent.commands.reconcile(hello["held"], now, delivered_before=now, machine=hello["machine_id"])
+    held = [made(HeldCommand, command) for command in hello["held"]]
+    ended = agent.commands.reconcile(held, now, delivered_before=now, machine=state.machine_id)
     offered = agent.commands.offer(session, now, again=True, store=store_id(root), machine=state.machine_id)
     commands.settle(root, agent, ended=ended)
     policies.catch_up(root, agent, hello["policy_version"])
@@ -101,10 +101,10 @@ def store_report(root: Root, agent_id: str, report: HostReport, ip: str, session
     agent = find_agent(root, agent_id)
     if agent.state.session == session:
         reports.take_report(root, agent, report, ip=ip, session=session)
-        for result in report.get("results") or ():
+        for result in report.results:
             commands.take_result(root, agent_id, result, session)
 
 
-def store_outcome(root: Root, agent_id: str, outcome: LocalOutcome, skew: float | None) -> None:
+def store_outcome(root: Root, agent_id: str, outcome: LocalOutcome) -> None:
     """A heal that the agent did alone waits for healing."""
-    reports.take_outcome(root, agent_id, outcome, skew)
+    reports.take_outcome(root, agent_id, outcome, memory_of(node_of(root)).skew(agent_id))

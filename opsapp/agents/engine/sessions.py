@@ -16,6 +16,7 @@ from opsapp.runtime.events import Event
 from opsapp.runtime.fence import store_id
 from opsapp.runtime.node import Node
 from opsapp.wire import frames
+from opsapp.wire.records import plain
 
 from . import commands, records
 from .directory import CHANGED
@@ -152,7 +153,7 @@ def request_report(node: Node, agent_id: str, timeout: float = 10.0, token: int 
     if other_node is not None:
         return _asked_there(node, other_node, {"agent_id": agent_id, "timeout": timeout, "token": token})
     arrived = AsyncResult()
-    stop = memory_of(node).watch(agent_id, lambda report, at: arrived.set(report))
+    stop = memory_of(node).watch(agent_id, lambda report, at: arrived.set(plain(report)))
     try:
         return _within(arrived, timeout)
     finally:

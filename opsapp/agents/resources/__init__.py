@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 from BTrees.OOBTree import OOBTree
 
-from opsapp.agents.logic import LocalOutcome
 from opsapp.lib.ids import digest, new_id, new_token
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, NotFound
 from opsapp.runtime.projection import is_sound, readable, sound
 from opsapp.runtime.seals import Reseal
 from opsapp.tree.root import Root
+from opsapp.wire.records import made, plain
+from opsapp.wire.reports import AgentOutcome, LocalOutcome
 
 from .agents import Agent, Agents, AgentState, InstallScript, Manifest, Policies, StreamFacet
 from .commands import POLL, SHOWN, Command, Commands, reseal_open, whole
@@ -103,7 +103,7 @@ def agents_called(root: Root, name: str) -> list[str]:
     return list(dict.fromkeys([*root.system[HOSTNAMES].get(name, ()), *labelled]))
 
 
-def add_agent(root: Root, label: str, tags: list[str], now: float) -> tuple[str, str]:
+def add_agent(root: Root, label: str, tags: Sequence[str], now: float) -> tuple[str, str]:
     """A new record; its id and its key, which is kept nowhere."""
     agent_id, key = new_id(), new_token()
     agents_of(root)[agent_id] = Agent(label, tags, digest(key), now)
@@ -198,7 +198,7 @@ def at_work(root: Root, among: Container[str] | None = None) -> Iterator[Agent]:
 
 def keep_outcome(root: Root, agent_id: str, outcome: LocalOutcome) -> None:
     """What an agent healed alone waits here for healing, once however often it is sent."""
-    root.system[OUTCOMES].setdefault(f"{agent_id}:{outcome['outcome_id']}", {**outcome, "agent_id": agent_id})
+    root.system[OUTCOMES].setdefault(f"{agent_id}:{outcome.outcome_id}", {**plain(outcome), "agent_id": agent_id})
 
 
 def outcomes_wait(root: Root) -> bool:
@@ -206,8 +206,9 @@ def outcomes_wait(root: Root) -> bool:
     return bool(root.system[OUTCOMES])
 
 
-def take_outcomes(root: Root, most: int = 100) -> list[JsonObject]:
+def take_outcomes(root: Root, most: int = 100) -> list[AgentOutcome]:
     """Some of them, which are then the caller's, in its transaction."""
     waiting = root.system[OUTCOMES]
     names = list(waiting)[:most]
-    return sorted((waiting.pop(name) for name in names), key=lambda outcome: outcome["created_at"])
+    outcomes = (made(AgentOutcome, waiting.pop(name)) for name in names)
+    return sorted(outcomes, key=lambda outcome: outcome.created_at)

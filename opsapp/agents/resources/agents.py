@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from persistent import Persistent
@@ -69,7 +70,7 @@ class Agent(Record):
     loads_with = ("state",)
     policies: Policies | None = None
 
-    def __init__(self, label: str, tags: list[str], key_digest: str, now: float):
+    def __init__(self, label: str, tags: Sequence[str], key_digest: str, now: float):
         self.label = label
         self.tags = tuple(tags)
         self.key_digest = key_digest

@@ -14,13 +14,15 @@ from typing import Any
 
 from BTrees.OOBTree import OOTreeSet
 
-from opsapp.agents.logic import CommandResult, HeldCommand, is_final, may_follow
+from opsapp.agents.logic import is_final, may_follow
+from opsapp.agents.records import CommandRecord
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.masks import everywhere, masked
 from opsapp.runtime.projection import sound
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.runtime.seals import Reseal, Seal, seal_of
 from opsapp.tree.folder import Folder, Record
+from opsapp.wire.reports import CommandResult, HeldCommand
 
 KEPT = 200
 SHOWN = 100
@@ -75,12 +77,10 @@ class Command(SealedFields, Record):
     def take(self, result: CommandResult) -> None:
         """What the agent says of its end; a secret goes with it."""
         hide = self._concealed()[1]
-        self.exit_code = result.get("exit_code")
-        self.output = masked(result.get("output") or "", hide)
-        self.truncated = bool(result.get("truncated"))
-        reason = result.get("reason")
-        self.reason = None if reason is None else masked(reason, hide)
-        self.data = everywhere(result.get("data"), hide)
+        self.exit_code, self.truncated = result.exit_code, result.truncated
+        self.output = masked(result.output, hide)
+        self.reason = None if result.reason is None else masked(result.reason, hide)
+        self.data = everywhere(result.data, hide)
         if self.sealed is not None:
             self.sealed = None
 
@@ -92,25 +92,26 @@ class Command(SealedFields, Record):
     def final(self) -> bool:
         return is_final(self.status)
 
-    def plain(self) -> JsonObject:
-        """The record as clients get it."""
-        return {
-            "command_id": self.__name__,
-            "type": self.type,
-            "params": self.params,
-            "status": self.status,
-            "exit_code": self.exit_code,
-            "output": self.output,
-            "truncated": self.truncated,
-            "reason": self.reason,
-            "data": self.data,
-            "cancel_requested": self.cancel_requested,
-            "created_at": int(self.created_at),
-            "delivered_at": whole(self.delivered_at),
-            "started_at": whole(self.started_at),
-            "finished_at": whole(self.finished_at),
-            "requested_by": self.requested_by,
-        }
+    @property
+    def record(self) -> CommandRecord:
+        """As clients get it."""
+        return CommandRecord(
+            command_id=self.__name__,
+            type=self.type,
+            params=self.params,
+            status=self.status,
+            exit_code=self.exit_code,
+            output=self.output,
+            truncated=self.truncated,
+            reason=self.reason,
+            data=self.data,
+            cancel_requested=self.cancel_requested,
+            created_at=int(self.created_at),
+            delivered_at=whole(self.delivered_at),
+            started_at=whole(self.started_at),
+            finished_at=whole(self.finished_at),
+            requested_by=self.requested_by,
+        )
 
     def on_the_wire(self) -> JsonObject:
         """Without what is null: an older agent refuses a parameter that it does not know."""
@@ -215,23 +216,23 @@ class Commands(Folder):
         if command is not None and command.become("running", now):
             command.began(started_at, now)
 
-    def finish(self, name: str, now: float, result: CommandResult, machine: str | None = None) -> bool:
+    def finish(self, result: CommandResult, now: float, machine: str | None = None) -> bool:
         """A result. False when it changes nothing: an unknown command, one that is over already, or one that another
         machine has."""
-        command = self.get(name)
-        if command is None or not command.may_be_ended_by(machine) or not command.become(result["status"], now):
+        command = self.get(result.command_id)
+        if command is None or not command.may_be_ended_by(machine) or not command.become(result.status, now):
             return False
         command.delivered_at = command.delivered_at or now
-        if result.get("started_at"):
-            command.began(result["started_at"], now)
+        if result.started_at:
+            command.began(result.started_at, now)
         began = command.started_at or command.created_at
-        command.finished_at = min(max(result.get("finished_at") or now, began), now)
+        command.finished_at = min(max(result.finished_at or now, began), now)
         command.take(result)
-        self.open.remove(name)
+        self.open.remove(result.command_id)
         return True
 
     def end(self, command: Command, status: str, reason: str, now: float) -> bool:
-        return self.finish(command.__name__, now, {"status": status, "reason": reason})
+        return self.finish(CommandResult(command.__name__, status, reason=reason), now)
 
     def reconcile(
         self, held: Iterable[HeldCommand], now: float, *, delivered_before: float, machine: str | None = None
@@ -241,7 +242,7 @@ class Commands(Folder):
         One that it acknowledged (before that time) and does not hold is lost; one never acknowledged is sent again,
         unless somebody wanted it cancelled: then it is certain now that it did not run.
         """
-        states = {command["command_id"]: command["state"] for command in held}
+        states = {command.command_id: command.state for command in held}
         ended = []
         for command in self.unfinished():
             name = command.__name__

@@ -9,50 +9,52 @@ from pyramid.request import Request
 from opsapp.agents import logic, schemas
 from opsapp.agents.engine import lifecycle, records
 from opsapp.agents.engine.directory import touched
+from opsapp.agents.records import AgentDetail, AgentKey, AgentRow, FleetRow, GivenAgent
 from opsapp.agents.resources import Agent, Agents
 from opsapp.web import api
 from opsapp.web.deletions import undoable
 from opsapp.web.listpages import in_order, page_of
 from opsapp.web.schemas import Deleted, Updated
+from opsapp.wire.records import made, plain
 
 
-@api.get(Agents, query=schemas.AgentList, returns=[schemas.AgentRow])
+@api.get(Agents, query=schemas.AgentList, returns=[AgentRow])
 def agents(context: Agents, request: Request) -> Any:
     """All agents."""
     query = request.valid_query
     rows = records.rows(request.root, query["ids"])
-    return page_of(request, [row for row in rows if logic.matches(row, query["q"], query["status"], query["tag"])])
+    return page_of(request, [row for row in rows if row.matches(query["q"], query["status"], query["tag"])])
 
 
-@api.get(Agents, "figures", query=schemas.FleetList, returns=[schemas.FleetRow])
+@api.get(Agents, "figures", query=schemas.FleetList, returns=[FleetRow])
 def figures(context: Agents, request: Request) -> Any:
     """The same list with each one's newest figures and six hours of CPU and memory. `sort`: the silent ones first, then
     those on which something has failed (`status`), or by a field; with "-" the other way round, and what is not known
     last."""
     query = request.valid_query
     rows = records.rows(request.root, query["ids"])
-    matching = [row for row in rows if logic.matches(row, query["q"], query["status"], query["tag"])]
+    matching = [row for row in rows if row.matches(query["q"], query["status"], query["tag"])]
     sort = query["sort"] or "status"
     known = records.sortable(request.node, matching, sort.removeprefix("-"))
     return records.fleet(request.root, page_of(request, in_order(known, sort, {"status": logic.WORST_FIRST})))
 
 
-@api.create(Agents, role="admin", body=schemas.NewAgent, returns=schemas.AgentKey)
+@api.create(Agents, role="admin", body=GivenAgent, returns=AgentKey)
 def create(context: Agents, request: Request) -> Any:
     """A record for an agent that somebody installs by hand; the key is shown this once."""
-    body = request.valid_body
-    agent_id, key = lifecycle.create(request.root, body["label"], body["tags"])
-    request.audit("agent.create", agent_id, after={"label": body["label"], "tags": list(body["tags"])})
-    return {"agent_id": agent_id, "key": key, "status": "pending"}
+    given = made(GivenAgent, request.valid_body)
+    agent_id, key = lifecycle.create(request.root, given.label, given.tags)
+    request.audit("agent.create", agent_id, after=plain(given))
+    return AgentKey(agent_id, key, "pending")
 
 
-@api.get(Agent, returns=schemas.AgentDetail)
+@api.get(Agent, returns=AgentDetail)
 def agent(context: Agent, request: Request) -> Any:
     """One agent with its current metrics."""
     return records.detail(request.root, context)
 
 
-@api.update(Agent, body=schemas.AgentChange, read_only=schemas.AgentDetail, returns=Updated)
+@api.update(Agent, body=GivenAgent, read_only=AgentDetail, returns=Updated)
 def change(context: Agent, request: Request) -> Any:
     """Label and tags."""
     before = {"label": context.label, "tags": list(context.tags)}
@@ -72,12 +74,12 @@ def delete(context: Agent, request: Request) -> Any:
     return {"status": "deleted"}
 
 
-@api.act(Agent, "key", role="admin", returns=schemas.AgentKey)
+@api.act(Agent, "key", role="admin", returns=AgentKey)
 def rotate_key(context: Agent, request: Request) -> Any:
     """A new key, shown this once; the old one ends at once, and a session that was opened with it too."""
     key = lifecycle.rotate_key(request.root, context)
     request.audit("agent.key", context.id)
-    return {"agent_id": context.id, "key": key, "status": records.status_of(request.node, context)}
+    return AgentKey(context.id, key, records.status_of(request.node, context))
 
 
 @api.delete(Agent, "key", role="admin", returns=schemas.KeyRevoked)

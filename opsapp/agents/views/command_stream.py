@@ -43,7 +43,7 @@ def output_feed(node: Node, command: Command, *, concealed: bool) -> sse.Feed:
         if not concealed:
             endings.append(outputs_of(node).watch(command_id, on_output))
         record = node.transact(commands.command_of, agent_id, command_id)
-        if record is None or record["finished_at"] is not None:
+        if record is None or record.finished_at is not None:
             feed.end("over")
 
     def closing(_feed: sse.Feed) -> None:

@@ -6,28 +6,30 @@ from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.agents import schemas
 from opsapp.agents.engine import commands as engine
+from opsapp.agents.records import CommandAccepted, CommandRecord, NewCommand
 from opsapp.agents.resources import Command, Commands
 from opsapp.lib.problems import Conflict
 from opsapp.web import api
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
+from opsapp.wire.records import made
 
 from .journals import require_reader, shown
 
 
-@api.get(Commands, query=Paging, returns=[schemas.CommandRecord])
+@api.get(Commands, query=Paging, returns=[CommandRecord])
 def commands(context: Commands, request: Request) -> Any:
     """The last 100, newest first. Older ones are not kept: asked for by its id, such a command may be 404. What the
     service asks to find the cause of a failure is not listed: its case tells of it."""
     return [shown(request, command) for command in page_of(request, context.latest())]
 
 
-@api.act(Commands, body=schemas.NewCommand, idempotent=True, returns=schemas.CommandAccepted, audit="agent.command")
+@api.act(Commands, body=NewCommand, idempotent=True, returns=CommandAccepted, audit="agent.command")
 def ask(context: Commands, request: Request) -> Any:
     """A command for the agent; one that is offline gets it when it comes back."""
-    kind, params = request.valid_body["type"], dict(request.valid_body["params"] or {})
+    asked = made(NewCommand, request.valid_body)
+    kind, params = asked.type, dict(asked.params or {})
     if kind == "logs":
         require_reader(request, params)
         params["role"] = "operator"
@@ -35,16 +37,16 @@ def ask(context: Commands, request: Request) -> Any:
         request.root, context.__parent__.id, kind, params, requested_by=request.caller.name
     )
     request.audit("agent.command", context.__parent__.id, after={"command_id": command_id, "type": kind})
-    return {"command_id": command_id, "status": "queued"}
+    return CommandAccepted(command_id, "queued")
 
 
-@api.get(Command, returns=schemas.CommandRecord)
+@api.get(Command, returns=CommandRecord)
 def command(context: Command, request: Request) -> Any:
     """One command, if it is one of the agent's last 100; an older one may be gone (404)."""
     return shown(request, context)
 
 
-@api.delete(Command, returns=schemas.CommandAccepted)
+@api.delete(Command, returns=CommandAccepted)
 def cancel(context: Command, request: Request) -> Any:
     """Cancels it: at once while it is queued, else the agent is told to stop it."""
     if context.final:
@@ -52,4 +54,4 @@ def cancel(context: Command, request: Request) -> Any:
     agent_id = context.__parent__.__parent__.id
     status = engine.cancel_command(request.root, agent_id, context.__name__)
     request.audit("agent.command.cancel", agent_id, after={"command_id": context.__name__})
-    return {"command_id": context.__name__, "status": status}
+    return CommandAccepted(context.__name__, status)

@@ -6,17 +6,18 @@ files are judged by the agent. Of a command viewers see its status, who asked fo
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyramid.request import Request
 
 from opsapp.agents.config import AgentSettings
 from opsapp.agents.logic import is_private_file, is_private_log
+from opsapp.agents.records import CommandRecord
 from opsapp.agents.resources import Command
 from opsapp.lib.addresses import HIDDEN
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Forbidden
 from opsapp.tree.acl import Permission
-
-TOLD = ("output", "reason")  # what a host says of a command
 
 
 def may_read(request: Request, params: JsonObject) -> bool:
@@ -40,25 +41,25 @@ def require_reader(request: Request, params: JsonObject) -> None:
     raise Forbidden(f"Only admins may read {what} (agents.private_logs).", code="private_logs")
 
 
-def shown(request: Request, command: Command) -> JsonObject:
+def shown(request: Request, command: Command) -> CommandRecord:
     """A command's record. What a command `logs` has read is for those who may ask for it."""
-    record = command.plain()
+    record = command.record
     if not request.may_edit:
-        params = dict.fromkeys(record["params"], HIDDEN)
-        return record | {"params": params, "data": None} | {name: record[name] and HIDDEN for name in TOLD}
+        output, reason = record.output and HIDDEN, record.reason and HIDDEN
+        return replace(record, params=dict.fromkeys(record.params, HIDDEN), data=None, output=output, reason=reason)
     read = _logs_read(record)
-    if read is not None and record["output"] and not may_read(request, read):
-        record |= {"output": HIDDEN, "data": None}
+    if read is not None and record.output and not may_read(request, read):
+        return replace(record, output=HIDDEN, data=None)
     return record
 
 
-def _logs_read(record: JsonObject) -> JsonObject | None:
+def _logs_read(record: CommandRecord) -> JsonObject | None:
     """What a command has read of logs, as the parameters of a command `logs`; None: nothing. A look for the cause has
     the last lines of its unit."""
-    params = record["params"]
-    if record["type"] == "logs":
+    params = record.params
+    if record.type == "logs":
         return params
-    if record["type"] != "heal" or params.get("phase") != "look":
+    if record.type != "heal" or params.get("phase") != "look":
         return None
     unit = (params.get("params") or {}).get("service")
     return None if unit is None else {"unit": unit}

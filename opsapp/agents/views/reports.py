@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.agents import schemas
 from opsapp.agents.engine import reports, session_store
 from opsapp.agents.engine.memory import memory_of
 from opsapp.agents.engine.policies import shown_key
-from opsapp.agents.logic import HostReport
+from opsapp.agents.records import PollAnswer
 from opsapp.agents.resources import Agent
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.wakes import after_commit
 from opsapp.web import api
 from opsapp.web.bodies import RAW, read_object
 from opsapp.wire.fields import WireError
-from opsapp.wire.messages import check_report
+from opsapp.wire.messages import read_report
+from opsapp.wire.reports import HostReport
 
 
-@api.act(Agent, "report", role="agent", body=RAW, takes=schemas.Report, returns=schemas.ReportAnswer)
+@api.act(Agent, "report", role="agent", body=RAW, takes=HostReport, returns=PollAnswer)
 def report(context: Agent, request: Request) -> Any:
     """An agent's report. Fields that nobody here knows are ignored; a missing number is unknown."""
     try:
-        checked = cast(HostReport, check_report(read_object(request, optional=False)))
+        checked = read_report(read_object(request, optional=False))
     except WireError as wrong:
         raise Invalid(wrong.fields or {"report": str(wrong)}) from None
     node, key = request.node, shown_key(request.headers["X-Agent-Key"])
@@ -34,4 +34,4 @@ def report(context: Agent, request: Request) -> Any:
         request.after_abort(session_store.flag_clone, context.id)
         raise
     after_commit(request.root, node.post, memory_of(node).observe, context.id, checked, node.clock.now())
-    return answer.sent()
+    return answer

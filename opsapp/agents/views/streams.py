@@ -9,7 +9,7 @@ from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.agents import logic, schemas
+from opsapp.agents import schemas
 from opsapp.agents.engine import records
 from opsapp.agents.engine.directory import CHANGED
 from opsapp.agents.engine.memory import memory_of
@@ -21,6 +21,8 @@ from opsapp.lib.problems import Invalid, Unavailable
 from opsapp.runtime.node import Node
 from opsapp.web import api, peers, sse
 from opsapp.web.answers import Head
+from opsapp.wire.records import plain
+from opsapp.wire.reports import AgentMetrics
 
 from . import held_elsewhere
 from .journals import require_reader
@@ -144,14 +146,14 @@ def metrics(context: StreamFacet, request: Request) -> Any:
 def metrics_feed(node: Node, agent_id: str) -> sse.Feed:
     endings: list[Callable[[], None]] = []
 
-    def put(feed: sse.Feed, metrics: JsonObject, at: float) -> None:
-        feed.put({"time": int(at), **metrics}, event="metrics", id=int(at * 1000))
+    def put(feed: sse.Feed, metrics: AgentMetrics, at: float) -> None:
+        feed.put({"time": int(at), **plain(metrics, AgentMetrics)}, event="metrics", id=int(at * 1000))
 
     def opening(feed: sse.Feed) -> None:
         now, at = records.metrics_of(node, agent_id)
         if at is not None:
             put(feed, now, at)
-        endings.append(memory_of(node).watch(agent_id, lambda report, at: put(feed, logic.snapshot(report), at)))
+        endings.append(memory_of(node).watch(agent_id, lambda report, at: put(feed, report, at)))
         endings.append(when_gone(node, agent_id, feed.end))
         if agent_id in sessions_of(node).live:
             stream = sessions_of(node).open_stream(agent_id, "metrics", {})

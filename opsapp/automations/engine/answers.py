@@ -82,6 +82,6 @@ def _all_answered(root: Root, run: Run, now: float) -> None:
     reason = run.reason if status == "cancelled" else "; ".join(bad) or None
     if reason and len(run.commands) == 1 and status != "cancelled":
         agent_id, _, command_id, _ = run.commands[0]
-        record = agents.command_of(root, agent_id, command_id) or {}
-        reason = record.get("reason") or reason
+        record = agents.command_of(root, agent_id, command_id)
+        reason = (record and record.reason) or reason
     end(root, run, status, now, reason=reason and reason[:500], exit_code=run.exit_code)

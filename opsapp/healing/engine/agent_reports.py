@@ -11,9 +11,10 @@ from opsapp.healing.stages import ending, ledger, reported
 from opsapp.healing.stages.attempt import Tried
 from opsapp.healing.stages.case import About
 from opsapp.healing.stages.ledger import LedgerRecord
-from opsapp.healing.stages.reported import AgentOutcome
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import ACTIONS
+from opsapp.wire.records import plain
+from opsapp.wire.reports import AgentOutcome
 
 from . import entries, evidence, notifications, suggestions
 from .context import PipelineContext
@@ -22,9 +23,8 @@ KEEP_S, KEEP_MOST = 86400.0, 500  # the steps that an agent is remembered to hav
 LOCAL = ("verified", "failed", "inconclusive", "rolled_back", "lost", "skipped")
 
 
-def report_local(context: PipelineContext, report: JsonObject) -> None:
+def report_local(context: PipelineContext, outcome: AgentOutcome) -> None:
     """An agent's outcome. For the target of another host, or for an unknown rule, it is recorded as refused."""
-    outcome = AgentOutcome.read(report)
     name = f"{outcome.agent_id}:{outcome.outcome_id}"
     if name in context.healing.reported:  # the agent did not get our receipt, and sent it again
         return
@@ -82,7 +82,8 @@ def _refusal(context: PipelineContext, outcome: AgentOutcome, *, own: bool, know
 def _record(context: PipelineContext, outcome: AgentOutcome, event: JsonObject, began: float) -> LedgerRecord:
     """Its entry in the ledger."""
     reported = outcome.outcome if outcome.outcome in LOCAL else "inconclusive"
-    trust, action = context.world.trust[outcome.rule_id], ACTIONS.get(outcome.action_type)
+    trust, action_type = context.world.trust[outcome.rule_id], outcome.action_type or ""
+    action = ACTIONS.get(action_type)
     kept = action is not None and action.snapshot is not None
     case_id = outcome.case_id or outcome.outcome_id
     entry = context.ledger.begin(
@@ -91,7 +92,7 @@ def _record(context: PipelineContext, outcome: AgentOutcome, event: JsonObject, 
         rule_id=outcome.rule_id,
         now=began,
         trust_level=trust.current_level,
-        action_type=outcome.action_type,
+        action_type=action_type,
         action_params=ledger.params_text(outcome.action_params),
         action_success=outcome.action_success,
         risk=None if action is None else action.risk,
@@ -100,7 +101,7 @@ def _record(context: PipelineContext, outcome: AgentOutcome, event: JsonObject, 
         metrics_before=outcome.metrics_before,
         metrics_after=outcome.metrics_after,
         executed=outcome.executed and reported != "skipped",
-        worse=tuple(outcome.worse),
+        worse=tuple(map(plain, outcome.worse)),
     )
     return context.ledger.finish(
         context.root,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.heals import used_up
+from opsapp.wire.reports import AgentOutcome
 
 UNSURE_S = 2.0  # so well two clocks are known to agree, once a host's skew is measured
 BEYOND = "beyond_budget"
@@ -21,36 +21,6 @@ class Terms(NamedTuple):
 
     budget: int
     window_s: float
-
-
-class AgentOutcome(NamedTuple):
-    """What an agent reports of one step (`wire.messages.OUTCOME`), with the agent that reports it."""
-
-    agent_id: str
-    outcome_id: str
-    rule_id: str
-    outcome: str
-    created_at: float
-    case_id: str | None = None
-    condition: str = ""
-    target: str = ""
-    action_type: str = ""
-    action_params: JsonObject = {}
-    escalation_step: int = 0
-    escalated: bool = False  # a further step of the same case follows
-    executed: bool = True  # older agents do not say
-    action_success: int = 0
-    verdict: str | None = None
-    reason: str = ""
-    worse: Sequence[JsonObject] = ()
-    duration_s: float = 0.0
-    policy_version: int = 0
-    metrics_before: JsonObject = {}
-    metrics_after: JsonObject = {}
-
-    @classmethod
-    def read(cls, report: JsonObject) -> AgentOutcome:
-        return cls(**{name: report[name] for name in cls._fields if report.get(name) is not None})
 
 
 class BelievedStep(NamedTuple):

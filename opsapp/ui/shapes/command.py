@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from opsapp.agents.records import AgentDetail, CommandRecord
 from opsapp.lib.addresses import HIDDEN
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.words import rough_span
 
@@ -49,51 +49,50 @@ class CommandShown(NamedTuple):
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
-    agent, record = answers["agent"], answers["command"]
-    shown = shown_of(record, agent["id"], reader.now)
-    name = agent["label"] or agent["hostname"]
+    agent: AgentDetail = answers["agent"]
+    record: CommandRecord = answers["command"]
+    shown = shown_of(record, agent.id, reader.now)
+    name = agent.name
     follow = shown.under_way and reader.may("POST /api/agents/{id}/commands")  # who may ask may look on
     return {
         "title": f"{shown.what} on {name}",
         "it": shown,
         "host": name,
-        "host_href": f"/agents/{agent['id']}",
+        "host_href": f"/agents/{agent.id}",
         "follow": shown.stream if follow else None,
-        "row": {"id": agent["id"], "command_id": record["command_id"]},
+        "row": {"id": agent.id, "command_id": record.command_id},
     }
 
 
-def shown_of(record: JsonObject, agent_id: str, now: float) -> CommandShown:
-    kind, words = STATES.get(record["status"], ("off", ""))
-    began, ended = record["started_at"] or record["created_at"], record["finished_at"]
+def shown_of(record: CommandRecord, agent_id: str, now: float) -> CommandShown:
+    kind, words = STATES.get(record.status, ("off", ""))
+    began, ended = record.started_at or record.created_at, record.finished_at
     return CommandShown(
         what=spoken(record),
         host=agent_id,
         kind=kind,
-        word=record["status"].capitalize(),
-        words=words if record["reason"] == HIDDEN else record["reason"] or words,
-        by=record["requested_by"],
-        at=record["created_at"],
+        word=record.status.capitalize(),
+        words=words if record.reason == HIDDEN else record.reason or words,
+        by=record.requested_by,
+        at=record.created_at,
         took=rough_span((ended or now) - began),
-        exit_code=record["exit_code"],
-        output=record["output"],
-        truncated=record["truncated"],
-        under_way=record["status"] in OPEN,
-        href=f"/agents/{agent_id}/commands/{record['command_id']}",
-        stream=STREAM.format(agent_id, record["command_id"]),
+        exit_code=record.exit_code,
+        output=record.output,
+        truncated=record.truncated,
+        under_way=record.status in OPEN,
+        href=f"/agents/{agent_id}/commands/{record.command_id}",
+        stream=STREAM.format(agent_id, record.command_id),
         facts=tuple(
-            (name, str(value))
-            for name, value in sorted(record["params"].items())
-            if value not in (None, {}, "", HIDDEN)
+            (name, str(value)) for name, value in sorted(record.params.items()) if value not in (None, {}, "", HIDDEN)
         ),
     )
 
 
-def spoken(record: JsonObject) -> str:
+def spoken(record: CommandRecord) -> str:
     """A command as one line: what a shell reads, or what is done to what."""
-    params, kind = record["params"], record["type"]
+    params, kind = record.params, record.type
     if HIDDEN in params.values():
-        return UNTOLD.get(kind, str(kind).replace("_", " "))
+        return UNTOLD.get(kind, kind.replace("_", " "))
     if kind == "shell":
         first, _, more = str(params.get("command", "")).strip().partition("\n")
         return first + (" …" if more else "")
@@ -103,4 +102,4 @@ def spoken(record: JsonObject) -> str:
         return f"logs of {params.get('unit') or params.get('path')}"
     if kind == "heal":
         return f"heal: {params.get('action_type') or 'look'}, {params.get('phase')}"
-    return str(kind).replace("_", " ")
+    return kind.replace("_", " ")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from opsapp.agents.records import AgentRow
 from opsapp.healing.health_answers import HoldRecord
 from opsapp.lib.jsontypes import JsonObject
 
@@ -30,9 +31,9 @@ def lines(holds: Iterable[HoldRecord]) -> list[HoldLine]:
     return [_line(hold.kind, hold.name, hold.by, hold.reason, hold.until) for hold in holds]
 
 
-def on_host(windows: Iterable[JsonObject], agent: JsonObject) -> list[HoldLine]:
+def on_host(windows: Iterable[JsonObject], agent: AgentRow) -> list[HoldLine]:
     """Of healing windows, those that lower what is done on a host."""
-    names = (agent["id"], agent["hostname"], agent["label"])
+    names = (agent.id, agent.hostname, agent.label)
     held = [row for row in windows if row["target"] in names and row["action"] in SAID]
     return [_line(row["action"], "this host", row["created_by"], row["reason"], row["expires_at"]) for row in held]
 

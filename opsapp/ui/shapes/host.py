@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
+from opsapp.agents.records import AgentDetail
 from opsapp.healing.moments import Moment
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import charts, sentences
@@ -74,15 +75,12 @@ class Lead(NamedTuple):
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
-    agent = answers["agent"]
-    metrics = agent["metrics"]
+    agent: AgentDetail = answers["agent"]
     told = moment.told_in(answers)
     forecasts, disks = forecasts_of(answers), disks_of(answers, reader)
-    services, containers = services_of(agent), states_of(metrics["containers"], {})
+    services, containers = services_of(agent), states_of(agent.metrics.containers, {})
     every = reader.query.get("all") == "services"
-    names = sentences.NameBook(
-        hosts={known_as: agent["id"] for known_as in (agent["hostname"], agent["label"]) if known_as}
-    )
+    names = sentences.NameBook(hosts={known_as: agent.id for known_as in (agent.hostname, agent.label) if known_as})
     naming = [rule["id"] for rule in answers["rules"] or () if is_about(rule, agent)]
     return merged(state, commands, moment.shape)(answers, reader) | {
         "disks": disks[:DISKS],
@@ -91,30 +89,30 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "services": services if every else services[:FEW],
         "service_count": len(services),
         "containers": containers,
-        "failed_units": metrics["failed_units"],
-        "processes": [process_of(row) for row in metrics["top_processes"][:FEW]],
+        "failed_units": agent.metrics.failed_units,
+        "processes": [process_of(row) for row in agent.metrics.top_processes[:FEW]],
         "heals": [sentences.heal(entry, names) for entry in answers["heals"] or ()],
         "rules": naming,
         "uses": uses.of_host(naming, answers["automations"] or ()),
         "unit": reader.query.get("unit", ""),
-        "logs": log_address(agent["id"], reader.query),
+        "logs": log_address(agent.id, reader.query),
     }
 
 
 def arrival(answers: Answers, reader: Reader) -> dict[str, object]:
     """Whether it is waited for."""
-    agent = answers["agent"]
-    return {"agent": agent, "name": agent["label"] or agent["hostname"], "waiting": agent["status"] == "pending"}
+    agent: AgentDetail = answers["agent"]
+    return {"agent": agent, "name": agent.name, "waiting": agent.status == "pending"}
 
 
 def state(answers: Answers, reader: Reader) -> dict[str, object]:
     """The top of the page."""
-    agent = answers["agent"]
+    agent: AgentDetail = answers["agent"]
     kind, word = presence_of(agent)
     lead = lead_of(agent, disks_of(answers, reader), services_of(agent), reader)
     return {
         **arrival(answers, reader),
-        "title": agent["label"] or agent["hostname"],
+        "title": agent.name,
         "may_plan": reader.may("POST /api/maintenance"),
         "kind": kind,
         "word": word,
@@ -122,15 +120,15 @@ def state(answers: Answers, reader: Reader) -> dict[str, object]:
         "facts": facts_of(agent),
         "lead": lead,
         "notes": notes_of(agent),
-        "windows": [window["name"] for window in answers["windows"] or () if covers(window, agent["id"])],
+        "windows": [window["name"] for window in answers["windows"] or () if covers(window, agent.id)],
         "holds": holds.on_host(answers["holds"] or (), agent),
         "problems": open_lines(answers["problems"], reader),
     }
 
 
 def commands(answers: Answers, reader: Reader) -> dict[str, object]:
-    agent = answers["agent"]
-    records = [shown_of(record, agent["id"], reader.now) for record in answers["commands"] or ()]
+    agent: AgentDetail = answers["agent"]
+    records = [shown_of(record, agent.id, reader.now) for record in answers["commands"] or ()]
     return {
         **arrival(answers, reader),
         "running": next((command for command in records if command.under_way), None),
@@ -143,47 +141,43 @@ def commands(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def place_of(agent: JsonObject) -> str:
-    return f"/agents/{agent['id']}"
-
-
 def forecasts_of(answers: Answers) -> dict[str, JsonObject]:
     return {row["mount"]: row for row in answers["forecasts"] or () if row["mount"] is not None}
 
 
-def services_of(agent: JsonObject) -> list[ServiceShown]:
-    return states_of(agent["metrics"]["services"], agent["metrics"]["starts"])
+def services_of(agent: AgentDetail) -> list[ServiceShown]:
+    return states_of(agent.metrics.services, agent.metrics.starts)
 
 
-def given_to(agent: JsonObject, query: Mapping[str, str]) -> dict[str, str]:
+def given_to(agent: AgentDetail, query: Mapping[str, str]) -> dict[str, str]:
     """What the forms begin with."""
     presets = {"params.sort": "cpu", "params.limit": "20", "params.lines": "200", "params.source": "journald"}
     chosen = {"params.service": query.get("service", ""), "params.unit": query.get("unit", ""), "params.timeout": "60"}
-    return {"label": agent["label"], "tags": ", ".join(agent["tags"]), **presets, **chosen}
+    return {"label": agent.label, "tags": ", ".join(agent.tags), **presets, **chosen}
 
 
-def facts_of(agent: JsonObject) -> tuple[str, ...]:
-    uptime = agent["metrics"].get("uptime_s")
+def facts_of(agent: AgentDetail) -> tuple[str, ...]:
+    uptime = agent.metrics.uptime_s
     known = (
-        agent["hostname"] if agent["hostname"] != agent["label"] else "",
-        agent["os"],
-        agent["ip"],
+        agent.hostname if agent.hostname != agent.label else "",
+        agent.os,
+        agent.ip,
         f"up {rough_span(uptime)}" if uptime is not None else "",
-        f"agent {agent['version']}" if agent["version"] else "",
-        f"its clock is {agent['clock_skew_s']:+.0f} s off" if abs(agent["clock_skew_s"] or 0) >= 5 else "",
+        f"agent {agent.version}" if agent.version else "",
+        f"its clock is {agent.clock_skew_s:+.0f} s off" if abs(agent.clock_skew_s or 0) >= 5 else "",
     )
     return tuple(fact for fact in known if fact)
 
 
-def lead_of(agent: JsonObject, disks: Sequence[DiskShown], services: Sequence[ServiceShown], reader: Reader) -> Lead:
+def lead_of(agent: AgentDetail, disks: Sequence[DiskShown], services: Sequence[ServiceShown], reader: Reader) -> Lead:
     """The most pressing thing, in one sentence."""
-    if agent["status"] == "pending":
+    if agent.status == "pending":
         return Lead("", "", "")
-    if agent["status"] != "online":
-        gone = rough_span(reader.now - (agent["last_seen"] or reader.now))
-        look = "" if agent["unheard"] else "bad"
+    if agent.status != "online":
+        gone = rough_span(reader.now - (agent.last_seen or reader.now))
+        look = "" if agent.unheard else "bad"
         return Lead(look, f"It has not reported for {gone}: the values below are from before.", "")
-    failed = [service.name for service in services if service.kind == "bad"] or agent["metrics"]["failed_units"]
+    failed = [service.name for service in services if service.kind == "bad"] or agent.metrics.failed_units
     full = [disk for disk in disks if disk.kind]
     facts = [
         f"{listed(failed)} failed." if failed else "",
@@ -198,8 +192,8 @@ def lead_of(agent: JsonObject, disks: Sequence[DiskShown], services: Sequence[Se
 
 def disks_of(answers: Answers, reader: Reader) -> list[DiskShown]:
     """The one that is full first, first; the rest by how full they are."""
-    mounts, forecasts = answers["agent"]["metrics"]["disks"], forecasts_of(answers)
-    place = place_of(answers["agent"])
+    agent: AgentDetail = answers["agent"]
+    mounts, forecasts, place = agent.metrics.disks, forecasts_of(answers), f"/agents/{agent.id}"
 
     def order(mount: str) -> tuple[float, float]:
         hits_at = forecasts.get(mount, {}).get("hits_at")
@@ -269,7 +263,7 @@ def _kind(state: str) -> str:
     return STATE_KINDS.get(state, "off")
 
 
-def process_of(row: JsonObject) -> ProcessShown:
+def process_of(row: Mapping[str, object]) -> ProcessShown:
     cpu, memory = row.get("cpu_percent"), row.get("rss_bytes")
     return ProcessShown(
         str(row.get("name", "–")),
@@ -284,10 +278,10 @@ def covers(window: JsonObject, agent_id: str) -> bool:
     return not window["scope"] or agent_id in window["scope"]
 
 
-def is_about(rule: JsonObject, agent: JsonObject) -> bool:
+def is_about(rule: JsonObject, agent: AgentDetail) -> bool:
     """A rule that names this host."""
     named = (rule.get("targets") or {}).get("agents") or ()
-    return any(name in (agent["id"], agent["label"], agent["hostname"]) for name in named)
+    return any(name in (agent.id, agent.label, agent.hostname) for name in named)
 
 
 def log_address(agent_id: str, query: Mapping[str, str]) -> str:

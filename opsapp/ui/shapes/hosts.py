@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.agents.records import AgentRow, FleetRow, Line
 from opsapp.ui import charts
 from opsapp.ui.reader import Answers, Reader
 
@@ -67,7 +67,7 @@ class HostChoice(NamedTuple):
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
-    rows = answers["hosts"]
+    rows: Sequence[FleetRow] = answers["hosts"]
     asked = {name: reader.query.get(name, "") for name in ("q", "tag", "status", "sort")}
     return {
         "title": "Hosts",
@@ -84,33 +84,33 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def line_of(row: JsonObject) -> HostLine:
+def line_of(row: FleetRow) -> HostLine:
     kind, word = state_of(row)
-    name = row["label"] or row["hostname"]
-    under = row["hostname"] if row["hostname"] != name else ""
+    name = row.name
+    under = row.hostname if row.hostname != name else ""
     return HostLine(
-        id=row["id"],
+        id=row.id,
         name=name,
-        href=f"/agents/{row['id']}",
-        under=" · ".join(fact for fact in (under, row["ip"]) if fact),
+        href=f"/agents/{row.id}",
+        under=" · ".join(fact for fact in (under, row.ip) if fact),
         kind=kind,
         word=word,
-        last_seen=row["last_seen"],
-        os=row["os"],
-        version=row["version"],
-        outdated=row["outdated"],
-        cpu=gauge(row["cpu_percent"], row["cpu"], f"CPU of {name}, 6 hours"),
-        mem=gauge(row["mem_percent"], row["mem"], f"Memory of {name}, 6 hours"),
-        disk=gauge(row["disk_percent"], (), ""),
-        tags=tuple(HostTag(tag, _address({"tag": tag})) for tag in row["tags"]),
-        notes=notes_of(row),
+        last_seen=row.last_seen,
+        os=row.os,
+        version=row.version,
+        outdated=row.outdated,
+        cpu=gauge(row.cpu_percent, row.cpu, f"CPU of {name}, 6 hours"),
+        mem=gauge(row.mem_percent, row.mem, f"Memory of {name}, 6 hours"),
+        disk=gauge(row.disk_percent, (), ""),
+        tags=tuple(HostTag(tag, _address({"tag": tag})) for tag in row.tags),
+        notes=notes_of(row, row.failing),
     )
 
 
-def state_of(row: JsonObject) -> tuple[str, str]:
+def state_of(row: FleetRow) -> tuple[str, str]:
     """What a row says of its host at one look: silent, else what has failed, else what is nearly full."""
-    failing, disk = row["failing"], row["disk_percent"]
-    if row["status"] != "online" or "unreadable" in row:
+    failing, disk = row.failing, row.disk_percent
+    if row.status != "online" or row.unreadable:
         return presence_of(row)
     if failing:
         return "bad", f"{failing[0]} failed" if len(failing) == 1 else f"{len(failing)} services failed"
@@ -119,12 +119,12 @@ def state_of(row: JsonObject) -> tuple[str, str]:
     return STATES["online"]
 
 
-def presence_of(row: JsonObject) -> tuple[str, str]:
+def presence_of(row: AgentRow) -> tuple[str, str]:
     """Whether a host reports. Of one that had no time yet to come back after an outage of ours nobody knows."""
-    return UNHEARD if row["unheard"] else STATES[row["status"]]
+    return UNHEARD if row.unheard else STATES[row.status]
 
 
-def gauge(value: float | None, values: list[float | None] | tuple[()], label: str) -> HostGauge:
+def gauge(value: float | None, values: Line, label: str) -> HostGauge:
     """What is known: of a host that says nothing, nothing."""
     line = charts.sparkline(values, label, top=100) if any(reading is not None for reading in values) else Markup("")
     if value is None:
@@ -132,17 +132,17 @@ def gauge(value: float | None, values: list[float | None] | tuple[()], label: st
     return HostGauge(f"{value:.0f} %", "warn" if value >= HIGH else "", min(100.0, max(0.0, value)), line)
 
 
-def notes_of(row: JsonObject) -> tuple[str, ...]:
+def notes_of(row: AgentRow, failing: Sequence[str] = ()) -> tuple[str, ...]:
     """What somebody has to know of this host besides its state."""
     facts = []
-    if row.get("unreadable"):
-        facts.append(f"Its record cannot be read: {row['unreadable']}.")
-    if row["clone_detected_at"] is not None:
+    if row.unreadable:
+        facts.append(f"Its record cannot be read: {row.unreadable}.")
+    if row.clone_detected_at is not None:
         facts.append("Another machine used its key: give both their own.")
-    if row["hostname_conflict"]:
+    if row.hostname_conflict:
         facts.append("Another host reports the same name.")
-    if len(row.get("failing", ())) > 1:
-        facts.append(f"Failed: {listed(row['failing'])}.")
+    if len(failing) > 1:
+        facts.append(f"Failed: {listed(failing)}.")
     return tuple(facts)
 
 
@@ -150,10 +150,10 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def _summary(rows: list[JsonObject]) -> str:
-    silent = sum(row["status"] in ("offline", "dead") and not row["unheard"] for row in rows)
-    failing = sum(row["status"] == "online" and bool(row["failing"]) for row in rows)
-    outdated = sum(row["outdated"] for row in rows)
+def _summary(rows: Sequence[FleetRow]) -> str:
+    silent = sum(row.status in ("offline", "dead") and not row.unheard for row in rows)
+    failing = sum(row.status == "online" and bool(row.failing) for row in rows)
+    outdated = sum(row.outdated for row in rows)
     facts = [
         f"{silent} silent" if silent else "",
         f"{failing} with failed services" if failing else "",

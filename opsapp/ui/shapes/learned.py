@@ -144,7 +144,7 @@ def _soonest_first(answers: Answers) -> list[JsonObject]:
 
 
 def forecasts(answers: Answers, reader: Reader) -> dict[str, object]:
-    names = {host["id"]: host["label"] or host["hostname"] for host in answers["hosts"] or ()}
+    names = {host.id: host.name for host in answers["hosts"] or ()}
     known = [row for row in _soonest_first(answers) if row["agent_id"] in names]
     lines = [forecast(row, names[row["agent_id"]], reader, at < DRAWN) for at, row in enumerate(known)]
     return {

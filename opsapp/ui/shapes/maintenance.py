@@ -83,8 +83,7 @@ class KnownNames(NamedTuple):
 
 def names_in(answers: Answers) -> KnownNames:
     monitors, hosts = answers.get("monitors"), answers.get("hosts")
-    by_id = {monitor.id: monitor.name for monitor in monitors or []}
-    by_id |= {row["id"]: row["label"] or row["hostname"] for row in hosts or []}
+    by_id = {row.id: row.name for row in (*(monitors or ()), *(hosts or ()))}
     return KnownNames(by_id, all(rows is not None and len(rows) < LISTED for rows in (monitors, hosts)))
 
 

@@ -79,7 +79,7 @@ def edit(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def _form(answers: Answers, reader: Reader, stored: JsonObject, act: str, title: str) -> dict[str, object]:
-    hosts = [HostChoice(host["id"], host["hostname"], host["status"]) for host in answers["hosts"] or []]
+    hosts = [HostChoice(host.id, host.hostname, host.status) for host in answers["hosts"] or []]
     return {
         "title": title,
         "act_name": act,

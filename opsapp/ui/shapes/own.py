@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import yaml
 
+from opsapp.agents.records import AgentRow
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.records import MonitorRecord
 from opsapp.notify.records import ChannelRecord
@@ -210,14 +211,14 @@ def _monitor(monitors: list[MonitorRecord]) -> FirstStep:
     return FirstStep("monitor", title, False, words, "/monitors/new", "Add a monitor")
 
 
-def _host(hosts: list[JsonObject]) -> FirstStep:
+def _host(hosts: list[AgentRow]) -> FirstStep:
     title = "A host that reports"
-    seen = [host for host in hosts if host["last_seen"]]
+    seen = [host for host in hosts if host.last_seen]
     if seen:
-        return FirstStep("host", title, True, f"{seen[0]['label'] or seen[0]['hostname']} reports.", "/agents", "Hosts")
+        return FirstStep("host", title, True, f"{seen[0].name} reports.", "/agents", "Hosts")
     if hosts:
-        words = f"Waiting for the first report of {hosts[0]['label'] or hosts[0]['hostname']}."
-        return FirstStep("host", title, False, words, f"/agents/{hosts[0]['id']}", "How to install it")
+        words = f"Waiting for the first report of {hosts[0].name}."
+        return FirstStep("host", title, False, words, f"/agents/{hosts[0].id}", "How to install it")
     words = "One command on the host installs the agent: then opsapp sees its load and disks, and can heal it."
     return FirstStep("host", title, False, words, "/agents/add", "Add a host")
 

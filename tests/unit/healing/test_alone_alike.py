@@ -24,6 +24,7 @@ from opsapp.series import Live
 from opsapp.wire.conditions import parse
 from opsapp.wire.heals import HostAnswer
 from opsapp.wire.policies import secret_of, sign
+from opsapp.wire.reports import HostReport
 from opsapp.wire.verdicts import Harm
 
 from .world import NOW, case, rule, world
@@ -53,7 +54,7 @@ class Host:
     def report(self):
         up, full = self.history[min(int(self.now / EVERY_S), len(self.history) - 1)]
         metrics = {} if up is None else {"vpn.wg0.up": up}
-        return {"hostname": "box-1", "metrics": metrics, "disks": {"/var": 99.0 if full else 10.0}}
+        return HostReport("box-1", "Debian", metrics=metrics, disks={"/var": 99.0 if full else 10.0})
 
     def measure(self):
         self.looks.append(self.now)
@@ -71,7 +72,7 @@ class Host:
 def alone(directory, host, action, settle_s, patience_s, for_s=0.0, cooldown_s=300):
     config = SimpleNamespace(key=KEY, agent_id="a1", state_dir=str(directory), service_check_s=1.0, interval_s=15.0)
     clock = SteadyClock("b1", wall=lambda: NOW + host.now, running=lambda: host.now)
-    before = {"hostname": "box-1", "metrics": {"vpn.wg0.up": 0}, "disks": {"/var": 10.0}}
+    before = HostReport("box-1", "Debian", metrics={"vpn.wg0.up": 0}, disks={"/var": 10.0})
     offline = Offline(
         config, host, Outcomes(str(directory), clock), Armed(str(directory), clock), measure=host.measure,
         recent=lambda _: before, silent_for=lambda: 1e6, tell=lambda: None, server_time=lambda: NOW,
@@ -88,7 +89,7 @@ def alone(directory, host, action, settle_s, patience_s, for_s=0.0, cooldown_s=3
 
 def told_alone(directory, host, action, settle_s, patience_s):
     offline = alone(directory, host, action, settle_s, patience_s)
-    offline.turn({"hostname": "box-1", "metrics": {"vpn.wg0.up": 0}, "disks": {"/var": 10.0}})
+    offline.turn(HostReport("box-1", "Debian", metrics={"vpn.wg0.up": 0}, disks={"/var": 10.0}))
     told = offline._outcomes.waiting()[0]
     reason = told["reason"] or "the condition is known false"
     return told["outcome"], reason, told.get("verdict"), bool(told.get("worse"))

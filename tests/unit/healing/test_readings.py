@@ -6,6 +6,7 @@ from opsapp.agent.offline import readings
 from opsapp.healing.engine.readings import LiveReadings
 from opsapp.series.live import Live
 from opsapp.wire.readings import of_report
+from opsapp.wire.reports import Measurement
 
 AGENT = "agent:a1"
 
@@ -16,7 +17,7 @@ def live():
 
 
 def seen(live, at, **report):
-    live.update(AGENT, of_report(report), at)
+    live.update(AGENT, of_report(Measurement(**report)), at)
     found = LiveReadings(live).samples(AGENT)
     return found.get("service.web.restarts_5m"), found.get("service.web.crash_looping")
 
@@ -55,7 +56,7 @@ def test_an_agent_that_counts_no_longer_says_nothing(live):
     [("active", 0), ("reloading", 0), ("failed", 1), ("activating", None), ("deactivating", None), ("inactive", "ran")],
 )
 def test_failed_means_the_same_to_the_service_and_to_an_agent(state, failed, ran):
-    report = {"services": {"web": state}, "starts": {"web": 2}, "starts_counted_s": 300.0}
+    report = Measurement(services={"web": state}, starts={"web": 2}, starts_counted_s=300.0)
     live = Live()
     seen = LiveReadings(live)
     if ran:

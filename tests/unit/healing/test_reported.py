@@ -5,7 +5,9 @@ import pytest
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.stages import reported
 from opsapp.healing.stages import trust as governor
-from opsapp.healing.stages.reported import AgentOutcome, BelievedStep, Terms
+from opsapp.healing.stages.reported import BelievedStep, Terms
+from opsapp.wire.records import made
+from opsapp.wire.reports import AgentOutcome
 
 pytestmark = pytest.mark.attack
 AWAY = ((100.0, 200.0),)
@@ -14,7 +16,7 @@ TERMS = Terms(budget=2, window_s=3600.0)
 
 def outcome(at=150.0, step=0, **changes):
     report = {"agent_id": "a", "outcome_id": "o", "rule_id": "r", "target": "h/x", "outcome": "verified"}
-    return AgentOutcome.read({**report, "created_at": at, "escalation_step": step, "verdict": None, **changes})
+    return made(AgentOutcome, {**report, "created_at": at, "escalation_step": step, **changes})
 
 
 def refusal(said, terms=TERMS, silences=AWAY, begun=()):
