@@ -21,8 +21,8 @@ def includeme(config):
     from .engine import dependencies, figures, inletcounts, inlets
     from .engine.problems import give_back
     from .letters import LetterAsCode
+    from .records import DeclaredRule
     from .resources.rules import put_rule_back
-    from .schemas import DeclaredRule
 
     config.registry.registerUtility(give_back, IUserDeleted, "problems")
     config.add_evolve_step("healing-1", "opsapp.healing.resources.set_up")

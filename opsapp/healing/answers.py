@@ -8,38 +8,10 @@ from opsapp.wire.causes import CAUSES
 
 from .logic.chain import HEADS
 from .logic.gates import RESULTS, STAGES
+from .logic.levels import LEVELS
 from .logic.stakes import KINDS as STAKES
-from .schemas import LEVELS, PROBLEM_STATES, RuleAction, RuleBody, RuleBudget, RuleHoldout, RuleTargets, Waves
+from .schemas import PROBLEM_STATES
 from .wave_answers import CaseWave
-
-
-class RecordedAction(RuleAction):
-    target = text(1, 255, null=True, default=None)
-
-
-class RuleRecord(RuleBody):
-    sample = {**RuleBody.sample, "waves": {"first": 1, "growth": [0.1, 0.5, 1]}}
-    id = text()
-    source = choice("default", "yaml", "api")
-    created_at = whole()
-    updated_at = whole()
-    action = field(RecordedAction, null=True)
-    targets = field(RuleTargets, null=True)
-    wait = choice("learned", null=True)
-    holdout = field(RuleHoldout, null=True)
-    waves = field(Waves, null=True)
-    budget = field(RuleBudget, null=True)
-    settle_s = number(null=True)
-    verify_timeout_s = number(null=True)
-    unreadable = text(optional=True)
-
-
-class RuleMade(RuleRecord):
-    status = choice("created")
-
-
-class RuleUpdated(RuleRecord):
-    status = choice("updated")
 
 
 class Status(Body):
@@ -187,6 +159,16 @@ class ProblemRecord(Body):
     quiet_until = whole(null=True)
     closed_at = whole(null=True)
     unreadable = text(optional=True)
+
+
+class DependencyMistake(Body):
+    target = text()
+    error = text()
+
+
+class Validation(Body):
+    valid = flag()
+    errors = list_of(DependencyMistake, 10_000)
 
 
 class Success(Body):

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from opsapp.agents.config import NamedMetrics, ProtectedSettings
+from opsapp.lib.durations import DurationKind
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.settings import Between, CheckedBy, Length, Most, SchemaAt
+from opsapp.lib.settings import Between, CheckedBy, Length, Most
+from opsapp.wire.records import made
 
 from .logic.chain import LEAST_DAYS
-from .logic.graph import mistakes
-from .logic.waves import WaveSizes
+from .logic.graph import MOST_TARGETS, Dependency, mistakes
+from .logic.waves import WAVES, WaveSizes
+from .records import LONGEST_S, DeclaredRule
 
 DAY = 86400
 MOST_HOSTS = 10  # the tally of an action for the whole fleet remembers so many hosts
-DeclaredRule = Annotated[JsonObject, SchemaAt("opsapp.healing.schemas.DeclaredRule")]
-DependencyEntry = Annotated[JsonObject, SchemaAt("opsapp.healing.schemas.DependencyEntry")]
 Name = Annotated[str, Length(1, 255)]
 
 
@@ -137,7 +138,7 @@ class AnchorSettings:
 
     file: Annotated[str | None, Length(1, 1000)] = None
     url: Annotated[str | None, Length(1, 2000, pattern="https?://.+")] = None
-    every: Annotated[Any, SchemaAt("opsapp.healing.schemas.Duration")] = "1h"
+    every: Annotated[float | str, DurationKind(LONGEST_S)] = "1h"
 
     @staticmethod
     def across(sound: JsonObject) -> dict[str, str]:
@@ -188,7 +189,8 @@ class OfflineSettings:
     expires_s: Annotated[float, Between(60, 30 * DAY)] = DAY
 
 
-def _graph_problem(entries: list[JsonObject]) -> str | None:
+def _graph_problem(read: list[JsonObject]) -> str | None:
+    entries = (made(Dependency, entry) for entry in read)
     return "; ".join(f"{mistake.target}: {mistake.error}" for mistake in mistakes(entries)) or None
 
 
@@ -197,7 +199,7 @@ class HealingSettings:
     """`healing`"""
 
     rules: Annotated[tuple[DeclaredRule, ...], Most(1000)] = ()
-    dependencies: Annotated[tuple[DependencyEntry, ...], Most(5000), CheckedBy(_graph_problem)] = ()
+    dependencies: Annotated[tuple[Dependency, ...], Most(MOST_TARGETS), CheckedBy(_graph_problem)] = ()
     default_rules: bool = True
     protected: ProtectedSettings = field(default_factory=ProtectedSettings)
     brake: BrakeSettings = BrakeSettings()
@@ -209,8 +211,7 @@ class HealingSettings:
     recurrence: RecurrenceSettings = RecurrenceSettings()
     problems: ProblemSettings = ProblemSettings()
     edges: EdgeSettings = EdgeSettings()
-    # None: off
-    waves: Annotated[WaveSizes | None, SchemaAt("opsapp.healing.schemas.Waves")] = field(default_factory=WaveSizes)
+    waves: Annotated[WaveSizes | str | None, WAVES] = field(default_factory=WaveSizes)  # a text or None: off
     trial: TrialSettings = TrialSettings()
     holdout: HoldoutSettings = HoldoutSettings()
     absorption_window_s: Annotated[float, Between(0, 3600)] = 60

@@ -1,13 +1,14 @@
-"""Bodies and queries of /api/healing; `answers` has what it answers."""
+"""Bodies and queries of /api/healing that no record declares (`records`); `answers` has what it answers."""
 
 from __future__ import annotations
 
 from datetime import date
 
+from opsapp.healing.logic.graph import MOST_TARGETS, Dependency
+from opsapp.healing.logic.levels import LEVELS, SEVERITIES
 from opsapp.healing.logic.problems import STATES as PROBLEM_STATES
-from opsapp.healing.logic.soundness import incomplete, wrong_params
-from opsapp.healing.logic.waves import FIRST, GROWTH, OFF, sizes
-from opsapp.lib.durations import seconds
+from opsapp.lib.durations import DurationKind
+from opsapp.web.declared import body_of
 from opsapp.web.fields import (
     AsOf,
     Body,
@@ -17,7 +18,6 @@ from opsapp.web.fields import (
     Query,
     Text,
     Whole,
-    anything,
     choice,
     field,
     flag,
@@ -28,32 +28,17 @@ from opsapp.web.fields import (
     text,
     whole,
 )
-from opsapp.wire.actions import ACTIONS
-from opsapp.wire.conditions import MAX_LENGTH, ConditionError, parse
+from opsapp.wire.conditions import MAX_LENGTH
 
-LEVELS = ("observation", "dry-run", "notify", "approve", "execute")  # as in `logic`; a test holds all of these equal
-SEVERITIES = ("info", "warning", "error", "critical")
+from .records import LONGEST_S, DeclaredRule, NewRule, RuleTargets, condition_problem
+
 OUTCOMES = (
     "verified", "failed", "inconclusive", "rolled_back", "notified", "suppressed", "absorbed", "observed", "simulated",
     "rejected", "expired", "withdrawn", "skipped", "lost",
 )  # fmt: skip
 SOURCES = ("alert", "prediction", "anomaly", "agent", "chaos", "test")
-LONGEST_S = 30 * 86400
-SHORTEST_BUDGET_S = 3600
-MOST_TARGETS = 5000  # that a list of dependencies declares
-
-
-class Duration(JsonKind):
-    """A number of seconds, or a text like `1h30m`."""
-
-    openapi = {"oneOf": [{"type": "number", "minimum": 0, "maximum": LONGEST_S}, {"type": "string"}]}
-
-    def problem(self, value):
-        try:
-            span = seconds(value)
-        except ValueError as problem:
-            return str(problem)
-        return None if 0 <= span <= LONGEST_S else "must be 0 to 30 days"
+DURATION = DurationKind(LONGEST_S)
+CONDITION = text(1, MAX_LENGTH, check=condition_problem)
 
 
 class Date(JsonKind):
@@ -71,19 +56,8 @@ class Date(JsonKind):
         return None if 1970 <= day.year <= 2286 else "must be in the years 1970 to 2286"
 
 
-def _readable(text: str) -> str | None:
-    try:
-        parse(text)
-    except ConditionError as problem:
-        return str(problem)
-    return None
-
-
 def _may_be_text(name: str) -> bool:
     return name.rpartition(".")[2] in ("state", "status") or name.startswith("event.")
-
-
-Free = map_of(anything(), 50)
 
 
 class ComparedValue(JsonKind):
@@ -93,122 +67,6 @@ class ComparedValue(JsonKind):
 
     def problem(self, value):
         return (Text(0, 1000) if isinstance(value, str) else Number()).problem(value)
-
-
-class RuleAction(Body):
-    @staticmethod
-    def across(sound):
-        return wrong_params(sound["type"], sound.get("params") or {}) if "type" in sound else {}
-
-    type = choice(*sorted(ACTIONS))
-    target = text(1, 255, default=None)
-    params = field(Free, optional=True)
-
-
-class ChainStep(Body):
-    @staticmethod
-    def across(sound):
-        return wrong_params(sound["action"], sound.get("params") or {}) if "action" in sound else {}
-
-    action = choice(*sorted(ACTIONS))
-    params = field(Free, default={})
-
-
-class RuleTargets(Body):
-    agents = list_of(text(1, 255), unique=True, default=[])
-    monitors = list_of(text(1, 255), unique=True, default=[])
-
-
-class RuleHoldout(Body):
-    share = number(0, 0.5)
-
-
-class WaveShares(Body):
-    first = whole(1, 1000, default=FIRST)
-    growth = list_of(number(0.001, 1), 20, 1, default=list(GROWTH))
-
-
-class Waves(JsonKind):
-    """How many of one outage go at once, or `off`, which YAML reads as false."""
-
-    shape = WaveShares()
-    default = {"first": FIRST, "growth": list(GROWTH)}
-    openapi = {
-        "oneOf": [
-            {
-                "type": "object",
-                "properties": {
-                    "first": {"type": "integer", "minimum": 1, "maximum": 1000},
-                    "growth": {
-                        "type": "array",
-                        "minItems": 1,
-                        "maxItems": 20,
-                        "items": {"type": "number", "minimum": 0.001, "maximum": 1},
-                    },
-                },
-            },
-            {"enum": [OFF, False]},
-        ]
-    }
-
-    def read(self, value, path, wrong):
-        if value is False or value == OFF:
-            return OFF
-        if not isinstance(value, dict):
-            wrong[path] = "must be off, or an object with first and growth"
-            return value
-        return self.shape.kind.read(value, path, wrong)
-
-    def made(self, value):
-        return sizes(value)
-
-    def plain(self, value):
-        return {"first": value.first, "growth": list(value.growth)}
-
-
-class RuleBudget(Body):
-    """An error budget: of the availability in percent that the monitors of a target are to have over so long."""
-
-    @staticmethod
-    def across(sound):
-        short = "window" in sound and seconds(sound["window"]) < SHORTEST_BUDGET_S
-        return {"window": "must be at least 1h"} if short else {}
-
-    slo = number(50, 99.999)
-    window = field(Duration, default="30d")
-
-
-class RuleBody(Body):
-    sample = {"condition": "cpu_percent > 90"}
-    condition = text(1, MAX_LENGTH, check=_readable)
-    severity = choice(*SEVERITIES, default="warning")
-    action = field(RuleAction, default=None)
-    escalation_chain = list_of(ChainStep, 20, default=[])
-    targets = field(RuleTargets, default=None)
-    holding = field(Duration, name="for", default=0)
-    settle_s = number(0, 3600, default=None)
-    verify_timeout_s = number(1, 3600, default=None)
-    cooldown_s = number(0, 30 * 86400, default=300)
-    wait = choice("learned", default=None)
-    holdout = field(RuleHoldout, default=None)
-    waves = field(Waves, default=None)
-    budget = field(RuleBudget, default=None)
-    trust_ceiling = choice(*LEVELS, default="execute")
-    initial_level = choice(*LEVELS[:3], default="observation")
-    enabled = flag(default=True)
-    description = text(0, 1000, default="")
-
-
-class NewRule(RuleBody):
-    sample = {**RuleBody.sample, "action": {"type": "restart_service", "params": {"service": "nginx"}}}
-    across = incomplete
-    id = text(1, 64, pattern="[a-z0-9_-]{1,64}", example="nginx-down", default=None)
-
-
-class DeclaredRule(NewRule):
-    """A rule where its id is how it is known: in the YAML file, in a document, in a replay."""
-
-    id = text(1, 64, pattern="[a-z0-9_-]{1,64}", example="nginx-down")
 
 
 class PastPage(AsOf, Paging):
@@ -265,7 +123,7 @@ class LedgerQuery(Paging):
     action_type = text(1, 64, default=None)
     since = whole(0, default=None)
     until = whole(0, default=None)
-    within = field(Duration, default=None)
+    within = field(DURATION, default=None)
 
 
 class ProblemQuery(Paging):
@@ -300,22 +158,6 @@ class Demotion(Body):
     level = choice(*LEVELS, default="notify")
 
 
-class DependencyEntry(Body):
-    target = text(1, 1000)
-    type = choice("service", "external", "host", "container", "monitor", default="service")
-    site = text(1, 255, default=None)
-    depends_on = list_of(text(1, 1000), unique=True, default=[])
-
-
-class OneDependency(Body):
-    target = text(1, 1000)
-    depends_on = text(1, 1000)
-
-
-class DependencyList(Body):
-    dependencies = list_of(DependencyEntry, MOST_TARGETS)
-
-
 class HealEvent(Body):
     """A metric is a number; only a state (`container.NAME.state`, `monitor.status`) or part of an event is a text."""
 
@@ -326,7 +168,7 @@ class HealEvent(Body):
 
     source = choice(*SOURCES, default="test")
     rule_id = text(1, 64)
-    condition = text(1, MAX_LENGTH, check=_readable, default=None)
+    condition = field(CONDITION, default=None)
     target = text(1, 1000)
     severity = choice(*SEVERITIES, default=None)
     metrics = map_of(ComparedValue, 1000, default={})
@@ -336,13 +178,13 @@ class DryRun(Body):
     """With `rule`, a draft stands in the place of the saved rule of its id."""
 
     event = HealEvent()
-    rule = field(DeclaredRule, default=None)
+    rule = field(body_of(DeclaredRule), default=None)
 
 
 class ConditionNow(Body):
     sample = {"condition": "cpu_percent > 90"}
-    condition = text(1, MAX_LENGTH, check=_readable)
-    targets = field(RuleTargets, default=None)
+    condition = CONDITION
+    targets = field(body_of(RuleTargets), default=None)
 
 
 class PauseSpan(Body):
@@ -353,7 +195,7 @@ class PauseSpan(Body):
         both = sound.get("for") is not None and sound.get("until") is not None
         return {"until": "give either for or until"} if both else {}
 
-    span = field(Duration, name="for", default=None)
+    span = field(DURATION, name="for", default=None)
     until = whole(0, 10**10, default=None)
     reason = text(0, 1000, default="")
 
@@ -379,7 +221,7 @@ class RuleOverPast(Body):
     """A draft, and the time to try it on: so many days before now, or from `from` to `to`."""
 
     sample = {"rule": NewRule.sample}
-    rule = field(NewRule)
+    rule = field(body_of(NewRule))
     days = number(0.01, 30, default=7)
     since = number(0, 10**10, name="from", default=None)
     until = number(0, 10**10, name="to", default=None)
@@ -387,5 +229,5 @@ class RuleOverPast(Body):
 
 class Replay(Body):
     days = number(0, 365)
-    rules = list_of(DeclaredRule, 1000, default=None)
-    dependencies = list_of(DependencyEntry, MOST_TARGETS, default=None)
+    rules = list_of(body_of(DeclaredRule), 1000, default=None)
+    dependencies = list_of(body_of(Dependency), MOST_TARGETS, default=None)

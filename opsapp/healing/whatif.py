@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from opsapp.web.fields import Body, anything, choice, field, flag, list_of, map_of, number, scalar, text, whole
 
-from .schemas import LEVELS, SEVERITIES, SOURCES, ComparedValue
+from .logic.levels import LEVELS, SEVERITIES
+from .schemas import SOURCES, ComparedValue
 
 
 class SimulatedEvent(Body):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
+from typing import Any
+
+from opsapp.wire.kinds import JsonKind
 
 FARTHEST = sys.float_info.max
 UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
@@ -24,6 +27,21 @@ def seconds(span: float | str) -> float:
     if not span or match is None:
         raise ValueError(f"{span!r} is no duration: write 90s, 30m, 2h, 1h30m or 1d")
     return float(sum(int(count) * unit for count, unit in zip(match.groups("0"), UNITS.values(), strict=True)))
+
+
+class DurationKind(JsonKind):
+    """A number of seconds, or a text like `1h30m`."""
+
+    def __init__(self, longest_s: int):
+        self.longest_s = longest_s
+        self.openapi = {"oneOf": [{"type": "number", "minimum": 0, "maximum": longest_s}, {"type": "string"}]}
+
+    def problem(self, value: Any) -> str | None:
+        try:
+            span = seconds(value)
+        except ValueError as problem:
+            return str(problem)
+        return None if 0 <= span <= self.longest_s else f"must be 0 to {self.longest_s // UNITS['d']} days"
 
 
 def from_words(text: str) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 
 import colander
 
-from opsapp.wire.kinds import REQUIRED, ByField, DeclaredField, JsonKind, ListOf, MapOf
+from opsapp.wire.kinds import LEFT_OUT, REQUIRED, ByField, DeclaredField, JsonKind, ListOf, MapOf
 from opsapp.wire.records import AT_TIMES, DeclaredObject, InAnswers, parts_of, settings_in
 
 from .fields import Body, field
@@ -53,8 +53,9 @@ def _sent(part: DeclaredField) -> FieldNode:
 
 
 def _answered(part: DeclaredField, leaves_out_null: bool) -> FieldNode:
-    """An answer leaves nothing out, but for what is told at times only."""
-    told, optional = part.mark(InAnswers), AT_TIMES in part.marks or (leaves_out_null and part.null)
+    """An answer leaves nothing out, but for what is told at times only, or if it was said."""
+    at_times = AT_TIMES in part.marks or part.default is LEFT_OUT
+    told, optional = part.mark(InAnswers), at_times or (leaves_out_null and part.null)
     kind = told.kind if told else _within(part.kind, answer_of)
     null = told.null if told else part.null and not (optional and part.default is None)
     return field(kind, name=part.name, null=null, optional=optional)

@@ -71,14 +71,15 @@ class CheckedBy(NamedTuple):
 
 
 class DeclaredField(NamedTuple):
-    """A value with a name, of an object or a list; what stands for it when it is left out; its marks. A node of
-    colander (`web.strict`) is as good."""
+    """A value with a name, of an object or a list; what stands for it when it is left out; its marks; the name of the
+    record's field. A node of colander (`web.strict`) is as good."""
 
     name: str
     kind: JsonKind
     null: bool = False
     default: Any = REQUIRED
     marks: tuple[Any, ...] = ()
+    attribute: str = ""
 
     def mark(self, of: type) -> Any:
         return next((mark for mark in self.marks if isinstance(mark, of)), None)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -78,6 +78,16 @@ class InAnswers(NamedTuple):
     null: bool = False
 
 
+class SaidAs(NamedTuple):
+    """Its name where people say it, which the field cannot have: Python has that word for itself (`for`, `from`)."""
+
+    name: str
+
+
+class IfSaid(NamedTuple):
+    """A setting that stays out where nobody says it: it is stored and answered only if it was said."""
+
+
 class Sealed(NamedTuple):
     """A secret: it is stored sealed, and shown to nobody (`lib.addresses`)."""
 
@@ -101,10 +111,10 @@ class FormField(NamedTuple):
 @lru_cache(maxsize=None)
 def parts_of(record: Any) -> tuple[DeclaredField, ...]:
     hints = get_type_hints(record, include_extras=True)
-    return tuple(_part(field.name, hints[field.name], _default_of(field)) for field in fields(record))
+    return tuple(_part(field.name, hints[field.name], _default(field)) for field in fields(record))
 
 
-def _default_of(field: Any) -> Any:
+def _default(field: Field[Any]) -> Any:
     return field.default if field.default_factory is MISSING else field.default_factory()
 
 
@@ -135,14 +145,18 @@ class DeclaredObject(Object):
 
 def _part(name: str, hint: Any, default: Any) -> DeclaredField:
     hint, marks = _without_marks(hint)
-    null = get_origin(hint) in UNIONS
-    if null:
-        (hint,) = (inner for inner in get_args(hint) if inner is not type(None))
-        hint, more = _without_marks(hint)
+    choices = get_args(hint) if get_origin(hint) in UNIONS else ()
+    if choices:  # of several, a kind among the marks says what they are
+        hint, more = _without_marks(next(inner for inner in choices if inner is not type(None)))
         marks += more
     kind = next((mark for mark in marks if isinstance(mark, JsonKind)), None) or _kind(hint, marks)
-    given = kind.default if default is MISSING or is_dataclass(default) else default
-    return DeclaredField(name, getattr(kind, "stands_for", kind), null, given, marks)
+    part = DeclaredField(name, kind, type(None) in choices, default, marks, name)
+    if part.mark(IfSaid) is not None:
+        return part._replace(default=LEFT_OUT)
+    called = part.mark(SaidAs) or part
+    return part._replace(
+        name=called.name, default=kind.default if default is MISSING or is_dataclass(default) else default
+    )
 
 
 def _without_marks(hint: Any) -> tuple[Any, tuple[Any, ...]]:
@@ -185,7 +199,7 @@ def extended(record: type[R], base: Any, **told: Any) -> R:
     thousands, and that of a frozen dataclass takes three times as long for forty fields."""
     of: Any = record
     names, values, whole = _writing(base.__class__, parts_of).names, vars(base), object.__new__(record)
-    vars(whole).update(_defaults_in(of), **{name: values[name] for name in names}, **told)
+    vars(whole).update(_defaults_in(of), **{attribute: values[attribute] for _, attribute in names}, **told)
     if len(vars(whole)) != len(parts_of(of)):
         raise TypeError(f"{record.__name__} has other fields than {sorted(vars(whole))}")
     return whole
@@ -193,7 +207,7 @@ def extended(record: type[R], base: Any, **told: Any) -> R:
 
 @lru_cache(maxsize=None)
 def _defaults_in(record: Any) -> dict[str, object]:
-    defaults = ((field.name, _default_of(field)) for field in fields(record))
+    defaults = ((field.name, _default(field)) for field in fields(record))
     return {name: default for name, default in defaults if default is not MISSING}
 
 
@@ -204,18 +218,19 @@ def changed(record: R, values: Mapping[str, Any]) -> R:
 
 def _made(record: Any, values: Mapping[str, Any], beside: Mapping[str, Any]) -> dict[str, Any]:
     names, parts = _rebuilt(record)
-    given = {name: values[name] for name in names if name in values}
+    given = {attribute: values[name] for name, attribute in names if name in values}
     for part in parts:
-        if given.get(part.name) is not None:
-            given[part.name] = part.kind.beside(beside).made(given[part.name])
+        if given.get(part.attribute) is not None:
+            given[part.attribute] = part.kind.beside(beside).made(given[part.attribute])
     return given
 
 
 @lru_cache(maxsize=None)
-def _rebuilt(record: Any) -> tuple[tuple[str, ...], tuple[DeclaredField, ...]]:
-    """The names of its fields, and those parts that it has otherwise than they were read."""
+def _rebuilt(record: Any) -> tuple[tuple[tuple[str, str], ...], tuple[DeclaredField, ...]]:
+    """The names of its fields, each with its attribute, and those parts that it has otherwise than they were read."""
     parts = parts_of(record)
-    return tuple(part.name for part in parts), tuple(part for part in parts if part.kind.rebuilds)
+    names = tuple((part.name, part.attribute) for part in parts)
+    return names, tuple(part for part in parts if part.kind.rebuilds)
 
 
 def plain(record: Any, of: Any = None) -> dict[str, object]:
@@ -241,12 +256,15 @@ Chosen = Callable[[Any], tuple[DeclaredField, ...]]
 
 
 class WritePlan(NamedTuple):
-    """How a record is written: the names, what makes JSON of those that are not JSON already, and which others."""
+    """How a record is written: each name and its attribute, what makes JSON of those that are not JSON already, and
+    which others."""
 
-    names: tuple[str, ...]
+    names: tuple[tuple[str, str], ...]
     rewritten: tuple[tuple[str, Callable[[Any], Any]], ...]
     at_times: tuple[tuple[str, object], ...]  # with their defaults
     by_field: tuple[DeclaredField, ...]
+    if_said: tuple[str, ...]
+    renamed: bool  # whether a name is not that of its attribute
 
 
 @lru_cache(maxsize=None)
@@ -254,18 +272,21 @@ def _writing(record: Any, chosen: Chosen) -> WritePlan:
     parts = chosen(record)
     by_field = tuple(part for part in parts if isinstance(part.kind, ByField))
     return WritePlan(
-        tuple(part.name for part in parts),
+        tuple((part.name, part.attribute) for part in parts),
         tuple((part.name, part.kind.plain) for part in parts if part.kind.rewrites and part not in by_field),
         tuple((part.name, part.default) for part in parts if AT_TIMES in part.marks),
         by_field,
+        tuple(part.name for part in parts if part.default is LEFT_OUT),
+        any(part.name != part.attribute for part in parts),
     )
 
 
 def _plain(record: Any, of: Any, chosen: Chosen) -> dict[str, object]:
     writing, values = _writing(of, chosen), vars(record)
-    told = values.copy() if len(values) == len(writing.names) else {name: values[name] for name in writing.names}
+    whole = len(values) == len(writing.names) and not writing.renamed
+    told = values.copy() if whole else {name: values[attribute] for name, attribute in writing.names}
     for name, default in writing.at_times:
-        if values[name] == default:
+        if told[name] == default:
             del told[name]
     for name, write in writing.rewritten:
         if told.get(name) is not None:
@@ -273,6 +294,9 @@ def _plain(record: Any, of: Any, chosen: Chosen) -> dict[str, object]:
     for part in writing.by_field:
         if told.get(part.name) is not None:
             told[part.name] = part.kind.beside(values).plain(told[part.name])
+    for name in writing.if_said:
+        if told[name] is None:
+            del told[name]
     if getattr(record, "leaves_out_null", False):
         return {name: value for name, value in told.items() if value is not None}
     return told

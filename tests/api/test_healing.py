@@ -6,11 +6,9 @@ from opsapp.healing import schemas
 from opsapp.healing.engine import forecasts
 from opsapp.healing.engine.fleet_access import fleet_access
 from opsapp.healing.engine.foresight import Foresight
-from opsapp.healing.logic import levels
-from opsapp.healing.resources import healing_of
-from opsapp.healing.stages.correlation import SEVERITIES
 from opsapp.healing.stages.ledger import OUTCOMES
 from opsapp.runtime import serieswork
+from tests.support.dependencies import depend
 
 PORT_ALONE = {"direction": "in", "action": "drop", "port": 5}
 RULE = {"id": "nginx-down", "condition": 'service.nginx.state == "failed"', "action": {"type": "restart_service"}}
@@ -71,8 +69,6 @@ def test_roles_below_are_refused_before_the_body_is_read(service, method, path, 
 
 
 def test_schemas_say_the_same_words_as_the_logic():
-    assert schemas.LEVELS == levels.LEVELS
-    assert schemas.SEVERITIES == SEVERITIES
     assert schemas.OUTCOMES == OUTCOMES
 
 
@@ -279,7 +275,7 @@ def test_one_dependency_is_added_and_taken_out(service):
 
 def test_what_the_configuration_file_declares_is_taken_out_there(service):
     entries = [{"target": "db"}, {"target": "web", "depends_on": ["db"]}]
-    service.node.transact(lambda root: healing_of(root)["dependencies"].declare(entries, "yaml"))
+    service.node.transact(lambda root: depend(root, entries, "yaml"))
     said = service.ada.delete_json(
         "/api/healing/dependencies/edges", {"target": "web", "depends_on": "db"}, status=409
     ).json

@@ -2,10 +2,11 @@
 
 import pytest
 
-from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.logic.problems import ProblemFacts
+from opsapp.healing.records import RuleSettings
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import put_rule
+from opsapp.wire.records import made
 from tests.support.monitoring import DOWN, Lookout
 
 DAY = 86400
@@ -22,7 +23,9 @@ def problem(service):
 
     def make(root):
         now = service.clock.now()
-        rule = complete({"condition": 'service.nginx.state == "failed"', "action": {"type": "restart_service"}})
+        rule = made(
+            RuleSettings, {"condition": 'service.nginx.state == "failed"', "action": {"type": "restart_service"}}
+        )
         put_rule(root, "nginx", rule, source="api", now=now)
         problems = healing_of(root)["problems"]
         for hours in range(7, 0, -1):

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from opsapp.healing.resources import healing_of
 from opsapp.runtime import leases, serieswork
+from tests.support.dependencies import depend
 from tests.support.monitoring import BLIND, DOWN, UP, Lookout
 
 BASE = "/api/monitoring"
@@ -227,12 +227,12 @@ def test_when_nobody_can_look_the_page_does_not_claim_that_all_is_well(lookout):
 def test_an_incident_names_the_published_one_that_it_comes_from(lookout):
     """Shop stands on Database, Database on the host; the host is not published, so nobody hears of it."""
 
-    def depend(root):
+    def declare(root):
         entries = [{"target": "Shop", "depends_on": ["Database"]}, {"target": "Mail", "depends_on": ["Rack"]},
                    {"target": "Database"}, {"target": "Rack"}]  # fmt: skip
-        healing_of(root)["dependencies"].declare(entries, "api")
+        depend(root, entries)
 
-    lookout.service.transact(depend)
+    lookout.service.transact(declare)
     for name, tags in (("Shop", ["public"]), ("Database", ["public"]), ("Mail", ["public"]), ("Rack", [])):
         lookout.watch_through((DOWN, 60), name=name, tags=tags)
     document = lookout.service.anonymous.get(f"{BASE}/status-page").json

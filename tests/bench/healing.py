@@ -12,8 +12,8 @@ from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine import chaos
 from opsapp.healing.engine.alerts import Alerts, watched_rules
 from opsapp.healing.engine.chaos.scenarios import SCENARIOS
-from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.engine.readings import LiveReadings
+from opsapp.healing.records import RuleRecord
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.case import About, PlanningCase
 from opsapp.series.live import Live
@@ -45,10 +45,7 @@ def evaluated():
     readings, live = LiveReadings(Live()), None
     live = readings.live
     alerts = Alerts(readings, HealingSettings())
-    rules = [
-        {"id": f"r{n}", **complete({"condition": f"cpu_percent > {n + 1} and load1 > 50", "action": {"type": "run"}})}
-        for n in range(RULES)
-    ]
+    rules = [RuleRecord(f"cpu_percent > {n + 1} and load1 > 50", id=f"r{n}") for n in range(RULES)]
     places = [place(f"h{n}", f"a{n}") for n in range(PLACES)]
     readings.members = {one.subject: one for one in places}
     alerts.use(watched_rules(rules))

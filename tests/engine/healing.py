@@ -6,14 +6,16 @@ from dataclasses import is_dataclass, replace
 
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.configured import declare
-from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.engine.fleet_access import IFleetAccess
 from opsapp.healing.engine.pipeline import IHealingEngine
+from opsapp.healing.logic.graph import Dependency
+from opsapp.healing.records import RuleSettings
 from opsapp.healing.resources import healing_of, ledgercheck
 from opsapp.healing.resources.rules import put_rule
 from opsapp.healing.stages import trust as governor
 from opsapp.runtime import leases
 from opsapp.runtime.chainkey import chain_key
+from opsapp.wire.records import made
 from tests.support.app import Service
 from tests.support.hosts import Hosts
 
@@ -55,13 +57,19 @@ class Ward:
 
     def configure(self, **healing):
         """As if the YAML file said this in its section `healing`."""
+        if "dependencies" in healing:
+            healing["dependencies"] = tuple(made(Dependency, entry) for entry in healing["dependencies"])
         self.node.config = self.node.config.having(having(self.node.config[HealingSettings], healing))
 
     def _only(self, root, rules):
         declare(root, self.node.config)
         for rule in rules:
             put_rule(
-                root, rule["id"], complete({"initial_level": "notify", **rule}), source="api", now=self.clock.now()
+                root,
+                rule["id"],
+                made(RuleSettings, {"initial_level": "notify", **rule}),
+                source="api",
+                now=self.clock.now(),
             )
 
     def close(self):

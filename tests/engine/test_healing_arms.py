@@ -3,10 +3,10 @@
 import pytest
 
 from opsapp.healing.logic.lift import Arm
-from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import put_rule
 from tests.engine.healing import QUICK
 from tests.engine.test_healing_lift import ACTIVE, CHAIN, FAILED, NOBODY, TWO, approve, arms, draws, failing, opened
+from tests.support.dependencies import depend
 from tests.support.hosts import place
 
 TREATED, CONTROL = 0.9, 0.0  # what the coin says
@@ -104,9 +104,10 @@ def disabled(here):
 
 
 def write(root, rule, now):
-    from opsapp.healing.engine.default_rules import complete
+    from opsapp.healing.records import RuleSettings
+    from opsapp.wire.records import made
 
-    put_rule(root, rule["id"], complete({"initial_level": "notify", **rule}), source="api", now=now)
+    put_rule(root, rule["id"], made(RuleSettings, {"initial_level": "notify", **rule}), source="api", now=now)
 
 
 def demoted(here):
@@ -220,7 +221,7 @@ def below(held):
     here = held("execute", TREATED, CONTROL, waves="off", places=(*TWO, place("db", "a3")))
     here.node.transact(write, DB, here.clock.now())
     here.at("approve", "db")
-    here.node.transact(lambda root: healing_of(root)["dependencies"].declare(GRAPH, "api"))
+    here.node.transact(lambda root: depend(root, GRAPH))
     return here
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from opsapp.healing.resources import healing_of
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.wire.actions import ACTIONS
+from tests.support.dependencies import depend
 from tests.support.hosts import place
 
 DOWN = {
@@ -26,7 +26,7 @@ def monitor(name):
 def shop(ward):
     """`web` depends on `db`; both have monitors that the rule looks at."""
     here = ward(DOWN, places=[place(), monitor("db"), monitor("web"), monitor("far")]).at("execute", "down")
-    here.node.transact(lambda root: healing_of(root)["dependencies"].declare(GRAPH, "api"))
+    here.node.transact(lambda root: depend(root, GRAPH))
     for name in ("db", "web", "far"):
         here.report(f"monitor:{name}", status="up")
     return here.turn()
@@ -158,7 +158,7 @@ def agent(name):
 def hosts(ward):
     """Hosts that report every minute: `web` depends on `cache`, and that on `db`."""
     here = ward(ILL, waves="off", places=[agent("db"), agent("cache"), agent("web")]).at("execute", "ill")
-    here.node.transact(lambda root: healing_of(root)["dependencies"].declare(CHAIN, "api"))
+    here.node.transact(lambda root: depend(root, CHAIN))
     for name in ("db", "cache", "web"):
         here.report(f"agent:{name}", ill=0)
     return here.turn(20)

@@ -36,7 +36,7 @@ CASES = {
 @pytest.fixture
 def make(ward):
     def build(rule_id, usable):
-        return ward({"id": rule_id, **DEFAULT_RULES[rule_id]}, places=(place(usable=usable),))
+        return ward({"id": rule_id, **DEFAULT_RULES[rule_id].stored()}, places=(place(usable=usable),))
 
     return build
 
@@ -69,7 +69,7 @@ def test_an_agent_that_cannot_look_leaves_what_the_rule_finds(make, rule_id):
     ill, well, target, *_ = CASES[rule_id]
     here = make(rule_id, TOOLS).report(**well).turn().pass_time(150, step=15, **ill)
     [message] = told(here)
-    assert (message.kind, message.title) == ("heal.notified", f"{target}: {DEFAULT_RULES[rule_id]['description']}")
+    assert (message.kind, message.title) == ("heal.notified", f"{target}: {DEFAULT_RULES[rule_id].description}")
 
 
 @pytest.mark.parametrize("rule_id", CASES)

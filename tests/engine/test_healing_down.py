@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.healing.resources import healing_of
+from tests.support.dependencies import depend
 from tests.support.hosts import place
 
 NGINX = {
@@ -22,7 +22,7 @@ def hosts(ward):
     def make(graph, *places, level="execute"):
         here = ward(NGINX, BUSY, places=places or [WEB, DB, NAS])
         here.at(level).at("execute", "busy")
-        here.node.transact(lambda root: healing_of(root)["dependencies"].declare(graph, "api"))
+        here.node.transact(lambda root: depend(root, graph))
         return here
 
     return make

@@ -7,8 +7,8 @@ import pytest
 from opsapp.agents.resources import Agent, Policies, agents_of, keep_outcome
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine import arrivals, rollback
-from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.engine.warroom import section
+from opsapp.healing.records import RuleSettings
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import put_rule
 from opsapp.healing.stages import trust as governor
@@ -423,7 +423,7 @@ def test_a_new_rule_and_a_new_host_count_at_once(ward):
     cpu = {"condition": "cpu_percent > 90", "initial_level": "notify", "action": {"type": "clear_cache"}}
 
     def add(root):
-        put_rule(root, "cpu", complete(cpu), source="api", now=here.clock.now())
+        put_rule(root, "cpu", made(RuleSettings, cpu), source="api", now=here.clock.now())
 
     here.node.transact(add)
     here.turn(0.25)

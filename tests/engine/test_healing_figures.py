@@ -2,11 +2,12 @@
 
 import pytest
 
-from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.logic.lift import Bets, Trials
+from opsapp.healing.records import RuleSettings
 from opsapp.healing.resources import healing_of, ledgercounts
 from opsapp.healing.resources.rules import put_rule
 from opsapp.runtime import leases
+from opsapp.wire.records import made
 from tests.engine.healing import NGINX
 from tests.engine.test_healing_brake import limits
 from tests.engine.test_ledger_filters import ENTRIES, OPEN, OUTCOMES, fill
@@ -20,7 +21,7 @@ ENDED = ENTRIES - OPEN
 def put_rules(root):
     for name in RULES:
         settings = {"id": name, "condition": "x > 90", "action": {"type": "flush_dns"}, "initial_level": "notify"}
-        put_rule(root, name, complete(settings), source="api", now=0.0)
+        put_rule(root, name, made(RuleSettings, settings), source="api", now=0.0)
 
 
 def expected():

@@ -2,10 +2,11 @@
 
 import pytest
 
-from opsapp.healing.engine.default_rules import complete
+from opsapp.healing.records import RuleSettings
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import drop_rule, put_rule
 from opsapp.notify.resources import inbox
+from opsapp.wire.records import made
 from tests.engine.healing import NGINX
 from tests.engine.test_healing_pipeline import window
 from tests.support.hosts import place
@@ -44,7 +45,7 @@ def ends(here):
 
 def edit(here, **changes):
     def write(root):
-        put_rule(root, "nginx", complete({**NGINX, **changes}), source="api", now=here.clock.now())
+        put_rule(root, "nginx", made(RuleSettings, {**NGINX, **changes}), source="api", now=here.clock.now())
 
     here.node.transact(write)
 

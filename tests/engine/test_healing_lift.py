@@ -243,9 +243,10 @@ def test_without_a_share_nothing_is_left_alone_and_nothing_counts(held, level, t
 
 
 def write(root, rule, now):
-    from opsapp.healing.engine.default_rules import complete
+    from opsapp.healing.records import RuleSettings
+    from opsapp.wire.records import made
 
-    put_rule(root, rule["id"], complete(rule), source="api", now=now)
+    put_rule(root, rule["id"], made(RuleSettings, rule), source="api", now=now)
 
 
 def doing(action, risk):

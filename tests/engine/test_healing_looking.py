@@ -6,8 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from opsapp.healing.engine import alerts
-from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.engine.pipeline import submit
+from opsapp.healing.records import RuleRecord
+from opsapp.wire.records import made
 
 SERVICES = 200
 RULES = [
@@ -76,7 +77,7 @@ def test_other_rules_and_other_places_begin_the_look_anew(counted):
     while counted.engine.alerts.is_behind():
         assert step(counted) == ([], 0)
     assert counted.engine.alerts.failing() == {}
-    counted.engine.alerts.use(alerts.watched_rules([{"id": RULES[0]["id"], **complete(RULES[0])}]))
+    counted.engine.alerts.use(alerts.watched_rules([made(RuleRecord, RULES[0])]))
     fired = step(counted)[0]
     [place] = counted.hosts.here
     counted.engine.readings.members = {place.subject: place._replace(tags=("new",))}

@@ -8,6 +8,7 @@ from opsapp.healing.engine.default_rules import DEFAULT_RULES
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages import trust as governor
 from opsapp.notify.resources import inbox
+from opsapp.wire.records import plain
 from tests.support.hosts import place
 
 FAILED, ACTIVE = {"service__nginx__state": "failed"}, {"service__nginx__state": "active"}
@@ -50,7 +51,7 @@ def attempt(here, helps, subject="agent:a1", steps=1):
 
 
 def test_the_fourth_step_of_the_disk_chain_is_reached_and_the_case_counts_once(ward):
-    rule = {"id": "nginx", **DEFAULT_RULES["default-disk"], "for": 0, "initial_level": "notify"}
+    rule = {"id": "nginx", **plain(DEFAULT_RULES["default-disk"]), "for": 0, "initial_level": "notify"}
     here = ward(rule, places=ABLE).at("execute").report(**{"disk__/data__percent": 95}).turn().turn(5)
     for left in (95, 95, 95, 60):
         try_step(here, **{"disk__/data__percent": left})
@@ -258,17 +259,16 @@ def test_what_an_agent_refused_to_begin_alone_is_no_evidence_about_the_action(wa
 
 def test_every_step_of_the_default_rules_can_run():
     """As far as an event of the rule fills what is missing."""
-    from opsapp.healing.engine.default_rules import complete
     from opsapp.healing.logic.soundness import incomplete
     from opsapp.wire.actions import ACTIONS
     from opsapp.wire.conditions import parse
 
     for rule_id, rule in DEFAULT_RULES.items():
-        assert incomplete(complete(rule)) == {}, rule_id
-        part = "name" if parse(rule["condition"]).family else None
-        for step in rule["escalation_chain"]:
-            action = ACTIONS[step["action"]]
-            action.check(action.complete(step["params"], part))
+        assert incomplete(rule.stored()) == {}, rule_id
+        part = "name" if parse(rule.condition).family else None
+        for step in rule.steps:
+            action = ACTIONS[step.action]
+            action.check(action.complete(step.params, part))
 
 
 def test_a_default_rule_with_a_wrong_action_fails_at_import():

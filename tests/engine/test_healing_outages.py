@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from opsapp.healing.resources import healing_of
+from tests.support.dependencies import depend
 from tests.support.failing_worlds import world
 from tests.support.hosts import place
 
@@ -26,7 +26,7 @@ class Outages:
         self.here = ward(ILL, places=places, brake=WIDE)
         self.here.at("execute", "ill")
         entries = [{"target": name, "depends_on": parents} for name, parents in self.parents.items()]
-        self.here.node.transact(lambda root: healing_of(root)["dependencies"].declare(entries, "api"))
+        self.here.node.transact(lambda root: depend(root, entries))
         self.due = {name: self.dice.uniform(0, EVERY_S) for name in self.names}
         self.turns = {}  # name -> when it falls ill, and when it is well again
         self.now = 0.0

@@ -6,11 +6,15 @@ from opsapp.healing.engine import discovery
 from opsapp.healing.engine.rehearse import PolicyChange
 from opsapp.healing.engine.replay import change_of, replay
 from opsapp.healing.logic.cofailure import Pair
+from opsapp.healing.logic.graph import Dependency
+from opsapp.healing.records import DeclaredRule
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import case_of
 from opsapp.lib.problems import Invalid
 from opsapp.monitoring.resources import incidents_of, monitors_of
+from opsapp.wire.records import made
 from tests.engine.healing import NGINX
+from tests.support.dependencies import depend
 from tests.support.hosts import place
 
 DOWN = {"id": "down", "condition": "down == 1", "action": {"type": "clear_cache"}, "trust_ceiling": "notify"}
@@ -37,7 +41,9 @@ def fail_together(here):
 
 
 def changed(here, rules=None, dependencies=None, days=7):
-    change = here.node.transact(change_of, rules, dependencies)
+    rules = rules and [made(DeclaredRule, rule) for rule in rules]
+    entries = None if dependencies is None else [made(Dependency, entry) for entry in dependencies]
+    change = here.node.transact(change_of, rules, entries)
     return replay(here.node, days, change)
 
 
@@ -150,7 +156,7 @@ def test_what_fails_together_is_suggested_once_and_confirmed(cascades):
     assert graph["edges"] == [{"from": one["about"]["target"], "to": one["about"]["depends_on"]}]
     discovery.step(cascades.node)
     assert suggestions(cascades) == []
-    cascades.node.transact(lambda root: healing_of(root)["dependencies"].declare([], "yaml"))
+    cascades.node.transact(lambda root: depend(root, [], "yaml"))
     assert api.get("/api/healing/dependencies").json["edges"] == graph["edges"]
 
 

@@ -1,7 +1,10 @@
 """What holds a heal that is under way, what waits for people and blocks nobody, what is no alert yet."""
 
+from dataclasses import replace
+
 import pytest
 
+from opsapp.healing.records import RuleAction
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import drop_rule, put_rule
 
@@ -70,7 +73,7 @@ def drop(here):
 def disable(here):
     def write(root):
         rule = healing_of(root)["rules"]["nginx"]
-        put_rule(root, "nginx", {**rule.fields, "enabled": False}, source="api", now=here.clock.now())
+        put_rule(root, "nginx", replace(rule.record, enabled=False), source="api", now=here.clock.now())
 
     here.node.transact(write)
 
@@ -78,13 +81,13 @@ def disable(here):
 def edit(here, **changes):
     def write(root):
         rule = healing_of(root)["rules"]["nginx"]
-        put_rule(root, "nginx", {**rule.fields, **changes}, source="api", now=here.clock.now())
+        put_rule(root, "nginx", replace(rule.record, **changes), source="api", now=here.clock.now())
 
     here.node.transact(write)
 
 
 def reload(here):
-    edit(here, action={"type": "service_reload"})
+    edit(here, action=RuleAction("service_reload"))
 
 
 def reload_with_leave(here):

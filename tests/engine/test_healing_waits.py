@@ -89,4 +89,4 @@ def test_no_rule_lends_more_than_another(ward):
 
 
 def _rules(root):
-    return {name: rule.plain() for name, rule in healing_of(root)["rules"].items()}
+    return {name: rule.record for name, rule in healing_of(root)["rules"].items()}

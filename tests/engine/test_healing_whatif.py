@@ -5,9 +5,9 @@ from itertools import pairwise
 import pytest
 
 from opsapp.healing.engine import rehearsals
-from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.logic.lift import Arm, Bets, Trials
 from opsapp.healing.logic.moments import address
+from opsapp.healing.records import RuleSettings
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.trials import Healed
 from opsapp.lib.problems import Invalid
@@ -15,6 +15,8 @@ from opsapp.maintenance.resources import HealingWindow, windows_of
 from opsapp.monitoring.logic.settings import MonitorSettings
 from opsapp.monitoring.resources import Monitor, monitors_of
 from opsapp.series import CODES
+from opsapp.wire.records import made
+from tests.support.dependencies import depend
 from tests.support.hosts import place
 from tests.support.pastfleet import DAY, PastFleet
 
@@ -26,16 +28,17 @@ HOUR = 3600
 
 @pytest.fixture
 def fleet(tmp_path):
-    made = []
+    fleets = []
 
     def make(*rules, **more):
-        directory = tmp_path / str(len(made))
+        directory = tmp_path / str(len(fleets))
         directory.mkdir()
-        made.append(PastFleet(directory, *(complete(rule) | {"id": rule["id"]} for rule in rules), **more))
-        return made[-1]
+        whole = [made(RuleSettings, rule).stored() | {"id": rule["id"]} for rule in rules]
+        fleets.append(PastFleet(directory, *whole, **more))
+        return fleets[-1]
 
     yield make
-    for fleet in made:
+    for fleet in fleets:
         fleet.close()
 
 
@@ -195,7 +198,7 @@ def test_a_target_that_it_hangs_on_would_have_been_the_cause(fleet):
     """Both are hot at the same time, and then the one below alone."""
     here = fleet(hosts=2)
     graph = [{"target": "box-1"}, {"target": "box-0", "depends_on": ["box-1"]}]
-    here.node.transact(lambda root: healing_of(root)["dependencies"].declare(graph, "api"))
+    here.node.transact(lambda root: depend(root, graph))
 
     def signal(n, now):
         at = now - BEGIN

@@ -11,12 +11,12 @@ from opsapp.agents.resources import agents_of
 from opsapp.approvals.resources import request
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.pipeline import IHealingEngine
-from opsapp.healing.resources import healing_of
 from opsapp.monitoring.logic.timetable import next_moment
 from opsapp.notify.engine import routes, tell
 from opsapp.notify.resources import deliveries_of, inbox
 from opsapp.notify.resources.groups import groups_of
 from opsapp.wire.reports import HostReport
+from tests.support.dependencies import depend
 from tests.support.monitoring import DOWN, UP, Lookout
 
 
@@ -109,7 +109,7 @@ def routed(service, seconds=0.0):
 def hanging(service, lookout, names, root_name):
     entries = [{"target": root_name, "type": "monitor"}] + [
         {"target": name, "type": "monitor", "depends_on": [root_name]} for name in names]  # fmt: skip
-    service.transact(lambda root: healing_of(root)["dependencies"].declare(entries, "api"))
+    service.transact(lambda root: depend(root, entries))
     return [lookout.add(name=name) for name in (root_name, *names)]
 
 
@@ -168,9 +168,7 @@ def test_what_hangs_on_a_host_that_is_away_is_one_message_with_it(service, looko
     def away(root):
         reports.take_poll(root, agents_of(root)[host], said, key=shown_key("k" * 64), ip="10.0.0.1")
         names = [f"m{n}" for n in range(5)]
-        healing_of(root)["dependencies"].declare(
-            [{"target": name, "type": "monitor", "depends_on": ["box-1"]} for name in names], "api"
-        )
+        depend(root, [{"target": name, "type": "monitor", "depends_on": ["box-1"]} for name in names], "api")
 
     service.transact(away)
     monitors = [lookout.add(name=f"m{n}") for n in range(5)]
@@ -194,7 +192,7 @@ def test_a_group_of_many_is_stored_as_a_group_of_few(service, lookout):
     """What one more member costs does not grow with those that there are."""
     [db] = hanging(service, lookout, [], "db")
     entries = [{"target": f"x{n}", "type": "service", "depends_on": ["db"]} for n in range(600)]
-    service.transact(lambda root: healing_of(root)["dependencies"].declare([{"target": "db"}, *entries], "api"))
+    service.transact(lambda root: depend(root, [{"target": "db"}, *entries]))
     lookout.sees[db] = DOWN
     lookout.run(90)
     routed(service, 6)

@@ -4,10 +4,11 @@ import random
 import threading
 
 from opsapp.healing.config import HealingSettings
-from opsapp.healing.engine.default_rules import complete
+from opsapp.healing.records import RuleSettings
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import put_rule
 from opsapp.healing.stages import trust as governor
+from opsapp.wire.records import made
 from tests.support.app import Service
 
 RULE = {"condition": "cpu_percent > 90", "action": {"type": "clear_cache"}, "initial_level": "notify",
@@ -18,7 +19,9 @@ HANDS, TURNS = 4, 20
 def test_every_move_and_every_outcome_counts_once(tmp_path):
     service = Service(tmp_path)
     now = service.clock.now()
-    service.transact(lambda root: put_rule(root, "cpu", complete(RULE), source="api", now=now).fields["condition"])
+    service.transact(
+        lambda root: put_rule(root, "cpu", made(RuleSettings, RULE), source="api", now=now).fields["condition"]
+    )
     counted = {"promote": 0, "demote": 0, "verified": 0}
     lock = threading.Lock()
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.logic.problems import ProblemFacts
+from opsapp.healing.records import RuleSettings
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import put_rule
 from opsapp.runtime import serieswork
 from opsapp.ui import builder, guidebook
 from opsapp.ui.plan import PAGES
+from opsapp.wire.records import made
 from tests.support.hosts import place
 from tests.support.monitoring import DOWN, UP, Lookout
 
@@ -57,7 +58,7 @@ def fill(ward: Any) -> None:
 
 
 def add_problem(root: Any, now: float) -> None:
-    rule = complete({"condition": 'service.nginx.state == "failed"', "action": {"type": "restart_service"}})
+    rule = made(RuleSettings, {"condition": 'service.nginx.state == "failed"', "action": {"type": "restart_service"}})
     put_rule(root, "again", rule, source="api", now=now)
     problems = healing_of(root)["problems"]
     for hours in range(7, 0, -1):

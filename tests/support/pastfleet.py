@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from opsapp.agents.resources import Agent, agents_of
 from opsapp.healing.engine import rehearsals
+from opsapp.healing.records import NewRule
 from opsapp.runtime import serieswork
+from opsapp.wire.records import made
 from tests.engine.healing import Ward
 from tests.support.hosts import place
 
@@ -66,7 +68,8 @@ class PastFleet:
     def asked(self, rule, days=7.0, since=None, until=None):
         """What the rule would have done."""
         span = rehearsals.span_of(days, since, until, self.clock.now())
-        return rehearsals.rehearse(self.node, self.node.transact(rehearsals.policy_of, rule, span), span)
+        draft = made(NewRule, rule)
+        return rehearsals.rehearse(self.node, self.node.transact(rehearsals.policy_of, draft, span), span)
 
     def close(self):
         self.ward.close()

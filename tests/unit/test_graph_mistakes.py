@@ -3,11 +3,11 @@
 from itertools import islice
 
 from opsapp.healing.logic import graph
-from opsapp.healing.logic.graph import MOST_CYCLES, MOST_NAMED, mistakes
+from opsapp.healing.logic.graph import MOST_CYCLES, MOST_NAMED, Dependency, mistakes
 
 
 def entries(**parents):
-    return [{"target": target, "depends_on": list(above)} for target, above in parents.items()]
+    return [Dependency(target, depends_on=tuple(above)) for target, above in parents.items()]
 
 
 def told(listed):
@@ -23,15 +23,15 @@ def test_each_cycle_is_told_once_from_its_smallest_name_on():
 
 def test_a_graph_that_closes_thousands_of_cycles_is_searched_for_a_few():
     names = [f"t{n:03}" for n in range(300)]
-    everything = [{"target": name, "depends_on": [other for other in names if other != name]} for name in names]
+    everything = [Dependency(name, depends_on=tuple(other for other in names if other != name)) for name in names]
     assert len(mistakes(everything)) == MOST_CYCLES
-    first = graph._cycles({entry["target"]: tuple(entry["depends_on"]) for entry in everything})
+    first = graph._cycles({entry.target: entry.depends_on for entry in everything})
     assert len(list(islice(first, 3))) == 3
 
 
 def test_a_long_cycle_is_told_in_short():
     names = [f"t{n:04}" for n in range(5000)]
-    chain = [{"target": name, "depends_on": [above]} for name, above in zip(names, names[1:] + names[:1], strict=True)]
+    chain = [Dependency(name, depends_on=(above,)) for name, above in zip(names, names[1:] + names[:1], strict=True)]
     [(target, error)] = told(chain)
     assert target == "t0000"
     assert error.startswith("cycle: t0000 → t0001 → ")

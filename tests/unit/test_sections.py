@@ -5,16 +5,15 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
-from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.settings import Between, CheckedBy, Length, Most, SchemaAt
+from opsapp.lib.settings import Between, CheckedBy, Length, Most
 from opsapp.runtime.config import Configuration, General
-from opsapp.web.fields import Body, whole
-from opsapp.wire.kinds import Choice
-from opsapp.wire.records import DeclaredObject, made, parts_of
+from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Whole
+from opsapp.wire.records import DeclaredObject, IfSaid, SaidAs, made, parts_of, plain
 
 
-class PartSchema(Body):
-    size = whole(1, 5)
+@dataclass(frozen=True)
+class Part:
+    size: Annotated[int, Between(1, 5)]
 
 
 EVEN = CheckedBy(lambda number: "must be even" if number % 2 else None)
@@ -33,8 +32,11 @@ class Section:
     mode: Literal["slow", "fast"] = "slow"
     colour: Annotated[str, Choice("red", "blue")] = "red"
     enabled: bool = True
-    port: Annotated[Any, SchemaAt("opsapp.wire.kinds.Whole")] = 1
-    parts: Annotated[tuple[Annotated[JsonObject, SchemaAt("tests.unit.test_sections.PartSchema")], ...], Most(2)] = ()
+    port: Annotated[int | str, Whole()] = 1
+    parts: Annotated[tuple[Part, ...], Most(2)] = ()
+    wait: Annotated[int, SaidAs("for")] = 0
+    data: Annotated[dict[str, Any], MapOf(DeclaredField("", Whole()))] = field(default_factory=dict)
+    note: Annotated[str | None, IfSaid()] = None
     inner: Inner = field(default_factory=Inner)
 
     @staticmethod
@@ -55,6 +57,18 @@ def test_a_section_that_says_little_has_its_defaults():
 def test_lists_are_tuples_and_sections_within_are_values():
     given = {"name": "a", "size": 4, "tags": ["x", "y"], "mode": "fast", "inner": {"factor": 1}}
     assert read(given) == Section("a", 4, ("x", "y"), "fast", inner=Inner(1))
+
+
+def test_a_field_may_be_called_what_python_has_for_itself():
+    section = read({"name": "a", "for": 5})
+    assert section.wait == 5
+    assert plain(section)["for"] == 5
+
+
+def test_what_nobody_said_stays_out():
+    said, unsaid = read({"name": "a", "note": "b"}), read({"name": "a", "note": None})
+    assert (plain(said)["note"], said.data, unsaid.note) == ("b", {}, None)
+    assert "note" not in plain(unsaid)
 
 
 @pytest.mark.parametrize(

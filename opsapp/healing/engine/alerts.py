@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import rules
+from opsapp.healing.records import RuleRecord, RuleTargets
 from opsapp.healing.stages.correlation import ROOT_CAUSE
-from opsapp.lib.durations import seconds
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire import alerts
 from opsapp.wire.alerts import AlertState
@@ -37,13 +37,6 @@ STATUS = "event.status"
 OVER = "over"  # the kind of an event that says that what has fired is known false again
 
 
-class RuleScope(NamedTuple):
-    """The agents and monitors that a rule is about, by what they may be called or are tagged with."""
-
-    agents: tuple[str, ...]
-    monitors: tuple[str, ...]
-
-
 class WatchedRule(NamedTuple):
     """A rule that is enabled, as it is compared with what is reported. Without a scope it is about everything."""
 
@@ -52,12 +45,10 @@ class WatchedRule(NamedTuple):
     severity: str
     hold_s: float
     cooldown_s: float
-    scope: RuleScope | None
+    scope: RuleTargets | None
 
     def applies(self, member: Member) -> bool:
-        if self.scope is None:
-            return True
-        return rules.in_scope(member.names, member.tags, self.scope.agents if member.is_agent else self.scope.monitors)
+        return member.is_among(self.scope)
 
 
 class Past(NamedTuple):
@@ -320,16 +311,14 @@ def about(condition: Condition, event: str) -> Condition:
     return condition.about_event(event)
 
 
-def watched_rules(plain: Iterable[JsonObject]) -> list[WatchedRule]:
-    """The rules that are enabled, from their plain fields."""
-    return [_watched(rule) for rule in plain if rule["enabled"]]
+def watched_rules(rules: Iterable[RuleRecord]) -> list[WatchedRule]:
+    """Those that are enabled."""
+    return [_watched(rule) for rule in rules if rule.enabled]
 
 
-def _watched(rule: JsonObject) -> WatchedRule:
-    targets = rule.get("targets")
-    scope = RuleScope(tuple(targets.get("agents") or ()), tuple(targets.get("monitors") or ())) if targets else None
-    hold_s, cooldown_s = seconds(rule["for"]), float(rule["cooldown_s"])
-    return WatchedRule(rule["id"], _while_it_fires(rule["condition"]), rule["severity"], hold_s, cooldown_s, scope)
+def _watched(rule: RuleRecord) -> WatchedRule:
+    condition = _while_it_fires(rule.condition)
+    return WatchedRule(rule.id, condition, rule.severity, rule.hold_s, float(rule.cooldown_s), rule.targets)
 
 
 def _while_it_fires(text: str) -> Condition:

@@ -8,7 +8,6 @@ from opsapp.approvals import resources as approvals
 from opsapp.approvals.config import ApprovalSettings
 from opsapp.approvals.resources import Approval
 from opsapp.automations.engine import shown_of
-from opsapp.healing.logic.waves import sizes_for
 from opsapp.healing.stages.approval import EXPIRED, Hashed, Request, gone_or_plan, plan_shown
 from opsapp.healing.stages.case import CaseRecord
 from opsapp.healing.stages.planning import Plan
@@ -18,6 +17,7 @@ from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
 from .context import PipelineContext
+from .waves import sizes_of
 
 Wanted = tuple[CaseRecord, Plan]
 
@@ -55,7 +55,7 @@ def _together(context: PipelineContext, wanted: Sequence[Wanted], shown: list[Js
         for (record, _), plan in zip(wanted, shown, strict=True)
     ]
     same = all(plan["params"] == shown[0]["params"] for plan in shown)
-    sizes = sizes_for(context.world.rules.get(first.rule_id), context.world.settings.waves)
+    sizes = sizes_of(context, first.rule_id)
     return {
         **shown[0],
         "host": None,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from opsapp.healing.config import HealingSettings
+from opsapp.healing.records import DependencyGraph, RuleRecord
 from opsapp.healing.resources import healing_of
+from opsapp.healing.resources.rules import Rule
 from opsapp.healing.resources.signedtrust import TRUST
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
@@ -18,20 +20,20 @@ def trust(root: Root, at: int, settings: HealingSettings) -> list[JsonObject]:
     return [state.plain(at, settings) for _, state in readable(healing_of(root)["trust"], TRUST)]
 
 
-def rules(root: Root) -> list[JsonObject]:
-    return [rule.plain() for _, rule in readable(healing_of(root)["rules"], "rule")]
+def rules(root: Root) -> list[RuleRecord]:
+    return [rule.record for _, rule in readable(healing_of(root)["rules"], "rule")]
 
 
-def rule(root: Root, rule_id: str) -> JsonObject:
-    stored = healing_of(root)["rules"].get(rule_id)
+def rule(root: Root, rule_id: str) -> RuleRecord:
+    stored: Rule | None = healing_of(root)["rules"].get(rule_id)
     if stored is None:
         raise NotFound("There was no such rule.")
-    return dict(stored.plain())
+    return stored.record
 
 
-def dependencies(root: Root, at: int, window: float) -> JsonObject:
+def dependencies(root: Root, at: int, window: float) -> DependencyGraph:
     """Failed are the targets that had a case then: the tree has no readings of that time."""
     stored = healing_of(root)["dependencies"]
     graph = stored.graph()
-    shown = graph_shown(graph, failing_of(root, None, graph.nodes, {}, float(at), window))
-    return {"dependencies": stored.declared("api"), **shown}
+    failing = failing_of(root, None, graph.nodes, {}, float(at), window)
+    return graph_shown(stored.declared("api"), graph, failing)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from opsapp.healing.records import DeclaredRule
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import drop_rule, put_rule
 from opsapp.lib.addresses import public, restored
@@ -12,17 +13,16 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
-
-from . import default_rules
+from opsapp.wire.records import made, settings_of
 
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
     for rule in healing_of(root)["rules"].values():
-        yield StoredEntry(rule.__name__, {"id": rule.__name__, **rule.fields}, rule.source == "api")
+        yield StoredEntry(rule.__name__, {"id": rule.__name__, **rule.record.stored()}, rule.source == "api")
 
 
 def complete(_node: Node, _root: Root, given: JsonObject, present: JsonObject | None) -> JsonObject:
-    fields = {"id": given["id"], **default_rules.complete(given)}
+    fields = settings_of(made(DeclaredRule, given))
     return {name: restored(value, (present or {}).get(name), name) for name, value in fields.items()}
 
 
@@ -35,8 +35,7 @@ def create(node: Node, root: Root, fields: JsonObject) -> str:
 
 
 def update(node: Node, root: Root, rule_id: str, fields: JsonObject) -> None:
-    written = {name: value for name, value in fields.items() if name != "id"}
-    put_rule(root, rule_id, written, source="api", now=node.clock.now())
+    put_rule(root, rule_id, made(DeclaredRule, fields), source="api", now=node.clock.now())
 
 
 def delete(_node: Node, root: Root, rule_id: str) -> None:

@@ -88,7 +88,7 @@ def wave_of(healing: Healing, case: CaseRecord, settings: HealingSettings) -> Js
     if stored is None or not stored.deed.is_shared:
         return None
     deed, rule = stored.deed, healing["rules"].get(case.rule_id)
-    sizes = sizes_for(None if rule is None else rule.fields, settings.waves) or WaveSizes()
+    sizes = sizes_for(None if rule is None else rule.record.waves, settings.waves) or WaveSizes()
     return {
         "number": case.wave,
         "wave": deed.wave,

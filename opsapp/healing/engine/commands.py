@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opsapp.automations.engine import last_words, request_run, run_state, said_last, without_secrets
-from opsapp.healing.logic.rules import RUNS
+from opsapp.healing.records import RUNS
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages.case import CaseRecord, CommandedCase, RollingBackCase
 from opsapp.healing.stages.looking import LOOK_WAIT_S, LookAnswer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from opsapp.healing.config import HealingSettings
+from opsapp.healing.records import RuleSettings
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import drop_rule, put_rule
 from opsapp.healing.resources.signedtrust import TRUST
@@ -14,7 +15,7 @@ from opsapp.runtime.projection import readable
 from opsapp.tree.damage import Damage
 from opsapp.tree.root import Root
 
-from .default_rules import DEFAULT_RULES, complete
+from .default_rules import DEFAULT_RULES
 
 log = logging.getLogger(__name__)
 
@@ -26,10 +27,9 @@ def declare(root: Root, config: Configuration) -> None:
     if settings.cusum is not None:
         log.warning("healing.cusum in the configuration has no effect any more: healing.change is in its place")
     now = node_of(root).clock.now()
-    wanted = {rule["id"]: ("yaml", complete(rule)) for rule in settings.rules}
+    wanted: dict[str, tuple[str, RuleSettings]] = {rule.id: ("yaml", rule) for rule in settings.rules}
     if settings.default_rules:
-        for rule_id, fields in DEFAULT_RULES.items():
-            wanted.setdefault(rule_id, ("default", complete({"initial_level": "notify", **fields})))
+        wanted |= {rule_id: ("default", rule) for rule_id, rule in DEFAULT_RULES.items() if rule_id not in wanted}
     damaged: list[Damage] = []
     rules = dict(readable(healing["rules"], "rule", damaged))
     dict(readable(healing["trust"], TRUST, damaged))  # a rule without its trust is as good as lost
@@ -37,10 +37,10 @@ def declare(root: Root, config: Configuration) -> None:
     for rule_id, rule in rules.items():
         if rule.source != "api" and rule_id not in wanted:
             drop_rule(root, rule_id)
-    for rule_id, (source, fields) in wanted.items():
+    for rule_id, (source, rule_settings) in wanted.items():
         if rule_id in lost:
             continue  # it stays as it is until the store is restored
         present = rules.get(rule_id)
         if present is None or present.source != "api":
-            put_rule(root, rule_id, fields, source=source, now=now)
-    healing["dependencies"].declare(list(settings.dependencies), "yaml")
+            put_rule(root, rule_id, rule_settings, source=source, now=now)
+    healing["dependencies"].declare(settings.dependencies, "yaml")

@@ -1,141 +1,122 @@
-"""The rules that come with opsapp, and what a rule's fields are where they are left out."""
+"""The rules that come with opsapp."""
 
 from __future__ import annotations
 
+from functools import partial
+
 from opsapp.healing.logic.soundness import wrong_params
+from opsapp.healing.records import ChainStep, RuleSettings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.readings import CLOCK_OFF
 
-RULE_DEFAULTS: JsonObject = {
-    "severity": "warning",
-    "action": None,
-    "escalation_chain": [],
-    "targets": None,
-    "for": 0,
-    "settle_s": None,
-    "verify_timeout_s": None,
-    "cooldown_s": 300,
-    "wait": None,
-    "holdout": None,
-    "waves": None,
-    "budget": None,
-    "trust_ceiling": "execute",
-    "initial_level": "observation",
-    "enabled": True,
-    "description": "",
-}
+_rule = partial(RuleSettings, initial_level="notify")
 
 
-def complete(given: JsonObject) -> JsonObject:
-    """A rule's fields with everything that was left out."""
-    return {**RULE_DEFAULTS, **{name: value for name, value in given.items() if name != "id"}}
-
-
-def _chain(*steps: str | tuple[str, JsonObject]) -> list[JsonObject]:
+def _chain(*steps: str | tuple[str, JsonObject]) -> tuple[ChainStep, ...]:
     """An escalation chain; a wrong name or parameter of an action fails at import."""
     pairs = [(step, {}) if isinstance(step, str) else step for step in steps]
     wrong = {action: problems for action, params in pairs if (problems := wrong_params(action, params))}
     if wrong:
         raise ValueError(f"a default rule is wrong: {wrong}")
-    return [{"action": action, "params": params} for action, params in pairs]
+    return tuple(ChainStep(action, params) for action, params in pairs)
 
 
-DEFAULT_RULES: dict[str, JsonObject] = {
-    "default-cpu": {
-        "description": "CPU above 90 %",
-        "condition": "cpu_percent > 90",
-        "for": 60,
-        "escalation_chain": _chain(("process_kill", {"top": "cpu"}), ("nice_adjust", {"top": "cpu"}), "clear_cache"),
-    },
-    "default-disk": {
-        "description": "A disk at or above 90 %",
-        "condition": "disk.*.percent >= 90",
-        "for": 30,
-        "escalation_chain": _chain("temp_cleanup", "journal_vacuum", "log_rotate", "storage_cleanup"),
-    },
-    "default-service": {
-        "description": "A service that ought to run has failed",
-        "condition": "service.*.failed == 1",
-        "severity": "error",
-        "escalation_chain": _chain("service_reset_failed", "restart_service", "service_dependency_restart"),
-    },
-    "default-crash-loop": {
-        "description": "A service is restarted again and again: 5 starts in 5 minutes",
-        "condition": "service.*.crash_looping == 1",
-        "severity": "error",
-        "settle_s": 330,  # only after a whole window of 5 minutes it is known to be over
-        "escalation_chain": _chain("service_dependency_restart"),
-    },
+DEFAULT_RULES = {
+    "default-cpu": _rule(
+        description="CPU above 90 %",
+        condition="cpu_percent > 90",
+        hold=60,
+        escalation_chain=_chain(("process_kill", {"top": "cpu"}), ("nice_adjust", {"top": "cpu"}), "clear_cache"),
+    ),
+    "default-disk": _rule(
+        description="A disk at or above 90 %",
+        condition="disk.*.percent >= 90",
+        hold=30,
+        escalation_chain=_chain("temp_cleanup", "journal_vacuum", "log_rotate", "storage_cleanup"),
+    ),
+    "default-service": _rule(
+        description="A service that ought to run has failed",
+        condition="service.*.failed == 1",
+        severity="error",
+        escalation_chain=_chain("service_reset_failed", "restart_service", "service_dependency_restart"),
+    ),
+    "default-crash-loop": _rule(
+        description="A service is restarted again and again: 5 starts in 5 minutes",
+        condition="service.*.crash_looping == 1",
+        severity="error",
+        settle_s=330,  # only after a whole window of 5 minutes it is known to be over
+        escalation_chain=_chain("service_dependency_restart"),
+    ),
     # These four only tell, and name what comes first where somebody raises the ceiling.
-    "default-masked": {
-        "description": "A service that ran is masked: nothing can start it",
-        "condition": "service.*.masked == 1",
-        "severity": "error",
-        "trust_ceiling": "notify",
-        "escalation_chain": _chain("restart_service"),
-    },
-    "default-inodes": {
-        "description": "A file system has used 90 % of its inodes or more",
-        "condition": "inodes.*.percent >= 90",
-        "for": 30,
-        "trust_ceiling": "notify",
-        "escalation_chain": _chain("temp_cleanup"),
-    },
-    "default-read-only": {
-        "description": "A file system turned read-only",
-        "condition": "disk.*.read_only == 1",
-        "severity": "error",
-        "trust_ceiling": "notify",
-        "escalation_chain": _chain("host_reboot"),
-    },
-    "default-clock": {
-        "description": "The clocks of a host and of the service differ by 30 seconds or more",
-        "condition": f"{CLOCK_OFF} >= 30",
-        "for": 120,  # a message that waited looks like a clock that is behind, until the next one
-        "trust_ceiling": "notify",
-        "escalation_chain": _chain(("restart_service", {"service": "systemd-timesyncd"})),
-    },
-    "default-service-manager": {
-        "description": "The service manager of a host has not answered for a minute",
-        "condition": "service_manager.hung_s >= 60",
-        "severity": "error",
-        "trust_ceiling": "notify",  # it only tells: without a service manager few actions work, this one included
-        "escalation_chain": _chain("host_reboot"),
-    },
-    "default-container": {
-        "description": "A container is down, or was removed",
-        "severity": "error",
-        "condition": 'container.*.state == "exited" or container.*.state == "dead" or container.*.state == "stopped"'
+    "default-masked": _rule(
+        description="A service that ran is masked: nothing can start it",
+        condition="service.*.masked == 1",
+        severity="error",
+        trust_ceiling="notify",
+        escalation_chain=_chain("restart_service"),
+    ),
+    "default-inodes": _rule(
+        description="A file system has used 90 % of its inodes or more",
+        condition="inodes.*.percent >= 90",
+        hold=30,
+        trust_ceiling="notify",
+        escalation_chain=_chain("temp_cleanup"),
+    ),
+    "default-read-only": _rule(
+        description="A file system turned read-only",
+        condition="disk.*.read_only == 1",
+        severity="error",
+        trust_ceiling="notify",
+        escalation_chain=_chain("host_reboot"),
+    ),
+    "default-clock": _rule(
+        description="The clocks of a host and of the service differ by 30 seconds or more",
+        condition=f"{CLOCK_OFF} >= 30",
+        hold=120,  # a message that waited looks like a clock that is behind, until the next one
+        trust_ceiling="notify",
+        escalation_chain=_chain(("restart_service", {"service": "systemd-timesyncd"})),
+    ),
+    "default-service-manager": _rule(
+        description="The service manager of a host has not answered for a minute",
+        condition="service_manager.hung_s >= 60",
+        severity="error",
+        trust_ceiling="notify",  # it only tells: without a service manager few actions work, this one included
+        escalation_chain=_chain("host_reboot"),
+    ),
+    "default-container": _rule(
+        description="A container is down, or was removed",
+        severity="error",
+        condition='container.*.state == "exited" or container.*.state == "dead" or container.*.state == "stopped"'
         ' or container.*.state == "removed"',
-        "escalation_chain": _chain("restart_container", "container_recreate"),
-    },
-    "default-memory": {
-        "description": "Memory above 90 %",
-        "condition": "mem_percent > 90",
-        "for": 60,
-        "escalation_chain": _chain("clear_cache", "memory_pressure_relief", ("process_kill", {"top": "memory"})),
-    },
-    "default-dns": {
-        "description": "Names are not resolved",
-        "condition": "dns_ok == 0",
-        "for": 30,
-        "severity": "error",
-        "escalation_chain": _chain(  # no event names a container: one that resolves names is called `dns` here
+        escalation_chain=_chain("restart_container", "container_recreate"),
+    ),
+    "default-memory": _rule(
+        description="Memory above 90 %",
+        condition="mem_percent > 90",
+        hold=60,
+        escalation_chain=_chain("clear_cache", "memory_pressure_relief", ("process_kill", {"top": "memory"})),
+    ),
+    "default-dns": _rule(
+        description="Names are not resolved",
+        condition="dns_ok == 0",
+        hold=30,
+        severity="error",
+        escalation_chain=_chain(  # no event names a container: one that resolves names is called `dns` here
             "flush_dns",
             ("restart_service", {"service": "systemd-resolved"}),
             ("restart_container", {"container": "dns"}),
         ),
-    },
-    "default-vpn": {
-        "description": "A VPN interface is down",
-        "condition": "vpn.*.up == 0",
-        "for": 30,
-        "severity": "error",
-        "escalation_chain": _chain("vpn_reconnect"),
-    },
-    "default-backup": {
-        "description": "A backup is older than a day",
-        "condition": "backup.*.age_hours > 26",
-        "escalation_chain": _chain("trigger_backup", "backup_verify"),
-    },
+    ),
+    "default-vpn": _rule(
+        description="A VPN interface is down",
+        condition="vpn.*.up == 0",
+        hold=30,
+        severity="error",
+        escalation_chain=_chain("vpn_reconnect"),
+    ),
+    "default-backup": _rule(
+        description="A backup is older than a day",
+        condition="backup.*.age_hours > 26",
+        escalation_chain=_chain("trigger_backup", "backup_verify"),
+    ),
 }

@@ -6,39 +6,38 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from opsapp.healing.logic.edges import confidence
-from opsapp.healing.logic.graph import BAD_TYPE, Graph, GraphMistake, mistakes
+from opsapp.healing.logic.graph import BAD_TYPE, Dependency, Graph, GraphMistake, GraphNode, mistakes
 from opsapp.healing.logic.rules import names_of
+from opsapp.healing.records import DependencyEdge, DependencyEvidence, DependencyGraph, DependencyNode
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.edges import Edge
 from opsapp.healing.stages.world import World
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid, NotFound
 from opsapp.monitoring.engine import statuses_now
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
+from opsapp.wire.records import made
 
 from .fleet_access import fleet_access
 from .pipeline import world_now
 
-UNTRIED: JsonObject = {"confidence": None, "came_back": 0, "stayed": 0, "learned": False}
 WELL = ("up", "degraded")  # of a monitor
 MOST_EDGES = 50_000  # of a list
 
 
-def graph_of(root: Root) -> JsonObject:
-    world = world_now(root)
-    shown = graph_shown(world.graph, world.failing, watched(root), lambda edge: _sure(root, edge, world))
-    return {"dependencies": healing_of(root)["dependencies"].declared("api"), **shown}
+def graph_of(root: Root) -> DependencyGraph:
+    world, declared = world_now(root), healing_of(root)["dependencies"].declared("api")
+    return graph_shown(declared, world.graph, world.failing, watched(root), lambda edge: _sure(root, edge, world))
 
 
-def _sure(root: Root, edge: Edge, world: World) -> JsonObject:
+def _sure(root: Root, edge: Edge, world: World) -> DependencyEvidence:
     """How sure a dependency is. One of which no heal has said anything has no figure."""
     book, half_life_s = healing_of(root).edges, world.settings.edges.half_life_s
     belief, learned = book.beliefs.get(edge), edge in book.learned
     if belief is None:
-        return {**UNTRIED, "learned": learned}
+        return DependencyEvidence(*edge, learned=learned)
     sure = round(confidence(belief, world.now, half_life_s), 4)
-    return {"confidence": sure, "came_back": belief.came_back, "stayed": belief.stayed, "learned": learned}
+    return DependencyEvidence(*edge, sure, belief.came_back, belief.stayed, learned)
 
 
 def watched(root: Root) -> set[str]:
@@ -52,37 +51,31 @@ def watched(root: Root) -> set[str]:
 
 
 def graph_shown(
+    declared: tuple[Dependency, ...],
     graph: Graph,
     failing: Collection[str],
     seen: Collection[str] = (),
-    sure: Callable[[Edge], JsonObject] = lambda _: UNTRIED,
-) -> JsonObject:
+    sure: Callable[[Edge], DependencyEvidence] = lambda edge: DependencyEvidence(*edge),
+) -> DependencyGraph:
     """`status` is `failed`, `ok`, or `unknown`: a target that nothing measures is never `ok`."""
 
-    def status(target: str) -> str:
-        if target in failing:
-            return "failed"
-        return "unknown" if not any(name in seen for name in names_of(target)) else "ok"
+    def shown(node: GraphNode) -> DependencyNode:
+        """With what else has failed and holds it down, and why it counts as that one's."""
+        target = node.target
+        cause, why = (graph.suppressor(target, failing) if target in failing else None) or (None, None)
+        known = any(name in seen for name in names_of(target))
+        status = "failed" if target in failing else "ok" if known else "unknown"
+        about = {**vars(node), "site": graph.site(target)}
+        return DependencyNode(**about, status=status, suppressed_by=cause, why=why)
 
-    def held_down(target: str) -> tuple[str | None, str | None]:
-        """By what else that has failed, and why it counts as that one's."""
-        return (graph.suppressor(target, failing) if target in failing else None) or (None, None)
-
-    nodes = [
-        {
-            "target": node.target,
-            "type": node.type,
-            "site": graph.site(node.target),
-            "depends_on": list(node.depends_on),
-            "status": status(node.target),
-            "source": node.source,
-            **dict(zip(("suppressed_by", "why"), held_down(node.target), strict=True)),
-        }
-        for node in graph.nodes.values()
-    ]
-    edges = [{"from": node.target, "to": parent} for node in graph.nodes.values() for parent in node.depends_on]
-    evidence = [{**edge, **sure((edge["from"], edge["to"]))} for edge in edges]
-    return {"nodes": nodes, "edges": edges, "evidence": evidence, "root_causes": graph.root_causes(failing)}
+    edges = [(node.target, parent) for node in graph.nodes.values() for parent in node.depends_on]
+    return DependencyGraph(
+        dependencies=declared,
+        nodes=tuple(map(shown, graph.nodes.values())),
+        edges=tuple(DependencyEdge(*edge) for edge in edges),
+        evidence=tuple(map(sure, edges)),
+        root_causes=tuple(graph.root_causes(failing)),
+    )
 
 
 def known_targets(root: Root) -> set[str]:
@@ -91,7 +84,7 @@ def known_targets(root: Root) -> set[str]:
     return names | set(healing_of(root)["dependencies"].entries)
 
 
-def refuse_mistakes(root: Root, entries: Collection[JsonObject]) -> None:
+def refuse_mistakes(root: Root, entries: Collection[Dependency]) -> None:
     """Invalid if these entries have mistakes."""
     _refuse_too_many(entries)
     wrong = mistakes(entries, known_targets(root))
@@ -99,8 +92,8 @@ def refuse_mistakes(root: Root, entries: Collection[JsonObject]) -> None:
         raise Invalid({mistake.target: mistake.error for mistake in wrong})
 
 
-def _refuse_too_many(entries: Iterable[JsonObject]) -> None:
-    edges = sum(len(entry.get("depends_on") or ()) for entry in entries)
+def _refuse_too_many(entries: Iterable[Dependency]) -> None:
+    edges = sum(len(entry.depends_on) for entry in entries)
     if edges > MOST_EDGES:
         raise Invalid({"dependencies": f"must name at most {MOST_EDGES} dependencies in all; there are {edges}"})
 
@@ -164,7 +157,7 @@ def mistakes_in(root: Root, entries: list[Any]) -> list[GraphMistake]:
         if wrong:
             errors.append(GraphMistake(_name(entry) or f"[{at}]", wrong))
         else:
-            sound.append(entry)
+            sound.append(made(Dependency, {name: value for name, value in entry.items() if value is not None}))
     _refuse_too_many(sound)
     return errors + mistakes(sound, known_targets(root) | {name for name in map(_name, entries) if name})
 

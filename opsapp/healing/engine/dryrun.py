@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from opsapp.healing.logic import windows
-from opsapp.healing.logic.rules import in_scope, target_of
+from opsapp.healing.logic.rules import target_of
+from opsapp.healing.records import DeclaredRule, RuleTargets
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages import execution
 from opsapp.healing.stages.case import About, RuleEvent
@@ -34,17 +35,17 @@ OF_MONITORS = ("monitor.", PLUGIN)
 ORDER = {True: 0, False: 1, None: 2}
 
 
-def dry_run(root: Root, given: JsonObject, draft: JsonObject | None = None) -> JsonObject:
+def dry_run(root: Root, given: JsonObject, draft: DeclaredRule | None = None) -> JsonObject:
     """What would become of this event now, under a draft where one is given. Reads only; the caller's transaction is
     aborted all the same."""
     present = world_now(root)
-    policy = PRESENT if draft is None else drafted(root, draft, present)
+    policy = PRESENT if draft is None else drafted(root, draft.id, draft, present)
     present = policy.over(present)
     rule = present.rules.get(given["rule_id"])
     if rule is None:
         raise Invalid({"event.rule_id": "there is no such rule"})
-    said = About.read({**given, "condition": given.get("condition") or rule["condition"]})._replace(
-        severity=given.get("severity") or rule["severity"]
+    said = About.read({**given, "condition": given.get("condition") or rule.condition})._replace(
+        severity=given.get("severity") or rule.severity
     )
     event = event_about(said, given["rule_id"], fleet_access(root).inventory(root), present.now)
 
@@ -126,11 +127,11 @@ class Look(NamedTuple):
     missing: list[str]
 
 
-def compare(root: Root, text: str, targets: JsonObject | None) -> JsonObject:
+def compare(root: Root, text: str, targets: RuleTargets | None) -> JsonObject:
     """Of every agent and monitor in the scope that reports something that the condition names. Where a scope is given,
     of the others in it too: there it says what is missing."""
     readings, condition, now = _readings(root), parse(text), node_of(root).clock.now()
-    members = [member for member in fleet_access(root).inventory(root) if _applies(member, targets)]
+    members = [member for member in fleet_access(root).inventory(root) if member.is_among(targets)]
     looks = [look for member in members for look in _looks(member, readings, condition, now)]
     if targets is None:
         looks = [look for look in looks if look.readings]
@@ -165,12 +166,6 @@ def names(root: Root) -> list[JsonObject]:
 
 def _readings(root: Root) -> LiveReadings:
     return node_of(root).registry.getUtility(IHealingEngine).readings
-
-
-def _applies(member: Member, targets: JsonObject | None) -> bool:
-    if targets is None:
-        return True
-    return in_scope(member.names, member.tags, targets["agents"] if member.is_agent else targets["monitors"])
 
 
 def _looks(member: Member, readings: LiveReadings, condition: Condition, now: float) -> Iterator[Look]:

@@ -112,7 +112,7 @@ def bound_before(root: Root) -> float | None:
 
 
 def subjects(root: Root) -> tuple[list[Member], list[WatchedRule]]:
-    rules = watched_rules(rule.plain() for _, rule in readable(healing_of(root)["rules"], "rule"))
+    rules = watched_rules(rule.record for _, rule in readable(healing_of(root)["rules"], "rule"))
     return [member for member in fleet_access(root).inventory(root) if member.is_agent], rules
 
 

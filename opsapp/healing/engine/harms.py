@@ -147,8 +147,8 @@ def _conditions(rule: WatchedRule, member: Member, samples: Samples) -> Iterator
 def _rule(context: PipelineContext, rule_id: str) -> WatchedRule | None:
     if rule_id == MONITOR.rule_id:
         return MONITOR
-    plain = context.world.rules.get(rule_id)
-    return next(iter(watched_rules([] if plain is None else [plain])), None)
+    rule = context.world.rules.get(rule_id)
+    return next(iter(watched_rules([] if rule is None else [rule])), None)
 
 
 def _readings(context: PipelineContext) -> LiveReadings | None:

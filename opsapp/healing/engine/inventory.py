@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import NamedTuple
 
-from opsapp.healing.logic.rules import names_of
+from opsapp.healing.logic.rules import in_scope, names_of
+from opsapp.healing.records import RuleTargets
 from opsapp.healing.stages.world import Host
 
 
@@ -26,6 +27,12 @@ class Member(NamedTuple):
     @property
     def is_agent(self) -> bool:
         return self.subject.startswith("agent:")
+
+    def is_among(self, targets: RuleTargets | None) -> bool:
+        """Whether a rule with these targets is about it: without any it is about everything."""
+        if targets is None:
+            return True
+        return in_scope(self.names, self.tags, targets.agents if self.is_agent else targets.monitors)
 
 
 class Inventory(list[Member]):

@@ -52,7 +52,7 @@ def _saved_minutes(root: Root, rule_id: str) -> float | None:
 def wait(root: Root, rule_id: str, now: float) -> JsonObject:
     healing = healing_of(root)
     _of(healing, rule_id)
-    book, rules = healing.trials, {name: rule.plain() for name, rule in readable(healing["rules"], "rule")}
+    book, rules = healing.trials, {name: rule.record for name, rule in readable(healing["rules"], "rule")}
     own = book.alone(rule_id, now)
     lent = waits.borrowed(book, rules, rule_id, len(own)) if rule_id in rules else waits.Borrowed()
     known, heal_s = LeftAlone(own, lent.durations), waits.heal_s(book, rule_id)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from opsapp.healing.logic.rules import part_of, target_of
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.healing.records import RuleRecord
 from opsapp.wire.conditions import Condition
 
 from .alerts import WatchedRule, bind, watched_rules
@@ -24,16 +24,16 @@ UP = "up"
 class Measurements:
     """For one transaction: each target is judged once."""
 
-    def __init__(self, readings: LiveReadings, inventory: Inventory, rules: Iterable[JsonObject], now: float):
+    def __init__(self, readings: LiveReadings, inventory: Inventory, rules: Iterable[RuleRecord], now: float):
         self.readings = readings
         self.inventory = inventory
-        self._plain = rules
+        self._records = rules
         self.now = now
         self._verdicts: dict[tuple[str, str], bool] = {}
 
     @cached_property
     def _rules(self) -> list[WatchedRule]:
-        return watched_rules(self._plain)
+        return watched_rules(self._records)
 
     def unmeasured(self, target: str, since: float, subject: str | None) -> bool:
         """Whether something measures a target, and has not done so since then. The one that raised the alert has."""

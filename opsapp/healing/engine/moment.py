@@ -152,7 +152,7 @@ def _rules_then(
     root: Root, reading: HistoryReader, members: Iterable[Member], entries: Sequence[LedgerRecord], span: AskedSpan
 ) -> list[RuleThen]:
     """What held first, then what nobody knows."""
-    watched = watched_rules(rule.plain() for _, rule in readable(healing_of(root)["rules"], "rule"))
+    watched = watched_rules(rule.record for _, rule in readable(healing_of(root)["rules"], "rule"))
     told: list[RuleThen] = []
     for member in members:
         kept = kept_readings(root, member)

@@ -173,8 +173,8 @@ def _caused(cause: JsonObject | None, text: str) -> str:
 
 def _sentence(context: PipelineContext, rule_id: str, condition: str) -> str:
     """What the rule itself says that it finds; its condition where it says nothing."""
-    rule = context.world.rules.get(rule_id) or {}
-    return str(rule.get("description") or "").strip().rstrip(".") or condition
+    rule = context.world.rules.get(rule_id)
+    return (rule.description if rule else "").strip().rstrip(".") or condition
 
 
 def _what(context: PipelineContext, rule_id: str, about: About) -> str:

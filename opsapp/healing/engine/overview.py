@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from opsapp.agents.engine import HostsStanding, SilentHost, host_ids, host_of, standing_of_hosts
 from opsapp.agents.resources import agents_of
-from opsapp.healing.logic.rules import RuleStep, names_of, steps
+from opsapp.healing.logic.rules import names_of
 from opsapp.healing.overview_answers import (
     CaseUnderWay,
     FleetCount,
@@ -23,6 +23,7 @@ from opsapp.healing.overview_answers import (
     Trouble,
     WrongCounts,
 )
+from opsapp.healing.records import RuleRecord, RuleStep
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages.case import CaseRecord, VerifyingCase
 from opsapp.healing.stages.holdout import is_left_alone
@@ -169,7 +170,7 @@ def _told(healing: Healing, known: Iterable[str]) -> list[Trouble]:
     """Conditions on hosts that people were told of, and not that they are over."""
     told: Mapping[tuple[str, str], str] = healing.book.told or {}
     conditions = (
-        {rule_id: rule.fields["condition"] for rule_id, rule in readable(healing["rules"], "rule")} if told else {}
+        {rule_id: rule.record.condition for rule_id, rule in readable(healing["rules"], "rule")} if told else {}
     )
     return [
         Trouble(
@@ -234,12 +235,13 @@ def _told_due(case: CaseRecord) -> int | None:
     return int(due) if 0 < due < 1e11 else None
 
 
-def _chain_of(healing: Healing, rule_id: str) -> list[RuleStep]:
+def _chain_of(healing: Healing, rule_id: str) -> tuple[RuleStep, ...]:
     """None is known of a rule that is gone, damaged, or sealed with another key; what reads all rules says so."""
     try:
-        return steps(healing["rules"][rule_id].fields)
+        record: RuleRecord = healing["rules"][rule_id].record
     except (KeyError, Unreadable, Unopened):
-        return []
+        return ()
+    return record.steps
 
 
 def _told_params(params: Mapping[str, object]) -> str:

@@ -257,7 +257,7 @@ def snapshot(root: Root, with_pasts: bool, known: tuple[Any, ...] = ()) -> dict[
         "paused": healing.paused,
         "told_version": healing.told.version,
         "version": version,
-        "rules": [] if version == known else [rule.plain() for _, rule in readable(rules, "rule")],
+        "rules": [] if version == known else [rule.record for _, rule in readable(rules, "rule")],
         "pasts": _pasts(healing.book) if with_pasts else {},
     }
 

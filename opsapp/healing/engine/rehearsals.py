@@ -8,10 +8,12 @@ Must not: write, reach a host, or keep the readings of more than one target.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from opsapp.approvals.config import ApprovalSettings
+from opsapp.healing.records import NewRule
 from opsapp.healing.stages import trials
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.stages.world import World
@@ -59,12 +61,12 @@ def span_of(days: float, since: float | None, until: float | None, now: float) -
     return AskedTime(start, end)
 
 
-def policy_of(root: Root, draft: JsonObject, span: AskedTime) -> PastPolicy:
+def policy_of(root: Root, draft: NewRule, span: AskedTime) -> PastPolicy:
     """In a transaction; plain values. Invalid where it would be more than can be thought over."""
     node, world = node_of(root), world_now(root)
-    rule_id = draft.get("id") or DRAFT
-    world = drafted(root, {**draft, "id": rule_id}, world).over(world)
-    rule = {**world.rules[rule_id], "enabled": True}
+    rule_id = draft.id or DRAFT
+    world = drafted(root, rule_id, draft, world).over(world)
+    rule = replace(world.rules[rule_id], enabled=True)
     [watched] = watched_rules([rule])
     inventory = fleet_access(root).inventory(root)
     targets, without = _targets(root, watched, inventory)
@@ -79,7 +81,7 @@ def policy_of(root: Root, draft: JsonObject, span: AskedTime) -> PastPolicy:
     worlds.know_failed(incident_spans(root, world.graph, span.since))
     trust, window_s = world.trust[rule_id], trials.window_of(rule_id, world)
     levels = HeldLevel(PolicyChange(trust={rule_id: trust}), window_s, node.config[ApprovalSettings].expiry_s)
-    ceiling = PolicyChange(trust={rule_id: trust._replace(current_level=rule["trust_ceiling"])})
+    ceiling = PolicyChange(trust={rule_id: trust._replace(current_level=rule.trust_ceiling)})
     known = elsewhere(root, rule)
     retention = node.config[SeriesRetention]
     named = {reading.name for place in targets for reading in place.kept}

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from opsapp.healing.logic.graph import Graph
 from opsapp.healing.logic.levels import lowest
 from opsapp.healing.logic.rules import names_of, part_of
+from opsapp.healing.records import RuleRecord, RuleSettings
 from opsapp.healing.resources.rules import definition_of
 from opsapp.healing.stages import correlation, planning
 from opsapp.healing.stages.case import About, CaseRecord, PlanningCase, RuleEvent, opened
@@ -21,11 +22,9 @@ from opsapp.healing.stages.correlation import Correlated, Received
 from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.trust import Trust, redefine
 from opsapp.healing.stages.world import World
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
 
-from .default_rules import complete
 from .inventory import Member
 
 WOULD = {"suppressed": "suppress", "observed": "observe", "absorbed": "absorb"}
@@ -35,7 +34,7 @@ NOBODYS = "0"  # the id of a case that nobody keeps
 class PolicyChange(NamedTuple):
     """What somebody considers, beside what holds now: rules by id with their trust, and the whole graph."""
 
-    rules: Mapping[str, JsonObject] = {}
+    rules: Mapping[str, RuleRecord] = {}
     graph: Graph | None = None
     trust: Mapping[str, Trust] = {}
 
@@ -107,16 +106,15 @@ def case_of(event: RuleEvent) -> CaseRecord:
     return replace(opened(event), id=NOBODYS)
 
 
-def drafted(root: Root, draft: JsonObject, world: World) -> PolicyChange:
+def drafted(root: Root, rule_id: str, draft: RuleSettings, world: World) -> PolicyChange:
     """The draft of a rule, and the trust that it would have once it is saved."""
-    rule_id, fields = draft["id"], complete(draft)
-    ceiling, definition = fields["trust_ceiling"], definition_of(root, fields)
+    ceiling, definition = draft.trust_ceiling, definition_of(root, draft)
     trust = world.trust.get(rule_id)
     if trust is None:
-        trust = Trust(rule_id, lowest(fields["initial_level"], ceiling), ceiling, definition, world.now)
+        trust = Trust(rule_id, lowest(draft.initial_level, ceiling), ceiling, definition, world.now)
     else:
         trust = redefine(trust, definition, ceiling, world.now)
-    return PolicyChange({rule_id: {"id": rule_id, **fields}}, None, {rule_id: trust})
+    return PolicyChange({rule_id: RuleRecord(**{**vars(draft), "id": rule_id})}, None, {rule_id: trust})
 
 
 def event_about(said: About, rule_id: str, inventory: Iterable[Member], at: float) -> RuleEvent:

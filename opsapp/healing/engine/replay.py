@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import onsets
-from opsapp.healing.logic import rules as logic
-from opsapp.healing.logic.graph import Graph, node_from
+from opsapp.healing.logic.graph import Dependency, Graph, GraphNode
 from opsapp.healing.logic.levels import lowest
+from opsapp.healing.records import DeclaredRule, RuleRecord
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages import execution
 from opsapp.healing.stages.case import (
@@ -36,7 +36,6 @@ from opsapp.healing.stages.stepping import Facts, following
 from opsapp.healing.stages.trust import Trust
 from opsapp.healing.stages.verification import Surroundings
 from opsapp.healing.stages.world import Reading, World
-from opsapp.lib.durations import seconds
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.tree.root import Root
@@ -44,7 +43,6 @@ from opsapp.wire.conditions import parse
 from opsapp.wire.heals import HostAnswer
 from opsapp.wire.verdicts import Harm
 
-from .default_rules import complete
 from .dependencies import refuse_mistakes
 from .fleet_access import fleet_access
 from .inventory import Member
@@ -85,14 +83,15 @@ class RuleCount(NamedTuple):
 
 
 def change_of(
-    root: Root, rules: Sequence[JsonObject] | None, dependencies: Sequence[JsonObject] | None
+    root: Root, rules: Sequence[DeclaredRule] | None, dependencies: Sequence[Dependency] | None
 ) -> PolicyChange:
     """Invalid when nothing is changed, or when it could not be declared so."""
     if rules is None and dependencies is None:
         raise Invalid({"rules": "give rules or dependencies"})
     refuse_mistakes(root, dependencies or ())
-    changed = {rule["id"]: {"id": rule["id"], **complete(rule)} for rule in rules or ()}
-    return PolicyChange(changed, None if dependencies is None else Graph(map(node_from, dependencies)))
+    changed = {rule.id: RuleRecord(**vars(rule)) for rule in rules or ()}
+    nodes = None if dependencies is None else (GraphNode(**vars(entry)) for entry in dependencies)
+    return PolicyChange(changed, None if nodes is None else Graph(nodes))
 
 
 def replay(node: Node, days: float, change: PolicyChange) -> JsonObject:
@@ -189,8 +188,8 @@ def _not_fired(entries: list[LedgerRecord], world: World, change: PolicyChange) 
     return not_fired
 
 
-def _timing(rule: JsonObject) -> onsets.Timing:
-    return onsets.Timing(seconds(rule["for"]), float(rule["cooldown_s"]))
+def _timing(rule: RuleRecord) -> onsets.Timing:
+    return onsets.Timing(rule.hold_s, float(rule.cooldown_s))
 
 
 def _fired(entry: LedgerRecord, settings: HealingSettings) -> onsets.Fired:
@@ -239,7 +238,7 @@ def _led_to(
     rule = world.rules.get(entry.rule_id)
     if rule is None or entry.rule_id not in world.trust:
         return NOTHING
-    said = About(entry.source, rule["condition"], entry.target, rule["severity"], entry.metrics_before)
+    said = About(entry.source, rule.condition, entry.target, rule.severity, entry.metrics_before)
     event = event_about(said, entry.rule_id, inventory, float(entry.created_at))
     verdict = _verdict(event.about.condition, entry.metrics_before)
     then = replace(
@@ -310,10 +309,10 @@ def _verdict(text: str, metrics: JsonObject) -> bool | None:
     return None if condition.family else condition.evaluate(metrics)
 
 
-def _trust(present: Trust, entry: LedgerRecord, rule: JsonObject) -> Trust:
+def _trust(present: Trust, entry: LedgerRecord, rule: RuleRecord) -> Trust:
     """The level of that time; a rule that does something else would have had to earn it anew."""
     level = entry.trust_level or present.current_level
-    definition = logic.definition(rule)
+    definition = rule.definition()
     if definition != present.definition:
         level = lowest(level, "notify")
-    return present._replace(current_level=level, ceiling=rule["trust_ceiling"], definition=definition)
+    return present._replace(current_level=level, ceiling=rule.trust_ceiling, definition=definition)

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from operator import add
 from typing import Any, NamedTuple
 
-from opsapp.healing.logic import rules, survival
+from opsapp.healing.logic import survival
 from opsapp.healing.logic.lift import LAST, Arm, Bets, Trials, WaveSums
 from opsapp.healing.logic.survival import Duration
+from opsapp.healing.records import RuleSettings
 from opsapp.healing.resources import healing_of
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 
@@ -43,8 +43,8 @@ class Savings(NamedTuple):
     why: str = ""
 
 
-def elsewhere(root: Root, rule: JsonObject) -> ActionElsewhere:
-    chain = rules.steps(rule)
+def elsewhere(root: Root, rule: RuleSettings) -> ActionElsewhere:
+    chain = rule.steps
     if not chain:
         return ActionElsewhere()
     action, healing = chain[0].action, healing_of(root)
@@ -52,7 +52,7 @@ def elsewhere(root: Root, rule: JsonObject) -> ActionElsewhere:
     heals: list[float] = []
     using = []
     for rule_id, stored in readable(healing["rules"], "rule"):
-        own = rules.steps(stored.plain())
+        own = stored.record.steps
         state = healing["trust"].get(rule_id)
         if not own or own[0].action != action or state is None:
             continue

@@ -71,7 +71,7 @@ def let_fall(root: Root, rule_ids: Collection[str]) -> None:
         if rule is None:
             continue
         level = state.trust.current_level
-        state.fall(root, rule.fields, now)
+        state.fall(root, rule.record, now)
         note(root, THE_SERVICE, "healing.trust.edited", rule_id, before=level, after=state.trust.current_level)
         tell(root, now, key=f"trust:{rule_id}", kind="heal.trust_edited", severity="critical", tags=("healing",),
              title=f"Rule {rule_id} only notifies now", text=TOLD, ids={"rule": rule_id})  # fmt: skip

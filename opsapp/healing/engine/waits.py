@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from opsapp.healing.logic.rules import readings_of
 from opsapp.healing.logic.survival import ITS_OWN, BestWait, Duration, LeftAlone, best_wait
+from opsapp.healing.records import RuleRecord
 from opsapp.healing.resources.trials import TrialBook
-from opsapp.lib.jsontypes import JsonObject
 
 MOST_BORROWED = 300
 SAME, ALL = "same_readings", "all_rules"
-Rules = Mapping[str, JsonObject]
+Rules = Mapping[str, RuleRecord]
 
 
 class Borrowed(NamedTuple):
@@ -32,8 +32,8 @@ def borrowed(book: TrialBook, rules: Rules, rule_id: str, own: int) -> Borrowed:
     if own >= ITS_OWN:
         return Borrowed()
     others = [other for other in rules if other != rule_id and book.ended(other)]
-    about = readings_of(rules[rule_id]["condition"])
-    same = [other for other in others if readings_of(rules[other]["condition"]) == about]
+    about = readings_of(rules[rule_id].condition)
+    same = [other for other in others if readings_of(rules[other].condition) == about]
     lenders = same or others
     durations = tuple(islice(_lent(book, lenders), MOST_BORROWED))
     return Borrowed(durations, (SAME if same else ALL) if lenders else None)

@@ -18,7 +18,8 @@ from .context import PipelineContext
 
 
 def sizes_of(context: PipelineContext, rule_id: str) -> WaveSizes | None:
-    return sizes_for(context.world.rules.get(rule_id), context.world.settings.waves)
+    rule = context.world.rules.get(rule_id)
+    return sizes_for(None if rule is None else rule.waves, context.world.settings.waves)
 
 
 def turn_of(context: PipelineContext, record: CaseRecord) -> WaveTurn:

@@ -51,7 +51,7 @@ def build(root: Root, now: float, inventory: Inventory, failing: Holding) -> Wor
     failing = {target: rules for target, rules in failing.items() if inventory.holds(target)}
     trust, edited = trusted.held(root)  # no rule acts without its own
     readings: LiveReadings | None = node.registry.queryUtility(ILiveReadings)
-    rules = {name: rule.plain() for name, rule in readable(healing["rules"], "rule") if name in trust}
+    rules = {name: rule.record for name, rule in readable(healing["rules"], "rule") if name in trust}
     knowledge = None if readings is None else Measurements(readings, inventory, rules.values(), now)
     return World(
         now=now,

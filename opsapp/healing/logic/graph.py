@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire.kinds import Choice, Text
+from opsapp.wire.records import Most, Told
 
+MOST_TARGETS = 5000  # that a list of dependencies declares
 MOST_CYCLES, MOST_NAMED = 50, 20  # that are told, and names of each
 TYPES = ("service", "external", "host", "container", "monitor")
 BAD_TYPE = f"bad type: must be one of {', '.join(TYPES)}"
 
 
-class GraphNode(NamedTuple):
-    target: str
-    type: str = "service"
-    site: str | None = None
-    depends_on: tuple[str, ...] = ()
-    source: str = "api"
+@dataclass(frozen=True)
+class Dependency:
+    """What people say of a target: an entry of a list of dependencies."""
+
+    target: Annotated[str, Text(1, 1000)]
+    type: Annotated[str, Choice(*TYPES)] = "service"
+    site: Annotated[str | None, Text(1, 255)] = None
+    depends_on: Annotated[tuple[Annotated[str, Text(1, 1000)], ...], Most(1000, unique=True)] = ()
+
+
+@dataclass(frozen=True)
+class GraphNode(Dependency):
+    source: Told[str] = "api"
 
 
 class GraphMistake(NamedTuple):
@@ -26,12 +36,6 @@ class GraphMistake(NamedTuple):
 
     target: str
     error: str
-
-
-def node_from(entry: JsonObject) -> GraphNode:
-    """The node that a dependency entry declares."""
-    target, kind, parents = entry["target"], entry.get("type") or "service", tuple(entry.get("depends_on") or ())
-    return GraphNode(target, kind, entry.get("site"), parents, entry.get("source", "api"))
 
 
 def nobody(_: str) -> bool:
@@ -136,17 +140,17 @@ class Graph:
         return sorted(target for target in failing if self.suppressor(target, failing) is None)
 
 
-def mistakes(entries: Iterable[JsonObject], known: Collection[str] | None = None) -> list[GraphMistake]:
+def mistakes(entries: Iterable[Dependency], known: Collection[str] | None = None) -> list[GraphMistake]:
     """The mistakes in a list of dependency entries; `known` are targets that exist outside of the list."""
     errors: list[GraphMistake] = []
     graph: dict[str, tuple[str, ...]] = {}
     for entry in entries:
-        target = entry["target"]
+        target = entry.target
         if target in graph:
             errors.append(GraphMistake(target, "duplicate: it is listed more than once"))
-        if entry.get("type", "service") not in TYPES:
+        if entry.type not in TYPES:
             errors.append(GraphMistake(target, BAD_TYPE))
-        graph[target] = graph.get(target, ()) + tuple(entry.get("depends_on", ()))
+        graph[target] = graph.get(target, ()) + entry.depends_on
     for target, parents in graph.items():
         for parent in parents:
             if parent not in graph and known is not None and parent not in known:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 LEVELS = ("observation", "dry-run", "notify", "approve", "execute")
+SEVERITIES = ("info", "warning", "error", "critical")
 RISKS = ("low", "medium", "high")
 PREDICTIVE_SOURCES = ("prediction", "anomaly")
 

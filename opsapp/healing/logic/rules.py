@@ -1,53 +1,13 @@
-"""A rule on plain values: its steps, the hash of what it does, the target its events name."""
+"""What rules and their conditions name: targets, parts of hosts, whom a scope has in it."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import NamedTuple
 
-from opsapp.lib.jsontypes import JsonObject
-from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import Condition, ConditionError, parse, without_event
 from opsapp.wire.conditiontree import Name
 from opsapp.wire.readings import split
-
-
-class RuleStep(NamedTuple):
-    """One rung of the escalation chain."""
-
-    position: int
-    action: str
-    params: JsonObject
-
-
-def steps(rule: JsonObject) -> list[RuleStep]:
-    """The chain, or the single action of a rule without one."""
-    chain = rule.get("escalation_chain")
-    if chain:
-        return [RuleStep(at, entry["action"], dict(entry.get("params") or {})) for at, entry in enumerate(chain)]
-    action = rule.get("action") or {}
-    return [RuleStep(0, action["type"], dict(action.get("params") or {}))] if action.get("type") else []
-
-
-RUNS = {action.name: action.runs for action in ACTIONS.values() if action.runs}  # whose parameter names an automation
-
-
-def automations_in(rule: JsonObject) -> list[str]:
-    """The ids of the automations that the rule runs."""
-    done = [(step.action, step.params) for step in steps(rule)]
-    return sorted({params[RUNS[action]] for action, params in done if action in RUNS and RUNS[action] in params})
-
-
-def definition(rule: JsonObject, automations: Mapping[str, str] | None = None) -> str:
-    """A hash of what the rule does: evidence gathered under another definition says nothing about it. `automations`
-    that it runs, and what those are made of, belong to it: id -> digest."""
-    parts = [rule["condition"], rule.get("action"), rule.get("escalation_chain"), rule.get("targets")]
-    if automations:
-        parts.append(dict(automations))
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def target_of(hostname: str, condition: Condition) -> str:

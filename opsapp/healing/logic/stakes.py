@@ -6,9 +6,12 @@ Must not: know where a reason comes from (`stages.stakes` gathers them).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
 
+from opsapp.lib.durations import DurationKind, seconds
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire.records import Between
 
 from .levels import lowest, one_below, rank
 
@@ -17,6 +20,7 @@ KINDS = (BUDGET, RELEASE, HANDS_OFF, HERE)
 OF_WINDOWS = {RELEASE: "release window", HANDS_OFF: "hands off", HERE: "somebody is here"}  # actions of healing windows
 ASKED = "medium"  # the risk that is asked about while somebody is here: a high one always is
 NEARLY_GONE = 0.1
+SHORTEST_S = 3600.0  # over which there is a budget
 
 
 class Stake(NamedTuple):
@@ -42,12 +46,21 @@ class Lowered(NamedTuple):
         return {**self._asdict(), "reasons": [stake._asdict() for stake in self.reasons]}
 
 
-class RuleBudget(NamedTuple):
-    """`budget` of a rule: the availability in percent that its monitors are to have over so long."""
+@dataclass(frozen=True)
+class RuleBudget:
+    """`budget` of a rule: of the availability in percent that the monitors of a target are to have over so long."""
 
-    slo: float
-    window: str
-    window_s: float
+    slo: Annotated[float, Between(50, 99.999)]
+    window: Annotated[float | str, DurationKind(30 * 86400)] = "30d"
+
+    @staticmethod
+    def across(sound: JsonObject) -> dict[str, str]:
+        short = "window" in sound and seconds(sound["window"]) < SHORTEST_S
+        return {"window": "must be at least 1h"} if short else {}
+
+    @property
+    def window_s(self) -> float:
+        return seconds(self.window)
 
 
 class BudgetLeft(NamedTuple):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from opsapp.wire.kinds import JsonKind, Number, Whole, Wrong
+from opsapp.wire.records import Between, DeclaredObject, Most
 
 OFF = "off"
 FIRST, GROWTH = 1, (0.1, 0.5, 1.0)
@@ -16,8 +18,8 @@ NEARLY = 1e-9  # what a product of floats may be short of a whole number
 class WaveSizes:
     """`first` in the first wave; then these shares of all, of which the last one holds for all that follow."""
 
-    first: int = FIRST
-    growth: tuple[float, ...] = GROWTH
+    first: Annotated[int, Between(1, 1000)] = FIRST
+    growth: Annotated[tuple[Annotated[float, Between(0.001, 1)], ...], Most(20, least=1)] = GROWTH
 
     def of_wave(self, number: int, total: int, left: int) -> int:
         """How many of `total` go in this wave, of which `left` have not had their turn."""
@@ -39,16 +41,43 @@ class WaveSizes:
         return f"first {self.first}, then {shares}"
 
 
-def sizes(given: Any) -> WaveSizes | None:
-    """Of a setting or of what a rule says of its own; None: they go as they come."""
-    if isinstance(given, WaveSizes):
-        return given
-    if given in (None, OFF, False):
-        return None
-    return WaveSizes(given.get("first", FIRST), tuple(given.get("growth") or GROWTH))
+class Waves(JsonKind):
+    """How many of one outage go at once, or `off`, which YAML reads as false."""
+
+    shape = DeclaredObject(WaveSizes)
+    default = {"first": FIRST, "growth": GROWTH}
+    openapi = {
+        "oneOf": [
+            {
+                "type": "object",
+                "properties": {
+                    "first": Whole(1, 1000).openapi,
+                    "growth": {"type": "array", "minItems": 1, "maxItems": 20, "items": Number(0.001, 1).openapi},
+                },
+            },
+            {"enum": [OFF, False]},
+        ]
+    }
+
+    def read(self, value: Any, path: str, wrong: Wrong) -> Any:
+        if value is False or value == OFF:
+            return OFF
+        if not isinstance(value, dict):
+            wrong[path] = "must be off, or an object with first and growth"
+            return value
+        return self.shape.read(value, path, wrong)
+
+    def made(self, value: Any) -> Any:
+        return value if value == OFF else self.shape.made(value)
+
+    def plain(self, value: Any) -> Any:
+        return value if value == OFF else self.shape.plain(value)
 
 
-def sizes_for(rule: Mapping[str, Any] | None, setting: Any) -> WaveSizes | None:
-    """A rule's own come first."""
-    own = (rule or {}).get("waves")
-    return sizes(setting if own is None else own)
+WAVES = Waves()
+
+
+def sizes_for(own: WaveSizes | str | None, setting: WaveSizes | str | None) -> WaveSizes | None:
+    """What a rule says of its own comes first. None: they go as they come."""
+    wanted = setting if own is None else own
+    return wanted if isinstance(wanted, WaveSizes) else None

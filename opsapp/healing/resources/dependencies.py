@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from opsapp.healing.logic.graph import Graph, GraphNode, node_from
+from collections.abc import Iterable
+from dataclasses import replace
+
+from opsapp.healing.logic.graph import Dependency, Graph, GraphNode
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.folder import Folder
+from opsapp.wire.records import made, plain
 
 
 class Dependencies(Folder):
@@ -17,32 +21,29 @@ class Dependencies(Folder):
         super().__init__()
         self.entries: dict[str, JsonObject] = {}
 
-    def declare(self, entries: list[JsonObject], source: str) -> None:
+    def declare(self, entries: Iterable[Dependency], source: str) -> None:
         """Replace all entries of this source; a target of another source keeps its entry."""
         kept = {target: entry for target, entry in self.entries.items() if entry["source"] != source}
-        fresh = {entry["target"]: {**entry, "source": source} for entry in entries}
+        fresh = {entry.target: {**plain(entry, Dependency), "source": source} for entry in entries}
         self.entries = {**fresh, **kept}
 
-    def declared(self, source: str) -> list[JsonObject]:
-        """The entries of this source, whole: what was left out has its default."""
-        nodes = [node_from(entry) for entry in self.entries.values() if entry["source"] == source]
-        return [
-            {"target": node.target, "type": node.type, "site": node.site, "depends_on": list(node.depends_on)}
-            for node in nodes
-        ]
+    def nodes(self) -> dict[str, GraphNode]:
+        return {target: made(GraphNode, entry) for target, entry in self.entries.items()}
+
+    def declared(self, source: str) -> tuple[GraphNode, ...]:
+        return tuple(node for node in self.nodes().values() if node.source == source)
 
     def add_edge(self, target: str, parent: str) -> None:
         self.confirmed = tuple(dict.fromkeys((*self.confirmed, (target, parent))))
 
     def remove_edge(self, target: str, parent: str) -> bool:
         """Whether it is gone: what a configuration file declares stays."""
-        entry = self.entries.get(target)
-        declared = entry is not None and parent in (entry.get("depends_on") or ())
-        if entry is not None and declared:
-            if entry["source"] != "api":
+        node = self.nodes().get(target)
+        if node is not None and parent in node.depends_on:
+            if node.source != "api":
                 return False
-            parents = [name for name in entry["depends_on"] if name != parent]
-            self.entries = {**self.entries, target: {**entry, "depends_on": parents}}
+            parents = [name for name in node.depends_on if name != parent]
+            self.entries = {**self.entries, target: {**self.entries[target], "depends_on": parents}}
         self.confirmed = tuple(edge for edge in self.confirmed if edge != (target, parent))
         return True
 
@@ -59,8 +60,8 @@ class Dependencies(Folder):
         return kept[serial]
 
     def _graph(self) -> Graph:
-        nodes = {target: node_from(entry) for target, entry in self.entries.items()}
+        nodes = self.nodes()
         for target, parent in self.confirmed:
             node = nodes.get(target) or GraphNode(target, source="confirmed")
-            nodes[target] = node._replace(depends_on=tuple(dict.fromkeys((*node.depends_on, parent))))
+            nodes[target] = replace(node, depends_on=tuple(dict.fromkeys((*node.depends_on, parent))))
         return Graph(nodes.values())

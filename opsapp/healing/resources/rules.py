@@ -8,8 +8,8 @@ from zope.interface import Interface
 
 from opsapp.automations.resources import digests, with_parts
 from opsapp.healing.config import HealingSettings
-from opsapp.healing.logic import rules as logic
 from opsapp.healing.logic.levels import LEVELS, lowest
+from opsapp.healing.records import RuleRecord, RuleSettings
 from opsapp.healing.stages.trust import EDITED, Trust, evidence, needs, redefine
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
@@ -19,28 +19,9 @@ from opsapp.runtime.sealedfields import SealedFields
 from opsapp.runtime.wakes import after_commit
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
+from opsapp.wire.records import made
 
 from .signedtrust import SignedTrust
-
-FIELDS = (
-    "condition",
-    "severity",
-    "action",
-    "escalation_chain",
-    "targets",
-    "for",
-    "settle_s",
-    "verify_timeout_s",
-    "cooldown_s",
-    "wait",
-    "holdout",
-    "waves",
-    "budget",
-    "trust_ceiling",
-    "initial_level",
-    "enabled",
-    "description",
-)
 
 
 class IRuleReader(Interface):
@@ -75,11 +56,13 @@ class RuleDeeds(NamedTuple):
 
 
 class Rule(SealedFields, Record):
-    """One rule. `source` says where it is written: `default`, `yaml` or `api`."""
+    """One rule. `source` says where it is written: `default`, `yaml` or `api`. `fields` are its settings as they are
+    stored, `record` is all of it, typed: made once for as long as the object is loaded."""
 
     url = "/api/healing/rules/{rule_id}"
     sealed_fields = ("fields",)
     _v_deeds: tuple[JsonObject, RuleDeeds] | None = None  # of these fields
+    _v_record: tuple[JsonObject, RuleRecord] | None = None  # of which fields
 
     def __init__(self, fields: JsonObject, source: str, now: float):
         self.fields = fields
@@ -87,30 +70,25 @@ class Rule(SealedFields, Record):
         self.created_at = now
         self.updated_at = now
 
+    @property
+    def record(self) -> RuleRecord:
+        fields = self.fields
+        if self._v_record is None or self._v_record[0] is not fields:
+            about = {name: getattr(self, name) for name in ("source", "created_at", "updated_at")}
+            self._v_record = fields, made(RuleRecord, {**fields, **about, "id": self.__name__})
+        return self._v_record[1]
+
     def deeds(self, root: Root) -> RuleDeeds:
         """Asked at each decision: kept beside the fields of a rule that runs no automation."""
         if self._v_deeds is not None and self._v_deeds[0] is self.fields:
             return self._v_deeds[1]
-        runs = logic.automations_in(self.fields)
+        runs = self.record.automations
         parts = [part for automation_id in runs for part in with_parts(root, automation_id)]
         named = {*runs, *(child for part in parts for child in part.params.children)}
-        deeds = RuleDeeds(definition_of(root, self.fields), named <= {part.id for part in parts})
+        deeds = RuleDeeds(definition_of(root, self.record), named <= {part.id for part in parts})
         if not runs:
             self._v_deeds = (self.fields, deeds)
         return deeds
-
-    def plain(self) -> JsonObject:
-        return {
-            "id": self.__name__,
-            "wait": None,  # rules of older versions have none of these
-            "holdout": None,
-            "waves": None,
-            "budget": None,
-            **self.fields,
-            "source": self.source,
-            "created_at": int(self.created_at),
-            "updated_at": int(self.updated_at),
-        }
 
 
 class TrustBook(Folder):
@@ -157,10 +135,10 @@ class TrustState(SignedTrust):
             settings = node_of(root).config[HealingSettings]
             emit(root, "trust", {**self.plain(now, settings), "old_level": before.current_level, "cause": cause})
 
-    def fall(self, root: Root, fields: JsonObject, now: float) -> None:
-        """Somebody has edited it: the rule notifies at most, and its evidence begins anew. `fields` are the rule's."""
+    def fall(self, root: Root, rule: RuleSettings, now: float) -> None:
+        """Somebody has edited it: the rule notifies at most, and its evidence begins anew."""
         level = lowest("notify", self.trust.current_level if self.trust.current_level in LEVELS else "notify")
-        ceiling, definition = fields["trust_ceiling"], definition_of(root, fields)
+        ceiling, definition = rule.trust_ceiling, definition_of(root, rule)
         self.trust = Trust(self.__name__, level, ceiling, definition, now, demoted_at=now, last_evaluated=now)
         root["api"]["healing"].book.review(root, self.__name__, now)
         settings = node_of(root).config[HealingSettings]
@@ -171,13 +149,13 @@ def _whole(time: float | None) -> int | None:
     return None if time is None else int(time)
 
 
-def put_rule(root: Root, rule_id: str, fields: JsonObject, *, source: str, now: float) -> Rule:
+def put_rule(root: Root, rule_id: str, settings: RuleSettings, *, source: str, now: float) -> Rule:
     """Write a rule, and its trust: a new one starts at its initial level, an edited one may lose trust."""
     healing = root["api"]["healing"]
-    rule = healing["rules"].get(rule_id)
+    rule, fields = healing["rules"].get(rule_id), settings.stored()
     if rule is None:
         rule = healing["rules"][rule_id] = Rule(fields, source, now)
-    elif rule.fields != fields or rule.source != source:
+    elif rule.record.stored() != fields or rule.source != source:
         rule.fields, rule.source, rule.updated_at = fields, source, now
     else:
         return rule
@@ -187,34 +165,35 @@ def put_rule(root: Root, rule_id: str, fields: JsonObject, *, source: str, now: 
 
 def _trusted(root: Root, rule: Rule, now: float) -> None:
     """It was written: who reads rules reads it, and its trust is that of what it does now."""
-    healing, rule_id, fields = root["api"]["healing"], rule.__name__, rule.fields
+    healing, rule_id, settings = root["api"]["healing"], rule.__name__, rule.record
     healing["rules"].touch(root)
     healing.book.review(root, rule_id, now)
-    ceiling, definition = fields["trust_ceiling"], definition_of(root, fields)
+    ceiling, definition = settings.trust_ceiling, definition_of(root, settings)
     state = healing["trust"].get(rule_id)
     if state is None:
-        level = lowest(fields["initial_level"], ceiling)
+        level = lowest(settings.initial_level, ceiling)
         healing["trust"][rule_id] = TrustState(Trust(rule_id, level, ceiling, definition, now, last_evaluated=now))
     else:
         state.become(root, redefine(state.trust, definition, ceiling, now), cause="edit", now=now)
 
 
-def definition_of(root: Root, fields: JsonObject) -> str:
+def definition_of(root: Root, rule: RuleSettings) -> str:
     """The hash of what the rule does, its automations included."""
     automations: dict[str, str] = {}
-    for automation_id in logic.automations_in(fields):
+    for automation_id in rule.automations:
         automations |= digests(root, automation_id)
-    return logic.definition(fields, automations)
+    return rule.definition(automations)
 
 
 def automation_edited(root: Root, automation_id: str, now: float) -> None:
     """An edit of an automation counts as an edit of all rules that run it, at any depth; so does its end."""
     healing = root["api"]["healing"]
-    for rule_id, rule in healing["rules"].items():
-        used = logic.automations_in(rule.fields)
+    for rule_id, stored in healing["rules"].items():
+        rule = stored.record
+        used = rule.automations
         if automation_id in used or any(automation_id in digests(root, used_id) for used_id in used):
-            state, definition = healing["trust"][rule_id], definition_of(root, rule.fields)
-            trust = redefine(state.trust, definition, rule.fields["trust_ceiling"], now)
+            state = healing["trust"][rule_id]
+            trust = redefine(state.trust, definition_of(root, rule), rule.trust_ceiling, now)
             state.become(root, trust, cause="edit", now=now)
             healing.book.review(root, rule_id, now)
 

@@ -61,7 +61,7 @@ class SignedTrust(Record):
         rule, trust = root["api"]["healing"]["rules"].get(self.__name__), self.trust
         if rule is None or trust.current_level not in LEVELS[: rank("notify") + 1]:
             return False
-        ceiling, seen_at = rule.fields["trust_ceiling"], trust.last_evaluated
+        ceiling, seen_at = rule.record.trust_ceiling, trust.last_evaluated
         new = Trust(self.__name__, trust.current_level, ceiling, trust.definition, trust.since, last_evaluated=seen_at)
         return bool(trust == new)
 

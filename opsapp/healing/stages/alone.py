@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import brake, effectiveness, rules, windows
 from opsapp.healing.logic.levels import RISKS, behaviour
-from opsapp.lib.durations import seconds
+from opsapp.healing.records import RuleRecord
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import parse
@@ -37,7 +37,7 @@ def policies(host: Host, names: tuple[str, ...], tags: tuple[str, ...], world: W
     policies_of_host = []
     for rule_id, rule in sorted(world.rules.items()):
         trust = world.trust.get(rule_id)
-        if trust is None or not rule["enabled"] or rule_id in overdue or not _is_about(rule, names, tags):
+        if trust is None or not rule.enabled or rule_id in overdue or not _is_about(rule, names, tags):
             continue
         stakes, caps = of_target(rule, names, f"agent:{host.agent_id}", world), [(window.cap, "window")]
         levels = {risk: effective(trust, source="agent", caps=caps, stakes=stakes, risk=risk).level for risk in RISKS}
@@ -47,22 +47,21 @@ def policies(host: Host, names: tuple[str, ...], tags: tuple[str, ...], world: W
     return policies_of_host[:MOST_POLICIES]
 
 
-def _is_about(rule: JsonObject, names: tuple[str, ...], tags: tuple[str, ...]) -> bool:
+def _is_about(rule: RuleRecord, names: tuple[str, ...], tags: tuple[str, ...]) -> bool:
     """Whether it is a rule about this host's own readings, that would be acted upon on this host."""
-    targets, named = rule.get("targets"), (rule.get("action") or {}).get("target")
-    if targets and not rules.in_scope(names, tags, targets.get("agents") or ()):
+    if rule.targets and not rules.in_scope(names, tags, rule.targets.agents):
         return False
-    if named and named not in names:
+    if rule.acts_on and rule.acts_on not in names:
         return False
-    return not any(name.partition(".")[0] in ELSEWHERE for name in parse(rule["condition"]).names)
+    return not any(name.partition(".")[0] in ELSEWHERE for name in parse(rule.condition).names)
 
 
-def _steps(rule: JsonObject, levels: Mapping[str, str], host: Host, world: World) -> tuple[PolicyStep, ...]:
+def _steps(rule: RuleRecord, levels: Mapping[str, str], host: Host, world: World) -> tuple[PolicyStep, ...]:
     steps = []
-    for step in rules.steps(rule):
+    for step in rule.steps:
         action = ACTIONS[step.action]
         capable = host.usable is None or host.handler(action) is not None
-        own, fleet = world.history(step.action, rule["condition"], host.hostname)
+        own, fleet = world.history(step.action, rule.condition, host.hostname)
         doubt = effectiveness.against(own, fleet, world.now, world.settings.skip)
         does = behaviour(levels[action.risk], action.risk)
         if action.where != "host" or action.shell or does != "execute" or not capable:
@@ -77,14 +76,14 @@ def _protected(params: JsonObject, world: World) -> bool:
     return any(str(params.get(name) or "").removesuffix(".service") in kept for name in ("service", "container"))
 
 
-def _policy(rule_id: str, rule: JsonObject, steps: tuple[PolicyStep, ...], world: World) -> Policy:
+def _policy(rule_id: str, rule: RuleRecord, steps: tuple[PolicyStep, ...], world: World) -> Policy:
     return Policy(
         rule_id,
-        rule["condition"],
+        rule.condition,
         steps,
-        for_s=seconds(rule["for"]),
-        cooldown_s=min(float(rule["cooldown_s"]), 7 * 86400.0),
-        settle_s=None if rule["settle_s"] is None else float(rule["settle_s"]),
+        for_s=rule.hold_s,
+        cooldown_s=min(float(rule.cooldown_s), 7 * 86400.0),
+        settle_s=None if rule.settle_s is None else float(rule.settle_s),
         verify_timeout_s=patience_of(rule_id, world),
     )
 

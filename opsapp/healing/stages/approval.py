@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from opsapp.healing.logic.levels import behaviour
-from opsapp.healing.logic.rules import RUNS
+from opsapp.healing.records import RUNS
 from opsapp.lib.jsontypes import JsonObject
 
 from . import execution, holdout, planning, turns, waves
@@ -103,7 +103,7 @@ def _unwanted(case: AwaitingCase, request: Request, world: World) -> str | None:
     """What does not pass by itself, as a window, the brake and a host that is away do: the case must not stand for an
     hour for what its rule finds."""
     rule = world.rules.get(case.rule_id)
-    if rule is None or not rule["enabled"]:
+    if rule is None or not rule.enabled:
         return "rule_disabled"
     if not world.known(case.about):
         return "target_gone"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from opsapp.healing.logic import windows
-from opsapp.healing.logic.levels import PREDICTIVE_SOURCES, rank
+from opsapp.healing.logic.levels import PREDICTIVE_SOURCES, SEVERITIES, rank
 
 from . import guards, planning
 from .case import CaseRecord, ClosedCase, CorrelatingCase, PlanningCase, RuleEvent
@@ -18,7 +18,6 @@ from .world import World
 MOST_DOUBT_S = 60.0  # how long a case is held at most until a check above it that failed has been repeated
 LOOK_AGAIN_S = 1.0  # how often a case that is held for what it hangs on is looked at
 ROOT_CAUSE = "root cause"  # what a reason begins with that names one
-SEVERITIES = ("info", "warning", "error", "critical")
 
 
 class Received(NamedTuple):
@@ -70,7 +69,7 @@ class Above(NamedTuple):
 def receive(event: RuleEvent, world: World, cases: Iterable[CaseRecord]) -> Received:
     """`cases` are those of the event's target: the open ones, and the one closed last."""
     rule, trust = world.rules.get(event.rule_id), world.trust.get(event.rule_id)
-    if rule is None or trust is None or not rule["enabled"]:
+    if rule is None or trust is None or not rule.enabled:
         return Received("end", outcome="suppressed", reason="rule_disabled")
     if world.paused:
         return Received("end", outcome="suppressed", reason=guards.paused(world))
@@ -246,10 +245,10 @@ def leading(case: CaseRecord, world: World) -> str | None:
     best: tuple[int, int] = (-1, -1)
     for rule_id in case.events:
         rule, trust = world.rules.get(rule_id), world.trust.get(rule_id)
-        if rule is None or trust is None or not rule["enabled"]:
+        if rule is None or trust is None or not rule.enabled:
             continue
         level = effective(trust, source=case.about.source, caps=()).level
-        weight = (rank(level), SEVERITIES.index(rule["severity"]) if rule["severity"] in SEVERITIES else 0)
+        weight = (rank(level), SEVERITIES.index(rule.severity) if rule.severity in SEVERITIES else 0)
         if weight > best:
             leader, best = rule_id, weight
     return leader

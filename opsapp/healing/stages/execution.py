@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from opsapp.healing.logic.rules import steps
 from opsapp.wire import causes, heals
 from opsapp.wire.actions import ACTIONS, Action
 from opsapp.wire.heals import LOST, UNSTARTED, HostAnswer, StepEnd
@@ -173,8 +172,7 @@ def end_step(
     """A step's end, and what follows."""
     began_at = world.now if case.heal is None else case.heal.began_at
     known: EntryFields = {"duration_s": round(world.now - began_at, 3), **(entry or {})}
-    chain = steps(world.rules.get(case.rule_id, {}))
-    if heals.escalates(outcome, case.step + 1 < len(chain)):
+    if heals.escalates(outcome, case.step + 1 < len(world.steps(case.rule_id))):
         return NextStep(case, outcome, reason, entry=known)
     return EndCase(case, outcome, reason, entry=known)
 

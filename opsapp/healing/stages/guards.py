@@ -44,7 +44,7 @@ def paused(world: World) -> str:
 def lost(case: CaseRecord, world: World) -> Lost | None:
     """Why a case has nothing to go on any more, whatever its next step is."""
     rule = world.rules.get(case.rule_id)
-    if rule is None or not rule["enabled"]:
+    if rule is None or not rule.enabled:
         return Lost("suppressed", "rule_disabled")
     why = held(case, world)
     if why is not None:

@@ -53,7 +53,7 @@ def put_off(case: PlanningCase, plan: Plan, world: World) -> Wait | None:
     """Until when nothing is done about this case because that costs the least downtime; None: it goes on."""
     if case.left_until is not None:
         return waits(case, world)
-    if plan.choice is None or plan.would != "execute" or world.rules[case.rule_id].get("wait") != LEARNED:
+    if plan.choice is None or plan.would != "execute" or world.rules[case.rule_id].wait != LEARNED:
         return None
     if case.step or case.tried or not _is_of_an_alert(case):
         return None
@@ -83,9 +83,9 @@ def toss(case: Deciding, choice: StepChoice, world: World) -> tuple[Deciding, Wa
 def share_of(rule_id: str, world: World) -> ShareOfTrials:
     """Of a rule that is learned about, or of one that is known. 0 in either setting, or in the rule, is none at all."""
     trial, holdout, trust = world.settings.trial, world.settings.holdout, world.trust[rule_id]
-    own = (world.rules[rule_id].get("holdout") or {}).get("share")
+    own = world.rules[rule_id].holdout
     usual = trial if is_learned_about(trust) else holdout
-    share = usual.share if own is None else own
+    share = usual.share if own is None else own.share
     return ShareOfTrials(share if trial.share and holdout.share else 0.0, usual.risk)
 
 

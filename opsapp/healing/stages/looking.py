@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
-from opsapp.healing.logic.rules import part_of, steps
+from opsapp.healing.logic.rules import part_of
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.causes import CAUSES, LOOKS, HostCause, LookSubject, subject_of
 
@@ -40,7 +40,7 @@ def host_of(case: CaseRecord, plan: Plan, world: World) -> Host | None:
 def subject(case: CaseRecord, world: World) -> LookSubject:
     """What to look at there: what the steps that are left are about, and the condition."""
     part, params = part_of(case.target), {}
-    for step in reversed(steps(world.rules[case.rule_id])[case.step :]):
+    for step in reversed(world.steps(case.rule_id)[case.step :]):
         params.update(world.actions[step.action].complete(step.params, part))
     return subject_of(case.about.condition, params)
 

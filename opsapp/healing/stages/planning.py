@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from opsapp.healing.logic import brake, effectiveness, rules, windows
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES, behaviour, rank, tells_people
+from opsapp.healing.records import RuleRecord, RuleStep
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import Action
 from opsapp.wire.causes import CAUSES
@@ -31,7 +32,7 @@ class Check(NamedTuple):
 class StepChoice(NamedTuple):
     """The step that was chosen, with whole parameters."""
 
-    step: rules.RuleStep
+    step: RuleStep
     action: Action
     params: JsonObject
 
@@ -110,10 +111,10 @@ def _effective(
 
 
 def whereto(
-    case: CaseRecord, rule: JsonObject, world: World, choice: StepChoice | None = None
+    case: CaseRecord, rule: RuleRecord, world: World, choice: StepChoice | None = None
 ) -> tuple[Host | None, str]:
     """The host that the heal runs on, or why there is none. What only the service can do runs there, whoever asks."""
-    named = (rule.get("action") or {}).get("target")
+    named = rule.acts_on
     if named == SERVER or (choice is not None and choice.action.where == "server"):
         return world.server, ""
     hostname = choice.step.params.get("hostname") if choice is not None and choice.action.shell else None
@@ -150,10 +151,10 @@ def overdue(case: CaseRecord, world: World) -> list[tuple[str, str]]:
     return [("approve", OVERDUE)] if (case.rule_id, case.target) in world.overdue else []
 
 
-def choose(case: CaseRecord, rule: JsonObject, world: World) -> tuple[StepChoice | None, list[Skipped]]:
+def choose(case: CaseRecord, rule: RuleRecord, world: World) -> tuple[StepChoice | None, list[Skipped]]:
     """The first step from the case's position on that nothing speaks against, and what was passed over."""
     skipped: list[Skipped] = []
-    for step in rules.steps(rule)[case.step :]:
+    for step in rule.steps[case.step :]:
         action = world.actions[step.action]
         params, reason = _against(step, action, case, world)
         if not reason:
@@ -162,7 +163,7 @@ def choose(case: CaseRecord, rule: JsonObject, world: World) -> tuple[StepChoice
     return None, skipped
 
 
-def _against(step: rules.RuleStep, action: Action, case: CaseRecord, world: World) -> tuple[JsonObject, str]:
+def _against(step: RuleStep, action: Action, case: CaseRecord, world: World) -> tuple[JsonObject, str]:
     """The step's whole parameters, and why it should not be taken ("" when nothing speaks against it)."""
     if case.about.source in PREDICTIVE_SOURCES and action.risk != "low":
         return step.params, f"risk {action.risk}: only low risk for what is predicted"

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from opsapp.healing.logic.stakes import KINDS, OF_WINDOWS, RuleBudget, Stake, of_budget
+from opsapp.healing.logic.stakes import KINDS, OF_WINDOWS, Stake, of_budget
 from opsapp.healing.logic.windows import ActiveWindow, touching
-from opsapp.lib.durations import seconds
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.healing.records import RuleSettings
 from opsapp.lib.zones import wall
 
 from .case import CaseRecord
@@ -24,17 +23,12 @@ def at_stake(case: CaseRecord, host: Host | None, world: World) -> tuple[Stake, 
     return of_target(world.rules[case.rule_id], names, case.about.subject, world)
 
 
-def of_target(rule: JsonObject, names: Collection[str], subject: str | None, world: World) -> tuple[Stake, ...]:
+def of_target(rule: RuleSettings, names: Collection[str], subject: str | None, world: World) -> tuple[Stake, ...]:
     told = [_told(window) for window in touching(world.windows, names) if window.effect in OF_WINDOWS]
-    budget = budget_of(rule)
+    budget = rule.budget
     spent = None if budget is None else of_budget(budget, world.budget(budget, subject, frozenset(names)))
     told += [] if spent is None else [spent]
     return tuple(sorted(told, key=lambda stake: KINDS.index(stake.kind)))
-
-
-def budget_of(rule: JsonObject) -> RuleBudget | None:
-    given = rule.get("budget")
-    return None if not given else RuleBudget(given["slo"], given["window"], seconds(given["window"]))
 
 
 def _names(host: Host) -> tuple[str, ...]:

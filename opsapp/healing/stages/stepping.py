@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from opsapp.healing.logic.rules import steps
 from opsapp.wire.heals import HostAnswer
 
 from . import approval, correlation, execution, guards, holdout, looking, planning, turns, verification, waves
@@ -114,6 +113,6 @@ def _host_away(case: PlanningCase, plan: Plan, world: World) -> Wait | None:
 
 def _ended(case: PlanningCase, plan: Plan, outcome: str, world: World) -> NextStep | EndCase:
     """A step that could not even begin is recorded, and the next one planned, as long as there is one."""
-    if outcome == "failed" and plan.choice is not None and case.step + 1 < len(steps(world.rules[case.rule_id])):
+    if outcome == "failed" and plan.choice is not None and case.step + 1 < len(world.steps(case.rule_id)):
         return NextStep(case, outcome, plan.reason, plan)
     return EndCase(case, outcome, plan.reason, plan, notifies=outcome == "notified")

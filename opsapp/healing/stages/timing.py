@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from opsapp.lib.durations import seconds
 from opsapp.wire import heals
 from opsapp.wire.actions import Action
 from opsapp.wire.verdicts import VERIFY_TIMEOUT_S
@@ -13,13 +12,14 @@ POLL_S = 0.5  # how often an unanswered command is looked at, beside the wake-up
 
 
 def settle_of(rule_id: str, action: Action, world: World) -> float:
-    wanted = world.rules.get(rule_id, {}).get("settle_s")
-    return heals.settle_of(action, None if wanted is None else seconds(wanted))
+    rule = world.rules.get(rule_id)
+    return heals.settle_of(action, None if rule is None else rule.settle_s)
 
 
 def patience_of(rule_id: str, world: World) -> float:
     """How long after the settle time a heal may take to show its effect, and a measurement to arrive."""
-    return seconds(world.rules.get(rule_id, {}).get("verify_timeout_s") or VERIFY_TIMEOUT_S)
+    rule = world.rules.get(rule_id)
+    return float((rule and rule.verify_timeout_s) or VERIFY_TIMEOUT_S)
 
 
 def trial_window(rule_id: str, action: Action, world: World) -> float:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from opsapp.healing.logic.lift import Draw
-from opsapp.healing.logic.rules import steps
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.verdicts import ConditionLook, HealJudgement, LooksSeen, ProofWindow, judge
 
@@ -57,7 +56,7 @@ class Trial(NamedTuple):
 
 def window_of(rule_id: str, world: World) -> float:
     """How long the rule's action would have to help."""
-    chain = steps(world.rules[rule_id])
+    chain = world.steps(rule_id)
     return trial_window(rule_id, ACTIONS[chain[0].action], world) if chain else patience_of(rule_id, world)
 
 

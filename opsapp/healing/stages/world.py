@@ -12,6 +12,7 @@ from opsapp.healing.logic.effectiveness import NOTHING, OutcomeTally
 from opsapp.healing.logic.graph import Graph
 from opsapp.healing.logic.stakes import BudgetLeft, RuleBudget
 from opsapp.healing.logic.windows import ActiveWindow
+from opsapp.healing.records import RuleRecord, RuleStep
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import ACTIONS, Action, Handler
 
@@ -58,7 +59,7 @@ class World:
     """Everything a decision may depend on."""
 
     now: float
-    rules: Mapping[str, JsonObject]
+    rules: Mapping[str, RuleRecord]
     trust: Mapping[str, Trust]
     settings: HealingSettings = field(default_factory=HealingSettings)
     graph: Graph = field(default_factory=Graph)
@@ -90,6 +91,11 @@ class World:
     overdue: Collection[tuple[str, str]] = frozenset()  # (rule, target) of problems whose date has passed
     edited: Collection[str] = ()  # rules whose trust somebody has changed in the store: `trust` has them at `notify`
     known: Callable[[About], bool] = lambda *_: True  # whether what a case is about is there still
+
+    def steps(self, rule_id: str) -> tuple[RuleStep, ...]:
+        """None of a rule that is gone."""
+        rule = self.rules.get(rule_id)
+        return rule.steps if rule else ()
 
     def find_hosts(self, name: str) -> list[Host]:
         """The hosts that an agent id, hostname or label may mean: an id is never ambiguous."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from pyramid.request import Request
 
@@ -10,12 +10,18 @@ from opsapp.healing import answers, health_answers, schemas, whatif
 from opsapp.healing.engine import dryrun, holds, rehearsals
 from opsapp.healing.engine import replay as replaying
 from opsapp.healing.engine.health import health_of
+from opsapp.healing.logic.graph import Dependency
+from opsapp.healing.records import DeclaredRule, NewRule, RuleTargets
 from opsapp.healing.resources import Healing
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
 from opsapp.wire.actions import ACTIONS
+from opsapp.wire.records import made
+
+R = TypeVar("R")
 
 
 @api.get(Healing, "health", returns=health_answers.Health)
@@ -43,7 +49,8 @@ def resume(context: Healing, request: Request) -> Any:
 @api.act(Healing, "dry-run", body=schemas.DryRun, returns=whatif.Simulated, audit=False)
 def simulate(context: Healing, request: Request) -> Any:
     """What the pipeline would do with an event; nothing is changed or done."""
-    answer = dryrun.dry_run(request.root, request.valid_body["event"], request.valid_body["rule"])
+    draft = request.valid_body["rule"]
+    answer = dryrun.dry_run(request.root, request.valid_body["event"], draft and made(DeclaredRule, draft))
     request.tm.doom()
     return answer
 
@@ -51,7 +58,8 @@ def simulate(context: Healing, request: Request) -> Any:
 @api.act(Healing, "evaluate", body=schemas.ConditionNow, returns=whatif.Compared, audit=False)
 def evaluate(context: Healing, request: Request) -> Any:
     """What a condition says of every host and monitor now; nothing is changed or done."""
-    return dryrun.compare(request.root, request.valid_body["condition"], request.valid_body["targets"])
+    targets = request.valid_body["targets"]
+    return dryrun.compare(request.root, request.valid_body["condition"], targets and made(RuleTargets, targets))
 
 
 @api.get(Healing, "readings", query=Paging, returns=[whatif.ReadingRecord])
@@ -64,8 +72,13 @@ def readings(context: Healing, request: Request) -> Any:
 def replay(context: Healing, request: Request) -> Any:
     """What recorded events would have led to under another policy."""
     node, body = request.node, request.valid_body
-    change = replaying.change_of(request.root, body["rules"], body["dependencies"])
+    rules, dependencies = _made_all(DeclaredRule, body["rules"]), _made_all(Dependency, body["dependencies"])
+    change = replaying.change_of(request.root, rules, dependencies)
     return Deferred(lambda: (200, {}, replaying.replay(node, body["days"], change)))
+
+
+def _made_all(record: type[R], read: list[JsonObject] | None) -> list[R] | None:
+    return None if read is None else [made(record, entry) for entry in read]
 
 
 @api.act(Healing, "whatif", body=schemas.RuleOverPast, returns=whatif.Rehearsed, audit=False)
@@ -73,7 +86,7 @@ def rehearse(context: Healing, request: Request) -> Any:
     """What a draft rule would have done over stored readings; nothing is changed or done."""
     node, body = request.node, request.valid_body
     span = rehearsals.span_of(body["days"], body["from"], body["to"], node.clock.now())
-    policy = rehearsals.policy_of(request.root, body["rule"], span)
+    policy = rehearsals.policy_of(request.root, made(NewRule, body["rule"]), span)
     return Deferred(lambda: (200, {}, rehearsals.rehearse(node, policy, span)))
 
 

@@ -6,10 +6,12 @@ from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.healing import answers, dependency_answers, schemas
+from opsapp.healing import answers
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine import as_of
 from opsapp.healing.engine.dependencies import add_edge, graph_of, mistakes_in, refuse_mistakes, remove_edge
+from opsapp.healing.logic.graph import MOST_TARGETS
+from opsapp.healing.records import DependenciesUpdated, DependencyGraph, DependencyList, OneDependency
 from opsapp.healing.resources.dependencies import Dependencies
 from opsapp.lib.problems import Invalid, Malformed
 from opsapp.web import api
@@ -17,46 +19,43 @@ from opsapp.web.bodies import RAW, require_plain_json
 from opsapp.web.deletions import undoable
 from opsapp.web.fields import AsOf
 from opsapp.web.jsontext import loads
+from opsapp.wire.records import changed, plain
 
 
-@api.get(Dependencies, query=AsOf, returns=dependency_answers.DependencyGraph)
+@api.get(Dependencies, query=AsOf, returns=DependencyGraph)
 def dependencies(context: Dependencies, request: Request) -> Any:
     """What depends on what, and which targets are root causes now."""
     at = request.valid_query["as_of"]
     if at is not None:
         window = request.node.config[HealingSettings].absorption_window_s
-        return request.node.transact_at(at, as_of.dependencies, at, window)
-    return graph_of(request.root)
+        return plain(request.node.transact_at(at, as_of.dependencies, at, window))
+    return plain(graph_of(request.root))
 
 
-@api.update(
-    Dependencies,
-    role="admin",
-    body=schemas.DependencyList,
-    read_only=dependency_answers.DependencyGraph,
-    returns=dependency_answers.DependenciesUpdated,
-)
+def answer(request: Request) -> Any:
+    return {**plain(graph_of(request.root)), "status": "updated"}
+
+
+@api.update(Dependencies, role="admin", body=DependencyList, read_only=DependencyGraph, returns=DependenciesUpdated)
 def declare(context: Dependencies, request: Request) -> Any:
     """What is declared here, besides the configuration file, from now on. Without `dependencies` it stays as it is."""
-    entries = request.valid_body.get("dependencies", context.declared("api"))
-    refuse_mistakes(request.root, entries)
-    context.declare(entries, "api")
-    request.audit("healing.dependencies", "dependencies", after=entries)
-    return {**graph_of(request.root), "status": "updated"}
+    declared = changed(DependencyList(context.declared("api")), request.valid_body)
+    refuse_mistakes(request.root, declared.dependencies)
+    context.declare(declared.dependencies, "api")
+    request.audit("healing.dependencies", "dependencies", after=plain(declared)["dependencies"])
+    return answer(request)
 
 
-@api.act(Dependencies, "edges", role="admin", body=schemas.OneDependency, returns=answers.Status)
+@api.act(Dependencies, "edges", role="admin", body=OneDependency, returns=DependenciesUpdated)
 def connect(context: Dependencies, request: Request) -> Any:
     """One dependency more, beside what is declared: no later list of all drops it."""
     body = request.valid_body
     add_edge(request.root, body["target"], body["depends_on"])
     request.audit("healing.dependencies.add", "dependencies", after=dict(body))
-    return {"status": "updated"}
+    return answer(request)
 
 
-@api.delete(
-    Dependencies, "edges", role="admin", body=schemas.OneDependency, returns=answers.Status, errors=(404,), undoes=True
-)
+@api.delete(Dependencies, "edges", role="admin", body=OneDependency, returns=answers.Status, errors=(404,), undoes=True)
 def disconnect(context: Dependencies, request: Request) -> Any:
     """One dependency less."""
     body = request.valid_body
@@ -68,13 +67,7 @@ def disconnect(context: Dependencies, request: Request) -> Any:
 
 
 @api.act(
-    Dependencies,
-    "validate",
-    role="viewer",
-    body=RAW,
-    takes=schemas.DependencyList,
-    returns=dependency_answers.Validation,
-    audit=False,
+    Dependencies, "validate", role="viewer", body=RAW, takes=DependencyList, returns=answers.Validation, audit=False
 )
 def validate(context: Dependencies, request: Request) -> Any:
     """What is wrong with a list of dependencies; nothing is changed."""
@@ -96,6 +89,6 @@ def read_list(raw: bytes) -> list[Any]:
         raise Malformed("The body must be a list of dependencies, or an object with one.")
     if not value or not isinstance(value, list):
         raise Invalid({"dependencies": "is required: a list that is not empty"})
-    if len(value) > schemas.MOST_TARGETS:
-        raise Invalid({"dependencies": f"must have at most {schemas.MOST_TARGETS} entries"})
+    if len(value) > MOST_TARGETS:
+        raise Invalid({"dependencies": f"must have at most {MOST_TARGETS} entries"})
     return value

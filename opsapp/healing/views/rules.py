@@ -9,8 +9,8 @@ from pyramid.request import Request
 from opsapp.healing import answers, schemas
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine import as_of
-from opsapp.healing.engine.default_rules import RULE_DEFAULTS, complete
 from opsapp.healing.logic.soundness import incomplete
+from opsapp.healing.records import NewRule, RuleDone, RuleRecord, RuleSettings
 from opsapp.healing.resources.rules import Rule, Rules, TrustBook, TrustState, drop_rule, put_rule, require_free
 from opsapp.healing.resources.signedtrust import TRUST
 from opsapp.healing.stages import trust as governor
@@ -23,78 +23,77 @@ from opsapp.web import api
 from opsapp.web.deletions import undoable
 from opsapp.web.fields import AsOf
 from opsapp.web.listpages import in_order, page_of
+from opsapp.wire.records import changed, made, plain
 
 from . import WORST_FIRST
 
-UNREAD: JsonObject = {
-    **RULE_DEFAULTS,
-    "condition": NAMELESS,
-    "cooldown_s": 0,
-    "trust_ceiling": "observation",
-    "initial_level": "observation",
-    "enabled": False,
-    "source": "api",
-    "created_at": 0,
-    "updated_at": 0,
-}
+
+def unread(damage: Damage) -> RuleRecord:
+    return RuleRecord(
+        NAMELESS, cooldown_s=0, trust_ceiling="observation", enabled=False, id=damage.id, unreadable=damage.reason
+    )
 
 
-@api.get(Rules, query=schemas.RuleList, returns=[answers.RuleRecord])
+@api.get(Rules, query=schemas.RuleList, returns=[RuleRecord])
 def rules(context: Rules, request: Request) -> Any:
     """All rules, or those with these words in their name, description or condition."""
     query = request.valid_query
-    rows = _all_rules(context) if query["as_of"] is None else request.node.transact_at(query["as_of"], as_of.rules)
-    matching = [row for row in rows if has_words(row, query["q"])]
-    return request.shown(page_of(request, in_order(matching, query["sort"], {"severity": WORST_FIRST})))
+    records = _all_rules(context) if query["as_of"] is None else request.node.transact_at(query["as_of"], as_of.rules)
+    rows = [plain(record) for record in records if has_words(record, query["q"])]
+    return request.shown(page_of(request, in_order(rows, query["sort"], {"severity": WORST_FIRST})))
 
 
-def _all_rules(context: Rules) -> list[JsonObject]:
+def _all_rules(context: Rules) -> list[RuleRecord]:
     damaged: list[Damage] = []
-    rows = [rule.plain() for _, rule in readable(context, "rule", damaged)]
-    return [{**UNREAD, "id": damage.id, "unreadable": damage.reason} for damage in damaged if damage.id] + rows
+    records = [rule.record for _, rule in readable(context, "rule", damaged)]
+    return [unread(damage) for damage in damaged if damage.id] + records
 
 
-def has_words(row: JsonObject, words: str | None) -> bool:
-    text = f"{row['id']} {row['description']} {row['condition']}".casefold()
+def has_words(rule: RuleRecord, words: str | None) -> bool:
+    text = f"{rule.id} {rule.description} {rule.condition}".casefold()
     return all(word in text for word in (words or "").casefold().split())
 
 
-@api.create(Rules, role="admin", body=schemas.NewRule, returns=answers.RuleMade)
+def answer(rule: Rule, status: str) -> Any:
+    return {**plain(rule.record), "status": status}
+
+
+@api.create(Rules, role="admin", body=NewRule, returns=RuleDone)
 def create_rule(context: Rules, request: Request) -> Any:
     """A new rule."""
-    rule_id = request.valid_body["id"] or new_id()
+    draft = made(NewRule, request.valid_body)
+    rule_id = draft.id or new_id()
     require_free(request.root, rule_id)
-    fields = complete(request.valid_body)
-    put_rule(request.root, rule_id, fields, source="api", now=request.node.clock.now())
-    request.audit("healing.rule.create", rule_id, after=fields)
-    return {**context[rule_id].plain(), "status": "created"}
+    rule = put_rule(request.root, rule_id, draft, source="api", now=request.node.clock.now())
+    request.audit("healing.rule.create", rule_id, after=rule.fields)
+    return answer(rule, "created")
 
 
-@api.get(Rule, query=AsOf, returns=answers.RuleRecord)
+@api.get(Rule, query=AsOf, returns=RuleRecord)
 def rule(context: Rule, request: Request) -> Any:
     """One rule."""
     at = request.valid_query["as_of"]
     if at is not None:
-        return request.shown(request.node.transact_at(at, as_of.rule, context.__name__))
-    return request.shown(context.plain())
+        return request.shown(plain(request.node.transact_at(at, as_of.rule, context.__name__)))
+    return request.shown(plain(context.record))
 
 
 @api.update(
     Rule,
     role="admin",
-    body=schemas.RuleBody,
+    body=RuleSettings,
     also=lambda rule, request, sound: incomplete({**rule.fields, **sound}),
     stored=lambda rule: rule.fields,
-    read_only=answers.RuleRecord,
-    returns=answers.RuleUpdated,
+    read_only=RuleRecord,
+    returns=RuleDone,
 )
 def edit_rule(context: Rule, request: Request) -> Any:
     """Changes what is given; a rule that does something else has its trust to earn again."""
-    before, fields = context.fields, {**context.fields, **request.valid_body}
-    if fields != before:  # sent back as it was read, a rule of the file stays the file's
-        put_rule(request.root, context.__name__, fields, source="api", now=request.node.clock.now())
-    request.audit("healing.rule.update", context.__name__, before=before, after=fields)
-    return {**context.__parent__[context.__name__].plain(), "status": "updated"}
+    before, settings = context.record, changed(context.record, request.valid_body)
+    if settings != before:  # sent back as it was read, a rule of the file stays the file's
+        put_rule(request.root, context.__name__, settings, source="api", now=request.node.clock.now())
+    request.audit("healing.rule.update", context.__name__, before=before.stored(), after=settings.stored())
+    return answer(context, "updated")
 
 
 @api.delete(Rule, role="admin", returns=answers.Status, undoes=True)

@@ -13,10 +13,12 @@ from markupsafe import Markup
 
 from opsapp.agents.records import AgentDetail
 from opsapp.healing.moments import Moment
+from opsapp.healing.records import RuleSettings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import charts, sentences
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.words import rough_span
+from opsapp.wire.records import made
 
 from . import holds, moment, uses
 from .command import shown_of
@@ -81,7 +83,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     services, containers = services_of(agent), states_of(agent.metrics.containers, {})
     every = reader.query.get("all") == "services"
     names = sentences.NameBook(hosts={known_as: agent.id for known_as in (agent.hostname, agent.label) if known_as})
-    naming = [rule["id"] for rule in answers["rules"] or () if is_about(rule, agent)]
+    naming = [rule["id"] for rule in answers["rules"] or () if is_about(made(RuleSettings, rule), agent)]
     return merged(state, commands, moment.shape)(answers, reader) | {
         "disks": disks[:DISKS],
         "more_disks": disks[DISKS:],
@@ -278,10 +280,10 @@ def covers(window: JsonObject, agent_id: str) -> bool:
     return not window["scope"] or agent_id in window["scope"]
 
 
-def is_about(rule: JsonObject, agent: AgentDetail) -> bool:
+def is_about(rule: RuleSettings, agent: AgentDetail) -> bool:
     """A rule that names this host."""
-    named = (rule.get("targets") or {}).get("agents") or ()
-    return any(name in (agent.id, agent.label, agent.hostname) for name in named)
+    named = rule.targets.agents if rule.targets else ()
+    return not {agent.id, agent.label, agent.hostname}.isdisjoint(named)
 
 
 def log_address(agent_id: str, query: Mapping[str, str]) -> str:

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from markupsafe import Markup
 
 from opsapp.healing.moments import Moment
+from opsapp.healing.records import RuleSettings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.records import MonitorRecord
 from opsapp.ui import charts, words
@@ -18,6 +19,7 @@ from opsapp.ui.shapes.monitorform import may_write
 from opsapp.ui.shapes.monitors import percent_words, state_of, word_of
 from opsapp.ui.shapes.pluginmetrics import MetricShown, command_line, metrics_of
 from opsapp.ui.shapes.problems import open_lines
+from opsapp.wire.records import made
 
 HOUR, DAY = 3600, 86_400
 DAYS = 90
@@ -199,12 +201,11 @@ def losses(monitor: MonitorRecord, incidents: list[JsonObject], rules: list[Json
         told.append("Its past incidents stay.")
     if "public" in monitor.tags:
         told.append("It is removed from the public status page.")
-    naming = [rule["id"] for rule in rules if names_it(rule, name)]
+    naming = [rule["id"] for rule in rules if names_it(made(RuleSettings, rule), name)]
     if naming:
         told.append(f"Rules that name it find nothing any more: {', '.join(naming)}.")
     return told
 
 
-def names_it(rule: JsonObject, name: str) -> bool:
-    targets = (rule.get("targets") or {}).get("monitors") or []
-    return name in targets or f'"{name}"' in rule["condition"]
+def names_it(rule: RuleSettings, name: str) -> bool:
+    return bool(rule.targets and name in rule.targets.monitors) or f'"{name}"' in rule.condition

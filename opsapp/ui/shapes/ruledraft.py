@@ -10,11 +10,13 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from opsapp.healing.records import RuleSettings, RuleTargets, WaveSizes
 from opsapp.lib import durations
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.questions import Question
 from opsapp.ui.rowmoves import moved
 from opsapp.wire.actions import ACTIONS
+from opsapp.wire.records import made
 
 TRIED = 3  # targets on which a draft is tried
 DAYS = 7
@@ -63,22 +65,21 @@ def _acted(steps: list[StepDraft], do: str, new: str) -> list[StepDraft]:
 
 def of_rule(rule: JsonObject) -> RuleDraft:
     """A saved rule as a form shows it."""
-    values = {name: "" if rule[name] is None else str(rule[name]) for name in TEXTS}
-    values |= {name: "" if rule[name] is None else durations.in_words(rule[name]) for name in DURATIONS}
-    targets, action = rule["targets"], rule["action"]
-    values["targets"] = "" if targets is None else "some"
-    values["agents"] = ", ".join(targets["agents"]) if targets else ""
-    values["monitors"] = ", ".join(targets["monitors"]) if targets else ""
-    values["wait"] = rule.get("wait") or ""
-    values["holdout"] = str(rule["holdout"]["share"]) if rule.get("holdout") else ""
-    values["waves"] = _in_waves(rule.get("waves"))
-    budget = rule.get("budget") or {"slo": "", "window": ""}
-    values |= {"budget_slo": str(budget["slo"]), "budget_window": _told_span(budget["window"])}
-    values["enabled"] = "true" if rule["enabled"] else ""
-    values["runs_on"] = (action or {}).get("target") or ""
-    chain = rule["escalation_chain"] or ([{"action": action["type"], "params": action.get("params")}] if action else [])
-    steps = tuple(StepDraft(step["action"], _told(step.get("params") or {})) for step in chain)
-    return RuleDraft(values, steps, alone=not rule["escalation_chain"])
+    said, saved = made(RuleSettings, rule), {name: rule[name] for name in TEXTS + DURATIONS if rule[name] is not None}
+    values = {name: str(saved.get(name, "")) for name in TEXTS}
+    values |= {name: durations.in_words(saved[name]) if name in saved else "" for name in DURATIONS}
+    targets = said.targets or RuleTargets()
+    values["targets"] = "some" if said.targets else ""
+    values["agents"], values["monitors"] = ", ".join(targets.agents), ", ".join(targets.monitors)
+    values["wait"] = said.wait or ""
+    values["holdout"] = str(said.holdout.share) if said.holdout else ""
+    values["waves"] = _in_waves(said.waves)
+    values["budget_slo"] = str(said.budget.slo) if said.budget else ""
+    values["budget_window"] = _told_span(said.budget.window) if said.budget else ""
+    values["enabled"] = "true" if said.enabled else ""
+    values["runs_on"] = said.acts_on or ""
+    steps = tuple(StepDraft(step.action, _told(step.params)) for step in said.steps)
+    return RuleDraft(values, steps, alone=not said.escalation_chain)
 
 
 def _told(params: JsonObject) -> dict[str, str]:
@@ -140,11 +141,11 @@ def names(text: str) -> list[str]:
     return [name for part in text.split(",") if (name := part.strip())]
 
 
-def _in_waves(waves: JsonObject | str | None) -> str:
+def _in_waves(waves: WaveSizes | str | None) -> str:
     """As it is written in the field: off, or 1, 10 %, 50 %, 100 %."""
-    if not isinstance(waves, dict):
+    if not isinstance(waves, WaveSizes):
         return waves or ""
-    return ", ".join([str(waves["first"]), *(f"{share * 100:.12g} %" for share in waves["growth"])])
+    return ", ".join([str(waves.first), *(f"{share * 100:.12g} %" for share in waves.growth)])
 
 
 def _waves(text: str) -> object:

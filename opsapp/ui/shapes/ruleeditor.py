@@ -8,20 +8,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from opsapp.healing.records import RuleSettings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.reader import Answers, Reader
+from opsapp.wire.records import settings_in
 
 from .gates import WOULD, GateLine, of_dry_run
-from .learned import LEVELS, card
+from .learned import card
 from .problems import open_lines
 from .ruledraft import DAYS, TRIED, RuleDraft, StepDraft, of_form, of_rule, rule_of
 from .rulepast import past_of
 from .worth import if_nobody_acts, worth_of
 
-SEVERITIES = ("info", "warning", "error", "critical")
 FRESH = {"severity": "warning", "for": "60s", "cooldown_s": "5 min", "trust_ceiling": "execute",
          "initial_level": "observation", "enabled": "true"}  # fmt: skip
 PARTED = ("holdout", "waves")  # fields of which the form has all parts in one line
+CHOICES = {
+    part.name: getattr(part.kind, "choices", ())
+    for part in settings_in(RuleSettings)
+    if part.name in ("severity", "initial_level", "trust_ceiling")
+}
 VERDICTS = {True: ("bad", "True now on"), False: ("ok", "False on"), None: ("off", "Unknown on")}
 # Fields of the API below another one, and the field of the form that has each.
 BELOW = {"budget.slo": "budget_slo", "budget.window": "budget_window"}
@@ -84,7 +90,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "steps": tuple(_step(at, step, draft, actions, reader.wrong) for at, step in enumerate(draft.steps)),
         "alone": draft.alone,
         "changed": bool(given) and (saved is None or rule_of(draft) != rule_of(of_rule(saved))),
-        "choices": {"severity": SEVERITIES, "initial_level": LEVELS[:3], "trust_ceiling": LEVELS},
+        "choices": CHOICES,
         "actions": tuple((risk, _names(actions, risk)) for risk in ("low", "medium", "high")),
         "readings": tuple(answers["readings"] or ()),
         "now": _now(answers.get("now")) if tried else (),

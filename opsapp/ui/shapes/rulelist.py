@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import NamedTuple
 from urllib.parse import quote
 
+from opsapp.healing.records import RuleRecord, RuleSettings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.reader import Answers, Reader, names_by_id, rows_named
+from opsapp.wire.records import made
 
 SOURCES = {"default": "comes with opsapp", "yaml": "configuration file", "api": "made here"}
 
@@ -37,7 +39,7 @@ def list_query(reader: Reader, _said: Answers) -> dict[str, str]:
 
 def targets_asked(_reader: Reader, earlier: Answers) -> dict[str, tuple[str, ...]]:
     """Of a list only what the rules are for."""
-    return rows_named(name for row in earlier["rules"] or () for name in _targets(row))
+    return rows_named(name for row in earlier["rules"] or () for name in _targets(made(RuleRecord, row)))
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -51,37 +53,31 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def _line(row: JsonObject, trust: JsonObject | None, names: dict[str, str]) -> RuleLine:
+    rule = made(RuleRecord, row)
     evidence = trust["evidence"] if trust else {}
     decided = evidence.get("verified", 0) + evidence.get("failed", 0)
     return RuleLine(
-        row["id"],
-        f"/healing/rules/{quote(row['id'], safe='')}",
-        row["description"],
-        row["condition"],
-        ", then ".join(action.replace("_", " ") for action in actions_of(row)) or "nothing",
-        _where(row, names),
-        row["severity"],
+        rule.id,
+        f"/healing/rules/{quote(rule.id, safe='')}",
+        rule.description,
+        rule.condition,
+        ", then ".join(step.action.replace("_", " ") for step in rule.steps) or "nothing",
+        _where(rule, names),
+        rule.severity,
         trust["current_level"] if trust else "",
         f"{evidence['verified']} of {decided}" if decided else "",
-        row["enabled"],
-        SOURCES.get(str(row["source"]), str(row["source"])),
-        row.get("unreadable") or "",
+        rule.enabled,
+        SOURCES.get(rule.source, rule.source),
+        rule.unreadable,
         row,
     )
 
 
-def actions_of(row: JsonObject) -> list[str]:
-    """The names of its actions, in their order."""
-    chain = [step["action"] for step in row["escalation_chain"]]
-    return chain or ([row["action"]["type"]] if row["action"] else [])
+def _targets(rule: RuleSettings) -> tuple[str, ...]:
+    return rule.targets.agents + rule.targets.monitors if rule.targets else ()
 
 
-def _targets(row: JsonObject) -> tuple[str, ...]:
-    targets = row["targets"] or {"agents": (), "monitors": ()}
-    return (*targets["agents"], *targets["monitors"])
-
-
-def _where(row: JsonObject, names: dict[str, str]) -> str:
-    if row["targets"] is None:
+def _where(rule: RuleSettings, names: dict[str, str]) -> str:
+    if rule.targets is None:
         return "everywhere"
-    return ", ".join(names.get(name, name) for name in _targets(row)) or "nowhere"
+    return ", ".join(names.get(name, name) for name in _targets(rule)) or "nowhere"

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from opsapp.healing.records import RuleSettings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.sentences.words import count, listed
+from opsapp.wire.records import made
 
 FEW = 5  # so many are named, the rest is counted
 
@@ -24,7 +26,7 @@ def of_channel(automations: Iterable[JsonObject]) -> list[str]:
 
 
 def of_automation(automation_id: str, rules: Iterable[JsonObject], automations: Iterable[JsonObject]) -> list[str]:
-    running = [rule["id"] for rule in rules if automation_id in _run_by(rule)]
+    running = [rule["id"] for rule in rules if automation_id in made(RuleSettings, rule).automations]
     made_of = [row["name"] for row in automations]
     return [
         *_told(running, "rule runs it and fails at that step", "rules run it and fail at that step"),
@@ -45,12 +47,6 @@ def of_monitor(monitor_id: str, windows: Iterable[JsonObject]) -> list[str]:
     """Windows cover monitors by their ids."""
     covering = [window["name"] for window in windows if monitor_id in window["scope"]]
     return _told(covering, "window covers it and stays as it is", "windows cover it and stay as they are")
-
-
-def _run_by(rule: JsonObject) -> list[str | None]:
-    """The ids of the automations that a rule runs."""
-    steps = [rule.get("action") or {}, *(rule.get("escalation_chain") or ())]
-    return [(step.get("params") or {}).get("automation_id") for step in steps]
 
 
 def _told(names: list[str], singular: str, plural: str) -> list[str]:

@@ -1,12 +1,12 @@
 """Which arrivals the evaluation of rules is bothered with."""
 
 from opsapp.healing.engine.alerts import Alerts, watched_rules
-from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.engine.readings import LiveReadings
+from opsapp.healing.records import RuleRecord
 from opsapp.series.live import Live
 
 CONDITIONS = {"a": "cpu_percent > 9", "b": 'monitor.status == "down"'}
-RULES = [{"id": name, **complete({"condition": condition})} for name, condition in CONDITIONS.items()]
+RULES = [RuleRecord(condition, id=name) for name, condition in CONDITIONS.items()]
 
 
 def test_what_no_rule_names_of_a_monitor_is_not_looked_at():

@@ -1,5 +1,6 @@
 """Levels, bounds, alerts, graph, windows, brake, chain, rules."""
 
+import hashlib
 import random
 
 import pytest
@@ -8,10 +9,12 @@ from hypothesis import strategies as st
 
 from opsapp.healing.config import BrakeSettings, HealsPerHour, PromotionSettings
 from opsapp.healing.logic import bounds, brake, chain, graph, levels, rules, windows
-from opsapp.healing.logic.graph import Graph, GraphNode, mistakes
+from opsapp.healing.logic.graph import Dependency, Graph, GraphNode
+from opsapp.healing.records import RuleSettings, RuleStep
 from opsapp.maintenance import logic as maintenance
 from opsapp.wire import alerts
 from opsapp.wire.conditions import parse
+from opsapp.wire.records import made
 
 NOW = 1_700_000_000.0
 
@@ -199,6 +202,10 @@ def test_root_causes_do_not_depend_on_the_order(order):
     assert [NET.suppressor(name, order) for name in sorted(order)] == [
         NET.suppressor(name, sorted(order)) for name in sorted(order)
     ]
+
+
+def mistakes(entries, **more):
+    return graph.mistakes([made(Dependency, entry) for entry in entries], **more)
 
 
 def test_mistakes_in_a_list_of_dependencies():
@@ -438,42 +445,59 @@ def test_what_was_tampered_with_is_found(change, first_bad):
 # -- rules ------------------------------------------------------------------------------------------------------------
 
 
+def said(**fields):
+    return made(RuleSettings, {"condition": "a > 1", **fields})
+
+
 def test_steps_come_from_the_chain_or_the_action():
-    chained_rule = {
-        "action": {"type": "webhook"},
-        "escalation_chain": [
+    chained_rule = said(
+        action={"type": "webhook"},
+        escalation_chain=[
             {"action": "service_reset_failed"},
             {"action": "restart_service", "params": {"service": "x"}},
         ],
-    }
-    assert rules.steps(chained_rule) == [
-        rules.RuleStep(0, "service_reset_failed", {}),
-        rules.RuleStep(1, "restart_service", {"service": "x"}),
-    ]
-    assert rules.steps({"action": {"type": "run", "params": {"command": "x"}}}) == [
-        rules.RuleStep(0, "run", {"command": "x"})
-    ]
-    assert rules.steps({"action": None}) == []
+    )
+    assert chained_rule.steps == (
+        RuleStep(0, "service_reset_failed", {}),
+        RuleStep(1, "restart_service", {"service": "x"}),
+    )
+    alone = said(action={"type": "run", "params": {"command": "x"}})
+    assert alone.steps == (RuleStep(0, "run", {"command": "x"}),)
+    assert said(action=None).steps == ()
 
 
 def test_the_definition_is_what_a_rule_does_and_nothing_else():
-    one = {
-        "condition": "a > 1",
-        "action": {"type": "run"},
-        "escalation_chain": None,
-        "targets": None,
-        "severity": "info",
-    }
-    assert rules.definition(one) == rules.definition({**one, "severity": "critical", "cooldown_s": 1})
-    for change in ({"condition": "a > 2"}, {"action": {"type": "webhook"}}, {"escalation_chain": []}, {"targets": {}}):
-        assert rules.definition(one) != rules.definition({**one, **change})
+    one = {"action": {"type": "run"}, "severity": "info"}
+    chain = [{"action": "webhook"}]
+    definition = said(**one).definition()
+    assert definition == said(**one | {"severity": "critical", "cooldown_s": 1}).definition()
+    for change in (
+        {"condition": "a > 2"},
+        {"action": {"type": "webhook"}},
+        {"escalation_chain": chain},
+        {"targets": {}},
+    ):
+        assert definition != said(**one | change).definition()
+
+
+def test_the_definition_is_what_it_was_in_versions_before():
+    """Evidence is kept under it: with another one every rule would begin anew."""
+    plain = {"action": {"type": "restart_service", "params": {"service": "x"}}, "targets": {"agents": ["tag:web"]}}
+    assert (
+        said(**plain).definition()
+        == hashlib.sha256(
+            b'["a > 1", {"params": {"service": "x"}, "target": null, "type": "restart_service"}, [], '
+            b'{"agents": ["tag:web"], "monitors": []}]'
+        ).hexdigest()
+    )
 
 
 def test_the_definition_has_what_the_automations_do_that_it_runs():
-    rule = {"condition": "cpu_percent > 90", "action": {"type": "automation", "params": {"id": "a"}}}
-    digests = {rules.definition(rule, automations) for automations in (None, {"a": "1"}, {"a": "2"})}
+    rule = said(action={"type": "automation", "params": {"automation_id": "a"}})
+    assert rule.automations == ["a"]
+    digests = {rule.definition(automations) for automations in (None, {"a": "1"}, {"a": "2"})}
     assert len(digests) == 3
-    assert rules.definition(rule, {}) == rules.definition(rule)
+    assert rule.definition({}) == rule.definition()
 
 
 @pytest.mark.parametrize(

@@ -526,7 +526,7 @@ def test_hosts_are_found_by_id_hostname_and_label():
     bare = type(here)(NOW, {}, {}, {})
     assert (bare.history("x", "y", "z"), bare.load("r", "t"), bare.reading({}).verdict) == (
         (NOTHING, NOTHING), Load(), None)  # fmt: skip
-    assert RULE["id"] == "nginx-down"
+    assert RULE.id == "nginx-down"
 
 
 def test_what_does_not_fit_an_action_is_named():

@@ -17,7 +17,7 @@ from opsapp.healing.logic.stakes import (
 from opsapp.monitoring.logic.uptime import StateTimes, budget_left
 
 RELEASED, OFF, PRESENT = Stake(RELEASE, "release"), Stake(HANDS_OFF, "hands off"), Stake(HERE, "here")
-SLO = RuleBudget(99.0, "30d", 30 * 86400.0)
+SLO = RuleBudget(99.0, "30d")
 
 
 @pytest.mark.parametrize("own", LEVELS)

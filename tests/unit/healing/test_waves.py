@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from opsapp.healing.logic.waves import WaveSizes, sizes, sizes_for
+from opsapp.healing.logic.waves import WAVES, WaveSizes, sizes_for
 from opsapp.healing.stages import waves
 from opsapp.healing.stages.waves import HARM, LEFT, UNKNOWN, WELL, Deed, DeedMember
 
@@ -68,13 +68,14 @@ def test_the_last_share_holds_for_all_that_follow():
 
 @pytest.mark.parametrize("given", ["off", False, None])
 def test_off_is_no_waves(given):
-    assert sizes(given) is None
+    wrong = {}
+    read = None if given is None else WAVES.made(WAVES.read(given, "waves", wrong))
+    assert (sizes_for(None, read), wrong) == (None, {})
 
 
 def test_a_rule_comes_before_the_setting():
-    assert sizes_for({"waves": "off"}, WaveSizes()) is None
-    assert sizes_for({"waves": {"first": 3, "growth": [1]}}, None) == WaveSizes(3, (1,))
-    assert sizes_for({"waves": None}, WaveSizes(7)) == WaveSizes(7)
+    assert sizes_for("off", WaveSizes()) is None
+    assert sizes_for(WaveSizes(3, (1,)), None) == WaveSizes(3, (1,))
     assert sizes_for(None, WaveSizes(7)) == WaveSizes(7)
 
 

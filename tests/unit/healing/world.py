@@ -3,14 +3,15 @@
 from opsapp.healing.config import HealingSettings, ProtectedSettings
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.effectiveness import NOTHING, OutcomeTally
-from opsapp.healing.logic.rules import definition
+from opsapp.healing.records import RuleRecord
 from opsapp.healing.stages.case import RuleEvent, read
 from opsapp.healing.stages.trust import Trust
 from opsapp.healing.stages.world import Host, Reading, World
+from opsapp.wire.records import made
 
 NOW = 1_700_000_000.0
 SETTINGS = HealingSettings(queue_spread_s=30, protected=ProtectedSettings(processes=("init", "sshd")))
-RULE = {
+FIELDS = {
     "id": "nginx-down",
     "condition": 'service.nginx.state == "failed"',
     "severity": "critical",
@@ -23,11 +24,14 @@ BOX = Host("a1", "box-1", label="web", usable=frozenset({"systemctl", "podman"})
 
 
 def rule(**changes):
-    return {**RULE, **changes}
+    return made(RuleRecord, {**FIELDS, **changes})
+
+
+RULE = rule()
 
 
 def trust(level="execute", ceiling="execute", rule_id="nginx-down", **changes):
-    return Trust(rule_id, level, ceiling, definition(RULE), NOW - 10, **changes)
+    return Trust(rule_id, level, ceiling, RULE.definition(), NOW - 10, **changes)
 
 
 def world(*rules, levels=None, verdict=True, load=None, history=NOTHING, hosts=(BOX,), **changes):
@@ -36,8 +40,8 @@ def world(*rules, levels=None, verdict=True, load=None, history=NOTHING, hosts=(
     values = {
         "now": NOW,
         "settings": SETTINGS,
-        "rules": {one["id"]: one for one in rules},
-        "trust": {one["id"]: trust(levels.get(one["id"], "execute"), rule_id=one["id"]) for one in rules},
+        "rules": {one.id: one for one in rules},
+        "trust": {one.id: trust(levels.get(one.id, "execute"), rule_id=one.id) for one in rules},
         "hosts": {host.agent_id: host for host in hosts},
         "history": history if callable(history) else lambda *_: (history, NOTHING),
         "load": lambda rule_id, target: load or Load(),
@@ -56,7 +60,7 @@ def event(**changes):
         {
             "source": "alert",
             "rule_id": "nginx-down",
-            "condition": RULE["condition"],
+            "condition": RULE.condition,
             "target": "box-1/nginx",
             "severity": "critical",
             "metrics": {},
@@ -75,7 +79,7 @@ def case(**changes):
             "id": "00ff",
             "state": "planning",
             "rule_id": "nginx-down",
-            "condition": RULE["condition"],
+            "condition": RULE.condition,
             "step": 0,
             "target": "box-1/nginx",
             "source": "alert",

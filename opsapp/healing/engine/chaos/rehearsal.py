@@ -19,13 +19,14 @@ from opsapp.approvals.config import ApprovalSettings
 from opsapp.approvals.engine import IApprovalKind
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.approval_kind import HealApproval
-from opsapp.healing.engine.default_rules import complete
 from opsapp.healing.engine.fleet_access import IFleetAccess
 from opsapp.healing.engine.inventory import Inventory, Member
 from opsapp.healing.engine.pipeline import HealingEngine, IHealingEngine
 from opsapp.healing.engine.world import IWindowSource
 from opsapp.healing.logic import chain
+from opsapp.healing.logic.graph import Dependency
 from opsapp.healing.logic.windows import ActiveWindow
+from opsapp.healing.records import ChainStep, RuleSettings
 from opsapp.healing.resources import healing_of, ledgercheck
 from opsapp.healing.resources.rules import put_rule
 from opsapp.lib.ids import new_id
@@ -211,14 +212,13 @@ class Rehearsal:
     def rule(
         self, rule_id: str, condition: str, *steps: str, level: str = "execute", holds: int = 0, **more: Any
     ) -> None:
-        chained = [{"action": action, "params": {}} for action in steps]
-        more = {"for": holds, **more}
-        fields = complete({"condition": condition, "escalation_chain": chained, "initial_level": "notify", **more})
-        self.node.transact(_write_rule, rule_id, fields, level, self.clock.now())
+        chain = tuple(map(ChainStep, steps))
+        rule = RuleSettings(condition, escalation_chain=chain, initial_level="notify", hold=holds, **more)
+        self.node.transact(_write_rule, rule_id, rule, level, self.clock.now())
         self.engine.refreshed_at = float("-inf")
 
-    def depend(self, *entries: JsonObject) -> None:
-        self.node.transact(lambda root: healing_of(root)["dependencies"].declare(list(entries), "api"))
+    def depend(self, *entries: Dependency) -> None:
+        self.node.transact(lambda root: healing_of(root)["dependencies"].declare(entries, "api"))
 
     # -- letting it play
 
@@ -294,8 +294,8 @@ def _forged(rows: list[JsonObject], at: int) -> list[JsonObject]:
 # -- transactions on the store of the rehearsal ------------------------------------------------------------------------
 
 
-def _write_rule(root: Root, rule_id: str, fields: JsonObject, level: str, now: float) -> None:
-    put_rule(root, rule_id, fields, source="api", now=now)
+def _write_rule(root: Root, rule_id: str, rule: RuleSettings, level: str, now: float) -> None:
+    put_rule(root, rule_id, rule, source="api", now=now)
     state = healing_of(root)["trust"][rule_id]
     state.trust = state.trust._replace(current_level=level)
 

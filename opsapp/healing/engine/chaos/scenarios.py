@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from opsapp.approvals.engine import expire
 from opsapp.healing.logic import brake
+from opsapp.healing.logic.graph import Dependency
 from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.healing.resources import healing_of
 
@@ -71,9 +72,9 @@ def dependency_cascade_suppression(on: Rehearsal) -> None:
     names = ("chaos-app", "chaos-cache", "chaos-db")
     hosts = {name: on.host(name) for name in names}
     on.depend(
-        {"target": "chaos-db"},
-        {"target": "chaos-app", "depends_on": ["chaos-cache"]},
-        {"target": "chaos-cache", "depends_on": ["chaos-db"]},
+        Dependency("chaos-db"),
+        Dependency("chaos-app", depends_on=("chaos-cache",)),
+        Dependency("chaos-cache", depends_on=("chaos-db",)),
     )
     on.rule("chaos-down", "chaos_down == 1", "clear_cache")
 
@@ -125,9 +126,9 @@ def _break_unit(on: Rehearsal, host: SimulatedHost) -> None:
 def site_connectivity_isolation(on: Rehearsal) -> None:
     isp, till, far = on.host("chaos-isp"), on.host("chaos-till"), on.host("chaos-far")
     on.depend(
-        {"target": "chaos-isp", "type": "external", "site": "chaos-site"},
-        {"target": "chaos-till", "site": "chaos-site"},
-        {"target": "chaos-far", "site": "chaos-elsewhere"},
+        Dependency("chaos-isp", "external", "chaos-site"),
+        Dependency("chaos-till", site="chaos-site"),
+        Dependency("chaos-far", site="chaos-elsewhere"),
     )
     far.effects["clear_cache"] = _well
     on.rule("chaos-down", "chaos_down == 1", "clear_cache")

@@ -1,0 +1,249 @@
+"""Rules and dependencies, each declared once: bodies, answers, the YAML, what is written as code, and the inputs of the
+editor follow from the classes here; stages, engine and pages read them.
+
+Must not: know what is stored (`resources`), decide anything (`stages`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar, Literal, NamedTuple
+
+from opsapp.lib.durations import DurationKind, seconds
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire.actions import ACTIONS
+from opsapp.wire.conditions import MAX_LENGTH, ConditionError, parse
+from opsapp.wire.kinds import Anything, CheckedBy, Choice, DeclaredField, MapOf, Text
+from opsapp.wire.records import AT_TIMES, Between, IfSaid, Most, SaidAs, Since, Told, plain
+
+from .logic.graph import MOST_TARGETS, Dependency, GraphNode
+from .logic.levels import LEVELS, SEVERITIES
+from .logic.soundness import incomplete, wrong_params
+from .logic.stakes import RuleBudget
+from .logic.waves import WAVES, WaveSizes
+
+LONGEST_S = 30 * 86400
+RUNS = {action.name: action.runs for action in ACTIONS.values() if action.runs}  # whose parameter names an automation
+PARAMS = MapOf(DeclaredField("", Anything()), 50)
+ActionName = Annotated[str, Choice(*sorted(ACTIONS))]
+RuleId = Annotated[str, Text(1, 64, "[a-z0-9_-]{1,64}", "nginx-down")]
+
+
+def condition_problem(text: str) -> str | None:
+    try:
+        parse(text)
+    except ConditionError as problem:
+        return str(problem)
+    return None
+
+
+ConditionText = Annotated[str, Text(1, MAX_LENGTH), CheckedBy(condition_problem)]
+
+
+class RuleStep(NamedTuple):
+    """One rung of the escalation chain."""
+
+    position: int
+    action: str
+    params: JsonObject
+
+
+@dataclass(frozen=True)
+class RuleAction:
+    """`target`: the host that it is done on, where that is not the event's."""
+
+    type: ActionName
+    target: Annotated[str | None, Text(1, 255)] = None
+    params: Annotated[JsonObject | None, PARAMS, IfSaid()] = None
+
+    @staticmethod
+    def across(sound: JsonObject) -> dict[str, str]:
+        return wrong_params(sound["type"], sound.get("params") or {}) if "type" in sound else {}
+
+
+@dataclass(frozen=True)
+class ChainStep:
+    action: ActionName
+    params: Annotated[JsonObject, PARAMS] = field(default_factory=dict)
+
+    @staticmethod
+    def across(sound: JsonObject) -> dict[str, str]:
+        return wrong_params(sound["action"], sound.get("params") or {}) if "action" in sound else {}
+
+
+Names = Annotated[tuple[Annotated[str, Text(1, 255)], ...], Most(1000, unique=True)]
+
+
+@dataclass(frozen=True)
+class RuleTargets:
+    """Names or `tag:NAME`."""
+
+    agents: Names = ()
+    monitors: Names = ()
+
+
+@dataclass(frozen=True)
+class RuleHoldout:
+    share: Annotated[float, Between(0, 0.5)]
+
+
+@dataclass(frozen=True)
+class RuleSettings:
+    """What people say of a rule."""
+
+    sample: ClassVar[JsonObject] = {"condition": "cpu_percent > 90"}
+
+    condition: ConditionText
+    severity: Annotated[str, Choice(*SEVERITIES)] = "warning"
+    action: RuleAction | None = None
+    escalation_chain: Annotated[tuple[ChainStep, ...], Most(20)] = ()
+    targets: RuleTargets | None = None
+    hold: Annotated[float | str, DurationKind(LONGEST_S), SaidAs("for")] = 0
+    settle_s: Annotated[float | None, Between(0, 3600)] = None
+    verify_timeout_s: Annotated[float | None, Between(1, 3600)] = None
+    cooldown_s: Annotated[float, Between(0, LONGEST_S)] = 300
+    wait: Literal["learned"] | None = None
+    holdout: RuleHoldout | None = None
+    waves: Annotated[WaveSizes | str | None, WAVES] = None
+    budget: RuleBudget | None = None
+    trust_ceiling: Annotated[str, Choice(*LEVELS)] = "execute"
+    initial_level: Annotated[str, Choice(*LEVELS[:3])] = "observation"
+    enabled: bool = True
+    description: Annotated[str, Text(0, 1000)] = ""
+
+    @property
+    def hold_s(self) -> float:
+        return seconds(self.hold)
+
+    @property
+    def acts_on(self) -> str | None:
+        """The host that is named for it."""
+        return self.action.target if self.action else None
+
+    @property
+    def steps(self) -> tuple[RuleStep, ...]:
+        """The chain, or the single action of a rule without one."""
+        if self.escalation_chain:
+            return tuple(RuleStep(at, step.action, dict(step.params)) for at, step in enumerate(self.escalation_chain))
+        return (RuleStep(0, self.action.type, dict(self.action.params or {})),) if self.action else ()
+
+    @property
+    def automations(self) -> list[str]:
+        """The ids of the automations that it runs."""
+        done = [(RUNS.get(step.action), step.params) for step in self.steps]
+        return sorted({params[name] for name, params in done if name in params})
+
+    def definition(self, automations: Mapping[str, str] | None = None) -> str:
+        """A hash of what it does: evidence gathered under another definition says nothing about it. `automations` that
+        it runs, and what those are made of, belong to it: id -> digest."""
+        told = self.stored()
+        parts = [told[name] for name in ("condition", "action", "escalation_chain", "targets")]
+        if automations:
+            parts.append(dict(automations))
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+    def stored(self) -> JsonObject:
+        """As the store keeps it."""
+        return plain(self, RuleSettings)
+
+
+@dataclass(frozen=True)
+class NewRule(RuleSettings):
+    """One that is written, and may have no id yet."""
+
+    component: ClassVar[str] = "Rule"
+    sample: ClassVar[JsonObject] = {
+        **RuleSettings.sample,
+        "action": {"type": "restart_service", "params": {"service": "nginx"}},
+    }
+    across = staticmethod(incomplete)
+
+    id: RuleId | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeclaredRule(RuleSettings):
+    """A rule where its id is how it is known: in the YAML file, in a document, in a replay."""
+
+    sample: ClassVar[JsonObject] = NewRule.sample
+    across = staticmethod(incomplete)
+
+    id: RuleId
+
+
+@dataclass(frozen=True)
+class RuleRecord(RuleSettings):
+    sample: ClassVar[JsonObject] = {**RuleSettings.sample, "waves": {"first": 1, "growth": [0.1, 0.5, 1]}}
+
+    id: Told[str] = ""
+    source: Told[Literal["default", "yaml", "api"]] = "api"
+    created_at: Told[Since] = 0
+    updated_at: Told[Since] = 0
+    unreadable: Annotated[str, AT_TIMES] = ""
+
+
+@dataclass(frozen=True)
+class RuleDone(RuleRecord):
+    """The rule after what was done to it."""
+
+    status: Told[Literal["created", "updated"]] = "created"
+
+
+# -- dependencies
+
+
+@dataclass(frozen=True)
+class DependencyList:
+    dependencies: Annotated[tuple[Dependency, ...], Most(MOST_TARGETS)]
+
+
+@dataclass(frozen=True)
+class OneDependency:
+    component: ClassVar[str] = "DependencyEdge"
+
+    target: Annotated[str, Text(1, 1000)]
+    depends_on: Annotated[str, Text(1, 1000)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DependencyNode(GraphNode):
+    """`suppressed_by`: what else has failed, as whose failure this one counts, and why."""
+
+    status: Annotated[Told[str], Choice("failed", "ok", "unknown")]
+    suppressed_by: Told[str | None]
+    why: Told[str | None]
+
+
+@dataclass(frozen=True)
+class DependencyEdge:
+    child: Annotated[Told[str], SaidAs("from")]
+    parent: Annotated[Told[str], SaidAs("to")]
+
+
+@dataclass(frozen=True)
+class DependencyEvidence(DependencyEdge):
+    """What heals of the parent have shown."""
+
+    confidence: Annotated[Told[float | None], Between(0, 1)] = None
+    came_back: Annotated[Told[int], Between(0)] = 0
+    stayed: Annotated[Told[int], Between(0)] = 0
+    learned: Told[bool] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DependencyGraph:
+    """`dependencies`: what was declared by the API, as PUT takes it."""
+
+    dependencies: Told[tuple[Dependency, ...]]
+    nodes: Told[tuple[DependencyNode, ...]]
+    edges: Told[tuple[DependencyEdge, ...]]
+    evidence: Told[tuple[DependencyEvidence, ...]]
+    root_causes: Told[tuple[str, ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DependenciesUpdated(DependencyGraph):
+    status: Told[Literal["updated"]] = "updated"
