@@ -53,6 +53,11 @@ class Imported(Body):
 RUN_INPUTS = map_of(scalar())
 
 
+class RunFromIncident(Body):
+    automation_id = text(1, 64)
+    inputs = map_of(scalar(), default={})
+
+
 class RunStarted(Body):
     run_id = text()
     status = choice(*STATUSES)

@@ -233,35 +233,6 @@ class ChaosResult(Body):
     notes = list_of(text())
 
 
-class FanPoint(Body):
-    """What is expected at a time: 95 of 100 outcomes between `low` and `high`, half of them between the inner two."""
-
-    at = number()
-    expected = number()
-    low = number()
-    half_low = number()
-    half_high = number()
-    high = number()
-
-
-class ForecastRecord(Body):
-    """`coverage`: how often the interval held the truth in back-tests; `false_alarms` of them in 1,000 days; both null
-    where it could not be tried. `sudden`: by a rise as the metric never had."""
-
-    agent_id = text()
-    metric = text()
-    mount = text(null=True)
-    now = number()
-    threshold = number()
-    hits_at = whole(null=True)
-    low = whole(null=True)
-    high = whole(null=True)
-    coverage = number(0, 1, null=True)
-    false_alarms = number(0, null=True)
-    sudden = flag()
-    fan = list_of(FanPoint)
-
-
 class CaseGate(Body):
     """One gate that a case met, as `detail` has its figure or reason."""
 

@@ -98,6 +98,7 @@ class NextBreak:
     low: int | None
     high: int | None
     coverage: Annotated[float | None, Between(0, 1)]
+    likely_by: int | None = None
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,7 @@ class WrongCounts:
 class Overview:
     at: int
     monitors: MonitorCounts
+    down_in_windows: Count
     agents: FleetCount
     troubles: tuple[Trouble, ...]
     wrong: WrongCounts

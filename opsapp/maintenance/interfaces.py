@@ -14,6 +14,9 @@ class IScopeKind(Interface):
     def named(root, name):
         """The ids of those that go by a name (which may be an id); from memory."""
 
+    def standing(root, ids):
+        """(how many there are of these, the names of those that are down now); `ids` None: of all. From memory."""
+
     def names(root):
         """(id, names) of all, as this transaction has them, or newer where it has not written; by the first of its
         names a thing is written as code."""

@@ -51,7 +51,7 @@ class WindowRecord:
     scope: Annotated[
         tuple[Annotated[str, Text(1, 64)], ...],
         COVERED,
-        FormField("Covers", "names", of="target", ticks=True, clears=True, hint="None: everything"),
+        FormField("Covers", "names", of="target", ticks=True, whole="Everything"),
     ] = ()
     autonomy_override: Annotated[str, Choice(*OVERRIDES), FormField("Healing in this time", "choice")] = "disabled"
     enabled: bool = True
@@ -86,6 +86,17 @@ class WindowAsCode(WindowRecord):
     """As code: the scope may name what it covers."""
 
     scope: Annotated[tuple[Annotated[str, Text(1, 255)], ...], COVERED] = ()
+
+
+@dataclass(frozen=True)
+class WindowCoverage:
+    """What a window covers, and what of it is down now; `down` names some of that."""
+
+    monitors: int
+    monitors_down: int
+    hosts: int
+    hosts_down: int
+    down: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from opsapp.web.declared import body_of
-from opsapp.web.fields import Body, Paging, choice, flag, list_of, text, whole, with_settings
+from opsapp.web.declared import answer_of, body_of
+from opsapp.web.fields import Body, Paging, Query, choice, field, flag, list_of, text, whole, with_settings
 
 from . import logic
-from .records import WindowRecord
+from .records import WindowCoverage, WindowRecord
 
 
 class WindowEnded(Body):
@@ -22,6 +22,10 @@ class CalendarQuery(Paging):
     until = whole(0, 10**10, default=None)
 
 
+class CoverageQuery(Query):
+    scope = list_of(text(1, 255), 1000, default=None)
+
+
 class OccurrenceShown(Body):
     start = whole(0)
     end = whole(0)
@@ -34,3 +38,4 @@ class CalendarEntry(OccurrenceShown):
 
 class PreviewOfWindow(Body):
     occurrences = list_of(OccurrenceShown, 5)
+    covers = field(answer_of(WindowCoverage))

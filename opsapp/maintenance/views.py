@@ -15,7 +15,7 @@ from opsapp.wire.records import plain
 
 from . import schemas
 from .engine import healing_windows, windows
-from .records import HealingWindowRecord, WindowDone, WindowRecord
+from .records import HealingWindowRecord, WindowCoverage, WindowDone, WindowRecord
 from .resources import HealingWindow, HealingWindows, Window, Windows, zone_of
 
 DAY_S = 86400
@@ -66,8 +66,16 @@ def calendar(context: Windows, request: Request) -> Any:
 
 @api.act(Windows, "preview", body=WindowRecord, also=unknown, returns=schemas.PreviewOfWindow, audit=False)
 def preview(context: Windows, request: Request) -> Any:
-    """When such a window would be on next, the first five times. Nothing is stored."""
-    return {"occurrences": windows.preview(request.root, request.valid_body)}
+    """When such a window would be on next, the first five times, and what it would cover. Nothing is stored."""
+    covers = windows.coverage(request.root, request.valid_body.get("scope") or None)
+    return {"occurrences": windows.preview(request.root, request.valid_body), "covers": covers}
+
+
+@api.get(Windows, "coverage", query=schemas.CoverageQuery, returns=WindowCoverage)
+def coverage(context: Windows, request: Request) -> Any:
+    """How many monitors and hosts a window with this `scope` covers (ids or names; left out: everything), and how many
+    of them are down now."""
+    return windows.coverage(request.root, request.valid_query["scope"])
 
 
 @api.get(Window, returns=WindowRecord)

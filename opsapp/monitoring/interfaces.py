@@ -9,8 +9,8 @@ class IWarRoomSection(Interface):
     """Named utility: what another room knows about an incident. Called in a transaction."""
 
     def __call__(root, incident, now):
-        """{section: [entries]} for some of `events`, `suggested_automations`, `dependencies`, `heals`. `incident` is
-        the record as the API shows it; events are {time, kind, text, …}."""
+        """{section: [entries]} for some of `events`, `other_runs`, `suggested_automations`, `dependencies`, `heals`.
+        `incident` is the record as the API shows it; events and runs are {time, kind, text, …}."""
 
 
 class IIncidentTold(Interface):

@@ -49,6 +49,7 @@ class MonitorRecord(MonitorSettings):
     name: Annotated[str, Text(0, 200)]
     id: Id
     status: Status = "unknown"
+    down_in_window: bool = False
     response_time_ms: int | None = None
     last_check: int | None = None
     uptime_24h: float | None = None

@@ -54,6 +54,7 @@ class State(SealedFields):
     sealed_fields = ("cause",)
     only_shown = True
     cert_ends: float | None = None
+    down = False
 
     def __init__(self, since: int, status: str = "pending"):
         self.status = status
@@ -64,11 +65,16 @@ class State(SealedFields):
         self.flapping = False
 
     def standing(self) -> Standing:
-        return Standing(self.status, self.since, self.cause, 0, self.incident_id is not None, self.flips, self.flapping)
+        alarmed, down = self.incident_id is not None, self.down or self.status == "down"
+        return Standing(self.status, self.since, self.cause, 0, alarmed, self.flips, self.flapping, down=down)
+
+    @property
+    def is_down_in_window(self) -> bool:
+        return self.down and self.status == "maintenance"
 
     def take(self, standing: Standing) -> None:
         self.status, self.since, self.cause = standing.status, int(standing.since), standing.cause
-        self.flips, self.flapping = standing.flips, standing.flapping
+        self.flips, self.flapping, self.down = standing.flips, standing.flapping, standing.down
 
 
 class Metric(NamedTuple):

@@ -142,17 +142,18 @@ class WarRoomEvent(Body):
 
 
 class SuggestedRemedy(Body):
-    """An automation with what its runs have shown, or an action with what its heals have shown."""
+    """An automation with what its runs have shown, or an action with what its heals have shown. `helped_here`: outages
+    of this monitor that it ended, of those in which it was tried."""
 
     score = number()
     success_rate = number(null=True)
+    tried_here = whole()
+    helped_here = whole()
     id = text(optional=True)
     name = text(optional=True)
     type = text(optional=True)
     runs = whole(optional=True)
     succeeded = whole(optional=True)
-    tried_here = whole(optional=True)
-    helped_here = whole(optional=True)
     action_type = text(optional=True)
     condition = text(optional=True)
     total = whole(optional=True)
@@ -173,6 +174,7 @@ class WarRoom(Body):
     monitor = field(answer_of(MonitorRecord), null=True)
     related_monitors = list_of(RelatedMonitor)
     events = list_of(WarRoomEvent)
+    other_runs = list_of(WarRoomEvent)
     suggested_automations = list_of(SuggestedRemedy)
     dependencies = list_of(StandsOn)
     heals = list_of(map_of(anything()))
@@ -228,6 +230,7 @@ class StatusComponent(Body):
     id = ID
     name = text()
     status = choice(*STATUSES)
+    down_in_window = flag()
     uptime_90d = number(0, 100, null=True)
     incidents = list_of(PublicIncident)
     days = list_of(StatusDay)

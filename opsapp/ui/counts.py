@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from pyramid.request import Request
 
-from opsapp.monitoring.engine import status_counts
+from opsapp.monitoring.engine import down_in_windows, status_counts
 from opsapp.monitoring.resources import incidents_of
 
 from . import builder
@@ -24,6 +24,7 @@ class Counts(NamedTuple):
     down: int
     degraded: int
     maintenance: int
+    down_in_windows: int  # besides those in maintenance
     up: int
     unknown: int  # nobody knows how they are
     other: int  # paused, or not checked yet
@@ -33,11 +34,18 @@ class Counts(NamedTuple):
 
     @property
     def worst(self) -> str:
-        return "bad" if self.down else "warn" if self.degraded or self.unknown else "ok"
+        return "bad" if self.down or self.down_in_windows else "warn" if self.degraded or self.unknown else "ok"
+
+    @property
+    def title(self) -> str:
+        """What is down, in the title of the browser's tab."""
+        told = [str(self.down)] if self.down else []
+        told += [f"{self.down_in_windows} down in maintenance"] if self.down_in_windows else []
+        return f"({', '.join(told)}) " if told else ""
 
     @property
     def total(self) -> int:
-        return self.down + self.degraded + self.maintenance + self.up + self.unknown + self.other
+        return self.down + self.degraded + self.maintenance + self.down_in_windows + self.up + self.unknown + self.other
 
 
 def counts_of(request: Request) -> Counts:
@@ -60,4 +68,7 @@ def _reckoned(request: Request) -> Counts:
     other = sum(states.values()) - down - degraded - kept - up - unknown
     healing = len(root["api"]["healing"]["ledger"].open)
     waiting = len(root["api"]["approvals"].of_status("pending"))
-    return Counts(down, degraded, kept, up, unknown, other, healing, len(incidents_of(root).open), waiting)
+    hidden = down_in_windows(request.node, root) if kept else 0
+    return Counts(
+        down, degraded, kept - hidden, hidden, up, unknown, other, healing, len(incidents_of(root).open), waiting
+    )

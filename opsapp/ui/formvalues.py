@@ -39,6 +39,8 @@ def body_of(act: Act, form: Mapping[str, str], row: Mapping[str, Any], service_z
         try:
             if field.kind == "rows":
                 _put_rows(body, wrong, field, form)
+            elif field.whole:
+                _put(body, name, all_or_some(field, form))
             elif field.kind == "picks" or ticked(field, form):
                 _put(body, name, picked(field, form))
             elif text.strip() or (text and field.kind == "password"):
@@ -56,7 +58,8 @@ def body_of(act: Act, form: Mapping[str, str], row: Mapping[str, Any], service_z
 def given_to(act: Act, form: Mapping[str, str]) -> JsonObject:
     """What was filled in, to be shown again: no secret."""
     shown = [field for field in act.fields if field.kind != "password"]
-    return {field.name: _shown_again(field, form) for field in shown}
+    whole = {f"{field.name}-whole": f"{field.name}-whole" in form for field in shown if field.whole}
+    return {field.name: _shown_again(field, form) for field in shown} | whole
 
 
 def _shown_again(field: Field, form: Mapping[str, str]) -> Any:
@@ -191,6 +194,15 @@ def picked(field: Field, form: Mapping[str, str]) -> list[str]:
     """The choices that were ticked: each is a field of its own, `name:choice`."""
     begin = field.name + ":"
     return [name[len(begin) :] for name in form if name.startswith(begin)]
+
+
+def all_or_some(field: Field, form: Mapping[str, str]) -> list[str]:
+    """What was chosen; nothing, which means all, only where that was ticked."""
+    chosen = picked(field, form) if ticked(field, form) else words(form.get(field.name, ""))
+    if bool(chosen) is (f"{field.name}-whole" in form):
+        rather = "not both" if chosen else "one of the two"
+        raise WrongText(f"Choose what it covers, or tick “{field.whole}”: {rather}.")
+    return chosen
 
 
 def typed(field: Field, text: str, clocks: Clocks) -> Any:

@@ -150,7 +150,7 @@ def feed(document: JsonObject, base_url: str) -> str:
 
 def badge(monitor: JsonObject) -> str:
     """/status/badge/{id}.svg."""
-    name, status = monitor["name"], shape.WORDS[monitor["status"]].lower()
+    name, status = monitor["name"], shape.WORDS[shape.state_of(monitor)].lower()
     left, right = 12 + 7 * len(name), 12 + 7 * len(status)
     colour = BADGE.get(monitor["status"], "#57606a")
     values = {"name": name, "status": status, "left": left, "right": right, "colour": colour}

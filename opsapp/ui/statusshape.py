@@ -19,17 +19,19 @@ from opsapp.statuspages.engine import CANCELLED, PlannedTime, dates
 from opsapp.statuspages.records import PublicPage
 
 from .charts import Bar, bars
+from .words import DOWN_IN_WINDOW
 
 WORDS = {
     "up": "Operational",
     "degraded": "Degraded",
     "down": "Down",
     "maintenance": "Maintenance",
+    DOWN_IN_WINDOW: "Maintenance, down now",
     "paused": "Not monitored",
     "pending": "Not checked yet",
     "unknown": "Unknown",
 }
-LOOKS = {"up": "ok", "degraded": "warn", "down": "bad", "maintenance": "maint"}
+LOOKS = {"up": "ok", "degraded": "warn", "down": "bad", "maintenance": "maint", DOWN_IN_WINDOW: "maint"}
 OVERALL = {
     "operational": "All systems operational",
     "degraded": "Degraded performance",
@@ -39,7 +41,7 @@ OVERALL = {
 }
 OVERALL_LOOKS = {"operational": "ok", "degraded": "warn", "maintenance": "maint"}
 NOTICE_LOOKS = {"critical": ("bad", "Critical"), "warning": ("warn", "Warning"), "info": ("maint", "Notice")}
-WORST = ("down", "degraded", "maintenance", "unknown", "pending", "paused", "up")
+WORST = ("down", "degraded", DOWN_IN_WINDOW, "maintenance", "unknown", "pending", "paused", "up")
 GOOD, FAIR = 99.9, 99.0  # a day's bar: at least this, less, and below
 MANY = 60  # services, of which a small page tells less in each line
 MOST_OPEN, MOST_WINDOWS, MOST_NAMES, MOST_PAST = 20, 10, 6, 12
@@ -111,6 +113,11 @@ def notices(document: JsonObject) -> list[NoticeLine]:
     ]
 
 
+def state_of(monitor: JsonObject) -> str:
+    """Its status; of one that is down within maintenance, both."""
+    return DOWN_IN_WINDOW if monitor["down_in_window"] else str(monitor["status"])
+
+
 def look(status: str) -> str:
     return LOOKS.get(status, "off")
 
@@ -138,8 +145,10 @@ def verdict(document: JsonObject) -> Verdict:
         return Verdict(
             kind, title, f"{listed(slow)} {_are(slow)} slow or near a limit, or a certificate ends soon", None, ""
         )
+    hidden = [monitor["name"] for monitor in monitors if monitor["down_in_window"]]
     if document["overall"] == "maintenance":
-        return Verdict(kind, title, "Work that was planned is under way", None, "")
+        meanwhile = f"; {listed(hidden)} {_are(hidden)} down meanwhile" if hidden else ""
+        return Verdict(kind, title, f"Work that was planned is under way{meanwhile}", None, "")
     known = is_known({monitor["status"] for monitor in monitors})
     words = f"{len(monitors)} service{'s' * (len(monitors) != 1)} watched" if monitors else "Nothing is published"
     return Verdict(kind if known else "off", title, words, None, "")
@@ -184,7 +193,7 @@ def groups(page: PublicPage, document: JsonObject) -> list[ComponentGroup]:
 
 
 def _group(name: str, monitors: list[JsonObject], most_odd: int, *, collapsed: bool) -> ComponentGroup:
-    statuses = [monitor["status"] for monitor in monitors]
+    statuses = [state_of(monitor) for monitor in monitors]
     worst = min(statuses, key=WORST.index)
     partly = worst == "down" and any(status != "down" for status in statuses)
     words = "Partly down" if partly else WORDS[worst]
@@ -196,7 +205,7 @@ def component(monitor: JsonObject, most_odd: int = 90) -> ComponentLine:
     states = [Bar(day_state(day)) for day in monitor["days"]]
     drawn = bars(states, monitor["name"], told=summary(monitor), look="bars d")
     odd = odd_days(monitor, most_odd)
-    return ComponentLine(monitor["id"], monitor["name"], monitor["status"], uptime(monitor), drawn, odd)
+    return ComponentLine(monitor["id"], monitor["name"], state_of(monitor), uptime(monitor), drawn, odd)
 
 
 def uptime(monitor: JsonObject) -> str:

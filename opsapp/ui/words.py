@@ -16,7 +16,9 @@ from opsapp.ui.markup import markup
 
 from .reader import UTC, Reader
 
-# What a state is: ok, warn, bad, maint, heal, hid (held down by something else) or off. Each has a shape of its own.
+DOWN_IN_WINDOW = "down, in maintenance"
+# What a state is: ok, warn, bad, maint, masked (down within a window), heal, hid (held down by something else) or off.
+# Each has a shape of its own.
 KINDS = {
     "ok": ("up", "online", "ok", "done", "verified", "approved", "finished", "succeeded", "success", "resolved",
            "recovered", "active", "low", "sent", "delivered", "enabled", "passed", "execute", "execute-safe"),
@@ -25,6 +27,7 @@ KINDS = {
     "bad": ("down", "open", "offline", "dead", "failed", "refused", "critical", "rejected", "lost", "high", "timeout",
             "error", "worse"),
     "maint": ("maintenance",),
+    "masked": (DOWN_IN_WINDOW,),
     "heal": ("healing", "running", "executing", "settling", "verifying", "under way"),
     "hid": ("suppressed", "held"),
 }  # fmt: skip

@@ -103,6 +103,7 @@ class FormField(NamedTuple):
     ticks: bool = False
     clears: bool = False
     unsaid: str = ""
+    whole: str = ""
 
 
 # -- the plan of a declaration, made once

@@ -9,6 +9,8 @@ from opsapp.automations.resources import runs_of
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime.node import node_of
 
+from .test_agents import Polling
+
 DOCUMENT = {
     "automations": [
         {"name": "part", "type": "script", "params": {"script": "true", "env": {"API_TOKEN": "clear"}}},
@@ -71,14 +73,15 @@ def test_the_war_room_suggests_what_has_worked_on_this_host(service):
             run = service.otto.post(f"/api/automations/{automation}/run").json
             service.transact(ended, run["run_id"], status)
     now = service.clock.now()
-    incident = {"monitor_id": monitor_id, "started": int(now) - 60}
+    incident = {"id": "1", "monitor_id": monitor_id, "started": int(now) - 60}
     found = service.transact(warroom.section, incident, now)
     assert [(each["name"], each["runs"], each["succeeded"]) for each in found["suggested_automations"]] == [
         ("good", 3, 3),
         ("bad", 3, 0),
     ]
-    assert len(found["events"]) == 6
-    assert service.transact(warroom.section, {**incident, "monitor_id": "gone"}, now) == {}
+    assert (found["events"], len(found["other_runs"])) == ([], 6), "no host is known of it: they are none of its own"
+    gone = service.transact(warroom.section, {**incident, "monitor_id": "gone"}, now)
+    assert gone == {"suggested_automations": [], "events": [], "other_runs": []}
 
 
 def test_the_war_room_suggests_what_somebody_ran_in_an_outage_of_this_monitor(service):
@@ -112,7 +115,7 @@ def test_the_war_room_suggests_what_somebody_ran_in_an_outage_of_this_monitor(se
     service.clock.advance(60)
     room = service.vera.get(f"/api/monitoring/incidents/{second}/war-room").json
     found = [(each["name"], each["tried_here"], each["helped_here"]) for each in room["suggested_automations"]]
-    assert found == [("mends", 12, 12), ("fails", 1, 0)]
+    assert found == [("mends", 1, 1), ("fails", 1, 0)], "outages are counted, and not runs"
 
 
 def test_the_war_room_ranks_by_what_helped_against_this_and_not_in_general(service):
@@ -136,16 +139,73 @@ def test_the_war_room_ranks_by_what_helped_against_this_and_not_in_general(servi
         return [suggestion(root, automations_of(root)[made[name]], outages) for name in ("often", "here")]
 
     often, here = service.transact(look)
-    assert (often["runs"], often["tried_here"], often["helped_here"]) == (30, 30, 0)
-    assert (here["runs"], here["tried_here"], here["helped_here"]) == (2, 2, 2)
+    assert (often["runs"], often["tried_here"], often["helped_here"]) == (30, 1, 0)
+    assert (here["runs"], here["tried_here"], here["helped_here"]) == (2, 1, 1)
     assert here["score"] > often["score"]
 
     def unknown(root):
         run = next(iter(runs_of(root).values()))
         goes_on = Outage(run.started, run.started + 60, False)  # or was closed by a person
-        return helped(run, []), helped(run, [goes_on])
+        run.origin = "schedule"
+        by_itself = helped([run], goes_on._replace(resolved=True))
+        run.origin = "manual"
+        return helped([run], goes_on), helped([run], goes_on._replace(resolved=True)), by_itself
 
-    assert service.transact(unknown) == (None, None)
+    assert service.transact(unknown) == (None, True, None)
+
+
+def test_the_war_room_has_the_runs_that_belong_to_it_and_the_others_apart(service):
+    """Started from it, or for its host during it. What merely ran near it stands behind *Add*."""
+    box = Polling(service, "box-1", tags=["web"])
+    box.report()
+    host = box.id
+    monitor = {"name": "Shop", "type": "http", "url": "http://shop.example/", "tags": ["eu"], "agent_id": host}
+    monitor_id = service.otto.post_json("/api/monitoring/endpoints", monitor).json["id"]
+    targets = {
+        "on the host": {"agent_id": host},
+        "on its tag": {"tag": "web"},
+        "elsewhere": {"tag": "eu"},
+        "from it": {},
+    }
+    made = {}
+    for name, where in targets.items():
+        body = {"name": name, "type": "script", "params": {"script": "x", **where}}
+        made[name] = service.otto.post_json("/api/automations", body).json["id"]
+
+    def run(root, name, origin="manual"):
+        asked = flow.ask(root, service.clock.now(), made[name], given={}, by="otto", origin=origin)
+        asked.started = service.clock.now()
+        flow.end(root, asked, "done", service.clock.now(), for_good=True)
+
+    service.transact(run, "on the host")
+    service.clock.advance(60)
+    started = service.transact(
+        lambda root: incidents_of(root).start(monitors_of(root)[monitor_id], "HTTP 500", service.clock.now()).id
+    )
+    service.clock.advance(5)
+    for name in made:
+        service.transact(run, name)
+    place = f"/api/monitoring/incidents/{started}"
+    asked = service.otto.post_json(f"{place}/runs", {"automation_id": made["from it"]}).json
+    service.transact(begun, asked["run_id"], service.clock.now())
+    service.otto.post_json(f"{place}/runs", {"automation_id": "none"}, status=404)
+    service.vera.post_json(f"{place}/runs", {"automation_id": made["from it"]}, status=403)
+    room = service.vera.get(f"{place}/war-room").json
+    shown = [event["text"].partition(":")[0] for event in room["events"] if event["kind"] == "run"]
+    assert sorted(shown) == ["from it", "on its tag", "on the host"]
+    assert sorted(event["text"].partition(":")[0] for event in room["other_runs"]) == [
+        "elsewhere",
+        "from it",
+        "on the host",
+    ]
+    marks = service.vera.get(f"/api/moment?kind=incidents&id={started}").json["marks"]
+    assert sorted(mark["words"].partition(",")[0] for mark in marks if mark["row"] == "run") == sorted(shown)
+    browser = service.browser("otto")
+    page = browser.get(f"/incidents/{started}").html
+    assert "elsewhere" not in page.select_one("#timeline").text
+    assert (
+        "elsewhere" in browser.get(page.find("a", string="Add 3 runs")["href"].join((f"/incidents/{started}", ""))).text
+    )
 
 
 def begun(root, run_id, now):

@@ -440,7 +440,7 @@ def test_forecasts_come_from_what_agents_reported(service):
     rows = {(row["metric"], row["mount"]): row for row in service.vera.get("/api/healing/forecasts").json}
     full = rows["disk_percent", "/var"]
     known = {"agent_id", "metric", "mount", "now", "threshold", "hits_at", "low", "high", "coverage"}
-    assert full.keys() == known | {"false_alarms", "sudden", "fan"}
+    assert full.keys() == known | {"false_alarms", "sudden", "fan", "past", "likely_by"}
     assert full["now"] == 60.0 + 32 * 0.6
     assert full["low"] <= full["hits_at"] <= full["high"]
     assert abs(full["hits_at"] - service.clock.now() - 54 * 3600) < 8 * 3600

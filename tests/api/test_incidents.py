@@ -134,7 +134,8 @@ def test_war_room(lookout):
     lookout.run(61)
     room = lookout.service.vera.get(f"{PATH}/{incident_id}/war-room").json
     assert set(room) == {
-        "incident", "monitor", "related_monitors", "events", "suggested_automations", "dependencies", "heals",
+        "incident", "monitor", "related_monitors", "events", "other_runs", "suggested_automations", "dependencies",
+        "heals",
     }  # fmt: skip
     assert room["incident"]["id"] == incident_id
     assert room["monitor"]["id"] == monitor_id

@@ -61,7 +61,7 @@ def test_scopes_name_what_there_is(service):
 def test_a_window_can_be_seen_before_it_is_made(service):
     seen = service.otto.post_json(f"{BASE}/preview", BODY | {"recurring": "0 22 * * *"}).json
     starts = [NOW + 14 * 3600 + day * 86400 for day in range(5)]
-    assert seen == {"occurrences": [{"start": start, "end": start + 4 * 3600} for start in starts]}
+    assert seen["occurrences"] == [{"start": start, "end": start + 4 * 3600} for start in starts]
     assert service.otto.post_json(f"{BASE}/preview", BODY).json["occurrences"] == seen["occurrences"][:1]
     assert service.vera.get(BASE).json == []
     wrong = service.otto.post_json(f"{BASE}/preview", BODY | {"end": BODY["start"], "scope": ["nobody"]}, status=422)

@@ -3,6 +3,7 @@
 import pytest
 
 from opsapp.monitoring.records import MonitorRecord
+from opsapp.runtime import serieswork
 from opsapp.ui.shapes import monitor as shape_of_one
 from opsapp.wire.probes import Outcome
 from tests.support.app import Service
@@ -271,3 +272,25 @@ def test_what_it_hangs_on_is_beside_what_hangs_on_it():
     assert above == {"db": "failed"}
     assert below == {"mail": "unknown"}
     assert shape_of_one.neighbours(None, "shop", above=True) == {}
+
+
+def test_a_new_monitor_shows_its_last_checks_and_the_time_that_it_is_there(service):
+    lookout = Lookout(service)
+    shop = lookout.add(name="Shop", retries=0, interval=60)
+    lookout.sees[shop] = UP
+    browser = service.browser("vera")
+    first = browser.get(f"/monitors/{shop}").html
+    assert first.select_one("#beats [data-again]")["data-again"] == "2", "its first check is on the way"
+    lookout.run(300, step=10)
+    serieswork.flush(service.node)
+    page = browser.get(f"/monitors/{shop}").html
+    assert "the last 30 checks: " in page.select_one("#beats svg")["aria-label"]
+    assert "up; newest up" in page.select_one("#beats svg")["aria-label"]
+    assert "The last one was" in page.select_one("#beats").text
+    told = service.vera.get(f"/api/moment?kind=monitors&id={shop}").json
+    assert told["until"] - told["since"] == 300, "no day of nothing"
+    alone = browser.get(f"/monitors/{shop}", headers={"X-Part": "beats"}).html
+    assert alone.svg is not None
+    assert int(alone.select_one("[data-again]")["data-again"]) <= 61
+    service.otto.put_json(f"/api/monitoring/endpoints/{shop}", {"enabled": False})
+    assert not browser.get(f"/monitors/{shop}").html.select("#beats [data-again]")

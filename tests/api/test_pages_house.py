@@ -94,7 +94,7 @@ def test_a_window_is_tried_planned_changed_and_deleted(service, browser):
     assert (window["name"], window["scope"], window["recurring"]) == ("night", [shop], "0 9 * * *")
     assert made.html.h1.text.strip() == "night"
     assert len(made.html.select("#next li")) == 5
-    saved = press(made, "window.save", recurring="", **{f"scope:{shop}": False}).follow()
+    saved = press(made, "window.save", recurring="", **{f"scope:{shop}": False, "scope-whole": True}).follow()
     [window] = service.vera.get(WINDOWS).json
     assert (window["scope"], window["recurring"]) == ([], None)
     assert "Everything is silent" in saved.text

@@ -47,7 +47,7 @@ def sign_in(page, **more):
 
 def test_a_form_is_filled_in_again_after_signing_in(service, mia):
     asked = form(mia.get("/maintenance/new"), "create")
-    asked["name"] = "disk <swap>"
+    asked["name"], asked["scope-whole"] = "disk <swap>", True
     end(service)
     out = asked.submit("act", value="create", status=401)
     assert "What you typed is kept, but no password" in out.text

@@ -9,6 +9,7 @@ from selenium.webdriver.support.select import Select
 from tests.support.browser import chromium, text
 from tests.support.browser import press as click
 from tests.support.process import PASSWORD, Serve
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 OWN = "a password of my own"
@@ -112,6 +113,11 @@ def test_a_window_is_planned_and_a_key_is_made_and_ended(browser, serve):
     sign_in(browser, serve)
     browser.get(f"{serve.url}/maintenance/new")
     fill(browser, name="patch night", recurring="0 3 * * 0")
+    assert text(browser, "#covered") == "Nothing is chosen yet.", "nobody has said that everything is meant"
+    browser.find_element(By.NAME, "scope-whole").click()
+    until(
+        lambda: "It covers 0 monitors" in text(browser, "#covered"), 10, what="how much that is, before it is planned"
+    )
     press(browser, '#editor button[value="preview"]')
     assert len(browser.find_elements(By.CSS_SELECTOR, "#next li")) == 5
     press(browser, '#editor button[value="create"]')

@@ -94,7 +94,7 @@ def test_an_operator_is_told_that_plugins_take_an_admin(page, house, kinds):
     otto.send_by_hand("/monitors/new?type=plugin", body)
     assert "only an admin may make one" in otto.text("[role=alert]")
     otto.go(f"/monitors/{kinds['plugin']}")
-    says_who_may(otto, "Admins can:", "delete it for good")
+    says_who_may(otto, "Admins can:", "delete it")
     otto.press("a[href$='/edit']")
     assert not otto.has("#monitor-form [name=command]")
     assert "Only an admin may change the command" in otto.text()
@@ -110,7 +110,7 @@ def test_a_viewer_sees_an_incident_and_takes_none(page, house):
     incident = house.admin.get(f"/api/monitoring/incidents?monitor_id={monitor_id}")[0]["id"]
     vera = Journey(page, house, "vera").go("/incidents").go(f"/incidents/{incident}")
     assert not vera.has("main form[method=post]")
-    says_who_may(vera, "Operators can: take it, hand over, say that it is over, publish")
+    says_who_may(vera, "Operators can: take it, hand over, say that it is over, run an automation, publish")
     vera.send_by_hand(f"/incidents/{incident}", {"act": "room.take", "row-incident_id": incident, "row-id": incident})
     is_refused(vera, "vera", "operator", f"/incidents/{incident}")
     assert house.admin.get(f"/api/monitoring/incidents/{incident}")["acknowledged_by"] is None
@@ -211,6 +211,12 @@ UNSOUND = {
     "a word in the console": "console.error('wrong')",
     "a picture that nobody can hear of": "document.querySelector('main').append(new Image())",
     "a field without a label": "document.querySelector('main').append(document.createElement('input'))",
+    "text upon a sign": """const line = document.createElement("p"),
+          sign = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+        [line.style.display, line.style.gridTemplateColumns] = ["grid", "20px 16px"];
+        sign.setAttribute("class", "g"); sign.setAttribute("width", "16"); sign.setAttribute("height", "16");
+        line.append(Object.assign(document.createElement("time"), {textContent: "26 Nov 04:12"}), sign);
+        line.firstChild.style.whiteSpace = "nowrap"; document.querySelector("main").append(line)""",
     "what is too wide": "document.querySelector('main').style.minWidth = '3000px'",
 }
 

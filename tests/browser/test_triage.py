@@ -2,6 +2,7 @@
 
 import pytest
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select
 
 from tests.browser.test_overview import add_gone, follows, sign_in
 from tests.support.browser import press, text
@@ -47,3 +48,25 @@ def test_what_goes_down_is_seen_live_and_decided_on_a_phone(browser, serve):
     press(browser, ".thumb button.first")
     assert "Approved by admin" in text(browser, "#decision")
     assert [line for line in browser.get_log("browser") if line["level"] != "DEBUG"] == []
+
+
+def test_an_automation_is_run_from_the_war_room_in_two_clicks_and_others_are_added_in_one(browser, serve):
+    sign_in(browser, serve)
+    gone = add_gone(serve)
+    by_monitor = f"/api/monitoring/incidents?monitor_id={gone}"
+    until(lambda: serve.admin.get(by_monitor), 20, what="the incident")
+    (incident,) = serve.admin.get(by_monitor)
+    made = {}
+    for name in ("Mend it", "Something else"):
+        body = {"name": name, "type": "script", "params": {"script": "true"}}
+        made[name] = serve.admin.post("/api/automations", body)["id"]
+    run = serve.admin.post(f"/api/automations/{made['Something else']}/run", {})["run_id"]
+    until(lambda: serve.admin.get(f"/api/automations/runs/{run}")["status"] == "done", 20, what="the other run")
+    browser.get(f"{serve.url}/incidents/{incident['id']}")
+    browser.find_element(By.CSS_SELECTOR, "#helped details.ask-more summary").click()
+    Select(browser.find_element(By.CSS_SELECTOR, "#helped select")).select_by_visible_text("Mend it")
+    press(browser, "#helped form button.btn:not(.vh)")
+    until(lambda: "Mend it" in text(browser, "#timeline"), 20, what="the run on the timeline")
+    assert "Something else" not in text(browser, "main")
+    press(browser, '#timeline a[href="?add=runs#timeline"]')
+    assert "Something else" in text(browser, "#timeline")

@@ -13,6 +13,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import put_rule
 from opsapp.healing.stages import trust as governor
 from opsapp.lib.problems import Conflict, NotFound
+from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.wire.records import made
 from opsapp.wire.reports import LocalOutcome
 from tests.engine.healing import NGINX
@@ -347,6 +348,32 @@ def test_the_war_room_shows_heals_of_the_incidents_host(ward):
     assert [event["kind"] for event in found["events"]] == ["alert", "plan", "action", "verification"]
     assert found["events"][-1]["text"].startswith("restart_service on box-1/nginx: verified")
     assert found["suggested_automations"][0]["success_rate"] == 100.0
+
+
+def test_what_helped_before_counts_outages_that_a_heal_ended_and_not_heals_that_ended_well(ward):
+    here = broken(ward)
+    monitor = {"name": "box-1", "type": "http", "url": "http://shop.example/"}
+    monitor_id = here.service.otto.post_json("/api/monitoring/endpoints", monitor).json["id"]
+    now = here.clock.now
+
+    def down(root):
+        return incidents_of(root).start(monitors_of(root)[monitor_id], "HTTP 500", now()).id
+
+    def counted():
+        incident = {"monitor_id": monitor_id, "monitor_name": "box-1", "started": int(now())}
+        (row,) = here.node.transact(section, incident, now())["suggested_automations"]
+        return row["verified"], row["tried_here"], row["helped_here"]
+
+    first = here.node.transact(down)
+    here.heal(**ACTIVE)
+    here.clock.advance(3600)
+    assert counted() == (1, 1, 0), "it went well, and the outage went on"
+    here.node.transact(lambda root: incidents_of(root).end(first, now(), "").id)
+    here.report(**FAILED).turn().turn(5)
+    second = here.node.transact(down)
+    here.heal(**ACTIVE)
+    here.node.transact(lambda root: incidents_of(root).end(second, now(), "").id)
+    assert counted() == (2, 2, 1)
 
 
 def test_the_war_room_has_no_case_of_an_earlier_incident(ward):

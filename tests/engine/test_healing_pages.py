@@ -139,9 +139,9 @@ def test_suggestions_and_forecasts_say_when_there_is_nothing(case):
 def test_forecasts_ask_for_the_hosts_that_they_name(case, monkeypatch):
     rows, asked = records.rows, []
 
-    def noting(root, ids=None):
-        asked.append(ids)
-        return rows(root, ids)
+    def noting(root, ids=None, status=None):
+        asked.append((ids, status))
+        return rows(root, ids, status)
 
     monkeypatch.setattr(records, "rows", noting)
     monkeypatch.setattr(learned, "MOST_IDS", 2, raising=False)
@@ -149,9 +149,8 @@ def test_forecasts_ask_for_the_hosts_that_they_name(case, monkeypatch):
     hits = {"w": None, "y": 7200, "z": 3600}
     case.service.transact(foresee, {hosts[label]: hits[label] for label in hits}, case.clock.now())
     page = case.get("/healing/forecasts")
-    assert [ids for ids in asked if ids is not None] == [[hosts["z"], hosts["y"]]]
-    assert None not in asked
-    assert [row.select_one('[data-l="Host"]').text for row in page.html.select("#coming tbody tr")] == ["z", "y"]
+    assert asked == [([hosts["z"], hosts["y"]], None), (None, "offline"), (None, "dead")]
+    assert [cell.text for cell in page.html.select('#coming [data-l="Host"]')] == ["z", "y"]
     assert "Of 1 more host there are forecasts" in page.text
 
 

@@ -1,6 +1,7 @@
 """What follows from a forecast or an anomaly: an event one level below for low risk only, or a suggestion; once."""
 
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -134,6 +135,25 @@ def test_a_metric_without_a_rule_has_a_threshold_of_the_configuration(ward):
     assert look(here, past(here.clock.now(), 0.1, 50.0, "load1")) == []
 
 
+def crossed(fan, edge, threshold):
+    """When the line that is drawn of this edge meets the threshold."""
+    for left, right in pairwise(fan):
+        if left[edge] < threshold <= right[edge]:
+            share = (threshold - left[edge]) / (right[edge] - left[edge])
+            return left["at"] + share * (right["at"] - left["at"])
+    return None
+
+
+def test_words_and_picture_of_a_forecast_are_one_answer(ward):
+    """The picture has some points of many. What it draws meets the threshold when the words say so, edge by edge."""
+    here = ward(DISK)
+    [row] = look(here, soon(here))
+    for edge, at in (("expected", "hits_at"), ("high", "low"), ("low", "high"), ("half_low", "likely_by")):
+        assert abs(crossed(row["fan"], edge, 90) - row[at]) < 120, edge
+    assert [hour["at"] % HOUR for hour in row["past"]] == [HOUR // 2] * 24, "an hour's mean is of its middle"
+    assert row["past"][-1]["value"] < row["now"]
+
+
 def test_a_rule_for_other_agents_is_not_about_this_one(ward):
     here = ward({**DISK, "condition": "disk.*.percent >= 80", "targets": {"agents": ["tag:db"], "monitors": []}})
     assert [row["threshold"] for row in look(here, past(here.clock.now(), 0.1, 50.0))] == [90]
@@ -146,7 +166,7 @@ def test_agents_that_are_gone_have_no_forecasts(ward):
         lambda root: (list(healing_of(root).foresight.rows()), healing_of(root).foresight.soonest)
     )
     assert [len(rows) for rows in kept] == [1, 1]
-    assert "fan" not in kept[1][0]
+    assert not {"fan", "past"} & kept[1][0].keys()
     here.node.transact(close, [], [], here.clock.now())
     assert here.node.transact(lambda root: list(healing_of(root).foresight.rows())) == []
 

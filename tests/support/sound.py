@@ -79,6 +79,11 @@ while (nodes.nextNode()) {
     if (word[0].length <= 20 && lines.size > 1) lacks.push("a cut word: " + word[0]);
   }
 }
+for (const sign of document.querySelectorAll("svg.g, svg.i")) {
+  const box = within(sign.getBoundingClientRect(), sign.parentElement);
+  if (sign.checkVisibility(SEEN) && !floats(sign) && box.right - box.left > 2 && box.bottom - box.top > 3)
+    texts.push({box, owner: sign, words: "a sign"});
+}
 texts.sort((first, second) => first.box.top - second.box.top);
 texts.forEach(({box, owner, words}, at) => {
   for (let next = at + 1; next < texts.length && texts[next].box.top < box.bottom - 3; next++) {

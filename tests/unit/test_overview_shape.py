@@ -2,19 +2,23 @@
 
 from dataclasses import replace
 
+from opsapp.agents.records import AgentRow
+from opsapp.healing.foretold import ForecastRecord
 from opsapp.healing.overview_answers import FleetCount, MonitorCounts, NextBreak, Overview, Trouble, WrongCounts
 from opsapp.ui.reader import Reader
 from opsapp.ui.sentences import NameBook
 from opsapp.ui.shapes.foresight import breaks_next
+from opsapp.ui.shapes.learned import forecasts
 from opsapp.ui.shapes.overview import gathered, joined, lines_of
-from opsapp.wire.records import plain
+from opsapp.wire.records import made
 
 HOUR = 3600
 NOW = 1_800_000_000
 NEXT = NextBreak("a1", "db-1", "disk_percent", "/var", 71.0, 90.0, NOW + 20 * HOUR, NOW + 15 * HOUR, None, 0.95)
 QUIET = Overview(
-    NOW, MonitorCounts(*[0] * 8), FleetCount(0, 0, 0), (), WrongCounts(*[0] * 6), 0, (), 0, (), (), None, {}, {}
+    NOW, MonitorCounts(*[0] * 8), 0, FleetCount(0, 0, 0), (), WrongCounts(*[0] * 6), 0, (), 0, (), (), None, {}, {}
 )
+PAST = [{"at": NOW - hour * HOUR, "value": 71.0 - hour / 2} for hour in range(23, 0, -1)]
 READER = Reader(NOW, "UTC", "vera", "viewer", {}, lambda api: True)
 
 
@@ -22,7 +26,7 @@ def foretold(half, metric="disk_percent", hours=range(1, 30)):
     """A forecast of the API, whose inner band is so far from what is expected."""
     fan = [{"at": NOW + hour * HOUR, "expected": 71.0 + hour, "low": 60.0, "half_low": 71.0 + hour - half,
             "half_high": 71.0 + hour + half, "high": 99.0} for hour in hours]  # fmt: skip
-    return {**plain(NEXT), "metric": metric, "false_alarms": None, "sudden": False, "fan": fan}
+    return made(ForecastRecord, {**vars(NEXT), "metric": metric, "fan": fan, "past": PAST})
 
 
 def known(kind, name, **more):
@@ -60,16 +64,39 @@ def test_what_something_hangs_on_or_is_worked_on_is_a_line_of_its_own():
 
 
 def test_the_fan_of_what_breaks_next_is_that_of_the_forecast():
-    narrow, wide = (breaks_next(NEXT, [foretold(half)], [], READER).chart for half in (1.0, 4.0))
+    narrow, wide = (breaks_next(NEXT, [foretold(half)], READER).chart for half in (1.0, 4.0))
     assert narrow != wide, "half of all outcomes is no fixed share of the rest"
     assert 'class="fan2"' in narrow
     assert "72 % expected" in narrow
     assert "60 % to 99 %" in narrow
-    assert "97 % expected" not in narrow, "the picture ends a quarter after the threshold is met"
+    assert "59.5 %" in narrow, "what was measured is drawn too"
+
+
+def test_it_may_where_half_of_all_outcomes_do_not_get_there():
+    told = breaks_next(NEXT, [foretold(1.0)], READER)
+    assert (told.words, told.between) == ("may reach 90 % in", "not before 15 h, or never")
+    sure = {"likely_by": NOW + 22 * HOUR, "high": NOW + 26 * HOUR}
+    told = breaks_next(replace(NEXT, **sure), [replace(foretold(1.0), **sure)], READER)
+    assert (told.words, told.between) == ("reaches 90 % in", "between 15 h and 1 d 2 h")
+
+
+def test_a_disk_is_one_row_whatever_is_measured_of_it_and_silent_hosts_say_since_when():
+    def row(metric, mount=None, hits=None, agent="a1"):
+        return replace(foretold(1.0, metric), mount=mount, hits_at=hits and NOW + hits * HOUR, agent_id=agent)
+
+    rows = [row("disk_percent", "/var", 20), row("disk_percent", hits=20), row("inodes./var.percent", hits=9),
+                       row("disk_percent", "/", None), row("inodes./.percent"), row("cpu_percent", hits=3),
+            row("disk_percent", agent="a2")]  # fmt: skip
+    db, web = (AgentRow(name, id=agent_id, status="online") for name, agent_id in (("db-1", "a1"), ("web-1", "a2")))
+    mail = AgentRow("mail", id="a3", status="offline", last_seen=NOW - HOUR)
+    shown = forecasts({"forecasts": rows, "hosts": [db, web], "offline": [mail], "dead": None}, READER)
+    assert [line.what for line in shown["coming"]] == ["CPU", "Inodes of /var"]
+    assert [(line.what, line.host) for line in shown["calm"]] == [("/", "db-1"), ("Disk", "web-1")]
+    assert shown["silent"] == [("mail", "/agents/a3", NOW - HOUR)]
 
 
 def test_without_points_of_the_forecast_nothing_is_drawn_ahead():
     for known in ([], None, [foretold(1.0, hours=())], [foretold(1.0, metric="cpu_percent")]):
-        chart = breaks_next(NEXT, known, [], READER).chart
+        chart = breaks_next(NEXT, known, READER).chart
         assert "fan" not in chart
         assert "the truth lay within in 95 % of back-tests" in chart

@@ -223,7 +223,7 @@ def test_the_feed_is_xml_with_stable_and_unique_ids():
 
 @pytest.mark.parametrize("status", sorted(shape.WORDS))
 def test_the_badge_is_xml_and_says_the_status(status):
-    svg = ElementTree.fromstring(ui.badge({"name": "A <b> & c", "status": status}))
+    svg = ElementTree.fromstring(ui.badge({"name": "A <b> & c", "status": status, "down_in_window": False}))
     assert svg.get("aria-label") == f"A <b> & c: {shape.WORDS[status].lower()}"
 
 
@@ -243,4 +243,4 @@ def test_control_characters_in_a_name_or_an_update_do_not_break_feed_and_badge()
     about["maintenance"][0]["name"] = raw
     titles = [each.text for each in ElementTree.fromstring(ui.feed(about, "https://x.example")).iter("title")]
     assert any("a\ufffd\ufffd\ufffd[0m\ufffd\tb\U0001f600" in title for title in titles)
-    ElementTree.fromstring(ui.badge({"name": raw, "status": "up"}))
+    ElementTree.fromstring(ui.badge({"name": raw, "status": "up", "down_in_window": False}))

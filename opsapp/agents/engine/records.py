@@ -194,19 +194,26 @@ def status_of(node: Node, agent: Agent) -> str:
     return AgentStatuses(node).of(facts_of(agent)).status
 
 
-def rows(root: Root, ids: Collection[str] | None = None) -> list[AgentRow]:
-    """The list, from memory, or of it these; by label."""
+def rows(root: Root, ids: Collection[str] | None = None, status: str | None = None) -> list[AgentRow]:
+    """The list, from memory, or of it these; by label. Of those that stand otherwise than `status` none is made."""
     node = node_of(root)
     directory = directory_of(node)
-    chosen = (facts for facts in directory.all(root) if ids is None or facts.id in ids)
+    chosen = [facts for facts in directory.all(root) if ids is None or facts.id in ids]
     listed = sorted(chosen, key=lambda facts: (facts.label, facts.id))
     statuses = AgentStatuses(node)
-    rows = [AgentRow(**row(facts, statuses.of(facts), directory.shares_name(facts))) for facts in listed]
+    standing = ((facts, statuses.of(facts)) for facts in listed)
+    rows = [
+        AgentRow(**row(facts, stands, directory.shares_name(facts)))
+        for facts, stands in standing
+        if status in (None, stands.status)
+    ]
     damaged = directory.damaged.items()
     lost = {agent_id: damage.reason for agent_id, damage in damaged if ids is None or agent_id in ids}
     if not lost:
         return rows
-    known = [replace(shown, unreadable=lost.pop(shown.id)) if shown.id in lost else shown for shown in rows]
+    known = [replace(shown, unreadable=lost[shown.id]) if shown.id in lost else shown for shown in rows]
+    for facts in listed:
+        lost.pop(facts.id, None)
     return [AgentRow(NAMELESS, id=agent_id, status="offline", unreadable=why) for agent_id, why in lost.items()] + known
 
 

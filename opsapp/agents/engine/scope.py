@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from opsapp.agents.resources import Agent, agents_of
 from opsapp.runtime.node import node_of
@@ -10,6 +10,7 @@ from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 
 from .directory import AgentFacts, directory_of
+from .records import AgentStatuses, host_name
 
 
 class AgentScope:
@@ -20,6 +21,13 @@ class AgentScope:
         """By id, hostname or label; from memory."""
         agents = directory_of(node_of(root)).all(root)
         return {facts.id for facts in agents if name in (facts.id, facts.hostname, facts.label)}
+
+    def standing(self, root: Root, ids: Collection[str] | None) -> tuple[int, list[str]]:
+        node = node_of(root)
+        agents = [facts for facts in directory_of(node).all(root) if ids is None or facts.id in ids]
+        statuses = AgentStatuses(node)
+        heard = [facts for facts in agents if facts.status != "pending"]
+        return len(agents), [host_name(facts) for facts in heard if not statuses.is_online(facts)]
 
     def names(self, root: Root) -> Iterator[tuple[str, list[str]]]:
         directory = directory_of(node_of(root))

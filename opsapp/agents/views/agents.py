@@ -22,7 +22,7 @@ from opsapp.wire.records import made, plain
 def agents(context: Agents, request: Request) -> Any:
     """All agents."""
     query = request.valid_query
-    rows = records.rows(request.root, query["ids"])
+    rows = records.rows(request.root, query["ids"], query["status"])
     return page_of(request, [row for row in rows if row.matches(query["q"], query["status"], query["tag"])])
 
 
@@ -32,7 +32,7 @@ def figures(context: Agents, request: Request) -> Any:
     those on which something has failed (`status`), or by a field; with "-" the other way round, and what is not known
     last."""
     query = request.valid_query
-    rows = records.rows(request.root, query["ids"])
+    rows = records.rows(request.root, query["ids"], query["status"])
     matching = [row for row in rows if row.matches(query["q"], query["status"], query["tag"])]
     sort = query["sort"] or "status"
     known = records.sortable(request.node, matching, sort.removeprefix("-"))

@@ -23,18 +23,22 @@ from .carrier import Carrier, anything
 from .figures import CARRIER, SCHEDULER
 from .live_output import KEY as LISTENERS
 from .live_output import LiveOutputs
-from .warroom import runs_on
+from .warroom import FROM, Outage, outages_of, runs_in, runs_on
 from .watchers import KEY, Watchers
 from .webhook_sender import KEY as SENDER
 from .webhook_sender import WebhookSender, webhook_sender_of
 
 __all__ = [
+    "FROM",
     "PROGRAMS",
+    "Outage",
     "WebhookSender",
     "accepted",
     "last_words",
+    "outages_of",
     "request_run",
     "run_state",
+    "runs_in",
     "runs_on",
     "said_last",
     "shown_of",

@@ -1,5 +1,5 @@
-"""What automations have to say about an incident: runs for its host during it, and which have worked there before, or
-in an earlier outage of its monitor."""
+"""What automations have to say about an incident: the runs that belong to it, and which have ended an outage of its
+monitor before."""
 
 from __future__ import annotations
 
@@ -23,29 +23,32 @@ LOOKED_AT = 50  # of the newest runs of each
 OUTAGES = 10  # the newest ones, in which somebody may have run something
 BY_ITSELF = ("schedule", "catch_up", "webhook")
 BEFORE_S = 3600
+FROM = "incident:"  # the origin of a run that was started from one
 SUCCEEDED, FAILED = ("done",), ("failed", "timeout", "lost")
 Z = 1.645  # one-sided 95 %
 SOON_S = 600.0  # an outage that ends so soon after a run was ended by it, as far as anybody can tell
 
 
 def section(root: Root, incident: JsonObject, now: float) -> dict[str, list[Any]]:
-    """An `IWarRoomSection`."""
+    """An `IWarRoomSection`. A run belongs to the incident where it was started from it, or acted on its host during it;
+    others that have to do with it are told apart."""
     monitor = monitors_of(root).get(incident["monitor_id"] or "")
-    if monitor is None:
-        return {}
-    host = agents.host_of(root, monitor.record.agent_id) if monitor.record.agent_id else None
-    tags = {*monitor.record.tags, *(host.tags if host else ())}
-    outages = outages_of(root, incident["monitor_id"], now)
-    concerned = [
-        automation
-        for _, automation in readable(automations_of(root), KIND)
-        if concerns(automation, host, tags) or was_tried(root, automation, outages[-OUTAGES:])
-    ]
-    rows = [suggestion(root, automation, outages) for automation in concerned]
-    suggested = sorted(rows, key=lambda row: (-row["score"], row["name"]))
-    since, until = incident["started"] - BEFORE_S, incident.get("resolved") or now
-    events = [event for automation in concerned for event in _events(root, automation, since, until)]
-    return {"suggested_automations": suggested[:MOST], "events": events}
+    host = agents.host_of(root, monitor.record.agent_id) if monitor is not None and monitor.record.agent_id else None
+    of_host = set(host.tags) if host is not None else set()
+    tags = of_host | set(monitor.record.tags if monitor is not None else ())
+    outages = [] if monitor is None else outages_of(root, monitor.__name__, now)
+    since, until = incident["started"], incident.get("resolved") or now
+    suggested: list[JsonObject] = []
+    runs: dict[bool, list[JsonObject]] = {True: [], False: []}  # whether they belong
+    for _, automation in readable(automations_of(root), KIND):
+        on_host = concerns(automation, host, of_host)
+        is_near = concerns(automation, host, tags) or was_tried(root, automation, outages[-OUTAGES:])
+        suggested += [suggestion(root, automation, outages)] if is_near else []
+        for run in _began_between(root, automation, since - BEFORE_S, until):
+            belongs = _belongs(run, incident["id"], since, on_host=on_host)
+            runs[belongs] += [_event(run)] if belongs or is_near else []
+    best = sorted(suggested, key=lambda row: (-row["score"], row["name"]))
+    return {"suggested_automations": best[:MOST], "events": runs[True], "other_runs": runs[False]}
 
 
 def concerns(automation: Automation, host: Any, tags: set[str]) -> bool:
@@ -77,11 +80,15 @@ class Outage(NamedTuple):
     ended: float
     resolved: bool  # the monitor came back by then
 
+    def ended_by(self, at: float) -> bool:
+        """Whether what was done then ended it, as far as anybody can tell."""
+        return self.resolved and self.ended - at <= SOON_S
 
-def outages_of(root: Root, monitor_id: str, now: float) -> list[Outage]:
+
+def outages_of(root: Root, monitor_id: str | None, now: float) -> list[Outage]:
     """The newest ones of a monitor."""
     incidents = incidents_of(root)
-    ids = list(incidents.by_monitor.get(monitor_id, ()))[-LOOKED_AT:]
+    ids = list(incidents.by_monitor.get(monitor_id or "", ()))[-LOOKED_AT:]
     past = [incident for _, incident in among(incidents, "incident", ids)]
     return [
         Outage(incident.started, incident.resolved or now, bool(incident.resolved) and not incident.closed_because)
@@ -101,6 +108,22 @@ def runs_on(root: Root, agent_id: str, since: float, until: float, most: int) ->
     return [run for _, run in among(runs_of(root), "run", sorted(ids)[-most:])]
 
 
+def runs_in(root: Root, incident_id: str, agent_id: str | None, since: float, until: float) -> list[Run]:
+    """The runs that belong to an incident of this host."""
+    host = agents.host_of(root, agent_id) if agent_id else None
+    tags = set(host.tags) if host is not None else set()
+    return [
+        run
+        for _, automation in readable(automations_of(root), KIND)
+        for run in _began_between(root, automation, since, until)
+        if _belongs(run, incident_id, since, on_host=concerns(automation, host, tags))
+    ]
+
+
+def _belongs(run: Run, incident_id: str, since: float, *, on_host: bool) -> bool:
+    return run.origin == f"{FROM}{incident_id}" or (on_host and run.created_at >= since)
+
+
 def _newest(root: Root, automation: Automation) -> list[Run]:
     return [run for _, run in among(runs_of(root), "run", automation.history.newest(LOOKED_AT))]
 
@@ -109,7 +132,7 @@ def suggestion(root: Root, automation: Automation, outages: Sequence[Outage]) ->
     """With what its runs have shown. `score` is what at least may be expected of it against this: by what came of the
     monitor's outages in which it ran; else half of what its runs promise in general."""
     runs = _newest(root, automation)
-    results = [result for run in runs if (result := helped(run, outages)) is not None]
+    results = [ended for outage in outages if (ended := helped(runs, outage)) is not None]
     statuses = [run.status for run in runs]
     good = sum(status in SUCCEEDED for status in statuses)
     tried = good + sum(status in FAILED for status in statuses)
@@ -126,28 +149,27 @@ def suggestion(root: Root, automation: Automation, outages: Sequence[Outage]) ->
     }
 
 
-def helped(run: Run, outages: Sequence[Outage]) -> bool | None:
-    """Whether an outage ended soon after a run that it had asked for; None where it ran in none, or nobody can tell."""
-    if run.started is None or run.status not in (*SUCCEEDED, *FAILED):
-        return None
-    during = next((outage for outage in outages if outage.started <= run.started <= outage.ended), None)
-    if during is None or not (during.resolved or during.ended - run.started > SOON_S):
-        return None
-    return run.status in SUCCEEDED and during.resolved and during.ended - run.started <= SOON_S
+def helped(runs: Sequence[Run], outage: Outage) -> bool | None:
+    """Whether the outage ended soon after one of these that went well; None where none ran in it that somebody had
+    asked for, or nobody can tell."""
+    asked = [run for run in runs if run.origin not in BY_ITSELF and run.status in (*SUCCEEDED, *FAILED)]
+    begun = [(run.started, run.status in SUCCEEDED) for run in asked if run.started is not None]
+    within = [(at, went_well) for at, went_well in begun if outage.started <= at <= outage.ended]
+    known = [(at, went_well) for at, went_well in within if outage.resolved or outage.ended - at > SOON_S]
+    return any(went_well and outage.ended_by(at) for at, went_well in known) if known else None
 
 
-def _events(root: Root, automation: Automation, since: float, until: float) -> list[JsonObject]:
-    runs = _newest(root, automation)
-    return [
-        {
-            "time": int(run.started),
-            "kind": "run",
-            "text": f"{automation.name}: {run.status}, asked for by {run.requested_by}",
-            "run_id": run.id,
-        }
-        for run in runs
-        if run.started is not None and since <= run.started <= until
-    ]
+def _began_between(root: Root, automation: Automation, since: float, until: float) -> list[Run]:
+    """The newest ones."""
+    if (automation.state.last_run or 0) < since:
+        return []
+    ids = list(automation.history.between(first_id(since), first_id(until + 0.001)))[-LOOKED_AT:]
+    return [run for _, run in among(runs_of(root), "run", ids) if run.started is not None]
+
+
+def _event(run: Run) -> JsonObject:
+    text = f"{run.name}: {run.status}, asked for by {run.requested_by}"
+    return {"time": int(run.started or run.created_at), "kind": "run", "text": text, "run_id": run.id}
 
 
 # -- how much is to be expected of what has worked so often out of so many times

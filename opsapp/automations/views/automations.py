@@ -8,9 +8,10 @@ from typing import Any
 from pyramid.request import Request
 
 from opsapp.automations import schemas
-from opsapp.automations.engine import edits, records, request_run
+from opsapp.automations.engine import FROM, edits, records, request_run
 from opsapp.automations.records import AutomationRecord
 from opsapp.automations.resources import Automation, Automations
+from opsapp.monitoring.resources import Incident
 from opsapp.web import api
 from opsapp.web.bodies import RAW
 from opsapp.web.deletions import undoable
@@ -96,6 +97,17 @@ def run_automation(context: Automation, request: Request) -> Any:
     run = request_run(request.root, now, context.id, inputs=given, by=request.caller.name, origin="manual")
     told = {"name": context.name, "run_id": run["run_id"], "status": run["status"]}
     request.audit("automation.run", context.id, after=told)
+    return run
+
+
+@api.act(Incident, "runs", body=schemas.RunFromIncident, returns=schemas.RunStarted, audit="automation.run")
+def run_from_incident(context: Incident, request: Request) -> Any:
+    """Runs an automation for this incident, whose war room shows the run."""
+    asked, now, origin = request.valid_body, request.node.clock.now(), f"{FROM}{context.id}"
+    run = request_run(
+        request.root, now, asked["automation_id"], inputs=asked["inputs"], by=request.caller.name, origin=origin
+    )
+    request.audit("automation.run", asked["automation_id"], after={"run_id": run["run_id"], "status": run["status"]})
     return run
 
 

@@ -9,12 +9,14 @@ days a suggestion. Must not: act, or decide what an event leads to; the pipeline
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import isnan
 from typing import TYPE_CHECKING, NamedTuple
 
 from opsapp.healing.config import HealingSettings, PredictionSettings
 from opsapp.healing.logic import rules as logic
 from opsapp.healing.logic.anomalies import STRANGE, Judgement
 from opsapp.healing.logic.forecast import FanPoint, Forecast, seen_at
+from opsapp.healing.logic.metricpast import MetricPast
 from opsapp.healing.resources import healing_of
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime import leases
@@ -37,6 +39,8 @@ HOUR, DAY, WEEK = 3600.0, 86400.0, 7 * 86400.0
 SILENT_S, SILENT_INTERVALS = 900.0, 3  # who has said nothing for so long raises nothing
 LATE_S = 900.0  # an anomaly that is older than a look and so long is not told any more
 FAN_S = 1.25  # the fan reaches so far beyond the time at which the threshold is met
+FAN_MOST_S = 14 * DAY
+PAST_H = 24
 FAN_HOURS = (1, 3, 6, 12, 24, 36, 48, 72)
 
 
@@ -140,7 +144,7 @@ def examine(
         forecast = foresight.follow(news).outlook.look(threshold, last.mean)
         if forecast is not None:
             forecast = seen_at(forecast, now)
-            of_agent.rows.append(_row(news, forecast, now))
+            of_agent.rows.append(_row(news, forecast, _past(foresight.follow(news).outlook.past), now))
             of_agent.news.extend(_news_of(news, forecast, [limit for limit in matching if limit.above], section, now))
     return seen
 
@@ -167,7 +171,7 @@ def _mount(metric: str) -> str | None:
     return split(metric)[1] if metric.startswith("disk.") else None
 
 
-def _row(news: MetricNews, forecast: Forecast, now: float) -> JsonObject:
+def _row(news: MetricNews, forecast: Forecast, past: list[JsonObject], now: float) -> JsonObject:
     mount = _mount(news.metric)
     return {
         "agent_id": news.member.agent_id,
@@ -178,19 +182,29 @@ def _row(news: MetricNews, forecast: Forecast, now: float) -> JsonObject:
         "hits_at": _whole(forecast.hits_at),
         "low": _whole(forecast.low),
         "high": _whole(forecast.high),
+        "likely_by": _whole(forecast.likely_by),
         "coverage": None if forecast.coverage is None else round(forecast.coverage, 3),
         "false_alarms": None if forecast.alarms is None else round(forecast.alarms, 1),
         "sudden": forecast.sudden,
         "fan": [_spoke(point) for point in _shown(forecast, now)],
+        "past": past,
     }
 
 
 def _shown(forecast: Forecast, now: float) -> list[FanPoint]:
-    """Some points of the fan, up to somewhat beyond the time at which the threshold is met."""
-    until = max(now + DAY, now + FAN_S * (forecast.hits_at - now) if forecast.hits_at is not None else now + 3 * DAY)
-    hours = len(forecast.fan)
-    wanted = [forecast.fan[hour - 1] for hour in FAN_HOURS] + list(forecast.fan[FAN_HOURS[-1] : hours])
-    return [point for point in wanted if now < point.at <= until]
+    """Some points of the fan, those where it meets the threshold among them, up to somewhat beyond these."""
+    ends = [now + FAN_S * (at - now) for at in forecast.met if at <= now + FAN_MOST_S]
+    until = max([now + DAY, *ends] if forecast.hits_at is not None else [now + 3 * DAY])
+    hours = [forecast.fan[hour - 1] for hour in FAN_HOURS] + list(forecast.fan[FAN_HOURS[-1] :])
+    points = {*hours, *map(forecast.point, forecast.met)}
+    return sorted(point for point in points if now < point.at <= until)
+
+
+def _past(past: MetricPast) -> list[JsonObject]:
+    """The newest hours of what the forecast was made from, each at its middle."""
+    hours = past.hours()[-PAST_H:]
+    known = [(past.hour - back, mean) for back, mean in zip(range(len(hours), 0, -1), hours, strict=True)]
+    return [{"at": int((hour + 0.5) * HOUR), "value": round(mean, 3)} for hour, mean in known if not isnan(mean)]
 
 
 def _spoke(point: FanPoint) -> JsonObject:
@@ -211,7 +225,8 @@ def _news_of(
     hours = (forecast.hits_at - now) / HOUR
     name, metric = news.member.name, news.metric
     sudden = ", with a rise as it never had" if forecast.sudden else ""
-    message = f"{name}: {metric} reaches {forecast.threshold:g} in about {hours:.0f} h, now {forecast.now:g}{sudden}."
+    reaches = "reaches" if forecast.likely_by is not None else "may reach"
+    message = f"{name}: {metric} {reaches} {forecast.threshold:g} in about {hours:.0f} h, now {forecast.now:g}{sudden}."
     if forecast.within(section.warn_h * HOUR, now):
         for limit in matching:
             yield _event("prediction", news, limit, forecast.now - 1.5 * forecast.spread, forecast.now, now, message)

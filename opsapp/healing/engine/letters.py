@@ -286,7 +286,8 @@ def _forecasts(root: Root, coming: list[JsonObject], zone: str) -> Iterator[Requ
         host = host_of(root, row["agent_id"])
         if host is not None:
             what = row["mount"] or row["metric"].replace("_", " ")
-            hits = f"reaches {row['threshold']:g} at {words.clock(row['hits_at'], zone)}"
+            reaches = "reaches" if row.get("likely_by") else "may reach"
+            hits = f"{reaches} {row['threshold']:g} at {words.clock(row['hits_at'], zone)}"
             yield Request(
                 f"Forecast: {what} of {host.hostname} {hits}", _address(root, "agent.forecast", agent=row["agent_id"])
             )

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from opsapp.agents.resources import Agent, agents_of
-from opsapp.healing.logic.moments import AROUND_S, AskedSpan, span_asked
+from opsapp.healing.logic.moments import AROUND_S, LEAST_S, AskedSpan, span_asked
 from opsapp.healing.moments import Kind, Moment, RuleThen
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.case import ClosedCase
@@ -42,7 +42,7 @@ class MomentSubject(NamedTuple):
     agent: Agent | None
     monitors: tuple[Monitor, ...]
     usual: tuple[float, float, float]
-    told: Incident | None = None  # it is of no monitor
+    incident: Incident | None = None
     target: str = ""  # of a case
 
 
@@ -68,7 +68,7 @@ def moment(root: Root, kind: Kind, item_id: str, asked: AskedTexts) -> Moment:
     reading = node.series.reading(root)
     interval = next((member.interval for member in members if member.is_agent), 0.0)
     lanes = drawn(reading, agent, interval, monitors, span)
-    marks = marks_of(root, agent and agent.id, names, monitors, subject.told, entries, span)
+    marks = marks_of(root, agent and agent.id, names, monitors, subject.incident, entries, span)
     return Moment(
         kind,
         item_id,
@@ -91,8 +91,9 @@ def _subject(root: Root, kind: Kind, item_id: str, now: float) -> MomentSubject:
     return subject
 
 
-def _last_day(now: float) -> tuple[float, float, float]:
-    return now - DAY, now, now
+def _last_day(made_at: float, now: float) -> tuple[float, float, float]:
+    """Or what there is of it."""
+    return max(now - DAY, min(made_at, now - LEAST_S)), now, now
 
 
 def _of_host(root: Root, agent_id: str, now: float) -> MomentSubject | None:
@@ -105,7 +106,7 @@ def _of_host(root: Root, agent_id: str, now: float) -> MomentSubject | None:
     ]
     known = (child_of(monitors_of(root), "monitor", monitor_id) for monitor_id in ids[:MOST_MONITORS])
     monitors = tuple(monitor for monitor in known if monitor is not None)
-    return MomentSubject(agent.label or agent.hostname, agent, monitors, _last_day(now))
+    return MomentSubject(agent.label or agent.hostname, agent, monitors, _last_day(agent.created_at, now))
 
 
 def _of_monitor(root: Root, monitor_id: str | None, now: float) -> MomentSubject | None:
@@ -113,7 +114,7 @@ def _of_monitor(root: Root, monitor_id: str | None, now: float) -> MomentSubject
     if monitor is None:
         return None
     agent = child_of(agents_of(root), "agent", monitor.settings["agent_id"] or None)
-    return MomentSubject(monitor.settings["name"], agent, (monitor,), _last_day(now))
+    return MomentSubject(monitor.settings["name"], agent, (monitor,), _last_day(monitor.created_at, now))
 
 
 def _of_incident(root: Root, incident_id: str, now: float) -> MomentSubject | None:
@@ -124,7 +125,7 @@ def _of_incident(root: Root, incident_id: str, now: float) -> MomentSubject | No
     usual = _around(incident.started, incident.resolved, now)
     if about is None:
         return MomentSubject(incident.monitor_name, None, (), usual, incident)
-    return about._replace(usual=usual, name=incident.monitor_name)
+    return about._replace(usual=usual, name=incident.monitor_name, incident=incident)
 
 
 def _of_case(root: Root, case_id: str, now: float) -> MomentSubject | None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from opsapp.automations.engine import runs_on
+from opsapp.automations.engine import runs_in, runs_on
+from opsapp.automations.resources import Run
 from opsapp.healing.logic.moments import AskedSpan
 from opsapp.healing.moments import MomentMark
 from opsapp.healing.resources import healing_of
@@ -50,21 +51,21 @@ def marks_of(
     agent_id: str | None,
     names: Collection[str],
     monitors: Collection[Monitor],
-    told: Incident | None,
+    about: Incident | None,
     entries: Iterable[LedgerRecord],
     span: AskedSpan,
 ) -> FoundMarks:
-    """Of a host and monitors; `told` is an incident that is of no monitor. The oldest first."""
+    """Of a host and monitors, or `about` an incident of them: of runs it has only its own. The oldest first."""
     incidents = [
         incident for monitor in monitors for incident in incidents_of(root).touching(span.since, span.until, monitor.id)
     ]
-    incidents += [] if told is None else [told]
+    incidents += [about] if about is not None and not monitors else []
     ids = {*names, *(monitor.id for monitor in monitors), *([agent_id] if agent_id else [])}
     kinds = [
         [mark for incident in incidents for mark in _of_incident(incident)],
         [mark for entry in entries for mark in _of_entry(root, entry)],
         list(_windows(root, ids, span)),
-        [] if agent_id is None else list(_runs(root, agent_id, span)),
+        [mark for run in _runs(root, agent_id, about, span) for mark in _of_run(run)],
         list(_foreseen(root, names)),
     ]
     within = [
@@ -144,13 +145,18 @@ def _windows(root: Root, ids: Collection[str], span: AskedSpan) -> Iterator[Mome
                 )
 
 
-def _runs(root: Root, agent_id: str, span: AskedSpan) -> Iterator[MomentMark]:
-    for run in runs_on(root, agent_id, span.since - BEFORE_S, span.until, MOST):
-        if run.started is not None:
-            ended = None if run.finished is None else int(run.finished)
-            words = f"{run.name}, {_spoken(run.status)}, asked for by {run.requested_by}"
-            look = "icon:play" if run.status in ("done", "running") else "warn"
-            yield MomentMark("run", int(run.started), ended, look, words, f"/automations/runs/{run.id}")
+def _runs(root: Root, agent_id: str | None, about: Incident | None, span: AskedSpan) -> list[Run]:
+    if about is not None:
+        return runs_in(root, about.id, agent_id, about.started, about.resolved or span.until)
+    return [] if agent_id is None else runs_on(root, agent_id, span.since - BEFORE_S, span.until, MOST)
+
+
+def _of_run(run: Run) -> Iterator[MomentMark]:
+    if run.started is not None:
+        ended = None if run.finished is None else int(run.finished)
+        words = f"{run.name}, {_spoken(run.status)}, asked for by {run.requested_by}"
+        look = "icon:play" if run.status in ("done", "running") else "warn"
+        yield MomentMark("run", int(run.started), ended, look, words, f"/automations/runs/{run.id}")
 
 
 def _foreseen(root: Root, names: Collection[str]) -> Iterator[MomentMark]:

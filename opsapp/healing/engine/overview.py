@@ -66,6 +66,7 @@ def overview(root: Root, now: float) -> Overview:
     return Overview(
         int(now),
         MonitorCounts(sum(monitors.counts.values()), **monitors.counts),
+        monitors.down_in_windows,
         FleetCount(agents, hosts.online, agents - hosts.heard),
         tuple(_with_days(node, root, troubles[:MOST_TROUBLES], monitors.troubled, now)),
         _counted(troubles, events),

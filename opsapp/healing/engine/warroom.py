@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from opsapp.automations.engine import Outage, outages_of
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.correlation import ROOT_CAUSE
@@ -38,7 +39,9 @@ def section(root: Root, incident: JsonObject, now: float) -> dict[str, list[Any]
         "heals": [{**row, "wave": _wave(root, row["case_id"])} for row in heals],
         "events": _events(heals),
         "dependencies": _dependencies(healing, names, causes_of(root, names, now)),
-        "suggested_automations": _helped(ledger, rows.values(), incident["monitor_name"]),
+        "suggested_automations": _helped(
+            ledger, [*rows.values()], incident, outages_of(root, incident["monitor_id"], now)
+        ),
     }
 
 
@@ -128,16 +131,33 @@ def _dependencies(healing: Any, names: list[str], causes: Mapping[str, str]) -> 
     ]
 
 
-def _helped(ledger: Any, rows: Any, monitor_name: str) -> list[JsonObject]:
+def _helped(ledger: Any, rows: list[JsonObject], incident: JsonObject, outages: Sequence[Outage]) -> list[JsonObject]:
     """Actions that were tried, best first by the lower bound of their success against this condition: what was tried
     for the monitor itself counts whole, what was tried for something else of its host half."""
-    tried = {(row["action_type"], row["condition"]): False for row in rows if row["action_type"]}
-    tried |= {(row["action_type"], row["condition"]): True
-              for row in rows if row["action_type"] and row["target"] == monitor_name}  # fmt: skip
+    tried: dict[tuple[str, str], list[JsonObject]] = {}
+    for row in rows:
+        if row["action_type"]:
+            tried.setdefault((row["action_type"], row["condition"]), []).append(row)
     helpful = []
-    for (action, condition), own in tried.items():
+    for (action, condition), entries in tried.items():
         measured = effectiveness(action, condition, *ledger.statistics(action, condition))
         if measured.total:
+            own = any(row["target"] == incident["monitor_name"] for row in entries)
             score = (measured.lower_bound or 0) / (100 if own else 200)
-            helpful.append({**measured._asdict(), "score": round(score, 4)})
+            ended = [_ended(entries, outage) for outage in outages]
+            helpful.append({
+                **measured._asdict(),
+                "tried_here": len(ended) - ended.count(None),
+                "helped_here": ended.count(True),
+                "score": round(score, 4),
+            })  # fmt: skip
     return sorted(helpful, key=lambda row: (-row["score"], row["action_type"]))
+
+
+def _ended(entries: list[JsonObject], outage: Outage) -> bool | None:
+    """Whether one of these that was verified ended the outage; None where none was measured in it."""
+    measured = [row for row in entries if row["outcome"] in MEASURED and row["created_at"] <= outage.ended]
+    within = [row for row in measured if row["finished_at"] >= outage.started]
+    return (
+        any(row["outcome"] == "verified" and outage.ended_by(row["finished_at"]) for row in within) if within else None
+    )

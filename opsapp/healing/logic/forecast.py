@@ -54,6 +54,20 @@ class Forecast(NamedTuple):
     turned: bool  # it came down from where it is now within the last week
     fan: tuple[FanPoint, ...]
 
+    @property
+    def met(self) -> tuple[float, ...]:
+        """When what is expected and each edge of the fan meet the threshold: what words say, a picture has to show."""
+        return tuple(at for at in (self.hits_at, self.low, self.high, self.likely_by) if at is not None)
+
+    def point(self, at: float) -> FanPoint:
+        """The fan at this time, between its points."""
+        after = bisect_right(self.fan, at, key=lambda known: known.at)
+        if after in (0, len(self.fan)):
+            return self.fan[max(0, after - 1)]
+        left, right = self.fan[after - 1 : after + 1]
+        share = (at - left.at) / (right.at - left.at)
+        return FanPoint(*(before + share * (later - before) for before, later in zip(left, right, strict=True)))
+
     def within(self, seconds: float, now: float) -> bool:
         """Whether it is known well enough that the threshold is met so soon."""
         if self.hits_at is None or self.hits_at - now > seconds or self.now >= self.threshold:

@@ -14,6 +14,9 @@ from opsapp.lib.jsontypes import JsonObject
 SOONEST = 50
 
 
+DRAWN = ("fan", "past")
+
+
 class ForesightBook(Persistent):
     """The forecasts of an agent are one packed value, since all of them are new with every look."""
 
@@ -21,7 +24,7 @@ class ForesightBook(Persistent):
 
     def __init__(self) -> None:
         self.packed = OOBTree()  # agent id -> bytes
-        self.soonest: tuple[JsonObject, ...] = ()  # those that come true first, without their fans
+        self.soonest: tuple[JsonObject, ...] = ()  # those that come true first, without their pictures
         self.told: dict[tuple[str, str, str], float] = {}  # (source, rule, target) -> when
 
     def keep(self, agent_id: str, rows: list[JsonObject]) -> None:
@@ -43,4 +46,4 @@ class ForesightBook(Persistent):
         for gone in set(self.packed) - set(agents):
             del self.packed[gone]
         first = sorted(coming, key=lambda row: row["hits_at"])[:SOONEST]
-        self.soonest = tuple({name: value for name, value in row.items() if name != "fan"} for row in first)
+        self.soonest = tuple({name: value for name, value in row.items() if name not in DRAWN} for row in first)

@@ -10,6 +10,7 @@ from opsapp.healing import answers, health_answers, schemas, whatif
 from opsapp.healing.engine import dryrun, holds, rehearsals
 from opsapp.healing.engine import replay as replaying
 from opsapp.healing.engine.health import health_of
+from opsapp.healing.foretold import ForecastRecord
 from opsapp.healing.logic.graph import Dependency
 from opsapp.healing.records import DeclaredRule, NewRule, RuleTargets
 from opsapp.healing.resources import Healing
@@ -90,11 +91,12 @@ def rehearse(context: Healing, request: Request) -> Any:
     return Deferred(lambda: (200, {}, rehearsals.rehearse(node, policy, span)))
 
 
-@api.get(Healing, "forecasts", query=schemas.ForecastQuery, returns=[answers.ForecastRecord])
+@api.get(Healing, "forecasts", query=schemas.ForecastQuery, returns=[ForecastRecord])
 def forecasts(context: Healing, request: Request) -> Any:
     """When metrics are going to meet their thresholds."""
     agent_id = request.valid_query["agent_id"]
-    return page_of(request, list(context.foresight.rows()) if agent_id is None else context.foresight.of(agent_id))
+    rows = context.foresight.rows() if agent_id is None else context.foresight.of(agent_id)
+    return page_of(request, [made(ForecastRecord, row) for row in rows])
 
 
 @api.get(Healing, "actions", query=Paging, returns=[answers.ActionRecord])

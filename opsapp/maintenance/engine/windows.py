@@ -14,7 +14,7 @@ from opsapp.lib.problems import Invalid
 from opsapp.maintenance import logic
 from opsapp.maintenance.config import MaintenanceSettings
 from opsapp.maintenance.interfaces import IScopeKind, IWindowEnded
-from opsapp.maintenance.records import WindowRecord
+from opsapp.maintenance.records import WindowCoverage, WindowRecord
 from opsapp.maintenance.resources import HealingWindow, Window, stored, windows_of, zone_of
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.events import emit
@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 CONFIG = "config"
 MOST_IN_CALENDAR = 100
 NEXT_TIMES = 5
+NAMED_DOWN = 10
 
 
 def create(root: Root, given: JsonObject, by: str) -> Window:
@@ -97,6 +98,17 @@ def preview(root: Root, given: JsonObject) -> list[JsonObject]:
     refuse_wrong(record, zone_of(root), unknown_in(root, record.scope))
     plan = Window(stored(record), "api").plan(zone_of(root))
     return [_shown(span) for span in logic.occurrences(plan, now, float("inf"), NEXT_TIMES)]
+
+
+def coverage(root: Root, wanted: Iterable[str] | None) -> WindowCoverage:
+    """Of a window of these, by their ids or names; None: of everything."""
+    counts: dict[str, tuple[int, int]] = {}
+    down: list[str] = []
+    for name, kind in node_of(root).registry.getUtilitiesFor(IScopeKind):
+        ids = None if wanted is None else {item_id for text in wanted for item_id in kind.named(root, text)}
+        count, names = kind.standing(root, ids)
+        counts[name], down = (count, len(names)), down + names
+    return WindowCoverage(*counts["monitor"], *counts["agent"], tuple(sorted(down)[:NAMED_DOWN]))
 
 
 def _shown(span: logic.Occurrence) -> JsonObject:

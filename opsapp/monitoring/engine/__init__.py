@@ -12,7 +12,7 @@ from .archive import archived_incidents
 from .checks import request_check
 from .incident_list import incident_rows, taken_since
 from .lateststatus import KeptText, latest_status
-from .monitorlists import status_counts, statuses_now
+from .monitorlists import down_in_windows, status_counts, statuses_now
 from .notices import shown as open_notices
 from .register import Entry
 from .reports import budgets_left
@@ -40,6 +40,7 @@ __all__ = [
     "archived_incidents",
     "budgets_left",
     "close_told",
+    "down_in_windows",
     "ending_certificates",
     "incident_rows",
     "is_known",

@@ -94,7 +94,7 @@ def settle(
     if monitor is None or monitor.revision != revision:
         return False
     previous = monitor.state.status
-    changed = (standing.status, standing.flapping) != (previous, monitor.state.flapping)
+    changed = standing.committed != monitor.state.standing().committed
     if standing.alarmed and monitor.state.incident_id is None:
         incident = incidents_of(root).start(monitor, standing.cause, now)
         tell_incident(root, incident, "opened", now)

@@ -10,7 +10,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.engine import board_of
 from opsapp.monitoring.engine import metrics, recent
 from opsapp.monitoring.engine.register import Entry
-from opsapp.monitoring.engine.shownstates import BY_CHECK, CHECKED, state_at
+from opsapp.monitoring.engine.shownstates import BY_CHECK, CHECKED, is_down_in_window, state_at
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.logic.settings import searched
 from opsapp.monitoring.logic.uptime import percent
@@ -61,7 +61,8 @@ def _in_order(node: Node, root: Root, entries: list[Entry], sort: str, now: floa
     name, backward = sort.removeprefix("-"), sort.startswith("-")
     if name == "worst":
         watch_of(node).states.look(now)
-        worst = [(WORST_FIRST.index(entry.shown), entry) for entry in entries]
+        is_down = is_down_in_window(node, now)
+        worst = [(0.5 if is_down(entry) else WORST_FIRST.index(entry.shown), entry) for entry in entries]
         return [entry for _, entry in sorted(worst, key=itemgetter(0), reverse=backward)]
     if name == "response":
         return _measured_first([(response_of(node, entry), entry) for entry in entries], high_first=not backward)
@@ -126,6 +127,7 @@ def record(
         name=entry.name,
         url=url,
         status=status if damage is None else "unknown",
+        down_in_window=damage is None and is_down_in_window(node, now)(entry),
         response_time_ms=None if response is None else round(response),
         # Pending is "never checked": a push monitor whose first call is late was not, whatever is being tried again.
         last_check=None if status == "pending" else checked_at(node, entry),
@@ -178,6 +180,13 @@ def status_counts(node: Node, root: Root) -> dict[str, int]:
     watch = watch_of(node)
     watch.register.catch_up(root)
     return watch.states.counts(node.clock.now())
+
+
+def down_in_windows(node: Node, root: Root) -> int:
+    """How many are down while a window covers them."""
+    watch, now = watch_of(node), node.clock.now()
+    watch.register.catch_up(root)
+    return sum(map(is_down_in_window(node, now), tuple(watch.register.entries.values())))
 
 
 def statuses_now(node: Node, root: Root) -> dict[str, str]:

@@ -50,6 +50,7 @@ def record(monitor: Monitor, *, secrets: bool) -> MonitorRecord:
         monitor.record if secrets else monitor.record.for_viewers,
         id=monitor.id,
         status=state.status,
+        down_in_window=state.is_down_in_window,
         since=int(state.since),
         cause=state.cause if secrets else public(state.cause),
         flapping=state.flapping,

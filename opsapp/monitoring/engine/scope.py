@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from opsapp.monitoring.engine.shownstates import is_down_in_window
 from opsapp.monitoring.engine.watch import register_of, watch_of
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.node import node_of
@@ -19,6 +20,14 @@ class MonitorScope:
         """By id or name; from memory."""
         entries = watch_of(node_of(root)).entries(root)
         return {entry.id for entry in tuple(entries.values()) if name in (entry.id, entry.name)}
+
+    def standing(self, root: Root, ids: Collection[str] | None) -> tuple[int, list[str]]:
+        node = node_of(root)
+        watch, now = watch_of(node), node.clock.now()
+        watch.register.catch_up(root)
+        is_hidden = is_down_in_window(node, now)
+        entries = [entry for entry in watch.states.look(now) if ids is None or entry.id in ids]
+        return len(entries), [entry.name for entry in entries if entry.shown == "down" or is_hidden(entry)]
 
     def names(self, root: Root) -> Iterator[tuple[str, list[str]]]:
         register = register_of(node_of(root))

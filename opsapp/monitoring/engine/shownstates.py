@@ -42,6 +42,19 @@ def state_at(node: Node, now: float) -> Callable[[Entry], ShownStatus]:
     return state_of
 
 
+def is_down_in_window(node: Node, now: float) -> Callable[[Entry], bool]:
+    """Whether a monitor that a window covers is down, as far as its last check still says so."""
+    covered, observed_at = board_of(node).covered(now), node.series.live.observed_at
+
+    def is_down(entry: Entry) -> bool:
+        if not entry.told.down or entry.told.status in {"pending", "paused"} or not covered(entry.id):
+            return False
+        seen = observed_at(entry.subject, *CHECKED)
+        return seen is not None and seen + entry.hold_s >= now
+
+    return is_down
+
+
 class ShownStates:
     """Keeps `shown` of every entry of the register, and how many there are of each."""
 

@@ -8,8 +8,9 @@ from opsapp.lib.ids import earliest_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.config import MaintenanceSettings
 from opsapp.maintenance.engine import upcoming
-from opsapp.monitoring.engine import monitorlists, notices
+from opsapp.monitoring.engine import notices
 from opsapp.monitoring.engine.register import Entry, by_name
+from opsapp.monitoring.engine.shownstates import is_down_in_window, state_at
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.interfaces import IRootCauses
 from opsapp.monitoring.logic import statuspage
@@ -61,7 +62,10 @@ def _published_then(
     published = [monitor for monitor in published if only is None or monitor.id in only]
     published.sort(key=lambda monitor: (monitor.name.casefold(), monitor.id))
     names = {monitor.id: monitor.name for monitor in published}
-    components = [PublicMonitor(monitor.id, names[monitor.id], monitor.state.status, {}) for monitor in published]
+    components = [
+        PublicMonitor(monitor.id, names[monitor.id], monitor.state.status, {}, monitor.state.is_down_in_window)
+        for monitor in published
+    ]
     series = {monitor.id: monitor.series for monitor in published}
     return components, series, _incidents(then, names, at), _windows(node, then, names, at)
 
@@ -79,9 +83,10 @@ def _days_until(node: Node, root: Root, series: int, at: int) -> dict[int, tuple
 
 
 def _components(node: Node, root: Root, entries: list[Entry], now: float) -> list[PublicMonitor]:
+    state_of, is_down = state_at(node, now), is_down_in_window(node, now)
     return [
         PublicMonitor(
-            entry.id, entry.name, monitorlists.current_status(node, entry, now), _days(node, root, entry.series, now)
+            entry.id, entry.name, state_of(entry).status, _days(node, root, entry.series, now), is_down(entry)
         )
         for entry in entries
     ]

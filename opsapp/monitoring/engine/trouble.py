@@ -11,6 +11,7 @@ from typing import NamedTuple
 from opsapp.monitoring.engine import monitorlists
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.reports import STATUSES as BY_CODE
+from opsapp.monitoring.engine.shownstates import is_down_in_window
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.records import CertificateEnd
 from opsapp.monitoring.resources import incidents_of
@@ -40,6 +41,7 @@ class MonitorsStanding(NamedTuple):
     """How many monitors stand how, and those in trouble: the worst first, of alike ones the oldest trouble first."""
 
     counts: dict[str, int]
+    down_in_windows: int
     troubled: list[TroubledMonitor]
 
 
@@ -56,6 +58,7 @@ def standing_of_all(node: Node, root: Root, now: float) -> MonitorsStanding:
     counts = Counter(statuses.values())
     return MonitorsStanding(
         {status: counts.get(status, 0) for status in BY_CODE},
+        sum(map(is_down_in_window(node, now), entries)),
         [_troubled(root, entry, statuses[entry.id], since[entry.id]) for entry in troubled],
     )
 

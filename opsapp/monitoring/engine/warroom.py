@@ -14,7 +14,7 @@ from opsapp.monitoring.resources import Incident
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
-SECTIONS = ("events", "suggested_automations", "dependencies", "heals")
+SECTIONS = ("events", "other_runs", "suggested_automations", "dependencies", "heals")
 RELATED = 20
 
 
@@ -26,7 +26,8 @@ def context(node: Node, root: Root, incident: Incident, *, secrets: bool) -> Jso
     for _, section in sorted(node.registry.getUtilitiesFor(IWarRoomSection)):
         for name, rows in section(root, record, now).items():
             sections[name] += rows
-    sections["events"].sort(key=lambda event: event["time"])
+    for name in ("events", "other_runs"):
+        sections[name].sort(key=lambda event: event["time"])
     sections["suggested_automations"].sort(key=lambda row: -row.get("score", 0))
     entries = watch_of(node).entries(root)
     own = entries.get(incident.monitor_id)

@@ -46,6 +46,12 @@ class Standing:
     flips: tuple[float, ...] = ()
     flapping: bool = False
     failed_at: float = 0.0
+    down: bool = False  # that is what was measured, also while a window covers it
+
+    @property
+    def committed(self) -> tuple[str, bool, bool, bool]:
+        """A change of these is worth a commit."""
+        return self.status, self.alarmed, self.flapping, self.down
 
     def moved(self, by: float) -> Standing:
         """With what is measured from as long ago as before, after the clock was set by so many seconds."""
@@ -113,13 +119,14 @@ def judge(
         flips=flips,
         flapping=len(flips) >= rules.flapping_changes,
         failed_at=now if seen.ok is False and not early else standing.failed_at,
+        down=measured == "down",
     )
     waiting = seen.ok is False and measured != "down"
     return CheckVerdict(
         after,
         retry_in=max(0.0, after.failed_at + spacing(rules) - now) if waiting else None,
         incident="open" if opens else "resolve" if resolves else None,
-        changed=(status, alarmed, after.flapping) != (standing.status, standing.alarmed, standing.flapping),
+        changed=after.committed != standing.committed,
     )
 
 
@@ -154,7 +161,7 @@ def _measure(standing: Standing, seen: Seen, rules: Thresholds, early: bool) -> 
         problem = _degraded(seen, rules)
         return ("degraded", 0, problem) if problem else ("up", 0, "")
     failures = standing.failures + (not early)
-    if standing.alarmed or failures > rules.retries:
+    if standing.alarmed or standing.down or failures > rules.retries:
         return "down", failures, seen.detail
     # A single failure is no state yet: what was known stays, and a window that has just ended says nothing.
     return ("unknown" if standing.status == "maintenance" else standing.status), failures, seen.detail

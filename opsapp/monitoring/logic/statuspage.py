@@ -26,6 +26,7 @@ class PublicMonitor(NamedTuple):
     name: str
     status: str
     days: dict[int, tuple[int, int]]  # day number -> ms up, ms down
+    down_in_window: bool = False
 
 
 class PublicWindow(NamedTuple):
@@ -88,6 +89,7 @@ def component(monitor: PublicMonitor, own: Sequence[JsonObject], now: int) -> Js
         "id": monitor.id,
         "name": monitor.name,
         "status": monitor.status,
+        "down_in_window": monitor.down_in_window,
         "uptime_90d": percent(sum(up for up, _ in measured), sum(down for _, down in measured)),
         "incidents": own,
         "days": [_day(day, monitor.days.get(day), touched[day]) for day in numbers],

@@ -5,12 +5,17 @@ from __future__ import annotations
 from opsapp.maintenance.records import HealingWindowRecord, WindowRecord
 from opsapp.ui.shapes import maintenance as shapes
 
-from .shape import Act, Page, Part, inputs
+from .shape import Act, Page, PageBlock, Part, inputs
 
 WINDOW = inputs(WindowRecord)
 MONITORS = Part("Monitors", f"/api/monitoring/endpoints?limit={shapes.LISTED}", (), name="monitors", hidden=True)
 HOSTS = Part("Hosts", f"/api/agents?limit={shapes.LISTED}", (), name="hosts", hidden=True)
 OWN = Part("You", "/api/me/settings", (), name="own", hidden=True)
+COVERAGE = (
+    Part("Everything", "/api/maintenance/coverage", (), name="everything", hidden=True),
+    Part("Covered", "/api/maintenance/coverage", (), name="covered", hidden=True, asks=shapes.covers_asked),
+)
+COVERED = (PageBlock("covered", ("covered",), shapes.covered),)  # what the script asks for, as it is chosen
 MAKING = (
     Act("create", "Plan it", "POST /api/maintenance", WINDOW, goes="/maintenance/{id}", here=True),
     Act("preview", "When would it be?", "POST /api/maintenance/preview", WINDOW, tries=True, here=True),
@@ -60,10 +65,11 @@ MAINTENANCE = (
     Page(
         "/maintenance/new",
         "Plan a window",
-        (MONITORS, HOSTS, OWN),
+        (MONITORS, HOSTS, OWN, *COVERAGE),
         forms=MAKING,
         template="window.jinja2",
         shape=shapes.new_window,
+        blocks=COVERED,
         needs="POST /api/maintenance",
     ),
     Page(
@@ -74,10 +80,12 @@ MAINTENANCE = (
             MONITORS,
             HOSTS,
             OWN,
+            *COVERAGE,
         ),
         forms=MAKING,
         template="window.jinja2",
         shape=shapes.cloned,
+        blocks=COVERED,
         needs="POST /api/maintenance",
     ),
     Page(
@@ -106,8 +114,10 @@ MAINTENANCE = (
             MONITORS,
             HOSTS,
             OWN,
+            *COVERAGE,
         ),
         template="window.jinja2",
         shape=shapes.one_window,
+        blocks=COVERED,
     ),
 )  # fmt: skip

@@ -11,7 +11,8 @@ from . import moment
 from .problems import about
 from .shape import Act, Column, Field, Page, PageBlock, Part, inputs
 
-ONE = "/api/monitoring/endpoints/{id}"
+ALL = "/api/monitoring/endpoints"
+ONE = f"{ALL}/{{id}}"
 FIELDS = inputs(MonitorSettings)
 (TAGS,) = inputs(MonitorSettings, "tags")
 (INTERVAL,) = inputs(MonitorSettings, "interval")
@@ -26,7 +27,7 @@ LIST = Page(
     (
         Part(
             "All monitors",
-            f"/api/monitoring/endpoints?recent={monitorlist.CHECKS}",
+            f"{ALL}?recent={monitorlist.CHECKS}",
             (Column("Name", "name", link="/monitors/{id}"), Column("Status", "status", "state")),
             paged=True,
             filters=(
@@ -76,6 +77,7 @@ ONE_MONITOR = Page(
                 Act("resume", "Resume", f"PUT {ONE}", when=(("enabled", (False,)),), body=(("enabled", True),)),
             ),
         ),
+        Part("Beats", f"{ALL}?ids={{id}}&recent={monitorlist.CHECKS}", (), hidden=True, name="beats"),
         moment.of("monitors"),
         Part("Metrics", f"{ONE}/metrics", (), hidden=True, name="metrics", asks=monitor.same_time),
         Part("Uptime", f"{ONE}/uptime", (), hidden=True, name="uptime"),
@@ -95,6 +97,7 @@ ONE_MONITOR = Page(
     shape=monitor.shape,
     blocks=(
         PageBlock("now", ("monitor",), monitor.now),
+        PageBlock("beats", ("beats",), monitor.beats),
         moment.AT,
         PageBlock("plugin", ("monitor", "moment", "metrics"), monitor.plugin),
         PageBlock("past", ("monitor", "incidents"), monitor.past),

@@ -151,6 +151,8 @@ RECORDS = (
         (
             Part("Forecasts", "/api/healing/forecasts", (), name="forecasts", hidden=True),
             Part("Hosts", "/api/agents", (), name="hosts", hidden=True, asks=learned.hosts_of_forecasts),
+            Part("Silent", "/api/agents?status=offline&limit=100", (), name="offline", hidden=True),
+            Part("Long silent", "/api/agents?status=dead&limit=100", (), name="dead", hidden=True),
         ),
         menu="Forecasts",
         template="forecasts.jinja2",

@@ -57,6 +57,7 @@ class Field(NamedTuple):
     ticks: bool = False  # of few, names are ticked; of many they are typed
     fields: tuple[Field, ...] = ()  # of each row
     like: str = ""
+    whole: str = ""  # what none means, in a word: a tick of its own, without which none is a mistake
     clears: bool = False  # left empty it says so (null, or an empty list); else it says nothing
 
 

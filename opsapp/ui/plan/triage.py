@@ -68,7 +68,6 @@ OVERVIEW = (
             ),
             told("problems", "/api/healing/problems?limit=50", optional=True),
             told("deliveries", "/api/notifications/deliveries?status=failed&limit=20", optional=True),
-            told("history", "/api/agents/{overview.next.agent_id}/metrics?range_h=24&resolution=1800"),
             told("forecasts", "/api/healing/forecasts?agent_id={overview.next.agent_id}"),
             told("monitors", "/api/monitoring/endpoints?limit=50&sort=worst&recent=30"),
             told("ledger", "/api/healing/ledger?limit=30"),
@@ -85,9 +84,7 @@ OVERVIEW = (
             PageBlock("standing", ("overview", "approvals"), overview.standing),
             PageBlock("wrong", ("overview",), overview.wrong),
             PageBlock(
-                "side",
-                ("overview", "approvals", "suggestions", "problems", "deliveries", "history", "forecasts"),
-                overview.side,
+                "side", ("overview", "approvals", "suggestions", "problems", "deliveries", "forecasts"), overview.side
             ),
             PageBlock("monitors", ("monitors",), overview.monitors),
             PageBlock(
@@ -98,6 +95,7 @@ OVERVIEW = (
 )
 
 PUBLIC = Field("public", "Who reads it", "flag")
+AUTOMATION = Field("automation_id", "Automation", "name", of="automation", required=True)
 STAGE = Field("stage", "Where we are", "choice", ("investigating", "identified", "monitoring", "resolved"), True)
 INCIDENTS = (
     Page(
@@ -176,6 +174,13 @@ INCIDENTS = (
                         (Field("note", "Note", "area"),),
                         done="The incident is over.",
                         when=(("status", ("open",)), ("by_hand", (True,))),
+                    ),
+                    Act(
+                        "run",
+                        "Run an automation",
+                        f"POST {INCIDENTS_API}/{{id}}/runs",
+                        (AUTOMATION,),
+                        done="It was asked for; the timeline has it once it runs.",
                     ),
                     Act(
                         "update",

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from markupsafe import Markup
 
 from opsapp.agents.records import AgentDetail
+from opsapp.healing.foretold import ForecastRecord
 from opsapp.healing.moments import Moment
 from opsapp.healing.records import RuleSettings
 from opsapp.lib.jsontypes import JsonObject
@@ -22,7 +23,7 @@ from opsapp.wire.records import made
 
 from . import holds, moment, uses
 from .command import shown_of
-from .fans import fan_told
+from .fans import between, fan_told, reaches
 from .hosts import listed, notes_of, presence_of
 from .problems import open_lines
 
@@ -143,8 +144,8 @@ def commands(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def forecasts_of(answers: Answers) -> dict[str, JsonObject]:
-    return {row["mount"]: row for row in answers["forecasts"] or () if row["mount"] is not None}
+def forecasts_of(answers: Answers) -> dict[str, ForecastRecord]:
+    return {row.mount: row for row in answers["forecasts"] or () if row.mount is not None}
 
 
 def services_of(agent: AgentDetail) -> list[ServiceShown]:
@@ -198,8 +199,8 @@ def disks_of(answers: Answers, reader: Reader) -> list[DiskShown]:
     mounts, forecasts, place = agent.metrics.disks, forecasts_of(answers), f"/agents/{agent.id}"
 
     def order(mount: str) -> tuple[float, float]:
-        hits_at = forecasts.get(mount, {}).get("hits_at")
-        return (hits_at if hits_at is not None else float("inf"), -mounts[mount])
+        known = forecasts.get(mount)
+        return (known.hits_at or float("inf") if known is not None else float("inf"), -mounts[mount])
 
     names = sorted(mounts, key=order)
     wanted = reader.query.get("disk", names[0] if names else "")
@@ -217,15 +218,16 @@ def disks_of(answers: Answers, reader: Reader) -> list[DiskShown]:
     ]
 
 
-def ahead_of(forecast: JsonObject | None, now: float) -> str:
+def ahead_of(forecast: ForecastRecord | None, now: float) -> str:
     """When it will be as full as it may."""
-    if forecast is None or forecast["hits_at"] is None or forecast["hits_at"] <= now:
+    if forecast is None or forecast.hits_at is None or forecast.hits_at <= now:
         return ""
-    return f"{forecast['threshold']:g} % full in {rough_span(forecast['hits_at'] - now)}"
+    full = f"{forecast.threshold:g} % full in {rough_span(forecast.hits_at - now)}"
+    return full if forecast.likely_by is not None else f"perhaps {full}"
 
 
 def fan_of(
-    told: Moment | None, disks: Sequence[DiskShown], forecasts: Mapping[str, JsonObject], reader: Reader
+    told: Moment | None, disks: Sequence[DiskShown], forecasts: Mapping[str, ForecastRecord], reader: Reader
 ) -> Markup | None:
     """The chosen disk: what was measured, and where it is heading as far as that is known."""
     disk = next((candidate for candidate in disks if candidate.chosen), None)
@@ -239,17 +241,18 @@ def fan_of(
     outlook = outlook_of(forecast, reader.now)
     first = measured[0][0] if measured else reader.now - 3600
     last = max([reader.now, *outlook.times])
-    limit = charts.Limit(forecast["threshold"], f"{forecast['threshold']:g} %") if forecast else None
+    limit = charts.Limit(forecast.threshold, f"{forecast.threshold:g} %") if forecast else None
     axis = charts.TimeAxis(first, last, ZoneInfo(reader.zone), live=False)
     times, values = [at for at, _ in measured], [value for _, value in measured]
     return charts.fan(disk.mount, axis, times, values, outlook, limit, top=100)
 
 
-def outlook_of(forecast: JsonObject | None, now: float) -> charts.Outlook:
+def outlook_of(forecast: ForecastRecord | None, now: float) -> charts.Outlook:
     """The fan as the API tells it, where the threshold is ahead."""
-    if forecast is None or forecast["hits_at"] is None or forecast["hits_at"] <= now:
+    if forecast is None or forecast.hits_at is None or forecast.hits_at <= now:
         return charts.Outlook((), (), (), ())
-    return fan_told(forecast, now, 100.0, f"{forecast['threshold']:g} % in {rough_span(forecast['hits_at'] - now)}")
+    words = f"{reaches(forecast)} {forecast.threshold:g} % in {rough_span(forecast.hits_at - now)}"
+    return fan_told(forecast, now, 100.0, f"{words}, {between(forecast, now)}")
 
 
 def states_of(states: Mapping[str, str], starts: Mapping[str, float]) -> list[ServiceShown]:

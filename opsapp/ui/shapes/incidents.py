@@ -12,7 +12,7 @@ from opsapp.healing.overview_answers import Overview
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import sentences
 from opsapp.ui.reader import Answers, Reader, merged
-from opsapp.ui.sentences import STAGES, NameBook, Sentence, Word, listed, said, sentence_of, span
+from opsapp.ui.sentences import STAGES, NameBook, Sentence, Word, count, listed, said, sentence_of, span
 
 from . import moment
 from .case import wave_words
@@ -65,10 +65,11 @@ class TimelineItem(NamedTuple):
     ask: Question | None = None
 
 
-class SuggestedAutomation(NamedTuple):
+class TriedRemedy(NamedTuple):
     name: str
     about: str
     figures: str
+    helped: bool
 
 
 class WarRoomTop(NamedTuple):
@@ -148,13 +149,15 @@ def room(answers: Answers, reader: Reader) -> dict[str, object]:
     template = reader.query.get("template", "")
     related = sorted(known["related_monitors"], key=lambda monitor: BESIDE.get(monitor["status"], len(BESIDE)))[:8]
     place = _place(incident)
+    tried = [_tried(remedy) for remedy in known["suggested_automations"]]
     return merged(top, timeline, moment.shape)(answers, reader) | {
         "decide": next((candidate for candidate in _questions(answers, reader) if candidate.mine), None),
         "stages": [(stage, STAGE_NAMES[stage], f"{place}?{urlencode({'template': stage})}#say") for stage in TEMPLATES],
         "stage": template if template in TEMPLATES else _stage_now(incident),
         "draft": TEMPLATES.get(template, "").format(name=incident["monitor_name"]),
         "people": _people(incident),
-        "helped": [_helped(automation) for automation in known["suggested_automations"][:6]],
+        "helped": [remedy for remedy in tried if remedy.helped][:6],
+        "others": [remedy for remedy in tried if not remedy.helped][:6],
         "related": [(monitor["name"], f"/monitors/{monitor['id']}", monitor["status"]) for monitor in related],
     }
 
@@ -183,11 +186,15 @@ def _title(incident: JsonObject) -> str:
 
 def timeline(answers: Answers, reader: Reader) -> dict[str, object]:
     known, show = answers["room"], reader.query.get("show", "")
-    items = _timeline(known, _questions(answers, reader), _names(answers))
+    with_others = reader.query.get("add") == "runs"
+    runs = [event for event in known["events"] if event["kind"] == "run"] + (known["other_runs"] if with_others else [])
+    items = _timeline(known, runs, _questions(answers, reader), _names(answers))
     place = _place(known["incident"])
     return {
         **folded([item for item in items if _is_shown(item, show)]),
         "shows": tuple((word, place + more, show == asked) for word, more, asked in SHOWS),
+        "added": with_others,
+        "add": "" if with_others or not known["other_runs"] else f"Add {count(len(known['other_runs']), 'run')}",
     }
 
 
@@ -289,7 +296,9 @@ def _told_facts(incident: JsonObject) -> list[Sentence]:
     return facts
 
 
-def _timeline(known: JsonObject, questions: list[Question], names: NameBook) -> list[TimelineItem]:
+def _timeline(
+    known: JsonObject, runs: list[JsonObject], questions: list[Question], names: NameBook
+) -> list[TimelineItem]:
     incident = known["incident"]
     items = [TimelineItem(incident["started"], "bad", "fire", sentences.went_down(incident))]
     public = PUBLIC in (known["monitor"] or {}).get("tags", ())
@@ -298,7 +307,6 @@ def _timeline(known: JsonObject, questions: list[Question], names: NameBook) -> 
     items += [TimelineItem(back.at, "ok", "check", back)] if back is not None else []
     asked = {asked_question.row.get("ledger_id"): asked_question for asked_question in questions}
     items += [_heal(entry, asked.get(entry["id"]), names) for entry in known["heals"]]
-    runs = [event for event in known["events"] if event["kind"] == "run"]
     items += [TimelineItem(run["time"], "", "bolt", said(run["time"], "", sentence_of(run["text"]))) for run in runs]
     items.reverse()  # of two in one second, the one that was told later is the newer
     return sorted(items, key=lambda item: (item.ask is None, -item.at))
@@ -346,9 +354,10 @@ def _people(incident: JsonObject) -> list[tuple[str, str]]:
     return list(about.items())
 
 
-def _helped(row: JsonObject) -> SuggestedAutomation:
-    if row.get("action_type"):
-        return SuggestedAutomation(
-            row["action_type"], f"when {row['condition']}", f"{row['verified']} of {row['total']}"
-        )
-    return SuggestedAutomation(row["name"], "automation", f"{row.get('succeeded', 0)} of {row.get('runs', 0)}")
+def _tried(row: JsonObject) -> TriedRemedy:
+    """By the outages of this monitor that it ended; how often it ended well elsewhere says nothing here."""
+    ended, tried = row["helped_here"], row["tried_here"]
+    figures = f"ended {ended} of {count(tried, 'outage')}" if tried else "not tried here"
+    is_action = row.get("action_type")
+    name, about = (is_action, f"when {row['condition']}") if is_action else (row["name"], "automation")
+    return TriedRemedy(name, about, figures, ended > 0)

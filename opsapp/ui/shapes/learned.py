@@ -8,15 +8,14 @@ from __future__ import annotations
 from math import log1p
 from typing import NamedTuple
 from urllib.parse import quote
-from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
+from opsapp.healing.foretold import ForecastRecord
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.ui.charts import PERCENT, PLAIN, Limit, TimeAxis, fan
 from opsapp.ui.reader import MOST_IDS, NO_ID, Answers, Reader, query_with, with_query
 
-from .fans import fan_told
+from .fans import between, chart_of, disk_of, reaches, unit_of, what_of
 
 LEVELS = ("observation", "dry-run", "notify", "approve", "execute")
 MEANS = {
@@ -39,7 +38,6 @@ CATEGORIES = {
 SUGGESTIONS = "/healing/suggestions"
 ORDERS = {"-created_at": "Newest", "severity": "Gravest", "category": "By kind"}  # what the API sorts by, in words
 DRAWN = 6  # of those that come first
-METRICS = {"cpu_percent": "CPU", "mem_percent": "Memory", "disk_percent": "Disk", "swap_percent": "Swap"}
 
 
 class SuggestionLine(NamedTuple):
@@ -70,12 +68,18 @@ class ForecastLine(NamedTuple):
     now: str
     threshold: str
     hits_at: int | None
-    low: int | None
-    high: int | None
+    reaches: str
+    between: str
     coverage: str
     false_alarms: str
     sudden: bool
     fan: Markup | None
+
+
+class SilentLine(NamedTuple):
+    name: str
+    place: str
+    seen: int | None
 
 
 class Rank(NamedTuple):
@@ -136,54 +140,55 @@ def hosts_of_forecasts(reader: Reader, earlier: Answers) -> dict[str, tuple[str,
 
 
 def _hosts_in_order(answers: Answers) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(row["agent_id"] for row in _soonest_first(answers)))
+    return tuple(dict.fromkeys(row.agent_id for row in _soonest_first(answers)))
 
 
-def _soonest_first(answers: Answers) -> list[JsonObject]:
-    return sorted(answers["forecasts"] or (), key=lambda row: (row["hits_at"] is None, row["hits_at"] or 0))
+def _soonest_first(answers: Answers) -> list[ForecastRecord]:
+    return sorted(answers["forecasts"] or (), key=lambda row: (row.hits_at is None, row.hits_at or 0))
 
 
 def forecasts(answers: Answers, reader: Reader) -> dict[str, object]:
+    """What is reached first, first; of a disk, whose space and inodes have one each, the one that is reached first.
+    Of a host that is silent nothing is foretold: since when, is said."""
     names = {host.id: host.name for host in answers["hosts"] or ()}
-    known = [row for row in _soonest_first(answers) if row["agent_id"] in names]
-    lines = [forecast(row, names[row["agent_id"]], reader, at < DRAWN) for at, row in enumerate(known)]
+    known = one_of_each_disk([row for row in _soonest_first(answers) if row.agent_id in names])
+    lines = [forecast(row, names[row.agent_id], reader, at < DRAWN) for at, row in enumerate(known)]
+    silent = [*(answers["offline"] or ()), *(answers["dead"] or ())]
     return {
         "coming": tuple(line for line in lines if line.hits_at is not None),
         "calm": tuple(line for line in lines if line.hits_at is None),
         "more": len(_hosts_in_order(answers)[MOST_IDS:]),
-    }
+        "silent": [SilentLine(host.name, f"/agents/{host.id}", host.last_seen)
+                   for host in silent],
+    }  # fmt: skip
 
 
-def forecast(row: JsonObject, host: str, reader: Reader, drawn: bool) -> ForecastLine:
-    alarms = row["false_alarms"]
-    unit = " %" if row["metric"].endswith("percent") else ""
+def one_of_each_disk(rows: list[ForecastRecord]) -> list[ForecastRecord]:
+    mounted = {row.agent_id for row in rows if disk_of(row)}
+    first: dict[tuple[str, str], ForecastRecord] = {}
+    for row in rows:
+        disk = disk_of(row)
+        if disk != "" or row.agent_id not in mounted:
+            first.setdefault((row.agent_id, row.metric if disk is None else f"disk {disk}"), row)
+    return list(first.values())
+
+
+def forecast(row: ForecastRecord, host: str, reader: Reader, drawn: bool) -> ForecastLine:
+    alarms, unit, what = row.false_alarms, unit_of(row), what_of(row)
+    is_coming = row.hits_at is not None
     return ForecastLine(
-        row["mount"] or METRICS.get(row["metric"]) or row["metric"],
+        what,
         host,
-        f"/agents/{quote(row['agent_id'], safe='')}",
-        f"{row['now']:.4g}{unit}",
-        f"{row['threshold']:g}{unit}",
-        row["hits_at"],
-        row["low"],
-        row["high"],
-        "not tried yet" if row["coverage"] is None else f"{row['coverage'] * 100:.0f} %",
+        f"/agents/{quote(row.agent_id, safe='')}",
+        unit.words(row.now),
+        unit.words(row.threshold),
+        row.hits_at,
+        reaches(row) if is_coming else "",
+        between(row, reader.now) if is_coming else "",
+        "not tried yet" if row.coverage is None else f"{row.coverage * 100:.0f} %",
         "not tried yet" if alarms is None else f"{alarms:.3g}",
-        row["sudden"],
-        _fan(row, host, reader) if drawn and row["hits_at"] is not None else None,
-    )
-
-
-def _fan(row: JsonObject, host: str, reader: Reader) -> Markup | None:
-    """From the newest reading on; what was before is on the host's page."""
-    top = 100.0 if row["metric"].endswith("percent") else None
-    outlook = fan_told(row, reader.now, top)
-    if not outlook.times:
-        return None
-    unit = PERCENT if top else PLAIN
-    axis = TimeAxis(reader.now, max(outlook.times), ZoneInfo(reader.zone), live=False)
-    limit = Limit(row["threshold"], f"alarm at {unit.words(row['threshold'])}")
-    return fan(
-        f"{row['mount'] or row['metric']} on {host}", axis, [reader.now], [row["now"]], outlook, limit, unit, top, 110
+        row.sudden,
+        chart_of(row, f"{what} on {host}", reader) if drawn and is_coming else None,
     )
 
 

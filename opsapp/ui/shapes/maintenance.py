@@ -33,6 +33,7 @@ LISTED = 300  # monitors, and hosts, whose names the pages ask for
 NAMED = 4  # names in a sentence before they are counted
 DAY_S = 86_400
 NEXT = 5
+CHOOSING = {"covers", "scope", "everything"}  # what an address says that is chosen
 
 
 class WindowLine(NamedTuple):
@@ -218,7 +219,7 @@ def new_window(answers: Answers, reader: Reader) -> dict[str, object]:
     end = start + timedelta(hours=2)
     scope = tuple(filter(None, [reader.query.get("scope")]))
     window = WindowRecord("", f"{start:%Y-%m-%dT%H:%M}", f"{end:%Y-%m-%dT%H:%M}", scope=scope)
-    return _editor(settings_of(window), answers, reader) | {"window": None, "next": ()}
+    return _editor(settings_of(window) | {"scope": scope or None}, answers, reader) | {"window": None, "next": ()}
 
 
 def cloned(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -235,8 +236,24 @@ def one_window(answers: Answers, reader: Reader) -> dict[str, object]:
     return _editor(row, answers, reader) | {"window": window, "next": times, "title": row["name"]}
 
 
+def covers_asked(reader: Reader, earlier: JsonObject) -> dict[str, tuple[str, ...]]:
+    """What is chosen, by the script or by the address; else what the window has."""
+    stored = earlier.get("window") or earlier.get("stored") or {"scope": ()}
+    chosen = reader.query.get("covers", reader.query.get("scope", ""))
+    ids = tuple(filter(None, chosen.split(","))) or () if CHOOSING & reader.query.keys() else tuple(stored["scope"])
+    return {"scope": ids} if ids else {}
+
+
+def covered(answers: Answers, reader: Reader) -> dict[str, object]:
+    """None: nothing is chosen."""
+    stored = answers.get("window") or answers.get("stored")
+    is_chosen = any(reader.query.get(name) for name in CHOOSING) if CHOOSING & reader.query.keys() else stored
+    return {"covered": answers["covered"] if is_chosen else None}
+
+
 def _editor(row: JsonObject, answers: Answers, reader: Reader) -> dict[str, object]:
     """Its times by the reader's clock. What cannot be read has none."""
     zone = service_zone(answers)
     times = {name: row[name] and by_readers_clock(row[name], zone, reader.zone) for name in ("start", "end")}
-    return {"row": row | times, "zone": service_zone(answers), "effects": HEALING}
+    told = {"row": row | times, "zone": service_zone(answers), "effects": HEALING, "everything": answers["everything"]}
+    return told | covered(answers, reader)

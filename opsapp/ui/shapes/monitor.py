@@ -14,7 +14,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.records import MonitorRecord
 from opsapp.ui import charts, words
 from opsapp.ui.reader import Answers, Reader, merged
-from opsapp.ui.shapes import moment, uses
+from opsapp.ui.shapes import moment, monitorlist, uses
 from opsapp.ui.shapes.monitorform import may_write
 from opsapp.ui.shapes.monitors import percent_words, state_of, word_of
 from opsapp.ui.shapes.pluginmetrics import MetricShown, command_line, metrics_of
@@ -23,6 +23,7 @@ from opsapp.wire.records import made
 
 HOUR, DAY = 3600, 86_400
 DAYS = 90
+AGAIN_S = 2
 
 
 PHASES = {"name": "Name", "connect": "Connect", "tls": "TLS", "first_byte": "Wait"}
@@ -54,8 +55,7 @@ def same_time(reader: Reader, earlier: JsonObject) -> dict[str, str]:
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     monitor: MonitorRecord = answers["monitor"]
-    return merged(now, moment.shape, plugin, past)(answers, reader) | {
-        "next_check": next_check(monitor, reader),
+    return merged(now, beats, moment.shape, plugin, past)(answers, reader) | {
         "command": command_line(monitor.command or ()),
         "days": days_strip(monitor, answers["days"] or [], reader),
         "phases": phases_of(monitor),
@@ -72,15 +72,31 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
 def now(answers: Answers, reader: Reader) -> dict[str, object]:
     """The top of the page."""
     monitor: MonitorRecord = answers["monitor"]
+    status = monitorlist.state_of(monitor)
     return {
         "title": monitor.name or "A monitor that cannot be read",
         "monitor": monitor,
-        "state": state_of(monitor.status),
-        "word": word_of(monitor.status),
+        "state": state_of(status),
+        "word": word_of(status),
         "looked": looked(monitor),
         "may_edit": reader.may("PUT /api/monitoring/endpoints/{id}"),
         "may_clone": reader.may("POST /api/monitoring/endpoints") and may_write(monitor.type, reader),
         "may_plan": reader.may("POST /api/maintenance"),
+    }
+
+
+def beats(answers: Answers, reader: Reader) -> dict[str, object]:
+    """The last checks. `again`: the seconds after which there is one more; checks that change nothing are no events."""
+    if not answers["beats"]:
+        return {"checks": Markup(""), "again": 0, "last_check": None, "next_check": ""}
+    monitor: MonitorRecord = answers["beats"][0]
+    last = monitor.last_check
+    left = 0 if last is None else last + monitor.interval - reader.now
+    return {
+        "checks": monitorlist.lines([monitor])[0].checks,
+        "again": max(AGAIN_S, left + 1) if monitor.enabled else 0,
+        "last_check": last,
+        "next_check": next_check(monitor, reader),
     }
 
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from opsapp.monitoring.records import LatelyMeasured, MonitorRecord
 from opsapp.ui.charts import MILLISECONDS, Bar, bars, sparkline
-from opsapp.ui.words import percent
+from opsapp.ui.words import DOWN_IN_WINDOW, percent
 
 CHECKS = 30
 WORDS = {"degraded": "Degraded", "pending": "Not checked yet", "maintenance": "Maintenance"}
@@ -21,6 +21,7 @@ WORDS = {"degraded": "Degraded", "pending": "Not checked yet", "maintenance": "M
 class MonitorLine(NamedTuple):
     monitor: MonitorRecord
     about: str
+    state: str
     word: str
     checks: Markup
     day: Markup
@@ -28,16 +29,22 @@ class MonitorLine(NamedTuple):
     uptime: str
 
 
+def state_of(monitor: MonitorRecord) -> str:
+    """Its state; of one that is down within a window, both."""
+    return DOWN_IN_WINDOW if monitor.down_in_window else monitor.status
+
+
 def lines(monitors: list[MonitorRecord] | None) -> list[MonitorLine]:
     return [_line(monitor, monitor.recent or LatelyMeasured()) for monitor in monitors or ()]
 
 
 def _line(monitor: MonitorRecord, recent: LatelyMeasured) -> MonitorLine:
-    name, p95 = monitor.name or "unreadable", recent.p95_24h_ms
+    name, p95, state = monitor.name or "unreadable", recent.p95_24h_ms, state_of(monitor)
     return MonitorLine(
         monitor,
         _about(monitor),
-        WORDS.get(monitor.status, monitor.status.capitalize()),
+        state,
+        WORDS.get(state, state.capitalize()),
         bars([Bar(state) for state in recent.statuses], f"{name}, the last {CHECKS} checks", CHECKS),
         sparkline(recent.p95_ms, f"{name}, 95 % within, 24 hours"),
         "–" if p95 is None else MILLISECONDS.words(p95),

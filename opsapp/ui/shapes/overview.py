@@ -117,7 +117,7 @@ def side(answers: Answers, reader: Reader) -> dict[str, object]:
         "asked": _asked(answers, reader),
         "needs": _needs(answers, overview, reader),
         "works": [_work(work, names) for work in overview.cases if _is_work(work)],
-        "next": foresight.breaks_next(overview.next, answers["forecasts"], answers["history"], reader),
+        "next": foresight.breaks_next(overview.next, answers["forecasts"], reader),
     }
 
 
@@ -165,6 +165,7 @@ def _state(overview: Overview) -> str:
     if wrong.down:
         causes = "one cause" if wrong.causes == 1 else f"{wrong.causes} causes"
         parts.append(f"{wrong.down} down" + (f" by {causes}" if 0 < wrong.causes < wrong.down else ""))
+    parts += [f"{overview.down_in_windows} down in maintenance"] if overview.down_in_windows else []
     parts += [f"{wrong.degraded} degraded"] if wrong.degraded else []
     parts += [count(wrong.alerts, "alert")] if wrong.alerts else []
     parts += [count(wrong.events, "event from elsewhere", "events from elsewhere")] if wrong.events else []

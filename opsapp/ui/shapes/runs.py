@@ -52,7 +52,8 @@ def shown_of(run: JsonObject, now: float) -> RunShown:
     kind, word, words = STATES[run["status"]]
     began = run["started"]
     took = "" if began is None else rough_span((run["finished"] or now) - began)
-    origin = "" if run["origin"] in ("", "manual") else f", {spoken(run['origin']).lower()}"
+    whence, _, _ = run["origin"].partition(":")
+    origin = "" if whence in ("", "manual") else f", {spoken(whence).lower()}"
     return RunShown(
         run["name"],
         f"/automations/runs/{run['run_id']}",

@@ -9,6 +9,7 @@ const KINDS = ["monitor", "incident", "agent", "command", "run", "approval", "he
 const LEAVING_MS = 5000, LEAST_MS = 1000, PATIENCE_MS = 2500, LONGEST_MS = 30000;
 const PULSE_S = 3, SILENCE_MS = 8000;  // a server that stands still keeps its connections: only what it sends tells
 const stale = new Set();      // ids of parts that have changed
+const repeats = new Map();    // id -> the timer of a part that is asked for again
 const last = new Map();       // id -> when it was asked for last
 let timer = 0, source, waits = 1000, lostAt = 0, seenAt = Date.now(), ended = false, telling = 0, first = true, sentAt = 0, heardAt = Date.now();
 
@@ -59,6 +60,13 @@ async function refresh() {
   plan();
 }
 
+// Checks that find all as it was are no events: what holds `data-again="20"` is asked for again after so many seconds.
+function repeat(part) {
+  clearTimeout(repeats.get(part.id));
+  const seconds = part.querySelector("[data-again]")?.dataset.again;
+  if (seconds) repeats.set(part.id, setTimeout(() => { stale.add(part.id); plan(); }, seconds * 1000));
+}
+
 async function ask(place, ids) {
   for (const id of ids) stale.delete(id);
   try {
@@ -81,6 +89,7 @@ function show(contents) {
     const part = document.getElementById(id);
     if (!part) continue;
     morph(part, content);
+    repeat(part);
     if (id === "counts") tally();
     part.dispatchEvent(new CustomEvent("changed", { bubbles: true }));
   }
@@ -96,8 +105,7 @@ function reading(part) {
 function tally() {
   const said = document.getElementById("tally")?.dataset;
   if (!said) return;
-  const title = document.title.replace(/^\(\d+\) /, "");
-  document.title = said.down > 0 ? `(${said.down}) ${title}` : title;
+  document.title = said.title + document.title.replace(/^\(\d[^)]*\) /, "");
   const icon = document.querySelector("link[rel=icon]");
   const wanted = icon.href.replace(/icon-\w+\.svg/, `icon-${said.worst}.svg`);
   if (icon.href !== wanted) icon.href = wanted;
@@ -215,6 +223,7 @@ async function open() {
 
 document.addEventListener("visibilitychange", () => { heardAt = Date.now(); plan(); });
 setInterval(listen, 1000);
+document.querySelectorAll("[data-live][id]").forEach(repeat);
 addEventListener("submit", (event) => { if (!event.defaultPrevented) sentAt = Date.now(); });
 addEventListener("pagehide", () => source?.close());
 addEventListener("pageshow", (event) => { if (event.persisted && !ended) { everything(); open(); } });

@@ -1,0 +1,48 @@
+"""A forecast as the API answers it and pages draw it. Plain values. Must not: read a store, word a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from opsapp.wire.records import Between
+
+
+@dataclass(frozen=True)
+class FanPoint:
+    """What is expected at a time: 95 of 100 outcomes between `low` and `high`, half of them between the inner two."""
+
+    at: float
+    expected: float
+    low: float
+    half_low: float
+    half_high: float
+    high: float
+
+
+@dataclass(frozen=True)
+class MeasuredHour:
+    at: int
+    value: float
+
+
+@dataclass(frozen=True)
+class ForecastRecord:
+    """Three of four outcomes meet the threshold by `likely_by`; null: half of them never do, as far as it is seen.
+    `coverage`: how often the interval held the truth in back-tests; `false_alarms` of them in 1,000 days; both null
+    where it could not be tried. `sudden`: by a rise as the metric never had."""
+
+    agent_id: str
+    metric: str
+    mount: str | None
+    now: float
+    threshold: float
+    hits_at: int | None
+    low: int | None
+    high: int | None
+    likely_by: int | None = None
+    coverage: Annotated[float | None, Between(0, 1)] = None
+    false_alarms: Annotated[float | None, Between(0)] = None
+    sudden: bool = False
+    fan: tuple[FanPoint, ...] = ()
+    past: tuple[MeasuredHour, ...] = ()
