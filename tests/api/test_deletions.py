@@ -159,7 +159,7 @@ def test_a_rule_comes_back_with_its_trust(service):
     deletion_id = delete(service, path)
     undo(service, deletion_id)
     assert service.ada.get("/api/healing/trust").json == before
-    edges = service.read(lambda root: definition_of(root, root["api"]["healing"]["rules"]["mine"].fields))
+    edges = service.read(lambda root: definition_of(root, root["api"]["healing"]["rules"]["mine"].record))
     assert edges == service.read(lambda root: root["api"]["healing"]["trust"]["mine"].trust.definition)
 
 

@@ -194,7 +194,7 @@ def test_a_change_is_not_the_whole_and_has_a_name_of_its_own(service):
 
 def test_what_is_answered_and_sent_has_the_bounds_of_each(service):
     known = openapi.document(service.app.registry)["components"]["schemas"]
-    assert "maxItems" in json.dumps(known["RuleTargetsBody"])
+    assert "maxItems" in json.dumps(known["NewRuleTargets"])
     assert "maxItems" not in json.dumps(known["RuleTargets"])
 
 

@@ -5,6 +5,7 @@ import pytest
 from opsapp.agents.config import AgentSettings
 from opsapp.agents.engine import send_command
 from opsapp.agents.resources import agents_of
+from opsapp.wire.reports import CommandResult
 from tests.api.test_agents import Polling
 
 ADMINS = ("opsapp", "opsapp-agent.service", "ssh", "sshd.service", "ssh@1-a.service", "sudo", "auth", "session-1.scope",
@@ -60,7 +61,8 @@ def test_a_refused_command_is_in_the_audit(service, host):
 
 
 def _finish(root, agent_id, command_id, now):
-    agents_of(root)[agent_id].commands.finish(command_id, now, {"status": "done", "exit_code": 0, "output": "a line"})
+    result = CommandResult(command_id, "done", exit_code=0, output="a line")
+    agents_of(root)[agent_id].commands.finish(result, now)
 
 
 def test_what_a_command_has_read_is_for_those_who_may_ask_for_it(service, host):
@@ -109,9 +111,9 @@ def test_a_log_in_a_file_is_as_private_as_in_the_journal(service, host, path):
 def test_viewers_see_of_a_command_who_asked_when_and_how_it_stands(service, host):
     body = {"type": "shell", "params": {"command": "grep sesame /etc/app", "env": {"PLACE": "cellar"}}}
     command_id = service.otto.post_json(f"{host.path}/commands", body).json["command_id"]
-    result = {"status": "failed", "exit_code": 3, "output": "sesame", "reason": "no cellar", "data": {"a": "sesame"}}
+    result = CommandResult(command_id, "failed", 3, "sesame", reason="no cellar", data={"a": "sesame"})
     now = service.clock.now()
-    service.transact(lambda root: agents_of(root)[host.id].commands.finish(command_id, now, result))
+    service.transact(lambda root: agents_of(root)[host.id].commands.finish(result, now))
     path = f"{host.path}/commands/{command_id}"
     whole, seen = service.otto.get(path).json, service.vera.get(path).json
     assert (whole["output"], whole["params"]["command"]) == ("sesame", "grep sesame /etc/app")

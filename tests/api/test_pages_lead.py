@@ -13,6 +13,7 @@ SAID = (
     "Not known yet",
     "No maintenance is on",
     "No message was sent yet",
+    "Nothing was deleted within the last minute.",
     "Nothing is connected",
     "Nothing is declared",
     "Nothing is held back",

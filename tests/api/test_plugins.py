@@ -7,7 +7,7 @@ from opsapp.healing.engine.fleet_access import fleet_access
 from opsapp.lib.problems import StoreAway
 from opsapp.monitoring.engine import metrics
 from opsapp.monitoring.resources import monitors_of
-from opsapp.runtime import serieswork
+from opsapp.runtime import deletions, serieswork
 from opsapp.series.erasure import KEY as GONE
 from opsapp.wire.probes import Outcome
 from tests.support.monitoring import Lookout
@@ -237,6 +237,8 @@ def test_their_history_is_kept_and_goes_with_the_command_or_the_monitor(service,
     assert again["load1"] not in first.values()
     assert service.vera.get(one).json["metrics"]["load1"]["unit"] == "x"
     service.ada.delete(one)
+    service.clock.advance(deletions.KEPT_S)  # until then it can be put back, with its history
+    deletions.step(service.node)
     gone = service.read(lambda root: set(root.system[GONE]))
     assert gone == {*first.values(), *again.values()}
 

@@ -512,13 +512,13 @@ def test_a_push_monitor_that_is_late_with_its_first_call_was_not_checked_yet(loo
 
 
 def test_an_agent_monitor_is_up_while_its_agent_reports(lookout):
-    agent = lookout.service.ada.post_json("/api/agents", {"label": "box"}).json["agent_id"]
-    monitor_id = lookout.add(type="agent", url=f"agent://{agent}", interval=10, retries=0)
-    live, clock = lookout.service.node.series.live, lookout.service.clock
+    box = lookout.service.ada.post_json("/api/agents", {"label": "box"}).json
+    monitor_id = lookout.add(type="agent", url=f"agent://{box['agent_id']}", interval=10, retries=0)
     lookout.tick()
     assert lookout.monitor(monitor_id)["status"] == "unknown"
     for _ in range(4):
-        live.update(f"agent:{agent}", {"cpu": 1.0}, clock.now())
+        report, key = {"hostname": "box-1", "os": "Debian 12", "uptime_s": 3600}, {"X-Agent-Key": box["key"]}
+        lookout.service.anonymous.post_json(f"/api/agents/{box['agent_id']}/report", report, headers=key)
         lookout.run(15)
     assert lookout.monitor(monitor_id)["status"] == "up"
     lookout.run(40)
