@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import quote
 
+from opsapp.agents.records import CommandRecord
 from opsapp.lib.addresses import HIDDEN
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.questions import Question
@@ -266,20 +267,20 @@ def _value(value: object) -> str:
     return f"{value:,.10g}".replace(",", "\u202f")
 
 
-def _output(case: JsonObject, command: JsonObject | None) -> SaidByHost | None:
+def _output(case: JsonObject, command: CommandRecord | None) -> SaidByHost | None:
     acted = case["act"]
     entry = next(
         (candidate for candidate in reversed(case["entries"]) if candidate["action_type"] not in ("", "rollback")), None
     )
-    if acted is None or entry is None or command is None or command["output"] == HIDDEN:
+    if acted is None or entry is None or command is None or command.output == HIDDEN:
         return None
-    if command["finished_at"] is None:
-        end = "waits for the host" if command["started_at"] is None else "is running"
+    if command.finished_at is None:
+        end = "waits for the host" if command.started_at is None else "is running"
     else:
-        code = "" if command["exit_code"] is None else f", exit {command['exit_code']}"
-        began = command["started_at"] or command["delivered_at"] or command["created_at"]
-        end = f"{command['status']}{code}, {span(max(0, command['finished_at'] - began))}"
-    return SaidByHost(case["target"].partition("/")[0], act(entry).text, command["output"] or "", end)
+        code = "" if command.exit_code is None else f", exit {command.exit_code}"
+        began = command.started_at or command.delivered_at or command.created_at
+        end = f"{command.status}{code}, {span(max(0, command.finished_at - began))}"
+    return SaidByHost(case["target"].partition("/")[0], act(entry).text, command.output or "", end)
 
 
 def _undo(case: JsonObject) -> str:
