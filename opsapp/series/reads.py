@@ -133,13 +133,12 @@ class HistoryReader:
 
     def _sums(self, start: int, end: int, percentiles: bool) -> dict[int, Rollup]:
         spans = list(self._merged(start, end))
-        last = min(end, spans[-1].end) if spans else end
-        key = (start, last, percentiles, _versions(spans))
+        key = (start, _last(spans, end), percentiles, _versions(spans))
         return self._recent.sums(key, lambda: _sum_up(spans, start, end, percentiles))
 
     def _hours(self, start: int, end: int) -> dict[int, MergedHours]:
         spans = list(self._merged(start, end))
-        return self._recent.hours((start, _versions(spans)), lambda: _by_hours(spans, start))
+        return self._recent.hours((start, _last(spans, end), _versions(spans)), lambda: _by_hours(spans, start, end))
 
     def prepare(self, end: int) -> None:
         """What was asked for lately over merged hours, as soon as these are others: who asks next need not wait."""
@@ -225,6 +224,11 @@ class HistoryReader:
                 yield from (hour for hour in hours if hour.end <= self._history.horizon)
 
 
+def _last(spans: list[Span], end: int) -> int:
+    """Where what is merged ends; before that only where the clock was set back, or the past is asked for."""
+    return min(end, spans[-1].end) if spans else end
+
+
 def _versions(spans: list[Span]) -> tuple[tuple[int, bytes], ...]:
     return tuple((span.start, _version(span)) for span in spans)
 
@@ -272,22 +276,22 @@ def _sum_up(spans: list[Span], start: int, end: int, percentiles: bool) -> dict[
     return {number: merge(parts)[0] for number, parts in sums.items()}
 
 
-def _by_hours(spans: list[Span], start: int) -> dict[int, MergedHours]:
+def _by_hours(spans: list[Span], start: int, end: int) -> dict[int, MergedHours]:
     """Of all series at once. Of the present day each hour has a summary of all; a sealed day is gone through."""
     parts: dict[int, list[Rollup]] = {}
     for span in spans:
-        for number, rollup in _hours_of(span, start):
+        for number, rollup in _hours_of(span, start, end):
             parts.setdefault(number, []).append(rollup)
     return {number: merged_hours(hours) for number, hours in parts.items()}
 
 
-def _hours_of(span: Span, start: int) -> Iterator[tuple[int, Rollup]]:
+def _hours_of(span: Span, start: int, end: int) -> Iterator[tuple[int, Rollup]]:
     """In the summary of a day its hours are put together."""
     if span.end - span.start == HOUR and span.summary is not None:
         yield from ((number, rollup) for number, rollup, _ in read(codec.decode_summary, span.summary.data))
     elif span.hourly is not None:
         for number in (number for blob in span.hourly.blobs.values() for number in blob.data):
-            yield from ((number, part) for part in _span_buckets(span, number, HOUR) if part.start >= start)
+            yield from ((number, part) for part in _span_buckets(span, number, HOUR) if start <= part.start < end)
 
 
 def _span_totals(span: Span, start: int, end: int, percentiles: bool) -> Iterator[tuple]:
@@ -296,4 +300,4 @@ def _span_totals(span: Span, start: int, end: int, percentiles: bool) -> Iterato
         for number, rollup, _ in read(codec.decode_summary, span.summary.data, sketches=percentiles):
             yield number, rollup
     elif not whole:  # the first and the last day: by their hours
-        yield from ((number, rollup) for number, rollup in _hours_of(span, start) if rollup.start < end)
+        yield from _hours_of(span, start, end)
