@@ -16,6 +16,7 @@ from opsapp.lib.problems import NotFound
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
+from . import leases
 from .base import NodeBase
 from .looks import QueueLook
 from .node import node_of
@@ -23,6 +24,7 @@ from .projection import readable
 from .seals import Reseal
 
 KEPT_S = 60
+LEASE = "housekeeping"
 AT_ONCE = 100
 
 
@@ -114,13 +116,21 @@ def end_all(root: Root, _anew: Reseal) -> None:
         pass
 
 
+def move(root: Root, by: float) -> None:
+    """The clock was set by so many seconds: the minute lasts as long as it would have."""
+    leases.check(root, LEASE)
+    for _, deletion in readable(deletions_of(root), "deletion"):
+        deletion.until += by
+
+
 def step(node: NodeBase) -> bool:
     return node.transact(let_go, node.clock.now())
 
 
 def start(node: Any) -> None:
+    node.clock_steps.carry(LEASE, move)
     look = QueueLook(node, lambda root, now: deletions_of(root).over(now))
-    node.supervisor.add("deletions", lambda: step(node), every=2.0, lease="housekeeping", look=look)
+    node.supervisor.add("deletions", lambda: step(node), every=2.0, lease=LEASE, look=look)
 
 
 def add_deletable(config: Any, deletable: Deletable) -> None:

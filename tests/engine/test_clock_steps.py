@@ -18,7 +18,7 @@ from opsapp.notify.engine import clocks, workers
 from opsapp.notify.logic.messagegroups import MessageGroup
 from opsapp.notify.resources import inbox
 from opsapp.notify.resources.groups import groups_of
-from opsapp.runtime import serieswork
+from opsapp.runtime import deletions, serieswork
 from opsapp.runtime.events import emit
 from tests.engine.healing import NGINX
 from tests.engine.test_agents_sweep import report, send, status, statuses
@@ -490,3 +490,22 @@ def test_what_a_node_with_another_clock_tells_is_heard_now(service):
     node.clock._now += HOUR
     node.events.step()
     assert [event.at for event in node.events.since("")] == [service.clock.now()]
+
+
+@pytest.mark.parametrize("seconds", STEPS)
+def test_what_was_deleted_can_be_put_back_for_as_long_as_it_could(service, seconds):
+    node = service.node
+    node.leases.want(deletions.LEASE)
+    node.leases.step()
+    deletions.start(node)
+    monitor = {"name": "web", "type": "http", "url": "https://web.example.org/"}
+    path = "/api/monitoring/endpoints"
+    monitor_id = service.ada.post_json(path, monitor).json["id"]
+    deletion = service.ada.delete(f"{path}/{monitor_id}").headers["X-Undo"]
+    step(service, seconds)
+    deletions.step(node)
+    [kept] = service.ada.get("/api/deleted").json
+    assert kept["id"] == deletion
+    service.clock.advance(deletions.KEPT_S)
+    assert service.ada.get("/api/deleted").json == []
+    service.ada.post(f"/api/deleted/{deletion}/undo", status=404)
