@@ -79,3 +79,35 @@ def test_what_an_older_agent_does_not_send_is_unknown(make, rule_id):
         150, step=15, **{"service.nginx.state": "masked", "disk./.percent": 5}
     )
     assert (told(here), here.hosts.phases()) == ([], [])
+
+
+INODES, READ_ONLY = "inodes./srv.percent", "disk./srv.read_only"
+BOTH = {INODES: 97.0, READ_ONLY: 1.0}
+
+
+@pytest.fixture
+def two(ward):
+    rules = [{"id": rule_id, **DEFAULT_RULES[rule_id].stored()} for rule_id in ("default-inodes", "default-read-only")]
+    return ward(*rules, places=(place(usable=TOOLS),)).report(**{INODES: 20.0, READ_ONLY: 0.0}).turn()
+
+
+@pytest.mark.parametrize("first", [INODES, READ_ONLY])
+@pytest.mark.parametrize(
+    ("over", "still"), [({INODES: 20.0}, "default-read-only"), ({READ_ONLY: 0.0}, "default-inodes")]
+)
+def test_of_two_rules_about_one_file_system_the_one_that_still_holds_is_told(two, first, over, still):
+    """They are one case. That one of them is over says nothing of the other."""
+    two.pass_time(31 if first == INODES else 29, **{INODES: 97.0, READ_ONLY: 0.0}).pass_time(2, **BOTH)
+    [case] = two.cases
+    assert (case["state"], len(case["events"]), case["condition"].split()[0]) == ("correlating", 2, first)
+    two.pass_time(10, **BOTH | over)
+    assert [message.title for message in told(two)] == [f"box-1//srv: {DEFAULT_RULES[still].description}"]
+
+
+def test_what_the_case_of_another_rule_has_taken_in_is_told_when_the_window_is_over(two):
+    """No rule waits out its cooldown for what nothing was done about and nobody was told of."""
+    two.pass_time(140, **BOTH)
+    rules = ("default-read-only", "default-inodes")
+    assert [message.title for message in told(two)] == [
+        f"box-1//srv: {DEFAULT_RULES[rule].description}" for rule in rules
+    ]

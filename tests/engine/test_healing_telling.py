@@ -4,7 +4,8 @@ import pytest
 
 from opsapp.healing.engine.root_causes import causes_of
 from opsapp.healing.resources import healing_of
-from opsapp.notify.resources import inbox
+from opsapp.notify.engine import routes
+from opsapp.notify.resources import deliveries_of, inbox
 from opsapp.ui.leading import path_of
 from tests.support.hosts import place
 
@@ -149,3 +150,18 @@ def test_nobody_is_told_the_end_of_what_nobody_was_told(ward):
     here.clock.advance(1)
     here.report(cpu_percent=20).turn()
     assert told(here) == []
+
+
+def test_a_second_rule_that_fails_soon_after_the_first_is_told_too(ward):
+    """They are of one kind and one host: the first message names one, and a minute later one names the other."""
+    full = {"id": "full", "condition": "memory_percent > 90", "severity": "error", "action": {"type": "clear_cache"}}
+    here = ward(BUSY, full).at("notify").at("notify", "full")
+    node = here.node
+    node.leases.want("notify")
+    for second in range(140):
+        here.clock.advance(1)
+        here.report(cpu_percent=95, memory_percent=95 if second > 20 else 10).turn()
+        node.leases.step()
+        routes.step(node)
+    titles = node.transact(lambda root: [message.fields["title"] for message in deliveries_of(root).messages.values()])
+    assert titles == ["box-1: cpu_percent > 90", "box-1: memory_percent > 90"]

@@ -270,13 +270,13 @@ class Alerts:
 
     def _cooldown(self, rule: WatchedRule, past: Past | None) -> float:
         """How long the same onset does not fire again: for ever while paused, a few seconds after a resume. A
-        suppressed alert is tried again soon, and is an event before the end of its cooldown only if nothing
-        suppresses it now."""
+        suppressed alert, or one that the case of another rule has taken in, is tried again soon; a suppressed one is
+        an event before the end of its cooldown only if nothing suppresses it now."""
         if self.paused:
             return float("inf")
         if past is not None and _resumes(past):
             return RESUMED_S
-        if past is not None and past.outcome == "suppressed":
+        if past is not None and past.outcome in ("suppressed", "absorbed"):
             return float(min(self.settings.absorption_window_s, rule.cooldown_s))
         return rule.cooldown_s
 

@@ -120,7 +120,7 @@ def end_case(context: PipelineContext, case: Case, ended: EndCase) -> None:
     elif context.world.reading(record.about).verdict is False:
         notifications.over(context, record.rule_id, record.about.rule_condition, record.target)
     for rule_id in record.events:
-        past = Past(record.opened_at, outcome, reason, False, unsure_until)
+        past = Past(record.opened_at, closed.outcome_for(rule_id), reason, False, unsure_until)
         context.pasts[rule_id, record.target] = past
 
 

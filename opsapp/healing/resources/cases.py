@@ -217,7 +217,7 @@ class CaseBook(Persistent):
         self.queued.discard(target)
         self.note_end(closed, closed.outcome)
         for rule_id in closed.events:
-            self.last_of[rule_id, target] = (closed.opened_at, closed.outcome, reason, unsure_until)
+            self.last_of[rule_id, target] = (closed.opened_at, closed.outcome_for(rule_id), reason, unsure_until)
 
     def note_told(self, rule_id: str, target: str, severity: str) -> None:
         if self.told is None:

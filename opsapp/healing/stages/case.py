@@ -278,6 +278,10 @@ class ClosedCase(CaseRecord):
     closed_at: float | None = None
     late: Mapping[str, int] = field(default_factory=dict)
 
+    def outcome_for(self, rule_id: str) -> str:
+        """What it came to for one of its rules: only the one that led has its outcome."""
+        return self.outcome or "" if rule_id == self.rule_id else "absorbed"
+
 
 STATES: tuple[type[CaseRecord], ...] = (
     CorrelatingCase,

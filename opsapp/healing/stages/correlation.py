@@ -217,10 +217,11 @@ def correlate(case: CaseRecord, world: World) -> Correlated:
         return Correlated("end", leader, "suppressed", "; ".join(window.reasons))
     if window.effect == "queue":
         return Correlated("wait", leader, reason="; ".join(window.reasons), due=_after(window, case, world))
-    reading = world.reading(case.about)
+    about = case.abouts.get(leader, case.about)
+    reading = world.reading(about)
     if reading.verdict is False:
         return Correlated("end", leader, "withdrawn", "condition_gone")
-    measured = [at for at in (case.about.measured_at, reading.measured_at) if at is not None]
+    measured = [at for at in (about.measured_at, reading.measured_at) if at is not None]
     above = look_above(case.target, case.about.subject, case.opened_at, world, max(measured, default=None))
     held, why = held_for(above, world.now - case.opened_at, world)
     if held:
@@ -240,15 +241,17 @@ def held_for(above: Above, waited: float, world: World) -> tuple[bool, str]:
 
 
 def leading(case: CaseRecord, world: World) -> str | None:
-    """The rule that may do most leads, then the most severe, then the first. Arrival decides only between equals."""
+    """The rule that may do most leads, then the most severe, then the first. Arrival decides only between equals. One
+    whose condition is over leads no other."""
     leader: str | None = None
-    best: tuple[int, int] = (-1, -1)
+    best: tuple[bool, int, int] = (False, -1, -1)
     for rule_id in case.events:
         rule, trust = world.rules.get(rule_id), world.trust.get(rule_id)
         if rule is None or trust is None or not rule.enabled:
             continue
         level = effective(trust, source=case.about.source, caps=()).level
-        weight = (rank(level), SEVERITIES.index(rule.severity) if rule.severity in SEVERITIES else 0)
+        holds = world.reading(case.abouts.get(rule_id, case.about)).verdict is not False
+        weight = (holds, rank(level), SEVERITIES.index(rule.severity) if rule.severity in SEVERITIES else 0)
         if weight > best:
             leader, best = rule_id, weight
     return leader

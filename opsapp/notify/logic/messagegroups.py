@@ -3,12 +3,16 @@
     nothing → gathering        the first row; what follows within `wait_s` joins it
     gathering → told           a message is made of what was gathered
     told → told                more of the same within `every_s` is counted and says nothing new
-    told → gathering           news (another kind, a higher severity) is gathered until `every_s` after what was told,
-                               and for `wait_s` only once something of it is more severe than what was told
+    told → gathering           news (another kind, a higher severity, a problem that was not named) is gathered until
+                               `every_s` after what was told, and for `wait_s` only once something of it is more
+                               severe than what was told
     told → nothing             `every_s` after what was told
 
 So a key never has more than one message in `every_s` but for what is more severe, and a storm of one kind has one
-message, however many its rows.
+message in that time, however many its rows.
+
+Two rows are about one problem if they have one title and one rule. A group keeps the last row about each subject (a
+rule, an incident) as its `news`: what is over does not speak as long as something that is not over was not told.
 
 A row may say that something `begins` or is `over`, or `also` tells of what may have begun already. A group counts what
 has begun in it and is not over as `open`; whoever stores the group knows which. While anything is open, a
@@ -26,8 +30,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from . import rank
+from .texts import GOOD_NEWS
 
 TITLES = 10
+PROBLEMS = 50  # so many of a message are known by their names
 LOOK_AGAIN_S = 2.0  # how often a group that waits for its root cause is looked at
 BEGINS, ALSO, OVER = "begins", "also", "over"
 APART, GONE = "apart", "gone"
@@ -51,6 +57,24 @@ class Told(NamedTuple):
     sealed: str | None = None
     ids: Mapping[str, str] = {}
 
+    @property
+    def problem(self) -> tuple[str, str]:
+        return self.title, self.ids.get("rule", "")
+
+    @property
+    def subject(self) -> str:
+        """Whatever is told of it later takes the place of this row."""
+        return self.ids.get("rule") or self.ids.get("incident", "")
+
+    @property
+    def is_good(self) -> bool:
+        return self.kind.rpartition(".")[2] in GOOD_NEWS
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether a group knows of it by what is open there: a beginning, or what joins a root cause (no key)."""
+        return self.phase == BEGINS or not self.key
+
 
 class LastTold(NamedTuple):
     """What people were told of a group last."""
@@ -59,6 +83,7 @@ class LastTold(NamedTuple):
     severity: str
     at: float
     message_id: str
+    names: tuple[tuple[str, str], ...] = ()
 
 
 class MessageGroup(NamedTuple):
@@ -84,6 +109,7 @@ class MessageGroup(NamedTuple):
     end: tuple[Any, ...] | None = None
     apart: bool = False
     ids: Mapping[str, str] = {}
+    news: tuple[Told, ...] = ()
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> MessageGroup:
@@ -91,6 +117,7 @@ class MessageGroup(NamedTuple):
         known = {name: stored[name] for name in cls._fields if name in stored}
         told, end = stored.get("told"), stored.get("end")
         known |= {"sealed": stored.get("sealed"), "root": stored.get("root") or "", "told": told and LastTold(**told)}
+        known["news"] = tuple(Told(**row) for row in stored.get("news", ()))
         return cls(**known | {"end": end and tuple(end.get(name, {}) for name in WORDS)})
 
     def moved(self, by: float) -> MessageGroup:
@@ -100,7 +127,8 @@ class MessageGroup(NamedTuple):
 
     def stored(self, look_at: float) -> dict[str, Any]:
         told, end = self.told and self.told._asdict(), self.end and dict(zip(WORDS, self.end, strict=True))
-        return {**self._asdict(), "told": told, "end": end, "look_at": look_at}
+        news = tuple(row._asdict() for row in self.news)
+        return {**self._asdict(), "told": told, "end": end, "news": news, "look_at": look_at}
 
 
 class Before(NamedTuple):
@@ -146,7 +174,7 @@ def _with(
         return _begun(row, row.at + wait_s)
     if group.due is None:
         told = _told_of(group)
-        if not _is_news(row, told):
+        if not _is_news(row, told) and not _is_another(row, told):
             return group._replace(absorbed=group.absorbed + 1)
         begun = _begun(row, told.at + every_s)._replace(told=told, absorbed=group.absorbed, root=group.root)
         return _paced(begun, row, wait_s, every_s)
@@ -219,36 +247,62 @@ def postponed(group: MessageGroup, now: float) -> MessageGroup:
 
 def told(group: MessageGroup, message_id: str, now: float) -> MessageGroup:
     """After its message was made."""
-    return group._replace(due=None, told=LastTold(group.kind, group.severity, now, message_id), events=0, titles=())
+    last = LastTold(group.kind, group.severity, now, message_id, tuple(row.problem for row in group.news))
+    return group._replace(due=None, told=last, events=0, titles=(), news=())
 
 
 def _begun(row: Told, due: float) -> MessageGroup:
     about = (row.kind, row.severity, row.title, row.text, row.tags, row.target, row.sealed, row.name)
-    return MessageGroup(*about, row.at, row.at, 1, (row.title,), due, apart=row.phase == APART, ids=row.ids)
+    group = MessageGroup(*about, row.at, row.at, 1, (row.title,), due, apart=row.phase == APART, ids=row.ids)
+    return group._replace(news=_latest((), row))
 
 
 def _joined(group: MessageGroup, row: Told) -> MessageGroup:
-    """The latest row speaks, as severely as the worst of the same kind."""
-    same = row.kind == group.kind
+    """The latest row speaks, as severely as the worst of the same kind; an end only if nothing else has to be told."""
+    news = _latest(group.news, row)
+    bad = [told for told in news if not told.is_good]
+    speaks = bad[-1] if row.is_good and bad else row
+    alike = [group.severity] if row.kind == group.kind else []
+    severities = [told.severity for told in bad] if speaks is not row else [*alike, row.severity]
     return group._replace(
-        kind=row.kind,
-        severity=max(group.severity, row.severity, key=rank) if same else row.severity,
-        title=row.title,
-        text=row.text,
-        sealed=row.sealed,
-        ids=row.ids,
+        kind=speaks.kind,
+        severity=max(severities, key=rank),
+        title=speaks.title,
+        text=speaks.text,
+        sealed=speaks.sealed,
+        ids=speaks.ids,
         tags=tuple(dict.fromkeys((*group.tags, *row.tags))),
         last_at=row.at,
         events=group.events + 1,
-        titles=_titles(group.titles, (row.title,)),
+        titles=_titles(group.titles, (_label(group, row, speaks),)),
+        news=news,
     )
+
+
+def _latest(news: tuple[Told, ...], row: Told) -> tuple[Told, ...]:
+    if row.is_counted:
+        return news
+    return (*(told for told in news if told.subject != row.subject), row)[-PROBLEMS:]
+
+
+def _label(group: MessageGroup, row: Told, speaks: Told) -> str:
+    """Its title; with its rule where the title alone does not say what is over."""
+    rule = row.ids.get("rule")
+    unclear = row.is_good and (speaks is not row or row.title in group.titles)
+    return f"{row.title} ({rule})" if rule and unclear else row.title
 
 
 def _settled(group: MessageGroup) -> MessageGroup:
     """What has come back to where it was when people were told last is no news any more."""
-    if group.told is None or _is_news(group, group.told):
+    last = group.told
+    if last is None or _is_news(group, last) or any(_is_another(row, last) for row in group.news):
         return group
-    return group._replace(due=None, absorbed=group.absorbed + group.events, events=0, titles=())
+    return group._replace(due=None, absorbed=group.absorbed + group.events, events=0, titles=(), news=())
+
+
+def _is_another(row: Told, last_told: LastTold) -> bool:
+    """Whether it is a problem, or an end, that people were not told of by its name."""
+    return not row.is_counted and row.problem not in last_told.names
 
 
 def _is_news(row: Told | MessageGroup, last_told: LastTold) -> bool:
