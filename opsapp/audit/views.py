@@ -28,7 +28,7 @@ def file(context: resources.Audit, request: Request) -> Stream:
 
 def _entries_of(root: Root, month: files.FilePage) -> list[JsonObject]:
     wanted = {"since": month.since, "until": month.until, "limit": month.limit, "offset": month.offset}
-    return resources.read(root, wanted)[0]
+    return resources.read(root, wanted, month.last)[0]
 
 
 @api.get(resources.Audit, "verify", role="admin", returns=schemas.AuditVerdict)

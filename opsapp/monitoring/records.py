@@ -117,12 +117,16 @@ class UptimeFigures(SlaFigures):
     """How long a monitor was up over some days, and how much of them nobody knows."""
 
     days: Annotated[int, Between(1)]
+    known_percent: Annotated[float, Between(0, 100)]
 
 
 @dataclass(frozen=True)
 class SlaEntry(SlaFigures):
+    """`known_percent`: of the days that were asked for; the uptime is that of the time that is known."""
+
     monitor_id: Id
     name: str
+    known_percent: Annotated[float, Between(0, 100)]
 
 
 @dataclass(frozen=True)
@@ -144,7 +148,7 @@ class ScoreComponents:
 
 @dataclass(frozen=True)
 class ScoreLine:
-    """A monitor's score; `score` and `grade` are None where nothing is known."""
+    """A monitor's score; `score` and `grade` are None where less than half of the time is known."""
 
     monitor_id: Id
     name: str

@@ -1,6 +1,7 @@
 """Rows as a file to keep: CSV that no spreadsheet runs, or JSON; the records of a month as they are read, in pages.
 
-A page is a transaction of its own, so a file may be as long as it is, and holds nobody up.
+A page is a transaction of its own, so a file may be as long as it is, and holds nobody up. It goes on after the last
+row of the page before: what comes meanwhile neither repeats a row nor drops one.
 """
 
 from __future__ import annotations
@@ -39,12 +40,14 @@ class FileQuery(Query):
 
 
 class FilePage(NamedTuple):
-    """Records of [since, until), in seconds."""
+    """Records of [since, until), in seconds, newest first: those after the one with the id `last`, of which `offset`
+    were read."""
 
     since: int
     until: int
-    offset: int
     limit: int
+    offset: int = 0
+    last: Any = None
 
 
 Read = Callable[[Root, FilePage], list[JsonObject]]
@@ -56,7 +59,7 @@ def of_month(request: Request, name: str, record: type[Body], read: Read) -> Str
     zone = asked["zone"] or node.config.timezone
     month = asked["month"] or month_back(node.clock.now(), zone, 1)
     start, end = month_span(month, zone)
-    span = FilePage(int(start), int(end), 0, AT_ONCE)
+    span = FilePage(int(start), int(end), AT_ONCE)
     columns = [field.name for field in record().children] if asked["format"] == "csv" else None
     source = _Records(node, span, read, columns, masked=not request.may_edit)
     return Stream(source, CSV if columns else JSON, _kept_as(f"{name}-{month}.{asked['format']}"))
@@ -77,13 +80,13 @@ class _Records:
         page, columns = self._page, self._columns
         yield (_lines([columns]) if columns else "[").encode()
         while rows := self._node.transact(self._read, page):
-            rows = public(rows) if self._masked else rows
+            last, rows = rows[-1]["id"], public(rows) if self._masked else rows
             if columns:
                 text = _lines([row.get(name) for name in columns] for row in rows)
             else:
                 text = ("," if page.offset else "") + ",\n".join(dumps(row) for row in rows)
             yield text.encode("utf-8", "replace")
-            page = page._replace(offset=page.offset + len(rows))
+            page = page._replace(offset=page.offset + len(rows), last=last)
         yield b"" if columns else b"]\n"
 
 

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from opsapp.healing.resources import healing_of
+from opsapp.healing.stages.case import About, RuleEvent, opened
 from opsapp.lib.months import month_back, month_span
 from opsapp.web import files
 from tests.support.monitoring import DOWN, UP, Lookout
@@ -75,6 +77,41 @@ def test_a_file_is_read_in_pages_and_a_month_ends(service, monkeypatch):
     until = service.ada.get(f"/api/audit?until={int(first)}&limit=1000")
     assert json.loads(service.ada.get(f"{PLACES['audit']}?format=json").text) == until.json
     assert until.headers["X-Total-Count"] == str(len(until.json))
+
+
+def add_to_all(service, number):
+    """An incident, an entry of the audit record, and one of the ledger."""
+    service.clock.advance(1)
+    trouble = {"name": f"trouble {number}", "target": "elsewhere", "severity": "warning"}
+    service.otto.post_json("/api/monitoring/incidents", trouble)
+
+    def observe(root):
+        now = service.clock.now()
+        about = About("alert", f"cpu_percent > {number}", "box-1", "warning", {}, "a1")
+        record = opened(RuleEvent("busy", about, now))
+        healing_of(root)["ledger"].end(root, record, rule_id="busy", outcome="observed", reason="", now=now, events=1)
+
+    service.transact(observe)
+
+
+@pytest.mark.parametrize("name", sorted(PLACES))
+def test_what_comes_while_a_file_is_read_repeats_no_row_and_drops_none(service, monkeypatch, name):
+    monkeypatch.setattr(files, "AT_ONCE", 3)
+    for number in range(8):
+        add_to_all(service, number)
+    listed = service.ada.get(f"{PLACES[name].removesuffix('/file')}?limit=1000").json
+    transact, added = service.node.transact, iter(range(100, 104))
+
+    def and_one_more(fn, *values):
+        answer = transact(fn, *values)
+        if values and isinstance(values[0], files.FilePage) and (number := next(added, None)):
+            add_to_all(service, number)
+        return answer
+
+    monkeypatch.setattr(service.node, "transact", and_one_more)
+    rows = rows_of(service.ada.get(f"{PLACES[name]}?month={month(service)}"))
+    assert [row["id"] for row in rows] == [str(row["id"]) for row in listed]
+    assert next(added, None) is None
 
 
 def test_pages_have_the_buttons(service):

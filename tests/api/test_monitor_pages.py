@@ -102,6 +102,8 @@ def test_one_monitor_says_how_it_stands_and_what_was_measured(service, lookout):
     assert any("205 ms 205 ms up" in row for row in figures)
     assert any("– – down" in row for row in figures)
     assert len(page.html.select("#uptime .figs dt")) == 4
+    assert [words_of(figure).partition(" ")[0] for figure in page.html.select("#uptime .figs dd")] == ["–"] * 4
+    assert words_of(page.html.select_one("#uptime .figs dd:last-of-type")).endswith("% known")
     assert "today" in words_of(page.html.select_one("#uptime .strip"))
     assert words_of(page.html.select_one("#past tbody tr")).startswith("HTTP 500 Over")
     assert words_of(page.html.select_one("#phases dl")) == "Name 4 ms Connect 11 ms TLS 23 ms Wait 148 ms Body 19 ms"

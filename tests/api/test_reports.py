@@ -169,6 +169,30 @@ def test_health_scores(lookout):
     lookout.service.vera.get(f"{BASE}/endpoints/0123456789abcdef/health-score", status=404)
 
 
+def test_what_hardly_anybody_has_looked_at_has_no_grade_and_says_how_much_is_known(lookout):
+    monitor_id = lookout.watch_through((UP, 600), name="web")
+    assert lookout.service.vera.get(f"{BASE}/endpoints/{monitor_id}/health-score").json["grade"] == "A"
+    lookout.service.clock.advance(2 * 86400)  # the service was away
+    lookout.run(61)
+    fold_everything(lookout.service)
+    lookout.service.tokens.clear()
+    found = lookout.service.vera.get(f"{BASE}/endpoints/{monitor_id}/health-score").json
+    assert (found["score"], found["grade"], found["components"]["uptime"]["value"]) == (None, None, None)
+    assert found["components"]["uptime"]["detail"] == "less than half of the last 7 days is known"
+    whole = lookout.service.vera.get(f"{BASE}/health-score").json
+    assert (whole["grade"], whole["unknown"]) == (None, 1)
+    (month,) = lookout.service.vera.get(f"{BASE}/sla").json
+    (day, *_, quarter) = lookout.service.vera.get(f"{BASE}/endpoints/{monitor_id}/uptime").json
+    assert (month["uptime_percent"], month["known_percent"]) == (100, 0.0)
+    assert (day["known_percent"], quarter["known_percent"]) == (0.0, 0.0)
+
+
+def test_all_of_a_window_is_known_where_somebody_looked_all_the_time(lookout):
+    lookout.watch_through((UP, 3 * 3600), name="web")
+    (row,) = lookout.service.vera.get(f"{BASE}/sla?days=1").json
+    assert row["known_percent"] == pytest.approx(100 * 3 / 24, abs=1)
+
+
 def test_without_monitors_there_is_no_score(service):
     found = service.vera.get(f"{BASE}/health-score").json
     assert (found["score"], found["grade"], found["monitors"], found["unknown"]) == (None, None, [], 0)

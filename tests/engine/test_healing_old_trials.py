@@ -43,6 +43,7 @@ def old(ward):
         healing = healing_of(root)
         state = healing["trust"]["nginx"]
         state.trust = read(TRUST)._replace(definition=state.trust.definition)
+        healing["trust"].marks = None  # 0.2.0 had none
         for trial in (read(CONTROL), read(TREATED)):
             healing.trials.begin(trial)
         healing.trials.durations_of("nginx", state.trust.definition).lasted(30.0, True)

@@ -157,6 +157,80 @@ def test_what_follows_from_an_edited_trust_is_not_signed(here, forge):
     assert here.node.transact(trusted.held).edited == ("nginx",)
 
 
+def become(here, **values):
+    def change(root):
+        state = healing_of(root)["trust"]["nginx"]
+        state.become(root, state.trust._replace(**values), cause="test", now=here.clock.now())
+
+    here.node.transact(change)
+
+
+def kept(here):
+    """The state and its signature, as somebody copies them out of the store."""
+
+    def read(root):
+        state = healing_of(root)["trust"]["nginx"]
+        return state.trust, state.signature
+
+    return here.node.transact(read)
+
+
+def put_back(here, forge, copy):
+    trust, signature = copy
+    forge(here, signature=signature, **trust._asdict())
+
+
+def test_an_older_state_that_was_signed_is_refused_at_the_next_decision(here, forge):
+    here.service.ada.post_json("/api/healing/trust/nginx/promote", {"level": "approve"})
+    copy = kept(here)
+    here.clock.advance(60)
+    here.service.tokens.clear()
+    here.service.ada.post_json("/api/healing/trust/nginx/demote", {"level": "observation"})
+    put_back(here, forge, copy)
+    assert here.node.transact(trusted.held).edited == ("nginx",)
+    here.report(**FAILED).turn().turn(6)
+    assert (here.hosts.sent, here.trust().current_level) == ([], "notify")
+    assert len(told(here, "heal.trust_edited")) == 1
+    assert here.node.transact(trusted.held).edited == ()
+
+
+def test_evidence_from_before_a_case_that_failed_is_refused(here, forge):
+    become(here, executions=5, verified=5)
+    copy = kept(here)
+    become(here, executions=6, verified=5, failed=1)
+    put_back(here, forge, copy)
+    assert here.node.transact(trusted.held).edited == ("nginx",)
+
+
+@pytest.mark.parametrize("mark", [(0.0, 0, "made up"), (0.0, 0, "")])
+def test_a_mark_that_was_edited_is_refused_too(here, mark):
+    become(here, executions=5, verified=5)
+    here.node.transact(lambda root: healing_of(root)["trust"].marks.update({"nginx": mark}))
+    assert here.node.transact(trusted.held).edited == ("nginx",)
+
+
+def test_a_minute_that_changes_no_evidence_writes_no_mark(here):
+    marks = lambda root: dict(healing_of(root)["trust"].marks)  # noqa: E731
+    before = here.node.transact(marks)
+    here.clock.advance(60)
+    here.engine.govern()
+    assert here.node.transact(marks) == before != {}
+
+
+def test_a_store_of_an_older_version_gets_its_marks_at_the_first_start(here, forge):
+    def unmarked(root):
+        del healing_of(root)["trust"].marks
+
+    here.node.transact(unmarked)
+    assert here.node.transact(trusted.held).edited == ()
+    trusted.prepare(here.node)
+    become(here, executions=5, verified=5)
+    copy = kept(here)
+    become(here, executions=6, verified=6)
+    put_back(here, forge, copy)
+    assert here.node.transact(trusted.held).edited == ("nginx",)
+
+
 def test_the_state_of_another_rule_is_no_state_of_this_one(here, forge):
     signature = here.node.transact(lambda root: healing_of(root)["trust"]["nginx"].signature)
     other = here.service.ada.post_json(

@@ -10,6 +10,7 @@ from tests.engine.outage import decide, deeds, ends, fleets, members, sizes
 from tests.engine.test_healing_waves_shown import page
 
 TAKES_S = 6.0  # what heals of the rule have taken in the past
+HEAL_S = 2.0  # what one takes here, from the act to the verdict, at most
 
 
 @pytest.fixture
@@ -221,6 +222,28 @@ def test_an_outage_that_people_approve_is_compared_too(fleet):
     outage.until_quiet()
     assert ends(outage) == {"verified": 6}
     assert waves(outage).n == len(sizes(outage)) - 1
+
+
+def steps_until_healed(outage, most=200):
+    """Of half a second each, until the last host is well and nothing is under way."""
+    for steps in range(1, most):
+        outage.step()
+        if len(outage.acted) == len(outage.state) and all(case["state"] == "closed" for case in outage.here.cases):
+            return steps
+    raise AssertionError("not all are healed")
+
+
+AT_ONCE = 16  # steps without waves, the hold of five seconds included
+
+
+def test_without_waves_a_hundred_hosts_are_healed_at_once(fleet):
+    assert steps_until_healed(fleet(100, waves="off")) == AT_ONCE
+
+
+def test_with_waves_that_are_trials_a_hundred_hosts_are_healed_within_two_and_a_half_times_as_long(fleet):
+    outage = fleet(100, takes=HEAL_S)
+    assert 2 * steps_until_healed(outage) <= 5 * AT_ONCE
+    assert (ends(outage), waves(outage)) == ({"verified": 100}, WaveSums(3, 3.0, 0.0))
 
 
 def test_of_a_hundred_hosts_a_heal_that_harms_harms_one(fleet):

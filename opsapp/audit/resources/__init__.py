@@ -80,9 +80,9 @@ def record(
     log.append(json.loads(json.dumps(entry, default=str)), key)  # as it is read later: links are made of the same
 
 
-def read(root: Root, wanted: dict[str, Any]) -> tuple[list[dict[str, Any]], int]:
-    """A page of the entries asked for, newest first, and how many there are."""
-    page, total = recordpages.read(list(logs_of(root)), wanted)
+def read(root: Root, wanted: dict[str, Any], last: str | None = None) -> tuple[list[dict[str, Any]], int]:
+    """A page of the entries asked for, newest first, and how many there are. `last`: the one that it goes on after."""
+    page, total = recordpages.read(list(logs_of(root)), wanted, last)
     return [entry | {"time": int(entry["time"])} for entry in page], total
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import accumulate, islice
+from itertools import accumulate, dropwhile, islice
 from typing import Any
 
 from opsapp.audit.logic import matches
@@ -13,12 +13,15 @@ from opsapp.audit.logic import matches
 from .log import AuditEntry, Log, Piece, Wanted, is_in_time
 
 
-def read(logs: list[Log], wanted: Wanted) -> tuple[list[AuditEntry], int]:
-    """A page of the entries asked for, and how many there are in all."""
+def read(logs: list[Log], wanted: Wanted, last: str | None = None) -> tuple[list[AuditEntry], int]:
+    """A page of the entries asked for, and how many there are in all. With the id of the `last` entry of the page
+    before, it goes on after that one: what has come since has moved it back."""
     pieces = sorted((piece for log in logs for piece in log.pieces(wanted)), key=lambda row: row[:2], reverse=True)
-    kept, offset = behind(pieces, wanted["offset"])
-    page = islice(newest_first(kept, wanted), offset, offset + wanted["limit"])
-    return list(page), sum(piece.size for piece in pieces)
+    kept, offset = behind(pieces, wanted["offset"] - (last is not None))
+    rows = islice(newest_first(kept, wanted), offset, None)
+    if last is not None:
+        rows = islice(dropwhile(lambda entry: entry["id"] != last, rows), 1, None)
+    return list(islice(rows, wanted["limit"])), sum(piece.size for piece in pieces)
 
 
 def behind(pieces: list[Piece], offset: int) -> tuple[list[Piece], int]:

@@ -11,7 +11,7 @@ from opsapp.audit.engine import Actor, note
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.levels import LEVELS, lowest
 from opsapp.healing.resources import healing_of
-from opsapp.healing.resources.signedtrust import TRUST, sign_older
+from opsapp.healing.resources.signedtrust import TRUST, mark_older, sign_older
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.trust import Trust
 from opsapp.notify.engine import tell
@@ -98,6 +98,7 @@ def prepare(node: Node) -> None:
 def _sign(root: Root) -> None:
     _define(root)
     signed = sign_older(root)
+    mark_older(root)
     if signed:
         note(root, THE_SERVICE, "healing.trust.signed", "", after=signed)
 

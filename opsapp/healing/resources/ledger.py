@@ -310,8 +310,16 @@ class Ledger(Folder):
             return 0, []
         if only == NO_FILTER:
             return index.count, [self.shown(record) for record in self.records(index.newest(offset, limit))]
-        fitting = (self.filters or FilterIndex()).fitting(self, None if index is self.all else index.negative(), only)
+        fitting = self._fitting(only, None if index is self.all else index.negative())
         return len(fitting), [self.shown(record) for record in self.records(fitting[offset : offset + limit])]
+
+    def before(self, last: int | None, limit: int, only: LedgerFilter) -> list[JsonObject]:
+        """The newest that fit and are older than the entry `last`."""
+        older = (entry_id for entry_id in self._fitting(only) if last is None or entry_id < last)
+        return [self.shown(record) for record in islice(self.records(older), limit)]
+
+    def _fitting(self, only: LedgerFilter, among_these: Any = None) -> list[int]:
+        return (self.filters or FilterIndex()).fitting(self, among_these, only)
 
     def records(self, entry_ids: Iterable[int]) -> Iterator[LedgerRecord]:
         """Those that can be read."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from BTrees.OOBTree import OOBTree
 from zope.interface import Interface
 
 from opsapp.automations.resources import digests, with_parts
@@ -93,14 +94,20 @@ class Rule(SealedFields, Record):
 
 class TrustBook(Folder):
     """/api/healing/trust. `signed`: whether each state has its signature, and `defined`: whether each says what its
-    rule does as this version does; in a store of an older version none has."""
+    rule does as this version does; in a store of an older version none has. `marks`: how far each has come."""
 
     url = "/api/healing/trust"
     signed = defined = False
+    marks: OOBTree | None = None
 
     def __init__(self) -> None:
         super().__init__()
         self.signed = self.defined = True
+
+    def all_marks(self) -> OOBTree:
+        if self.marks is None:
+            self.marks = OOBTree()
+        return self.marks
 
 
 class TrustState(SignedTrust):
@@ -129,6 +136,7 @@ class TrustState(SignedTrust):
         if not self.is_sound(root):
             return
         before, self.trust = self.trust, trust
+        self.mark(root)
         if before.current_level != trust.current_level:
             root["api"]["healing"].book.review(root, trust.rule_id, now)
         if (before.current_level, before.ceiling) != (trust.current_level, trust.ceiling):
@@ -140,6 +148,7 @@ class TrustState(SignedTrust):
         level = lowest("notify", self.trust.current_level if self.trust.current_level in LEVELS else "notify")
         ceiling, definition = rule.trust_ceiling, definition_of(root, rule)
         self.trust = Trust(self.__name__, level, ceiling, definition, now, demoted_at=now, last_evaluated=now)
+        self.mark(root)
         root["api"]["healing"].book.review(root, self.__name__, now)
         settings = node_of(root).config[HealingSettings]
         emit(root, "trust", {**self.plain(now, settings), "old_level": None, "cause": EDITED})
@@ -172,7 +181,10 @@ def _trusted(root: Root, rule: Rule, now: float) -> None:
     state = healing["trust"].get(rule_id)
     if state is None:
         level = lowest(settings.initial_level, ceiling)
-        healing["trust"][rule_id] = TrustState(Trust(rule_id, level, ceiling, definition, now, last_evaluated=now))
+        state = healing["trust"][rule_id] = TrustState(
+            Trust(rule_id, level, ceiling, definition, now, last_evaluated=now)
+        )
+        state.mark(root)
     else:
         state.become(root, redefine(state.trust, definition, ceiling, now), cause="edit", now=now)
 

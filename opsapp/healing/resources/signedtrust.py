@@ -1,11 +1,13 @@
 """Trust states that are signed with the key of the store's chains when they are stored, and checked before they count.
 
 Whoever edits the store without the key cannot raise a rule's level, its evidence or its lift: what is not as it was
-signed lets no rule act. Must not: decide what follows from that, or tell people.
+signed lets no rule act. A mark beside each state says how far it had come, so that an older state, which was signed
+too, is noticed where it was put back. Must not: decide what follows from that, or tell people.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from opsapp.healing.logic.levels import LEVELS, rank
@@ -51,10 +53,30 @@ class SignedTrust(Record):
             return False
         if self.signature is None and self._is_new(root):  # the rule came while the key was away
             return True
-        if self.signature != signature(chainkey.chain_key(root), self):
+        if self.signature != signature(chainkey.chain_key(root), self) or not self._is_latest(root):
             return False
         self._v_sound = self.trust
         return True
+
+    def mark(self, root: Root, key: bytes | None = None) -> None:
+        """What is older than this state is refused from now on. Nothing is written where it has come no further."""
+        key, reached = key or chainkey.chain_key(root), self._reached()
+        mark = (*reached, chains.link(key, chains.GENESIS, _marking(self.__name__, reached)))
+        marks = root["api"]["healing"]["trust"].all_marks()
+        if key and marks.get(self.__name__) != mark:
+            marks[self.__name__] = mark
+
+    def _reached(self) -> tuple[float, int]:
+        """What only grows: when the level was entered, and the cases since."""
+        return self.trust.since, self.trust.executions
+
+    def _is_latest(self, root: Root) -> bool:
+        mark = (root["api"]["healing"]["trust"].marks or {}).get(self.__name__)
+        if mark is None:  # it was written before there were marks, or without the key
+            return True
+        *reached, signed = mark
+        is_whole = chains.fits(chainkey.chain_key(root), signed, chains.GENESIS, _marking(self.__name__, reached))
+        return is_whole and self._reached() >= tuple(reached)
 
     def _is_new(self, root: Root) -> bool:
         """As a new rule's, which asks for a person before it acts and has earned nothing."""
@@ -75,6 +97,10 @@ class SignedTrust(Record):
         )
 
 
+def _marking(rule_id: str, reached: Iterable[float]) -> list[Any]:
+    return ["trust mark", rule_id, *reached]
+
+
 def signature(key: bytes, state: SignedTrust) -> str:
     return chains.link(key, chains.GENESIS, ["trust", state.__name__, plain(state.trust)])
 
@@ -93,7 +119,17 @@ def sign_all(root: Root, key: bytes) -> int:
     states = dict(readable(root["api"]["healing"]["trust"], TRUST))
     for state in states.values():
         state._p_changed = True
+        state.mark(root, key)
     return len(states)
+
+
+def mark_older(root: Root) -> None:
+    """Once in a store of an older version: no state may go back behind what it says now."""
+    book = root["api"]["healing"]["trust"]
+    if book.marks is None and not chainkey.is_shut(root):
+        for _, state in readable(book, TRUST):
+            if state.is_sound(root):
+                state.mark(root)
 
 
 def sign_older(root: Root) -> int:

@@ -49,7 +49,7 @@ def file(context: Ledger, request: Request) -> Stream:
 
 def _entries_of(root: Root, month: files.FilePage) -> list[JsonObject]:
     only = LedgerFilter(since=month.since, until=month.until - 1)
-    return healing_of(root)["ledger"].page(None, None, month.limit, month.offset, only)[1]
+    return healing_of(root)["ledger"].before(month.last, month.limit, only)
 
 
 @api.get(Ledger, "verify", query=schemas.KeptHead, returns=answers.LedgerVerdict)

@@ -14,7 +14,7 @@ from opsapp.monitoring.engine.register import Entry, by_name
 from opsapp.monitoring.engine.watch import register_of, watch_of
 from opsapp.monitoring.logic import score
 from opsapp.monitoring.logic.history import points
-from opsapp.monitoring.logic.uptime import StateTimes, budget_left, sla, uptime
+from opsapp.monitoring.logic.uptime import StateTimes, budget_left, is_known, known_percent, sla, uptime
 from opsapp.monitoring.records import AggregateScore, MonitorScore, ScoreComponents, SlaEntry, SlaFigures, UptimeFigures
 from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.node import Node
@@ -47,7 +47,7 @@ def uptimes(node: Node, root: Root, monitor_id: str) -> list[UptimeFigures]:
         total = reading.totals(start, now + 1, [entry.series]).get(entry.series)
         within = [(began, ended) for began, ended in own if ended is None or ended >= start / 1000]
         figures = _sla_figures(total, now - max(start, entry.created_at * 1000), {entry.id: within}, entry.id)
-        rows.append(extended(UptimeFigures, figures, days=days))
+        rows.append(extended(UptimeFigures, figures, days=days, known_percent=_known_percent(total, now - start)))
     return rows
 
 
@@ -109,6 +109,7 @@ def _sla_rows(root: Root, window: tuple[int, int], entries: list[Entry], totals:
             _sla_figures(totals.get(entry.series), now - max(start, entry.created_at * 1000), incidents, entry.id),
             monitor_id=entry.id,
             name=entry.name,
+            known_percent=_known_percent(totals.get(entry.series), now - start),
         )
         for entry in entries
     ]
@@ -132,19 +133,26 @@ def _sla_figures(total: Total | None, window_ms: int, incidents: dict[str, list]
     return sla(spent, window_ms, checks, incidents.get(monitor_id, ()))
 
 
+def _known_percent(total: Total | None, window_ms: int) -> float:
+    return known_percent(StateTimes(*total.spent), window_ms) if total else 0.0
+
+
 def _scores(node: Node, root: Root, entries: list[Entry]) -> list[MonitorScore]:
     now, numbers = now_ms(node), [entry.series for entry in entries]
     reading = node.series.reading(root)
     day = reading.totals(now - DAY, now + 1, numbers, percentiles=True)
     week = reading.totals(now - score.UPTIME_DAYS * DAY, now + 1, numbers)  # after the day: what is new is read once
-    return [_score(node, entry, week.get(entry.series), day.get(entry.series)) for entry in entries]
+    return [_score(node, entry, week.get(entry.series), day.get(entry.series), now) for entry in entries]
 
 
-def _score(node: Node, entry: Entry, week: Total | None, day: Total | None) -> MonitorScore:
+def _score(node: Node, entry: Entry, week: Total | None, day: Total | None, now: int) -> MonitorScore:
     certificate: Any = node.series.live.value(entry.subject, "cert_days")
+    spent = StateTimes(*week.spent) if week else StateTimes()
     components = ScoreComponents(
-        score.uptime_component(uptime(StateTimes(*week.spent)) if week else None),
+        score.uptime_component(uptime(spent)),
         score.response_component(day.p95 if day else None, entry.settings.degraded_ms),
         score.certificate_component(certificate),
     )
-    return score.monitor_score(entry.id, entry.name, components)
+    scored = score.monitor_score(entry.id, entry.name, components)
+    is_watched = is_known(spent, now - max(now - score.UPTIME_DAYS * DAY, entry.created_at * 1000))
+    return scored if is_watched or not sum(spent) else score.hardly_known(scored)

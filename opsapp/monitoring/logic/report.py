@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from opsapp.monitoring.logic.uptime import MINUTE_MS, StateTimes, uptime
+from opsapp.monitoring.logic.uptime import MINUTE_MS, StateTimes, is_known, known_percent, uptime
 
 BY = ("monitor", "tag")
 SORTS = ("worst", "-worst", "name", "-name")
@@ -54,14 +54,14 @@ def row_of(name: str, members: Sequence[MonitorTimes], period: Period, target: f
     """Time counts as often as there are monitors; before a monitor was made it is unknown."""
     spent = StateTimes(*(sum(times) for times in zip(*(member.spent for member in members), strict=True)))
     known, elapsed = sum(spent), len(members) * (period.until - period.start)
-    up_percent = uptime(spent) if 2 * known >= elapsed > 0 else None
+    up_percent = uptime(spent) if elapsed > 0 and is_known(spent, elapsed) else None
     allowed = len(members) * (period.end - period.start) * (1 - target / 100)
     return ReportRow(
         name,
         members[0].monitor_id if len(members) == 1 and members[0].name == name else None,
         len(members),
         up_percent,
-        min(100.0, known * 1000 // elapsed / 10) if elapsed > 0 else 0.0,
+        known_percent(spent, elapsed),
         _minutes(spent.down),
         _minutes(allowed),
         None if up_percent is None else _minutes(allowed - spent.down),

@@ -6,7 +6,8 @@
 | response_time (p95 of 24 h) | 25 | half of `degraded_ms` (1,000 ms when unset) | four times `degraded_ms` | linear |
 | certificate (days left) | 15 | 30 days and more | expired | linear |
 
-Weights of the known components are scaled up to 100; with none known there is no score.
+Weights of the known components are scaled up to 100. With none known there is no score, nor where less than half of
+the days of uptime, or of the monitor's own time, is known: one check is no week.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ UPTIME_DAYS = 7
 
 def uptime_component(percent: float | None) -> ScoreComponent:
     if percent is None:
-        return _component("uptime", None, None, "no check in the last 7 days")
+        return _component("uptime", None, None, f"no check in the last {UPTIME_DAYS} days")
     return _component("uptime", _ramp(percent, 95.0, 100.0), percent, f"{percent:g} % over 7 days")
 
 
@@ -41,6 +42,13 @@ def certificate_component(days: float | None) -> ScoreComponent:
         return _component("certificate", None, None, "no certificate seen")
     detail = f"expires in {days:.1f} days" if days > 0 else "expired"
     return _component("certificate", _ramp(days, 0.0, 30.0), round(days, 1), detail)
+
+
+def hardly_known(score: MonitorScore) -> MonitorScore:
+    """The score of a monitor at which nobody looked for more than half of the time."""
+    detail = f"less than half of the last {UPTIME_DAYS} days is known"
+    parts = replace(score.components, uptime=_component("uptime", None, None, detail))
+    return replace(score, score=None, grade=None, components=parts)
 
 
 def monitor_score(monitor_id: str, name: str, components: ScoreComponents) -> MonitorScore:

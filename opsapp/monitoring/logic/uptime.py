@@ -38,9 +38,19 @@ def budget_left(spent: StateTimes, window_ms: float, slo: float) -> float | None
     """The share of an error budget that is left: of the down time that an availability of `slo` percent allows. None
     where less than half of the window is known: nobody can say what happened in the rest."""
     up, down = spent.up + spent.degraded, spent.down
-    if up + down == 0 or 2 * sum(spent) < window_ms:
+    if up + down == 0 or not is_known(spent, window_ms):
         return None
     return 1 - down / (up + down) / (1 - slo / 100)
+
+
+def is_known(spent: StateTimes, window_ms: float) -> bool:
+    """Whether at least half of a window is."""
+    return 2 * sum(spent) >= window_ms
+
+
+def known_percent(spent: StateTimes, window_ms: int) -> float:
+    """Rounded down to one decimal."""
+    return min(100.0, sum(spent) * 1000 // window_ms / 10) if window_ms > 0 else 0.0
 
 
 def shown(value: float | None) -> str:

@@ -37,8 +37,9 @@ def file(context: Incidents, request: Request) -> Stream:
 
 def _incidents_of(root: Root, month: files.FilePage) -> list[JsonObject]:
     incidents, now = incidents_of(root), node_of(root).clock.now()
-    ids = incidents.begun(month.since, month.until)[month.offset :][: month.limit]
-    return with_causes(root, incident_rows(incidents, ids, now), now)
+    ids = incidents.begun(month.since, month.until)
+    ids = [incident_id for incident_id in ids if month.last is None or incident_id < month.last]
+    return with_causes(root, incident_rows(incidents, ids[: month.limit], now), now)
 
 
 @api.get(Incidents, "archive", role="admin", query=ArchiveQuery, returns=ArchiveAnswer)
