@@ -1,6 +1,6 @@
 """What checks are made of, and what other rooms call of monitoring: the names below, `interfaces`, `resources`."""
 
-from opsapp.monitoring.logic.settings import ADMINS_WRITE, MonitoringSettings, MonitorSettings
+from opsapp.monitoring.logic.settings import ADMINS_WRITE, GeneralSettings, MonitoringSettings, MonitorSettings
 from opsapp.monitoring.logic.state import STATUSES
 from opsapp.monitoring.logic.statuspage import is_known
 from opsapp.monitoring.logic.told import ToldTrouble
@@ -28,6 +28,7 @@ __all__ = [
     "PUBLIC_TAG",
     "STATUSES",
     "Entry",
+    "GeneralSettings",
     "KeptText",
     "MonitorSettings",
     "MonitoringSettings",

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from opsapp.lib.durations import in_words
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.monitoring.engine import ADMINS_WRITE, MonitorSettings
+from opsapp.monitoring.engine import ADMINS_WRITE, GeneralSettings, MonitorSettings
 from opsapp.monitoring.records import MonitorRecord
 from opsapp.ui.reader import Answers, Reader
 from opsapp.wire.monitortypes import TYPES, MonitorType
@@ -16,6 +16,11 @@ from opsapp.wire.records import FormField, settings_in
 USUAL = "http"
 WEB = ("expected_status", "method", "headers", "follow_redirects", "verify_tls")
 TIMES = ("interval", "timeout", "retries", "degraded_ms")
+PROBED = ("probe_from", "quorum")
+PLACED = {*WEB, *TIMES, *PROBED, "tags", "agent_id"}  # what stands where its type has it; each other field is for all
+EVERYWHERE = tuple(
+    part.name for part in settings_in(GeneralSettings) if part.mark(FormField) is not None and part.name not in PLACED
+)
 ADMIN = "admin"
 KINDS = {part.name: form.kind for part in settings_in(MonitorSettings) if (form := part.mark(FormField)) is not None}
 
@@ -39,7 +44,7 @@ class HostChoice(NamedTuple):
 def kind_of(declared: MonitorType) -> FormKind:
     place = ("url",) if declared.address else ()
     looks = TIMES if declared.is_probed else ("interval",)
-    beside = ("probe_from", "quorum") if declared.is_probed else ()
+    beside = PROBED if declared.is_probed else ()
     host = ("agent_id",)
     web = WEB if declared.is_web else ()
     return FormKind(
@@ -47,7 +52,7 @@ def kind_of(declared: MonitorType) -> FormKind:
         declared.about,
         declared.address,
         ("name", *place, *(part.name for part in declared.own_parts), *(host if declared.on_host else ())),
-        (*looks, *web, "tags", *(() if declared.on_host else host), *beside),
+        (*looks, *web, "tags", *EVERYWHERE, *(() if declared.on_host else host), *beside),
     )
 
 
