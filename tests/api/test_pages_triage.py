@@ -119,8 +119,8 @@ def test_an_incident_is_taken_and_written_about_in_its_war_room(lookout):
     assert shown.html.h1.text == "Shop is down"
     timeline = titles(shown)
     assert timeline == [
-        "otto wrote, for people here: the cause is known.",
-        "otto takes care of Shop.",
+        "otto wrote, for people here: the cause has been identified.",
+        "otto acknowledged Shop.",
         "Shop went down: HTTP 500.",
     ]
     assert shown.html.find(id="say") is None
@@ -174,7 +174,7 @@ def test_an_incident_is_handed_over(lookout):
     _, incident_id = broken(lookout)
     press(lookout.service, "otto", f"/incidents/{incident_id}", "room.assign", username="ada", note="knows it")
     shown = page(lookout.service, f"/incidents/{incident_id}")
-    assert "otto gave Shop to ada: knows it." in shown.html.find(class_="tl").text
+    assert "otto assigned Shop to ada: knows it." in shown.html.find(class_="tl").text
     assert "ada" in page(lookout.service, "/incidents?owner=ada").html.table.text
 
 

@@ -69,7 +69,7 @@ def test_what_happened_names_a_monitor_that_somebody_else_makes(page, house):
         body = {"name": name, "type": "http", "url": "http://127.0.0.1:1/", "enabled": False}
         house.admin.post("/api/monitoring/endpoints", body, expect=201)
         says(page, part, name)
-    assert "made the monitor Made next" in text(page, "#feed")
+    assert "created the monitor Made next" in text(page, "#feed")
     house.admin.post("/api/agents", {"label": "made-last"})
     says(page, "#feed", "made-last")
     assert is_the_same(page)

@@ -161,9 +161,9 @@ def test_an_incident():
     told = sentences.of_incident(INCIDENT | {"updates": [taken, given, note], "resolved": 400})
     assert [sentence.text for sentence in told] == [
         "Shop database went down: connection refused.",
-        "otto takes care of Shop database.",
-        "otto gave Shop database to mara.",
-        "mara wrote of Shop database: A full disk.",
+        "otto acknowledged Shop database.",
+        "otto assigned Shop database to mara.",
+        "mara posted an update to Shop database: A full disk.",
         "Shop database is up again after 5 min.",
     ]
     assert sentences.came_back(INCIDENT) is None
@@ -243,9 +243,9 @@ def test_a_problem_is_told_in_the_audit_as_it_is_called_elsewhere():
 @pytest.mark.parametrize(
     ("action", "more", "text"),
     [
-        ("monitor.create", {"after": {"name": "Shop"}}, "ada made the monitor Shop."),
+        ("monitor.create", {"after": {"name": "Shop"}}, "ada created the monitor Shop."),
         ("login", {"target": "ada"}, "ada signed in."),
-        ("healing.pause", {"target": "healing"}, "ada paused all healing."),
+        ("healing.pause", {"target": "healing"}, "ada paused healing."),
         ("healing.rule.update", {"target": "disk"}, "ada changed the rule disk."),
         (
             "user.delete",
@@ -255,7 +255,18 @@ def test_a_problem_is_told_in_the_audit_as_it_is_called_elsewhere():
         (
             "monitor.create",
             {"target": "endpoints", "result": "refused", "reason": "forbidden"},
-            "Refused: ada made the monitor (forbidden).",
+            "Refused: ada created the monitor (the role does not allow it).",
+        ),
+        (
+            "put /api/healing/rules/disk",
+            {
+                "result": "refused",
+                "reason": "unauthenticated",
+                "username": None,
+                "time": 400,
+                "after": {"count": 204, "since": 200},
+            },
+            "Refused 204 times within 3 min: somebody called PUT /api/healing/rules/disk (not signed in).",
         ),
         ("something.new_kind", {}, "ada something new kind x."),
     ],
@@ -310,7 +321,7 @@ def test_an_audited_thing_is_called_by_its_name():
     edge = entry | {"action": "healing.dependencies.add", "after": {"target": "shop", "depends_on": "db"}}
     assert sentences.audit(edge).text == "ada added the dependency shop on db."
     run = entry | {"action": "automation.apply_template", "after": {"name": "Memory"}}
-    assert sentences.audit(run).text == "ada made from a template the automation Memory."
+    assert sentences.audit(run).text == "ada created from a template the automation Memory."
 
 
 CASE = {"records": [{"action_type": "webhook", "verified": 3, "total": 4}],

@@ -62,7 +62,7 @@ def resolve(context: Incident, request: Request) -> JsonObject:
     """The end of one that was opened by hand."""
     note, now = request.valid_body["note"], request.node.clock.now()
     toldtroubles.close_by_hand(request.root, context, request.caller.name, note, now)
-    request.audit("incident.end", context.id, after={"note": note})
+    request.audit("incident.end", context.id, after={"name": context.monitor_name, "note": note})
     return {"status": "resolved"}
 
 
@@ -79,7 +79,7 @@ def acknowledge(context: Incident, request: Request) -> JsonObject:
     """Says that somebody looks after it."""
     note, user = request.valid_body["note"], request.caller.name
     changes.acknowledge(request.root, context, user, note, request.node.clock.now())
-    request.audit("incident.acknowledge", context.id, after={"note": note})
+    request.audit("incident.acknowledge", context.id, after={"name": context.monitor_name, "note": note})
     return {"status": "acknowledged"}
 
 
@@ -88,7 +88,7 @@ def assign(context: Incident, request: Request) -> JsonObject:
     """Gives it to somebody; oneself, too, when another one has it."""
     body, user = request.valid_body, request.caller.name
     changes.assign(request.root, context, user, body["username"], body["note"], request.node.clock.now())
-    request.audit("incident.assign", context.id, after=body)
+    request.audit("incident.assign", context.id, after=body | {"name": context.monitor_name})
     return {"status": "assigned"}
 
 
@@ -106,7 +106,7 @@ def add_update(context: Incident, request: Request) -> JsonObject:
     """A message about it; with `public`, for visitors of the status page too."""
     body, now, user = request.valid_body, request.node.clock.now(), request.caller.name
     changes.add_update(request.root, context, user, body["stage"], body["message"], now, public=body["public"])
-    request.audit("incident.update", context.id, after=body)
+    request.audit("incident.update", context.id, after=body | {"name": context.monitor_name})
     return {"status": "created"}
 
 

@@ -5,10 +5,11 @@ gives a `Sentence`, which a template shows as it is (`{{ sentence }}`). `NameBoo
 """
 
 from .healing import act, figures, heal, reason, root_of
-from .people import STAGES, approval, asked_for, audit, came_back, of_incident, run, update, went_down, window
+from .people import COUNTED, STAGES, approval, asked_for, audit, came_back, of_incident, run, update, went_down, window
 from .words import NameBook, Sentence, Word, case, count, listed, person, said, sentence_of, span, spoken_target
 
 __all__ = [
+    "COUNTED",
     "STAGES",
     "NameBook",
     "Sentence",

@@ -10,44 +10,44 @@ from urllib.parse import quote
 
 from opsapp.lib.jsontypes import JsonObject
 
-from .words import NameBook, Sentence, Word, person, said, sentence_of, span, spoken_target
+from .words import NameBook, Sentence, Word, count, person, said, sentence_of, span, spoken_target
 
 STAGES = {
-    "investigating": "We are looking into it",
-    "identified": "The cause is known",
-    "monitoring": "It is mended, we watch it",
-    "resolved": "It is over",
-    "acknowledged": "Somebody has it",
-    "assigned": "Somebody has it",
+    "investigating": "We are investigating",
+    "identified": "The cause has been identified",
+    "monitoring": "A fix is in place, we are monitoring it",
+    "resolved": "Resolved",
+    "acknowledged": "Acknowledged",
+    "assigned": "Assigned",
 }
 # The last word of an audited action, as what somebody did to a thing of its family.
 DEEDS = {
-    "create": "made the {thing}",
+    "create": "created the {thing}",
     "update": "changed the {thing}",
     "change": "changed the {thing}",
     "delete": "deleted the {thing}",
     "run": "ran the {thing}",
     "import": "imported",
-    "cancel": "stopped the {thing}",
-    "open": "began the {thing}",
+    "cancel": "cancelled the {thing}",
+    "open": "started the {thing}",
     "end": "ended the {thing}",
-    "activate": "switched on the {thing}",
-    "deactivate": "switched off the {thing}",
-    "dismiss": "put away the {thing}",
+    "activate": "enabled the {thing}",
+    "deactivate": "disabled the {thing}",
+    "dismiss": "dismissed the {thing}",
     "confirm": "confirmed the {thing}",
-    "promote": "gave more trust to the {thing}",
-    "demote": "took trust from the {thing}",
+    "promote": "promoted the {thing}",
+    "demote": "demoted the {thing}",
     "unlock": "unlocked the {thing}",
     "test": "tested the {thing}",
     "allow": "allowed the use of the {thing}",
-    "disallow": "ended the use of the {thing}",
-    "deploy": "put an agent on",
-    "save": "kept the {thing}",
+    "disallow": "no longer allows the use of the {thing}",
+    "deploy": "deployed an agent on",
+    "save": "saved the {thing}",
     "check": "checked the {thing}",
-    "try": "tried out the {thing}",
-    "assign": "handed over the {thing}",
-    "leave": "gave up the {thing}",
-    "webhook": "ran by its webhook the {thing}",
+    "try": "tried the {thing}",
+    "assign": "assigned the {thing}",
+    "leave": "is no longer assigned to the {thing}",
+    "webhook": "called the webhook of the {thing}",
 }
 THINGS = {
     "healing.window": "healing window",
@@ -60,56 +60,56 @@ THINGS = {
     "agent.command": "command",
     "key": "API key",
     "secret": "secret",
-    "filter": "list",
+    "filter": "saved filter",
     "subscription": "subscription to the status page",
 }
 WHOLE = {
     "login": "signed in",
     "login.totp": "signed in with the second factor",
     "logout": "signed out",
-    "healing.pause": "paused all healing",
-    "healing.resume": "let healing go on",
-    "healing.here": "said that they are here, so that medium risks are asked about",
-    "healing.here.end": "said that they are not here any more",
-    "agent.hands_off": "said hands off the host",
-    "agent.hands_off.end": "ended hands off the host",
-    "healing.rollback": "undid a heal",
-    "healing.case.act_now": "did not want to wait any longer for the case",
-    "healing.letter.update": "changed when the morning letter goes where",
-    "healing.ledger.archived": "wrote an archive of the ledger",
-    "healing.trust.edited": "found that its trust was edited in the store, and let fall the rule",
-    "healing.trust.signed": "signed the trust of all rules, which an older version had left unsigned",
-    "healing.problem.open": "saw that a heal comes back again and again:",
-    "healing.problem.close": "closed, because it was quiet, the problem",
-    "healing.dependencies": "changed what depends on what",
+    "healing.pause": "paused healing",
+    "healing.resume": "resumed healing",
+    "healing.here": 'set "I am here": actions of medium risk need an approval',
+    "healing.here.end": 'ended "I am here"',
+    "agent.hands_off": "turned healing off (hands off) for the host",
+    "agent.hands_off.end": "turned healing on again for the host",
+    "healing.rollback": "rolled back a heal",
+    "healing.case.act_now": "chose Act now for the case",
+    "healing.letter.update": "changed the settings of the morning letter",
+    "healing.ledger.archived": "archived entries of the ledger",
+    "healing.trust.edited": "found an edited trust state and demoted the rule",
+    "healing.trust.signed": "signed the trust states that an older version had stored unsigned",
+    "healing.problem.open": "opened a problem, because the same heal is needed again and again:",
+    "healing.problem.close": "closed the problem, because it did not come back:",
+    "healing.dependencies": "changed the dependencies",
     "healing.dependencies.add": "added the dependency",
-    "healing.dependencies.remove": "took out the dependency",
+    "healing.dependencies.remove": "removed the dependency",
     "healing.chaos.run": "ran the chaos scenario",
-    "incident.update": "wrote an update to an incident",
-    "incident.acknowledge": "took an incident",
-    "incident.open": "opened an incident",
-    "incident.end": "ended an incident",
-    "notice.create": "put a notice on the status page",
+    "incident.update": "posted an update to the incident",
+    "incident.acknowledge": "acknowledged the incident",
+    "incident.open": "opened the incident",
+    "incident.end": "resolved the incident",
+    "notice.create": "posted a notice on the status page",
     "notice.update": "changed a notice on the status page",
     "notice.end": "ended a notice on the status page",
-    "notice.delete": "deleted a notice of the status page",
-    "approval.approve": "approved a request",
-    "approval.reject": "rejected a request",
+    "notice.delete": "deleted a notice from the status page",
+    "approval.approve": "approved the request",
+    "approval.reject": "rejected the request",
     "agent.file.write": "wrote a file on the host",
-    "agent.key": "made a new key for the host",
-    "agent.key.revoke": "took the key from the host",
-    "automation.webhook_token": "made a new webhook address for the automation",
-    "automation.apply_template": "made from a template the automation",
+    "agent.key": "created a new key for the host",
+    "agent.key.revoke": "revoked the key of the host",
+    "automation.webhook_token": "created a new webhook address for the automation",
+    "automation.apply_template": "created from a template the automation",
     "agent.command": "ran a command on the host",
     "status_page.update": "changed the status page",
     "status_page.logo": "changed the logo of the status page",
-    "deletion.undo": "put back what was deleted:",
-    "settings.own": "changed settings of their own",
-    "session.confirm": "confirmed who they are",
+    "deletion.undo": "restored",
+    "settings.own": "changed their own settings",
+    "session.confirm": "confirmed their identity",
     "automation.import": "imported automations",
-    "totp.enable": "switched the second factor on",
-    "totp.disable": "switched the second factor off",
-    "totp.begin": "began to set up the second factor",
+    "totp.enable": "enabled the second factor",
+    "totp.disable": "disabled the second factor",
+    "totp.begin": "started to set up the second factor",
     "session.end": "ended a session",
     "password.change": "changed the password",
 }
@@ -131,6 +131,15 @@ PLACES = {
 }
 
 
+COUNTED = {"count", "since"}  # what an entry has that stands for many refusals
+WHY_REFUSED = {
+    "unauthenticated": "not signed in",
+    "role_too_low": "the role does not allow it",
+    "forbidden": "the role does not allow it",
+    "invalid": "the values are not valid",
+    "malformed_json": "the body is not JSON",
+    "bad_credentials": "wrong name or password",
+}
 MAKES = ("create", "apply_template", "import")  # refused, they name the place where the thing would have been
 
 
@@ -160,10 +169,17 @@ def update(incident: JsonObject, note: JsonObject) -> Sentence:
     if note["stage"] in ("acknowledged", "assigned"):
         if note["stage"] == "assigned":
             return said(
-                note["time"], "icon:user", who, " gave ", of, " to ", person(note.get("to")), sentence_of(told) or "."
+                note["time"],
+                "icon:user",
+                who,
+                " assigned ",
+                of,
+                " to ",
+                person(note.get("to")),
+                sentence_of(told) or ".",
             )
-        return said(note["time"], "icon:user", who, " takes care of ", of, sentence_of(told) or ".")
-    return said(note["time"], "icon:bell", who, " wrote of ", of, sentence_of(told))
+        return said(note["time"], "icon:user", who, " acknowledged ", of, sentence_of(told) or ".")
+    return said(note["time"], "icon:bell", who, " posted an update to ", of, sentence_of(told))
 
 
 def of_incident(incident: JsonObject) -> list[Sentence]:
@@ -239,7 +255,7 @@ def audit(entry: JsonObject, names: Mapping[str, str] = {}) -> Sentence:
     """What somebody did, or was refused. `names` are those of ids, as far as they are known."""
     action = str(entry["action"])
     done = entry["result"] in ("ok", "accepted")
-    refused = "" if done else f" ({str(entry['reason'] or entry['result']).replace('_', ' ')})"
+    refused = "" if done else f" ({_why_refused(entry)})"
     look = "icon:x" if refused else "icon:list"
     family, _, verb = action.rpartition(".")
     name = "" if verb in MAKES and not done and entry["after"] is None else named(entry, names)
@@ -250,7 +266,10 @@ def audit(entry: JsonObject, names: Mapping[str, str] = {}) -> Sentence:
         else Word(name, strong=True)
     )
     actor = person(entry["username"] if done else entry["username"] or "somebody")
-    who = (actor, " ") if done else ("Refused: ", actor, " ")
+    who = (actor, " ") if done else (_times_refused(entry), actor, " ")
+    method, _, path = action.partition(" ")
+    if path:  # a call that has no action of its own
+        return said(entry["time"], look, *who, "called ", Word(f"{method.upper()} {path}", code=True), refused, ".")
     if action in WHOLE:
         tail = (" ", target) if name and (family in PLACES or action in NAMED) else ()
         return said(entry["time"], look, *who, WHOLE[action], *tail, refused, ".")
@@ -258,6 +277,19 @@ def audit(entry: JsonObject, names: Mapping[str, str] = {}) -> Sentence:
         deed = DEEDS[verb].format(thing=THINGS.get(family, family.rpartition(".")[2]))
         return said(entry["time"], look, *who, deed, *((" ", target) if name else ()), refused, ".")
     return said(entry["time"], look, *who, action.replace(".", " ").replace("_", " "), " ", target, refused, ".")
+
+
+def _why_refused(entry: JsonObject) -> str:
+    why = str(entry["reason"] or entry["result"])
+    return WHY_REFUSED.get(why, why.replace("_", " "))
+
+
+def _times_refused(entry: JsonObject) -> str:
+    """Refusals of one kind are counted: the entry says how many there were, and since when."""
+    after = entry["after"]
+    if not isinstance(after, dict) or after.keys() != COUNTED:
+        return "Refused: "
+    return f"Refused {count(after['count'], 'time')} within {span(max(1, entry['time'] - after['since']))}: "
 
 
 def named(entry: JsonObject, names: Mapping[str, str] = {}) -> str:

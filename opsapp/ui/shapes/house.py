@@ -10,6 +10,10 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import sentences
 from opsapp.ui.reader import Answers, Reader, names_by_id, rows_named
 from opsapp.ui.sentences import Sentence
+from opsapp.ui.words import exact
+
+TIMES = {"since", "until", "start", "end", "time", "expires"}  # fields of entries that hold a moment
+A_DATE = 1_000_000_000  # a figure below it is a duration
 
 MAY = {
     "viewer": "sees everything, changes nothing",
@@ -106,24 +110,28 @@ def named_in_entries(reader: Reader, earlier: JsonObject) -> dict[str, tuple[str
 def audit(answers: Answers, reader: Reader) -> dict[str, object]:
     names = names_by_id(answers, "monitors", "automations", "hosts")
     return {
-        "lines": [_line(entry, names) for entry in answers["entries"] or []],
+        "lines": [_line(entry, names, reader.zone) for entry in answers["entries"] or []],
         "since": reader.query.get("from", "") if since_asked(reader, {}) else "",
     }
 
 
-def _line(entry: JsonObject, names: dict[str, str]) -> AuditLine:
+def _line(entry: JsonObject, names: dict[str, str], zone: str) -> AuditLine:
     before, after = (entry[name] if isinstance(entry[name], dict) else {} for name in ("before", "after"))
-    fields = sorted({*before, *after})
-    changes = tuple((name, _short(before.get(name)), _short(after.get(name))) for name in fields)
+    fields = sorted({*before, *after} - (sentences.COUNTED if after.keys() == sentences.COUNTED else set()))
+    changes = tuple((name, *(_short(values.get(name), name, zone) for values in (before, after))) for name in fields)
     changed = tuple(change for change in changes if change[1] != change[2])
     return AuditLine(sentences.audit(entry, names), entry["ip"] or "", entry["action"], changed)
 
 
-def _short(value: object) -> str:
-    if value is None or value == []:
+def _short(value: object, name: str, zone: str) -> str:
+    if value is None or value in ([], {}):
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return ", ".join(_short(item) for item in value)
+        return ", ".join(_short(item, name, zone) for item in value)
+    if isinstance(value, dict):
+        return "; ".join(f"{field}: {_short(part, field, zone)}" for field, part in sorted(value.items()))
+    if isinstance(value, int | float) and (name in TIMES or name.endswith("_at")) and value > A_DATE:
+        return exact(value, zone)
     return str(value)
