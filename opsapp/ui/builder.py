@@ -17,7 +17,7 @@ from opsapp.tree.acl import ROLES
 from opsapp.web.openapi import endpoints
 
 from .plan import FILTERS, PAGES, Act, Field, Page, Part, forms_of, is_list
-from .reader import Reader, dig, merged, query_with
+from .reader import AnswerOf, Answers, Reader, dig, merged, query_with
 
 ROWS = 50
 GENERIC = Page("", "", ()).template
@@ -240,7 +240,7 @@ class Shown(NamedTuple):
 def show(page: Page, ids: dict[str, str], reader: Reader, ask: Ask, value_of: Any) -> list[Shown]:
     """Every part that its reader may see. What the API refuses is refused."""
     answers: dict[tuple[str, str], Any] = {}
-    known_values: JsonObject = dict(ids)
+    known_values = Answers(ids)
     query = dict(reader.query)
     sections = []
     for number, part in enumerate(page.parts):
@@ -274,6 +274,8 @@ def _shown(
     offset = _offset(query) if part.paged else 0
     value = value_of(response)
     value = value if part.pick is None else dig(value, part.pick)
+    if isinstance(part.name, AnswerOf):
+        part.name.check(value)
     rows = [value] if part.facts and value is not None else value if isinstance(value, list) else []
     count = response.headers.get("X-Total-Count")
     total = int(count) if count else None

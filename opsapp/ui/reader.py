@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_origin, overload
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from opsapp.lib.jsontypes import JsonObject
-
+T = TypeVar("T")
 UTC = "UTC"
 MOST_IDS = 100  # that a list is asked for at once
 NO_ID = "none"  # a list that is asked for it has no row
@@ -35,7 +34,47 @@ class Reader(NamedTuple):
     problem: str = ""  # why it was not done, in a sentence
 
 
-Answers = JsonObject  # the API's values by the names of the parts; None where a part was left out
+class AnswerOf(str, Generic[T]):
+    """The name of a part with the class of its answer: `answers[HOSTS]` is that to whoever reads it. What the API says
+    otherwise is refused where the page is made (`builder.show`)."""
+
+    of: type[T]
+
+    def __new__(cls, name: str, of: type[T]) -> AnswerOf[T]:
+        told = super().__new__(cls, name)
+        told.of = of
+        return told
+
+    def check(self, value: object) -> None:
+        rows = get_args(self.of)
+        if not isinstance(value, get_origin(self.of) or self.of):
+            raise TypeError(f"{self} is {type(value)}, and not {self.of}")
+        if isinstance(value, list) and not all(isinstance(row, rows) for row in value[:1]):
+            raise TypeError(f"{self} has {type(value[0])}, and not {rows}")
+
+
+class Answers(dict[str, Any]):
+    """The API's values by the names of the parts. Of a list that was left out there are no rows; whether something else
+    was left out, `known` says. Of a part whose class is not said yet this is None."""
+
+    @overload
+    def __getitem__(self, part: AnswerOf[T], /) -> T: ...
+    @overload
+    def __getitem__(self, part: str, /) -> Any: ...
+    def __getitem__(self, part: Any, /) -> Any:
+        value = super().__getitem__(part)
+        if value is not None or not isinstance(part, AnswerOf):
+            return value
+        if get_origin(part.of) is not list:
+            raise LookupError(f"{part} was left out")
+        return []
+
+    def known(self, part: AnswerOf[T]) -> T | None:
+        """None where the part was left out."""
+        value: T | None = self.get(part)
+        return value
+
+
 Shape = Callable[[Answers, Reader], dict[str, object]]
 
 
@@ -74,12 +113,6 @@ def rows_named(ids: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """The query that asks a list for these rows alone, where each of `ids` may be the id of one."""
     wanted = sorted({name for name in ids if _LIKE_ID.fullmatch(name)})
     return {"ids": tuple(wanted[:MOST_IDS]) or (NO_ID,)}
-
-
-def names_by_id(answers: Answers, *parts: str) -> dict[str, str]:
-    """What people call the rows of these lists."""
-    rows = (row for part in parts for row in answers[part] or ())
-    return {dig(row, "id"): dig(row, "name") for row in rows}
 
 
 def known_zone(name: str | None) -> str:

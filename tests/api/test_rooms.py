@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from html.parser import HTMLParser
+from typing import get_args
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
@@ -14,7 +15,10 @@ from opsapp.monitoring.resources import monitors_of
 from opsapp.ui import builder
 from opsapp.ui.menu import DOORS
 from opsapp.ui.plan import PAGES
+from opsapp.ui.reader import AnswerOf
 from opsapp.ui.views import find, rooms
+from opsapp.web.declared import adapted, answer_of
+from opsapp.web.openapi import endpoints
 from tests.support.app import ROLES, Service
 
 MENU_OF_ADMINS = {"/users", "/audit", "/notifications", "/secrets", "/statuspage", "/healing/inlets"}
@@ -142,6 +146,16 @@ def test_every_row_of_the_table_names_views_that_there_are(service):
     assert not lacking
     later = {page.path for page in PAGES if page not in known.pages}
     assert later <= {"/maintenance"}
+
+
+def test_every_part_is_of_the_class_that_the_view_declares(service):
+    """Also of a list that no test has a row of."""
+    declared = {builder._shape(f"{view.method} {view.path}"): view.returns for view in endpoints(service.app.registry)}
+    parts = [part for page in PAGES for part in page.parts if isinstance(part.name, AnswerOf)]
+    said = {part.source: adapted([*get_args(part.name.of)] or part.name.of, answer_of) for part in parts}
+    wrong = [source for source in said if declared[builder._shape(f"GET {source}").partition("?")[0]] != said[source]]
+    assert len(parts) > 50
+    assert wrong == []
 
 
 def test_the_menu_has_what_its_reader_may_see(service):

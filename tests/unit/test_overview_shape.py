@@ -5,7 +5,7 @@ from dataclasses import replace
 from opsapp.agents.records import AgentRow
 from opsapp.healing.foretold import ForecastRecord
 from opsapp.healing.overview_answers import FleetCount, MonitorCounts, NextBreak, Overview, Trouble, WrongCounts
-from opsapp.ui.reader import Reader
+from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import NameBook
 from opsapp.ui.shapes.foresight import breaks_next
 from opsapp.ui.shapes.learned import forecasts
@@ -89,7 +89,8 @@ def test_a_disk_is_one_row_whatever_is_measured_of_it_and_silent_hosts_say_since
             row("disk_percent", agent="a2")]  # fmt: skip
     db, web = (AgentRow(name, id=agent_id, status="online") for name, agent_id in (("db-1", "a1"), ("web-1", "a2")))
     mail = AgentRow("mail", id="a3", status="offline", last_seen=NOW - HOUR)
-    shown = forecasts({"forecasts": rows, "hosts": [db, web], "offline": [mail], "dead": None}, READER)
+    answers = Answers({"forecasts": rows, "hosts": [db, web], "offline": [mail], "dead": None})
+    shown = forecasts(answers, READER)
     assert [line.what for line in shown["coming"]] == ["CPU", "Inodes of /var"]
     assert [(line.what, line.host) for line in shown["calm"]] == [("/", "db-1"), ("Disk", "web-1")]
     assert shown["silent"] == [("mail", "/agents/a3", NOW - HOUR)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opsapp.ui import parts
 from opsapp.ui.shapes import healing as shapes
 
 from .shape import Act, Column, Field, Page, Part
@@ -29,7 +30,7 @@ HEALING = (
                     Column("Last event", "last_event_at", "time"),
                 ),
                 facts=True,
-                name="health",
+                name=parts.HEALTH,
                 acts=(
                     Act(
                         "pause",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opsapp.ui import parts
 from opsapp.ui.questions import Call
 from opsapp.ui.shapes import command as command_shape
 from opsapp.ui.shapes import host as host_shape
@@ -10,7 +11,7 @@ from opsapp.ui.shapes import hosts as hosts_shape
 from . import moment
 from .commands import COMMAND_ACTS
 from .problems import about
-from .shape import Act, Column, Field, Page, PageBlock, Part
+from .shape import Act, Column, Field, Page, PageBlock, Part, told
 
 HOST_COLUMNS = (
     Column("Label", "label", link="/agents/{id}"),
@@ -38,7 +39,7 @@ HOSTS = (
                 HOST_COLUMNS,
                 paged=True,
                 filters=(Field("q", "Name"), Field("tag", "Tag"), Field("status", "Status"), Field("sort", "Sort by")),
-                name="hosts",
+                name=parts.HOSTS,
                 acts=(
                     Act("tags", "Set the tags", "PUT /api/agents/{id}", (TAGS,), many=True,
                         warns="The tags that they have now are replaced. Rules that act on a tag follow at once."),
@@ -112,10 +113,10 @@ HOSTS = (
                 "/api/agents/{id}/commands/{command_id}",
                 COMMAND_COLUMNS,
                 facts=True,
-                name="command",
+                name=parts.COMMAND,
                 acts=(STOP,),
             ),
-            Part("Host", "/api/agents/{id}", HOST_COLUMNS, facts=True, name="agent"),
+            Part("Host", "/api/agents/{id}", HOST_COLUMNS, facts=True, name=parts.AGENT),
         ),
         template="command.jinja2",
         shape=command_shape.shape,
@@ -129,7 +130,7 @@ HOSTS = (
                 "/api/agents/{id}",
                 HOST_COLUMNS,
                 facts=True,
-                name="agent",
+                name=parts.AGENT,
                 acts=(
                     *COMMAND_ACTS,
                     Act(
@@ -160,13 +161,13 @@ HOSTS = (
                 ),
             ),
             moment.of("hosts"),
-            Part("Forecasts", "/api/healing/forecasts?agent_id={id}", (), hidden=True, optional=True, name="forecasts"),
-            Part("Commands", "/api/agents/{id}/commands?limit=100", COMMAND_COLUMNS, name="commands"),
-            Part("Heals", "/api/healing/ledger?limit=8&target={agent.hostname}", (), hidden=True, name="heals"),
-            Part("Maintenance", "/api/maintenance?active=true", (), hidden=True, name="windows"),
-            Part("Holds", "/api/healing/maintenance", (), hidden=True, name="holds"),
-            Part("Rules", "/api/healing/rules", (), hidden=True, name="rules"),
-            Part("Automations", "/api/automations?uses={id}", (), hidden=True, optional=True, name="automations"),
+            told(parts.FORECASTS, "/api/healing/forecasts?agent_id={id}", optional=True),
+            Part("Commands", "/api/agents/{id}/commands?limit=100", COMMAND_COLUMNS, name=parts.COMMANDS),
+            told("heals", "/api/healing/ledger?limit=8&target={agent.hostname}"),
+            told("windows", "/api/maintenance?active=true"),
+            told("holds", "/api/healing/maintenance"),
+            told("rules", "/api/healing/rules"),
+            told("automations", "/api/automations?uses={id}", optional=True),
             about("target={agent.hostname}"),
         ),
         template="host.jinja2",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opsapp.ui import parts
 from opsapp.ui.questions import Call
 from opsapp.ui.shapes import house as shapes
 
@@ -146,9 +147,9 @@ HOUSE = (
                 ),
                 asks=shapes.since_asked,
             ),
-            Part("Monitors", "/api/monitoring/endpoints", (), name="monitors", hidden=True,
+            Part("Monitors", "/api/monitoring/endpoints", (), name=parts.MONITORS, hidden=True,
                  asks=shapes.named_in_entries),
-            Part("Hosts", "/api/agents", (), name="hosts", hidden=True, asks=shapes.named_in_entries),
+            Part("Hosts", "/api/agents", (), name=parts.AGENTS, hidden=True, asks=shapes.named_in_entries),
             Part("Automations", "/api/automations", (), name="automations", hidden=True),
         ),
         forms=(

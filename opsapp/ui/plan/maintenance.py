@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from opsapp.maintenance.records import HealingWindowRecord, WindowRecord
+from opsapp.ui import parts
 from opsapp.ui.shapes import maintenance as shapes
 
 from .shape import Act, Page, PageBlock, Part, inputs
 
 WINDOW = inputs(WindowRecord)
-MONITORS = Part("Monitors", f"/api/monitoring/endpoints?limit={shapes.LISTED}", (), name="monitors", hidden=True)
-HOSTS = Part("Hosts", f"/api/agents?limit={shapes.LISTED}", (), name="hosts", hidden=True)
+MONITORS = Part("Monitors", f"/api/monitoring/endpoints?limit={shapes.LISTED}", (), name=parts.MONITORS, hidden=True)
+HOSTS = Part("Hosts", f"/api/agents?limit={shapes.LISTED}", (), name=parts.AGENTS, hidden=True)
 OWN = Part("You", "/api/me/settings", (), name="own", hidden=True)
 COVERAGE = (
-    Part("Everything", "/api/maintenance/coverage", (), name="everything", hidden=True),
-    Part("Covered", "/api/maintenance/coverage", (), name="covered", hidden=True, asks=shapes.covers_asked),
+    Part("Everything", "/api/maintenance/coverage", (), name=parts.EVERYTHING, hidden=True),
+    Part("Covered", "/api/maintenance/coverage", (), name=parts.COVERED, hidden=True, asks=shapes.covers_asked),
 )
 COVERED = (PageBlock("covered", ("covered",), shapes.covered),)  # what the script asks for, as it is chosen
 MAKING = (

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from opsapp.ui import parts
 from opsapp.ui.shapes import moment
 
-from .shape import Page, PageBlock, Part
+from .shape import Page, PageBlock, Part, told
 
 API = "/api/moment"
 AT = PageBlock("moment-at", ("moment",), moment.shape)  # what the script asks for when the crosshair rests
 
 
 def of(kind: str, name: str = "{id}") -> Part:
-    return Part("", f"{API}?kind={kind}&id={name}", (), name="moment", hidden=True, asks=moment.asked)
+    return told(parts.MOMENT, f"{API}?kind={kind}&id={name}", asks=moment.asked)
 
 
 MOMENTS = (

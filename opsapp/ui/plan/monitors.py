@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from opsapp.monitoring.engine import STATUSES, MonitorSettings
+from opsapp.ui import parts
 from opsapp.ui.questions import Call
 from opsapp.ui.shapes import monitor, monitorform, monitorlist, monitors, report
 from opsapp.wire.monitortypes import TYPES
 
 from . import moment
 from .problems import about
-from .shape import Act, Column, Field, Page, PageBlock, Part, inputs
+from .shape import Act, Column, Field, Page, PageBlock, Part, inputs, told
 
 ALL = "/api/monitoring/endpoints"
 ONE = f"{ALL}/{{id}}"
@@ -18,7 +19,7 @@ FIELDS = inputs(MonitorSettings)
 (INTERVAL,) = inputs(MonitorSettings, "interval")
 CREATE = Act("create", "Save", "POST /api/monitoring/endpoints", FIELDS, here=True, goes="/monitors/{id}")
 TRY = Act("try", "Check now", "POST /api/monitoring/endpoints/check", FIELDS, here=True, tries=True)
-HOSTS = Part("Hosts", "/api/agents?limit=500", (), hidden=True, optional=True, name="hosts")
+HOSTS = told(parts.AGENTS, "/api/agents?limit=500", optional=True)
 FORM = "monitor_form.jinja2"
 
 LIST = Page(
@@ -37,7 +38,7 @@ LIST = Page(
                 Field("type", "Type", "choice", tuple(TYPES)),
                 Field("sort", "Sort by", "choice", ("name", "response", "uptime"), unsaid="worst first"),
             ),
-            name="monitors",
+            name=parts.MONITORS,
             asks=monitors.list_query,
             acts=(
                 Act("check", "Check now", f"POST {ONE}/check", many=True),
@@ -69,7 +70,7 @@ ONE_MONITOR = Page(
             (Column("Name", "name"), Column("Status", "status", "state")),
             facts=True,
             hidden=True,
-            name="monitor",
+            name=parts.MONITOR,
             acts=(
                 Act("check", "Check now", f"POST {ONE}/check", when=(("enabled", (True,)),)),
                 Act("pause", "Pause", f"PUT {ONE}", when=(("enabled", (True,)),), body=(("enabled", False),)),
@@ -77,20 +78,16 @@ ONE_MONITOR = Page(
                 Act("resume", "Resume", f"PUT {ONE}", when=(("enabled", (False,)),), body=(("enabled", True),)),
             ),
         ),
-        Part("Beats", f"{ALL}?ids={{id}}&recent={monitorlist.CHECKS}", (), hidden=True, name="beats"),
+        told(parts.BEATS, f"{ALL}?ids={{id}}&recent={monitorlist.CHECKS}"),
         moment.of("monitors"),
-        Part("Metrics", f"{ONE}/metrics", (), hidden=True, name="metrics", asks=monitor.same_time),
-        Part("Uptime", f"{ONE}/uptime", (), hidden=True, name="uptime"),
-        Part("Days", f"{ONE}/history?range_h=2160&resolution=86400", (), hidden=True, name="days"),
-        Part(
-            "Incidents", "/api/monitoring/incidents?monitor_id={monitor.id}&limit=50", (), hidden=True, name="incidents"
-        ),
-        Part("Dependencies", "/api/healing/dependencies", (), hidden=True, optional=True, name="dependencies"),
-        Part(
-            "Heals", "/api/healing/ledger?target={monitor.name}&limit=5", (), hidden=True, optional=True, name="heals"
-        ),
-        Part("Rules", "/api/healing/rules?limit=500", (), hidden=True, optional=True, name="rules"),
-        Part("Windows", "/api/maintenance", (), hidden=True, optional=True, name="windows"),
+        told("metrics", f"{ONE}/metrics", asks=monitor.same_time),
+        told(parts.UPTIME, f"{ONE}/uptime"),
+        told("days", f"{ONE}/history?range_h=2160&resolution=86400"),
+        told("incidents", "/api/monitoring/incidents?monitor_id={monitor.id}&limit=50"),
+        told("dependencies", "/api/healing/dependencies", optional=True),
+        told("heals", "/api/healing/ledger?target={monitor.name}&limit=5", optional=True),
+        told("rules", "/api/healing/rules?limit=500", optional=True),
+        told("windows", "/api/maintenance", optional=True),
         about("target={monitor.name}"),
     ),
     template="monitor.jinja2",
@@ -113,7 +110,7 @@ NEW = Page(
     shape=monitorform.new,
     needs=CREATE.api,
 )
-STORED = Part("Monitor", ONE, (), facts=True, hidden=True, name="monitor")
+STORED = Part("Monitor", ONE, (), facts=True, hidden=True, name=parts.MONITOR)
 CLONE = NEW._replace(
     path="/monitors/{id}/clone", title="Clone a monitor", parts=(STORED, HOSTS), shape=monitorform.clone
 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from opsapp.notify.interfaces import STATUSES, TYPES, AddressField, ChannelType
 from opsapp.notify.records import ChannelRecord, QuietHours
+from opsapp.ui import parts
 from opsapp.ui.shapes import notifications as shapes
 
-from .shape import Act, Field, Page, Part, inputs
+from .shape import Act, Field, Page, Part, inputs, told
 
 CHANGE = "PUT /api/notifications/channels/{id}"
 KINDS = {"secret": "password", "port": "text", "web": "text"}
@@ -59,7 +60,7 @@ def cloning(kind: ChannelType, *, quiet: bool) -> Act:
 TEST = Act("test", "Send a test", "POST /api/notifications/channels/{id}/test", here=True,
            done="The test message was accepted. Look whether it has arrived.")  # fmt: skip
 CHANNELS = Part(
-    "Channels", "/api/notifications/channels", (), name="channels", empty="There are no channels.",
+    "Channels", "/api/notifications/channels", (), name=parts.CHANNELS, empty="There are no channels.",
     acts=(TEST,),
 )  # fmt: skip
 
@@ -73,12 +74,12 @@ NOTIFICATIONS = (
                 "Deliveries",
                 "/api/notifications/deliveries",
                 (),
-                name="deliveries",
+                name=parts.DELIVERIES,
                 paged=True,
                 filters=(Field("status", "Status", "choice", STATUSES),),
             ),
-            Part("Failed", "/api/notifications/deliveries?status=failed&limit=10", (), name="failed", hidden=True),
-            Part("Waiting", "/api/notifications/deliveries?status=queued&limit=50", (), name="waiting", hidden=True),
+            told(parts.FAILED, "/api/notifications/deliveries?status=failed&limit=10"),
+            told(parts.WAITING, "/api/notifications/deliveries?status=queued&limit=50"),
             Part("Configuration", "/api/settings", (), pick="settings", name="configured", hidden=True),
         ),
         menu="Notifications",
@@ -88,7 +89,7 @@ NOTIFICATIONS = (
     Page(
         "/notifications/new",
         "Add a channel",
-        (Part("Types", "/api/notifications/types", (), name="types", hidden=True),),
+        (told("types", "/api/notifications/types"),),
         forms=tuple(making(kind) for kind in TYPES),
         template="channel_new.jinja2",
         shape=shapes.new_channel,
@@ -101,7 +102,7 @@ NOTIFICATIONS = (
                 "Channel",
                 "/api/notifications/channels/{id}",
                 (),
-                name="channel",
+                name=parts.CHANNEL,
                 facts=True,
                 acts=(
                     TEST,
@@ -122,10 +123,10 @@ NOTIFICATIONS = (
                 "Deliveries",
                 "/api/notifications/deliveries?channel_id={id}",
                 (),
-                name="deliveries",
+                name=parts.DELIVERIES,
                 paged=True,
             ),
-            Part("Automations", "/api/automations?uses={channel.name}", (), hidden=True, name="automations"),
+            told("automations", "/api/automations?uses={channel.name}"),
         ),
         template="channel.jinja2",
         shape=shapes.one_channel,
@@ -133,7 +134,7 @@ NOTIFICATIONS = (
     Page(
         "/notifications/channels/{id}/clone",
         "Clone",
-        (Part("Channel", "/api/notifications/channels/{id}", (), name="channel", hidden=True),),
+        (told(parts.CHANNEL, "/api/notifications/channels/{id}"),),
         forms=tuple(cloning(kind, quiet=quiet) for kind in TYPES for quiet in (False, True)),
         template="channel_clone.jinja2",
         shape=shapes.cloned,
@@ -142,7 +143,7 @@ NOTIFICATIONS = (
     Page(
         "/notifications/deliveries/{id}",
         "Message",
-        (Part("Delivery", "/api/notifications/deliveries/{id}", (), name="delivery", facts=True),),
+        (Part("Delivery", "/api/notifications/deliveries/{id}", (), name=parts.DELIVERY, facts=True),),
         template="delivery.jinja2",
         shape=shapes.one_delivery,
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opsapp.ui import parts
 from opsapp.ui.shapes import own as shapes
 
 from .house import ROLES
@@ -105,7 +106,7 @@ SETTINGS = (
             Part("Findings", "/api/doctor", (), name="doctor", hidden=True),
             Part("Configuration", "/api/settings", (), name="configured", hidden=True),
             Part("The store", "/api/store", (), name="store", hidden=True),
-            Part("Healing", "/api/healing/health", (), name="health", hidden=True),
+            Part("Healing", "/api/healing/health", (), name=parts.HEALTH, hidden=True),
             Part("Service", "/api/status/public", (), name="status", hidden=True),
         ),
         forms=(
@@ -137,9 +138,9 @@ SETTINGS = (
         "First steps",
         (
             OWN,
-            Part("Channels", "/api/notifications/channels", (), name="channels", hidden=True, optional=True),
-            Part("Monitors", "/api/monitoring/endpoints?limit=20", (), name="monitors", hidden=True),
-            Part("Hosts", "/api/agents?limit=20", (), name="hosts", hidden=True),
+            Part("Channels", "/api/notifications/channels", (), name=parts.CHANNELS, hidden=True, optional=True),
+            Part("Monitors", "/api/monitoring/endpoints?limit=20", (), name=parts.MONITORS, hidden=True),
+            Part("Hosts", "/api/agents?limit=20", (), name=parts.AGENTS, hidden=True),
             Part("Status page", "/api/monitoring/status-page", (), name="status", hidden=True),
         ),
         forms=(PASSWORD, LATER,

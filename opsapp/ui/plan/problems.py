@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from opsapp.ui.shapes import problems
 
-from .shape import Act, Column, Field, Page, Part
+from .shape import Act, Column, Field, Page, Part, told
 
 STATES = ("open", "accepted", "closed")
 CHANGE = "PUT /api/healing/problems/{id}"
@@ -20,7 +20,7 @@ TAKE = Act(
 
 def about(query: str) -> Part:
     """The problems of what another page is about."""
-    return Part("Problems", f"/api/healing/problems?{query}&limit=20", (), name="problems", hidden=True, optional=True)
+    return told("problems", f"/api/healing/problems?{query}&limit=20", optional=True)
 
 
 PROBLEMS = (
@@ -77,14 +77,8 @@ PROBLEMS = (
                     ),
                 ),
             ),
-            Part("People", "/api/people?limit=1000", (), name="people", hidden=True, optional=True),
-            Part(
-                "Heals",
-                "/api/healing/ledger?rule_id={problem.rule_id}&target={problem.target}&limit=20",
-                (),
-                name="ledger",
-                hidden=True,
-            ),
+            told("people", "/api/people?limit=1000", optional=True),
+            told("ledger", "/api/healing/ledger?rule_id={problem.rule_id}&target={problem.target}&limit=20"),
         ),
         template="recurring.jinja2",
         shape=problems.single,

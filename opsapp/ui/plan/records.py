@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from opsapp.ui import parts
 from opsapp.ui.questions import Call, Draft
 from opsapp.ui.shapes import beforeafter, case, learned, ledger
 
-from .shape import Act, Column, Field, Page, PageBlock, Part
+from .shape import Act, Column, Field, Page, PageBlock, Part, told
 
 LEVELS = ("observation", "dry-run", "notify", "approve", "execute")
 OUTCOMES = (
@@ -35,7 +36,7 @@ DEMOTE = Act(
     (Field("level", "To", "choice", LEVELS, True, below="current_level"),),
     grave=True,
 )
-TRUST = Part("Trust", "/api/healing/trust", (), name="trust", hidden=True, acts=(PROMOTE, DEMOTE))
+TRUST = told("trust", "/api/healing/trust", acts=(PROMOTE, DEMOTE))
 
 RECORDS = (
     Page(
@@ -51,31 +52,10 @@ RECORDS = (
                 hidden=True,
                 acts=(ROLL_BACK, ACT_NOW),
             ),
-            Part("Trust", "/api/healing/trust", (), name="trust", hidden=True),
-            Part(
-                "Host",
-                "/api/agents/{case.agent_id}/metrics",
-                (),
-                name="host",
-                hidden=True,
-                asks=beforeafter.asked_by_case,
-            ),
-            Part(
-                "Monitor",
-                "/api/monitoring/endpoints/{case.monitor_id}/history",
-                (),
-                name="monitor",
-                hidden=True,
-                asks=beforeafter.asked_by_case,
-            ),
-            Part(
-                "Command",
-                "/api/agents/{case.act.host}/commands/{case.act.command_id}",
-                (),
-                name="command",
-                hidden=True,
-                optional=True,
-            ),
+            told("trust", "/api/healing/trust"),
+            told("host", "/api/agents/{case.agent_id}/metrics", asks=beforeafter.asked_by_case),
+            told("monitor", "/api/monitoring/endpoints/{case.monitor_id}/history", asks=beforeafter.asked_by_case),
+            told(parts.COMMAND, "/api/agents/{case.act.host}/commands/{case.act.command_id}", optional=True),
         ),
         template="case.jinja2",
         shape=case.shape,
@@ -149,10 +129,10 @@ RECORDS = (
         "/healing/forecasts",
         "Forecasts",
         (
-            Part("Forecasts", "/api/healing/forecasts", (), name="forecasts", hidden=True),
-            Part("Hosts", "/api/agents", (), name="hosts", hidden=True, asks=learned.hosts_of_forecasts),
-            Part("Silent", "/api/agents?status=offline&limit=100", (), name="offline", hidden=True),
-            Part("Long silent", "/api/agents?status=dead&limit=100", (), name="dead", hidden=True),
+            told(parts.FORECASTS, "/api/healing/forecasts"),
+            told(parts.AGENTS, "/api/agents", asks=learned.hosts_of_forecasts),
+            told(parts.OFFLINE, "/api/agents?status=offline&limit=100"),
+            told(parts.DEAD, "/api/agents?status=dead&limit=100"),
         ),
         menu="Forecasts",
         template="forecasts.jinja2",

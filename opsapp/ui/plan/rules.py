@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from opsapp.ui import parts
 from opsapp.ui.questions import Call, Draft
 from opsapp.ui.shapes import ruledraft, ruleeditor, rulelist
 
 from .problems import about
-from .shape import Act, Field, Page, Part
+from .shape import Act, Field, Page, Part, told
 
-KNOWN = (
-    Part("Actions", "/api/healing/actions?limit=1000", (), name="actions", hidden=True),
-    Part("Readings", "/api/healing/readings?limit=1000", (), name="readings", hidden=True),
-)
+KNOWN = (told("actions", "/api/healing/actions?limit=1000"), told("readings", "/api/healing/readings?limit=1000"))
 DRY_RUN = "POST /api/healing/dry-run"
 ASKED = (
     *(Call("Try it", api) for api in ("POST /api/healing/evaluate", DRY_RUN, "POST /api/healing/replay")),
@@ -62,11 +60,9 @@ RULES = (
                     ),
                 ),
             ),
-            Part("Trust", "/api/healing/trust?limit=1000", (), name="trust", hidden=True),
-            Part(
-                "Monitors", "/api/monitoring/endpoints", (), name="monitors", hidden=True, asks=rulelist.targets_asked
-            ),
-            Part("Hosts", "/api/agents", (), name="hosts", hidden=True, asks=rulelist.targets_asked),
+            told("trust", "/api/healing/trust?limit=1000"),
+            told(parts.MONITORS, "/api/monitoring/endpoints", asks=rulelist.targets_asked),
+            told(parts.AGENTS, "/api/agents", asks=rulelist.targets_asked),
         ),
         menu="Rules",
         template="rules.jinja2",
@@ -113,9 +109,9 @@ RULES = (
                 ),
             ),
             *KNOWN,
-            Part("Trust", "/api/healing/trust?limit=1000", (), name="trust", hidden=True),
-            Part("Lift", "/api/healing/lift?rule_id={rule_id}", (), name="lift", hidden=True),
-            Part("Waiting", "/api/healing/wait?rule_id={rule_id}", (), name="wait", hidden=True),
+            told("trust", "/api/healing/trust?limit=1000"),
+            told("lift", "/api/healing/lift?rule_id={rule_id}"),
+            told("wait", "/api/healing/wait?rule_id={rule_id}"),
             about("rule_id={rule_id}"),
         ),
         template="rule.jinja2",

@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.questions import Call, Draft
-from opsapp.ui.reader import Reader, Shape
+from opsapp.ui.reader import Answers, Reader, Shape
 from opsapp.wire.kinds import REQUIRED, DeclaredField
 from opsapp.wire.records import DeclaredObject, FormField, settings_in
 
-Asks = Callable[
-    [Reader, JsonObject], Mapping[str, str | tuple[str, ...]]
-]  # (who reads, what was said so far) -> a query
+Asks = Callable[[Reader, Answers], Mapping[str, str | tuple[str, ...]]]  # (who reads, what was said so far) -> a query
 
 
 class Column(NamedTuple):
@@ -133,10 +130,17 @@ class Part(NamedTuple):
     filters: tuple[Field, ...] = ()
     facts: bool = False
     optional: bool = False  # left out for who may not see it
-    name: str = ""  # by which templates, acts and later parts know it
+    name: str = ""  # by which templates, acts and later parts know it; of a declared answer an `AnswerOf`
     hidden: bool = False  # asked for the page's own template, or for a later part: no table of its own
     asks: Asks | None = None
     key: str = "id"  # the field of a row by which acts on many of them know it
+
+
+def told(
+    name: str, source: str, *, acts: tuple[Act, ...] = (), optional: bool = False, asks: Asks | None = None
+) -> Part:
+    """An answer that the page's own template or a later part shows."""
+    return Part("", source, (), name=name, hidden=True, acts=acts, optional=optional, asks=asks)
 
 
 class PageBlock(NamedTuple):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from opsapp.monitoring.engine import NoticeSettings
+from opsapp.ui import parts
 from opsapp.ui.questions import Call
 from opsapp.ui.shapes import approvals, incidents, overview
 
 from . import moment
 from .records import ACT_NOW
-from .shape import Act, Field, Page, PageBlock, Part, inputs
+from .shape import Act, Field, Page, PageBlock, Part, inputs, told
 
 COMMENT = (Field("comment", "Comment", "area"),)
 UNDECIDED = (("status", ("pending",)),)
@@ -30,11 +31,6 @@ HAND_OVER = Act(
 APPROVE = Act("approve", "Approve", "POST /api/approvals/{request_id}/approve", COMMENT, when=UNDECIDED)
 REJECT = Act("reject", "Reject", "POST /api/approvals/{request_id}/reject", COMMENT, when=UNDECIDED)
 DECIDE = (APPROVE._replace(fields=()), REJECT._replace(fields=()))
-
-
-def told(name: str, source: str, *, acts: tuple[Act, ...] = (), optional: bool = False) -> Part:
-    """An answer that the page's own template shows."""
-    return Part("", source, (), name=name, hidden=True, acts=acts, optional=optional)
 
 
 HERE = Act(
@@ -59,7 +55,7 @@ OVERVIEW = (
         "/",
         "Overview",
         (
-            told("overview", "/api/overview", acts=(TAKE, ACT_NOW, HERE, LEAVE)),
+            told(parts.OVERVIEW, "/api/overview", acts=(TAKE, ACT_NOW, HERE, LEAVE)),
             told("approvals", "/api/approvals?limit=10", acts=DECIDE),
             told(
                 "suggestions",
@@ -67,9 +63,9 @@ OVERVIEW = (
                 acts=(Act("dismiss", "Put away", "POST /api/healing/suggestions/{id}/dismiss"),),
             ),
             told("problems", "/api/healing/problems?limit=50", optional=True),
-            told("deliveries", "/api/notifications/deliveries?status=failed&limit=20", optional=True),
-            told("forecasts", "/api/healing/forecasts?agent_id={overview.next.agent_id}"),
-            told("monitors", "/api/monitoring/endpoints?limit=50&sort=worst&recent=30"),
+            told(parts.DELIVERIES, "/api/notifications/deliveries?status=failed&limit=20", optional=True),
+            told(parts.FORECASTS, "/api/healing/forecasts?agent_id={overview.next.agent_id}"),
+            told(parts.MONITORS, "/api/monitoring/endpoints?limit=50&sort=worst&recent=30"),
             told("ledger", "/api/healing/ledger?limit=30"),
             told("incidents", "/api/monitoring/incidents?limit=15"),
             told("runs", "/api/automations/runs?limit=15"),
@@ -194,7 +190,7 @@ INCIDENTS = (
                     ),
                 ),
             ),
-            told("overview", "/api/overview"),
+            told(parts.OVERVIEW, "/api/overview"),
             told("approvals", "/api/approvals?limit=100", acts=DECIDE),
             moment.of("incidents"),
         ),
@@ -219,7 +215,7 @@ APPROVALS = (
         "/approvals",
         "Approvals",
         (
-            told("overview", "/api/overview"),
+            told(parts.OVERVIEW, "/api/overview"),
             told("approvals", "/api/approvals?limit=50", acts=DECIDE),
             Part("Decided", "/api/approvals?status=decided&order=newest", (), name="decided", paged=True),
         ),
@@ -233,7 +229,7 @@ APPROVALS = (
         "Request",
         (
             told("request", "/api/approvals/{request_id}", acts=(APPROVE, REJECT)),
-            told("overview", "/api/overview"),
+            told(parts.OVERVIEW, "/api/overview"),
             told("case", "/api/healing/cases/{request.case_id}", acts=(ACT_NOW,)),
         ),
         template="approval.jinja2",

@@ -9,9 +9,9 @@ import json
 from typing import NamedTuple
 from urllib.parse import quote
 
-from opsapp.healing.overview_answers import Overview
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import sentences
+from opsapp.ui.parts import OVERVIEW
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import NameBook, Word, count, span, spoken_target
 
@@ -68,7 +68,7 @@ def _alone(case: JsonObject | None, now: float) -> str:
 
 
 def _names(answers: Answers) -> NameBook:
-    overview: Overview = answers["overview"]
+    overview = answers[OVERVIEW]
     return NameBook(overview.monitor_ids, overview.agent_ids)
 
 

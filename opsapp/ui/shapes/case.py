@@ -12,6 +12,7 @@ from urllib.parse import quote
 from opsapp.agents.records import CommandRecord
 from opsapp.lib.addresses import HIDDEN
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.parts import COMMAND
 from opsapp.ui.questions import Question
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import act, count, reason, span, spoken_target
@@ -150,7 +151,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         counted=counted(ladder),
         next=_next(case, reader.now),
         readings=_readings(entries),
-        output=_output(case, answers["command"]),
+        output=_output(case, answers.known(COMMAND)),
         undo=_undo(case),
         undone=_undoable(case),
         record=helped_before(case, case["act"]["action"]) if case["act"] else "",

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from opsapp.agents.records import AgentDetail, CommandRecord
+from opsapp.agents.records import CommandRecord
 from opsapp.lib.addresses import HIDDEN
+from opsapp.ui.parts import AGENT, COMMAND
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.words import rough_span
 
@@ -49,8 +50,8 @@ class CommandShown(NamedTuple):
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
-    agent: AgentDetail = answers["agent"]
-    record: CommandRecord = answers["command"]
+    agent = answers[AGENT]
+    record = answers[COMMAND]
     shown = shown_of(record, agent.id, reader.now)
     name = agent.name
     follow = shown.under_way and reader.may("POST /api/agents/{id}/commands")  # who may ask may look on

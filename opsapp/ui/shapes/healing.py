@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from opsapp.healing.health_answers import AnomalyBudget, Health, WorkerState
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.parts import HEALTH
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import spoken_target
 from opsapp.ui.words import rough_span
@@ -67,7 +68,7 @@ class WorkerShown(NamedTuple):
 
 
 def standing(answers: Answers, reader: Reader) -> dict[str, object]:
-    health: Health = answers["health"]
+    health = answers[HEALTH]
     state, heading, about = STANDS[health.status]
     names = {hold.target: hold.name for hold in health.holds}
     return {

@@ -17,6 +17,7 @@ from opsapp.healing.moments import Moment
 from opsapp.healing.records import RuleSettings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import charts, sentences
+from opsapp.ui.parts import AGENT, COMMANDS, FORECASTS
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.words import rough_span
 from opsapp.wire.records import made
@@ -78,7 +79,7 @@ class Lead(NamedTuple):
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
-    agent: AgentDetail = answers["agent"]
+    agent = answers[AGENT]
     told = moment.told_in(answers)
     forecasts, disks = forecasts_of(answers), disks_of(answers, reader)
     services, containers = services_of(agent), states_of(agent.metrics.containers, {})
@@ -104,13 +105,13 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
 
 def arrival(answers: Answers, reader: Reader) -> dict[str, object]:
     """Whether it is waited for."""
-    agent: AgentDetail = answers["agent"]
+    agent = answers[AGENT]
     return {"agent": agent, "name": agent.name, "waiting": agent.status == "pending"}
 
 
 def state(answers: Answers, reader: Reader) -> dict[str, object]:
     """The top of the page."""
-    agent: AgentDetail = answers["agent"]
+    agent = answers[AGENT]
     kind, word = presence_of(agent)
     lead = lead_of(agent, disks_of(answers, reader), services_of(agent), reader)
     return {
@@ -130,8 +131,8 @@ def state(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def commands(answers: Answers, reader: Reader) -> dict[str, object]:
-    agent: AgentDetail = answers["agent"]
-    records = [shown_of(record, agent.id, reader.now) for record in answers["commands"] or ()]
+    agent = answers[AGENT]
+    records = [shown_of(record, agent.id, reader.now) for record in answers[COMMANDS]]
     return {
         **arrival(answers, reader),
         "running": next((command for command in records if command.under_way), None),
@@ -145,7 +146,7 @@ def commands(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def forecasts_of(answers: Answers) -> dict[str, ForecastRecord]:
-    return {row.mount: row for row in answers["forecasts"] or () if row.mount is not None}
+    return {row.mount: row for row in answers[FORECASTS] if row.mount is not None}
 
 
 def services_of(agent: AgentDetail) -> list[ServiceShown]:
@@ -195,7 +196,7 @@ def lead_of(agent: AgentDetail, disks: Sequence[DiskShown], services: Sequence[S
 
 def disks_of(answers: Answers, reader: Reader) -> list[DiskShown]:
     """The one that is full first, first; the rest by how full they are."""
-    agent: AgentDetail = answers["agent"]
+    agent = answers[AGENT]
     mounts, forecasts, place = agent.metrics.disks, forecasts_of(answers), f"/agents/{agent.id}"
 
     def order(mount: str) -> tuple[float, float]:

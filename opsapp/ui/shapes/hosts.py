@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from opsapp.agents.records import AgentRow, FleetRow, Line
 from opsapp.ui import charts
+from opsapp.ui.parts import HOSTS
 from opsapp.ui.reader import Answers, Reader
 
 HIGH = 90.0
@@ -67,7 +68,7 @@ class HostChoice(NamedTuple):
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
-    rows: Sequence[FleetRow] = answers["hosts"]
+    rows = answers[HOSTS]
     asked = {name: reader.query.get(name, "") for name in ("q", "tag", "status", "sort")}
     return {
         "title": "Hosts",

@@ -8,7 +8,8 @@ from zoneinfo import ZoneInfo
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import sentences
-from opsapp.ui.reader import Answers, Reader, names_by_id, rows_named
+from opsapp.ui.parts import names_in
+from opsapp.ui.reader import Answers, Reader, rows_named
 from opsapp.ui.sentences import Sentence
 from opsapp.ui.words import exact
 
@@ -108,7 +109,7 @@ def named_in_entries(reader: Reader, earlier: JsonObject) -> dict[str, tuple[str
 
 
 def audit(answers: Answers, reader: Reader) -> dict[str, object]:
-    names = names_by_id(answers, "monitors", "automations", "hosts")
+    names = names_in(answers) | {row["id"]: row["name"] for row in answers["automations"] or ()}
     return {
         "lines": [_line(entry, names, reader.zone) for entry in answers["entries"] or []],
         "since": reader.query.get("from", "") if since_asked(reader, {}) else "",

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 from opsapp.healing.overview_answers import Overview
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import sentences
+from opsapp.ui.parts import OVERVIEW
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.sentences import STAGES, NameBook, Sentence, Word, count, listed, said, sentence_of, span
 
@@ -167,7 +168,7 @@ def top(answers: Answers, reader: Reader) -> dict[str, object]:
     incident = known["incident"]
     return {
         "title": _title(incident),
-        "room": _top(known, answers["overview"], _names(answers), reader),
+        "room": _top(known, answers[OVERVIEW], _names(answers), reader),
         "post_mortem": f"{_place(incident)}/post-mortem.md",
     }
 
@@ -204,7 +205,7 @@ def _place(incident: JsonObject) -> str:
 
 def _names(answers: Answers) -> NameBook:
     incident = answers["room"]["incident"]
-    overview: Overview = answers["overview"]
+    overview = answers[OVERVIEW]
     own = {incident["monitor_name"]: incident["monitor_id"]} if incident["monitor_id"] else {}
     monitor_ids = {**overview.monitor_ids, **own}
     return NameBook(monitor_ids, overview.agent_ids)

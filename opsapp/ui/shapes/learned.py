@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from opsapp.healing.foretold import ForecastRecord
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.parts import AGENTS, DEAD, FORECASTS, OFFLINE
 from opsapp.ui.reader import MOST_IDS, NO_ID, Answers, Reader, query_with, with_query
 
 from .fans import between, chart_of, disk_of, reaches, unit_of, what_of
@@ -144,16 +145,16 @@ def _hosts_in_order(answers: Answers) -> tuple[str, ...]:
 
 
 def _soonest_first(answers: Answers) -> list[ForecastRecord]:
-    return sorted(answers["forecasts"] or (), key=lambda row: (row.hits_at is None, row.hits_at or 0))
+    return sorted(answers[FORECASTS], key=lambda row: (row.hits_at is None, row.hits_at or 0))
 
 
 def forecasts(answers: Answers, reader: Reader) -> dict[str, object]:
     """What is reached first, first; of a disk, whose space and inodes have one each, the one that is reached first.
     Of a host that is silent nothing is foretold: since when, is said."""
-    names = {host.id: host.name for host in answers["hosts"] or ()}
+    names = {host.id: host.name for host in answers[AGENTS]}
     known = one_of_each_disk([row for row in _soonest_first(answers) if row.agent_id in names])
     lines = [forecast(row, names[row.agent_id], reader, at < DRAWN) for at, row in enumerate(known)]
-    silent = [*(answers["offline"] or ()), *(answers["dead"] or ())]
+    silent = [*answers[OFFLINE], *answers[DEAD]]
     return {
         "coming": tuple(line for line in lines if line.hits_at is not None),
         "calm": tuple(line for line in lines if line.hits_at is None),

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.records import WindowRecord
 from opsapp.ui.clocks import by_readers_clock
+from opsapp.ui.parts import COVERED, EVERYTHING
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import spoken_target
 from opsapp.wire.records import settings_of
@@ -248,12 +249,12 @@ def covered(answers: Answers, reader: Reader) -> dict[str, object]:
     """None: nothing is chosen."""
     stored = answers.get("window") or answers.get("stored")
     is_chosen = any(reader.query.get(name) for name in CHOOSING) if CHOOSING & reader.query.keys() else stored
-    return {"covered": answers["covered"] if is_chosen else None}
+    return {"covered": answers[COVERED] if is_chosen else None}
 
 
 def _editor(row: JsonObject, answers: Answers, reader: Reader) -> dict[str, object]:
     """Its times by the reader's clock. What cannot be read has none."""
     zone = service_zone(answers)
     times = {name: row[name] and by_readers_clock(row[name], zone, reader.zone) for name in ("start", "end")}
-    told = {"row": row | times, "zone": service_zone(answers), "effects": HEALING, "everything": answers["everything"]}
+    told = {"row": row | times, "zone": service_zone(answers), "effects": HEALING, "everything": answers[EVERYTHING]}
     return told | covered(answers, reader)

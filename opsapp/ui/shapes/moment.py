@@ -20,6 +20,7 @@ from opsapp.ui import charts, words
 from opsapp.ui.charts import lanes as drawing
 from opsapp.ui.charts.frame import TimeAxis, Unit
 from opsapp.ui.charts.lanes import LaneShown, MarkShown, StateShown
+from opsapp.ui.parts import MOMENT
 from opsapp.ui.reader import UTC, Answers, Reader
 from opsapp.ui.words import DAY, HOUR
 
@@ -122,7 +123,7 @@ def iso(at: float, *, seconds: bool) -> str:
 
 
 def told_in(answers: Answers) -> Moment | None:
-    told: Moment | None = answers["moment"]
+    told = answers.known(MOMENT)
     return told
 
 
@@ -134,7 +135,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
 
 def page(answers: Answers, reader: Reader) -> dict[str, object]:
     """Of the page that is nothing else."""
-    told: Moment = answers["moment"]
+    told = answers[MOMENT]
     rooms = {"hosts": "/agents", "monitors": "/monitors", "incidents": "/incidents", "cases": "/healing/cases"}
     about = f"{rooms[told.kind]}/{told.id}"
     return {"moment": shown(told, reader), "title": f"{told.name}, a moment", "name": told.name, "about": about}

@@ -13,6 +13,7 @@ from opsapp.healing.records import RuleSettings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.records import MonitorRecord
 from opsapp.ui import charts, words
+from opsapp.ui.parts import BEATS, MOMENT, MONITOR
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.shapes import moment, monitorlist, uses
 from opsapp.ui.shapes.monitorform import may_write
@@ -48,13 +49,13 @@ class HealLine(NamedTuple):
 
 def same_time(reader: Reader, earlier: JsonObject) -> dict[str, str]:
     """Of what a plugin measures, the time that the moment shows."""
-    told: Moment = earlier["moment"]
+    told = earlier[MOMENT]
     hours = max(1, ceil((told.until - told.since) / HOUR))
     return {"range_h": str(hours), "resolution": str(min(DAY, told.step)), "until": str(told.until)}
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
-    monitor: MonitorRecord = answers["monitor"]
+    monitor = answers[MONITOR]
     return merged(now, beats, moment.shape, plugin, past)(answers, reader) | {
         "command": command_line(monitor.command or ()),
         "days": days_strip(monitor, answers["days"] or [], reader),
@@ -71,7 +72,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
 
 def now(answers: Answers, reader: Reader) -> dict[str, object]:
     """The top of the page."""
-    monitor: MonitorRecord = answers["monitor"]
+    monitor = answers[MONITOR]
     status = monitorlist.state_of(monitor)
     return {
         "title": monitor.name or "A monitor that cannot be read",
@@ -87,9 +88,9 @@ def now(answers: Answers, reader: Reader) -> dict[str, object]:
 
 def beats(answers: Answers, reader: Reader) -> dict[str, object]:
     """The last checks. `again`: the seconds after which there is one more; checks that change nothing are no events."""
-    if not answers["beats"]:
+    if not answers[BEATS]:
         return {"checks": Markup(""), "again": 0, "last_check": None, "next_check": ""}
-    monitor: MonitorRecord = answers["beats"][0]
+    monitor = answers[BEATS][0]
     last = monitor.last_check
     left = 0 if last is None else last + monitor.interval - reader.now
     return {
@@ -101,7 +102,7 @@ def beats(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def plugin(answers: Answers, reader: Reader) -> dict[str, object]:
-    monitor = answers["monitor"]
+    monitor = answers[MONITOR]
     told = moment.told_in(answers)
     metrics = [] if told is None else measured(monitor, answers["metrics"] or [], told, reader)
     return {"monitor": monitor, "metrics": metrics}

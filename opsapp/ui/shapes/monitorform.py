@@ -9,6 +9,7 @@ from opsapp.lib.durations import in_words
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine import ADMINS_WRITE, GeneralSettings, MonitorSettings
 from opsapp.monitoring.records import MonitorRecord
+from opsapp.ui.parts import AGENTS, MONITOR
 from opsapp.ui.reader import Answers, Reader
 from opsapp.wire.monitortypes import TYPES, MonitorType
 from opsapp.wire.records import FormField, settings_in
@@ -68,14 +69,14 @@ def new(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def clone(answers: Answers, reader: Reader) -> dict[str, object]:
-    monitor: MonitorRecord = answers["monitor"]
+    monitor = answers[MONITOR]
     stored = _stored(monitor) | {"name": f"{monitor.name} (copy)"[:200]}
     title = f"Clone {monitor.name}"
     return _form(answers, reader, stored, "create", title) | {"back": f"/monitors/{monitor.id}", "choose": False}
 
 
 def edit(answers: Answers, reader: Reader) -> dict[str, object]:
-    monitor: MonitorRecord = answers["monitor"]
+    monitor = answers[MONITOR]
     title = f"Edit {monitor.name}"
     return _form(answers, reader, _stored(monitor), "save", title) | {
         "back": f"/monitors/{monitor.id}",
@@ -84,7 +85,7 @@ def edit(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def _form(answers: Answers, reader: Reader, stored: JsonObject, act: str, title: str) -> dict[str, object]:
-    hosts = [HostChoice(host.id, host.hostname, host.status) for host in answers["hosts"] or []]
+    hosts = [HostChoice(host.id, host.hostname, host.status) for host in answers[AGENTS]]
     return {
         "title": title,
         "act_name": act,

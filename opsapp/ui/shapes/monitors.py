@@ -5,6 +5,7 @@ from __future__ import annotations
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine import shown_uptime
 from opsapp.ui import words
+from opsapp.ui.parts import MONITORS
 from opsapp.ui.reader import Answers, Reader
 
 from . import monitorlist
@@ -32,7 +33,7 @@ def list_query(reader: Reader, earlier: JsonObject) -> dict[str, str]:
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     return {
-        "rows": monitorlist.lines(answers["monitors"]),
+        "rows": monitorlist.lines(answers[MONITORS]),
         "filtered": any(reader.query.get(name) for name in FILTERS),
         "may_add": reader.may("POST /api/monitoring/endpoints"),
     }

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from opsapp.notify.interfaces import BY_NAME, SEVERITIES, reason_of
 from opsapp.notify.records import ChannelRecord, DeliveryRecord, QuietHours
+from opsapp.ui.parts import CHANNEL, CHANNELS, DELIVERIES, DELIVERY, FAILED, WAITING
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.shapes import uses
 
@@ -60,9 +61,9 @@ MEANINGS = {
 
 
 def overview(answers: Answers, reader: Reader) -> dict[str, object]:
-    channels = [channel_of(row) for row in answers["channels"] or []]
-    failed = [sent_of(row) for row in answers["failed"] or []]
-    retried = [sent_of(row) for row in answers["waiting"] or [] if row.error]
+    channels = [channel_of(row) for row in answers[CHANNELS]]
+    failed = [sent_of(row) for row in answers[FAILED]]
+    retried = [sent_of(row) for row in answers[WAITING] if row.error]
     configured = {row["name"]: row["value"] for row in answers["configured"] or []}
     return {
         "without_address": not configured.get("web.base_url"),
@@ -70,7 +71,7 @@ def overview(answers: Answers, reader: Reader) -> dict[str, object]:
         "routes": [_route(severity, channels) for severity in reversed(SEVERITIES)],
         "failed": failed if not reader.query.get("status") else [],
         "retried": retried,
-        "sent": [sent_of(row) for row in answers["deliveries"] or []],
+        "sent": [sent_of(row) for row in answers[DELIVERIES]],
     }
 
 
@@ -142,7 +143,7 @@ def new_channel(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def cloned(answers: Answers, reader: Reader) -> dict[str, object]:
-    row: ChannelRecord = answers["channel"]
+    row = answers[CHANNEL]
     return {
         "title": f"Clone {row.name}",
         "channel": channel_of(row),
@@ -152,7 +153,7 @@ def cloned(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def one_channel(answers: Answers, reader: Reader) -> dict[str, object]:
-    row: ChannelRecord = answers["channel"]
+    row = answers[CHANNEL]
     hours = row.quiet_hours or QuietHours("22:00", "07:00")
     return {
         "channel": channel_of(row),
@@ -161,11 +162,11 @@ def one_channel(answers: Answers, reader: Reader) -> dict[str, object]:
         "choices": {},
         "move": f"channel.move-{row.type}",
         "uses": uses.of_channel(answers["automations"] or ()),
-        "sent": [sent_of(delivery) for delivery in answers["deliveries"] or []],
+        "sent": [sent_of(delivery) for delivery in answers[DELIVERIES]],
         "title": row.name,
     }
 
 
 def one_delivery(answers: Answers, reader: Reader) -> dict[str, object]:
-    row: DeliveryRecord = answers["delivery"]
+    row = answers[DELIVERY]
     return {"sent": sent_of(row), "delivery": row, "title": f"To {row.channel}"}

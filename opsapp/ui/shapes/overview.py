@@ -16,6 +16,7 @@ from opsapp.healing.overview_answers import CaseUnderWay, Overview, Trouble
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.records import CertificateEnd
 from opsapp.ui.charts import Bar, bars
+from opsapp.ui.parts import DELIVERIES, FORECASTS, MONITORS, OVERVIEW
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.sentences import NameBook, Sentence, Word, case, count, listed, said, sentence_of
 
@@ -83,7 +84,7 @@ class WorkLine(NamedTuple):
 
 def standing(answers: Answers, reader: Reader) -> dict[str, object]:
     """The page's heading, and where to begin while nothing is watched."""
-    overview: Overview = answers["overview"]
+    overview = answers[OVERVIEW]
     mine = sum(request.mine for request in _asked(answers, reader))
     return {
         "heading": heading(overview, mine),
@@ -100,7 +101,7 @@ def is_mine(hold: HoldRecord, reader: Reader) -> bool:
 
 
 def wrong(answers: Answers, reader: Reader) -> dict[str, object]:
-    overview: Overview = answers["overview"]
+    overview = answers[OVERVIEW]
     return {
         "empty": is_new(overview),
         "well": is_well(overview),
@@ -111,18 +112,18 @@ def wrong(answers: Answers, reader: Reader) -> dict[str, object]:
 
 def side(answers: Answers, reader: Reader) -> dict[str, object]:
     """What needs its reader, what the machine does, what breaks next."""
-    overview: Overview = answers["overview"]
+    overview = answers[OVERVIEW]
     names = _names(answers)
     return {
         "asked": _asked(answers, reader),
         "needs": _needs(answers, overview, reader),
         "works": [_work(work, names) for work in overview.cases if _is_work(work)],
-        "next": foresight.breaks_next(overview.next, answers["forecasts"], reader),
+        "next": foresight.breaks_next(overview.next, answers[FORECASTS], reader),
     }
 
 
 def monitors(answers: Answers, reader: Reader) -> dict[str, object]:
-    return {"monitors": monitorlist.lines(answers["monitors"])}
+    return {"monitors": monitorlist.lines(answers[MONITORS])}
 
 
 def feed(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -133,7 +134,7 @@ shape = merged(standing, wrong, side, monitors, feed)
 
 
 def _names(answers: Answers) -> NameBook:
-    overview: Overview = answers["overview"]
+    overview = answers[OVERVIEW]
     return NameBook(overview.monitor_ids, overview.agent_ids)
 
 
@@ -333,7 +334,7 @@ def _needs(answers: Answers, overview: Overview, reader: Reader) -> list[NeedLin
         place = Word("See", "/healing/suggestions")
         words = said(suggestion["created_at"], "icon:bulb", sentence_of(suggestion["message"]), " ", place)
         lines.append(NeedLine("icon:bulb", words, suggestion))
-    failed = answers["deliveries"] or []
+    failed = answers[DELIVERIES]
     if failed:
         names = listed(sorted({delivery.channel for delivery in failed}))
         messages = count(len(failed), "message", "messages")

@@ -11,6 +11,7 @@ from opsapp.agents.records import AgentRow
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.records import MonitorRecord
 from opsapp.notify.records import ChannelRecord
+from opsapp.ui.parts import AGENTS, CHANNELS, HEALTH, MONITORS
 from opsapp.ui.reader import Answers, Reader
 
 LEVELS = {"ok": "ok", "warn": "warn", "fail": "bad"}
@@ -78,7 +79,7 @@ def service(answers: Answers, reader: Reader) -> dict[str, object]:
         "from_file": answers["configured"]["from_file"],
         "store": answers["store"],
         "sizes": [(name, size_of(number)) for name, number in answers["store"]["sizes"].items()],
-        "health": answers["health"],
+        "health": answers[HEALTH],
         "status": answers["status"],
     }
 
@@ -163,8 +164,8 @@ def change_words(change: JsonObject) -> DocumentChange:
 
 def first_steps(answers: Answers, reader: Reader) -> dict[str, object]:
     """What a fresh installation needs, in order; only what its reader may do."""
-    own, channels = answers["own"], answers["channels"]
-    monitors, hosts = answers["monitors"] or [], answers["hosts"] or []
+    own, channels = answers["own"], answers.known(CHANNELS)
+    monitors, hosts = answers[MONITORS], answers[AGENTS]
     steps = [_password(own)]
     if channels is not None:
         steps.append(_channel(channels))

@@ -10,7 +10,8 @@ from urllib.parse import quote
 
 from opsapp.healing.records import RuleRecord, RuleSettings
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.ui.reader import Answers, Reader, names_by_id, rows_named
+from opsapp.ui.parts import names_in
+from opsapp.ui.reader import Answers, Reader, rows_named
 from opsapp.wire.records import made
 
 SOURCES = {"default": "comes with opsapp", "yaml": "configuration file", "api": "made here"}
@@ -43,7 +44,7 @@ def targets_asked(_reader: Reader, earlier: Answers) -> dict[str, tuple[str, ...
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
-    names = names_by_id(answers, "monitors", "hosts")
+    names = names_in(answers)
     trust = {row["rule_id"]: row for row in answers["trust"] or ()}
     return {
         "lines": tuple(_line(row, trust.get(row["id"]), names) for row in answers["rules"] or ()),

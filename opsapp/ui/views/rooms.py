@@ -24,7 +24,7 @@ from opsapp.ui.formvalues import body_of, given_to, redrawn
 from opsapp.ui.pages import COUNTS, EVERY_PAGE, frame_part, known_of, parts_asked, render, see_other
 from opsapp.ui.plan import FILTERS, PAGES, Act, Page, is_list
 from opsapp.ui.plan.outcomes import outcome_of
-from opsapp.ui.reader import Reader, query_with, with_query
+from opsapp.ui.reader import Answers, Reader, query_with, with_query
 from opsapp.web import api, idempotency
 from opsapp.web.answers import Deferred, Elsewhere
 from opsapp.web.config import WebSettings
@@ -131,9 +131,8 @@ def values_of(request: Request, page: Page, ids: dict[str, str], path: str, bloc
         rows = value_of(ask(request, "GET", FILTERS))
         values["saved_filters"] = [row for row in rows if row["path"] == path]
     values["totals"] = {section.name: section.total for section in sections}
-    values["answers"] = {part.name: None for part in made_of.parts} | {
-        section.name: section.value for section in sections
-    }
+    values["answers"] = Answers.fromkeys(part.name for part in made_of.parts)
+    values["answers"].update((section.name, section.value) for section in sections)
     if made_of.shape is not None:
         shaped = made_of.shape(values["answers"], reader)
         if taken := shaped.keys() & EVERY_PAGE:
@@ -155,7 +154,7 @@ def drawing(request: Request, page: Page, ids: dict[str, str], path: str) -> Dra
 
     def draw(draft: Redrawn) -> Response:
         told = draft.read_by(reader)
-        shaped = {} if page.shape is None else page.shape(values["answers"] | draft.answers, told)
+        shaped = {} if page.shape is None else page.shape(Answers(values["answers"] | draft.answers), told)
         status = 422 if draft.problem else 200
         return render(page.template, values | FormAgain()._asdict() | {"reader": told} | shaped, status)
 
