@@ -46,7 +46,7 @@ def listing(context: Approvals, request: Request) -> Any:
 
     def unread(damage: Damage) -> JsonObject:
         known = {"status": status} if status in schemas.STATUSES else {}
-        return {**UNREAD, **known, "request_id": damage.id}
+        return {**UNREAD, **known, "request_id": damage.id, "unreadable": damage.reason}
 
     return request.shown(
         page_rows(context, "approval", ids, lambda approval: engine.shown(request.root, approval, voter), unread)

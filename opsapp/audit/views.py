@@ -23,7 +23,7 @@ def entries(context: resources.Audit, request: Request) -> list[JsonObject]:
 @api.get(resources.Audit, "file", role="admin", query=files.FileQuery, returns=files.CSV)
 def file(context: resources.Audit, request: Request) -> Stream:
     """The entries of a month as a file, newest first."""
-    return files.of_month(request, "audit", schemas.AuditEntry, _entries_of)
+    return files.of_month(request, "audit", files.columns_of(schemas.AuditEntry), _entries_of)
 
 
 def _entries_of(root: Root, month: files.FilePage) -> list[JsonObject]:

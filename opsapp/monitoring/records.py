@@ -7,11 +7,11 @@ Must not: know the store, or look at anything.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from opsapp.monitoring.logic.settings import Id, MonitorSettings
 from opsapp.monitoring.logic.state import STATUSES
-from opsapp.wire.kinds import Choice, Text
+from opsapp.wire.kinds import Anything, Choice, DeclaredField, MapOf, Text
 from opsapp.wire.plugins import MOST_METRICS, UNIT_LENGTH
 from opsapp.wire.records import AT_TIMES, Between, Most
 
@@ -90,6 +90,128 @@ class CertificateEnd:
     id: str
     name: str
     days: int
+
+
+# -- incidents
+
+INCIDENT_STAGES = ("investigating", "identified", "monitoring", "resolved")
+SaidAtTimes = Annotated[str | None, AT_TIMES]
+
+
+@dataclass(frozen=True)
+class IncidentNote:
+    """What somebody said of it; `to` says to whom it was handed over."""
+
+    time: int
+    user: str
+    stage: Annotated[str, Choice(*INCIDENT_STAGES, "acknowledged", "assigned")]
+    message: Annotated[str, Text(0, 5000)]
+    public: bool
+    to: SaidAtTimes = None
+
+
+@dataclass(frozen=True)
+class IncidentSource:
+    """By which inlet an incident of no monitor was told, and what the sender calls the event."""
+
+    inlet: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class IncidentRecord:
+    """What was told, or opened by hand, is of no monitor. `root_cause`: lists say what an open one comes from, or
+    null."""
+
+    id: Id
+    monitor_id: Id | None
+    monitor_name: str
+    source: Annotated[IncidentSource | None, AT_TIMES] = None
+    by_hand: Annotated[bool, AT_TIMES] = False
+    opened_by: SaidAtTimes = None
+    name: SaidAtTimes = None
+    target: SaidAtTimes = None
+    summary: Annotated[SaidAtTimes, Text(0, 4000)] = None
+    description: Annotated[SaidAtTimes, Text(0, 5000)] = None
+    severity: SaidAtTimes = None
+    links: Annotated[tuple[str, ...] | None, AT_TIMES] = None
+    started: int
+    resolved: Annotated[int | None, AT_TIMES] = None
+    duration_minutes: Annotated[float, Between(0)]
+    cause: str
+    status: Literal["open", "resolved"]
+    acknowledged_by: str | None
+    updates: tuple[IncidentNote, ...] = ()
+    unreadable: Annotated[str, AT_TIMES] = ""
+    root_cause: SaidAtTimes = ""
+
+    @property
+    def is_open(self) -> bool:
+        return self.status == "open"
+
+
+@dataclass(frozen=True)
+class RelatedMonitor:
+    id: Id
+    name: str
+    status: Status
+    tags: tuple[Annotated[str, Text(1, 64)], ...]
+    cause: Cause
+    since: int
+
+
+@dataclass(frozen=True)
+class WarRoomEvent:
+    time: int
+    kind: str
+    text: Annotated[str, Text(0, 10_000)]
+    user: SaidAtTimes = None
+    run_id: SaidAtTimes = None
+    ledger_id: Annotated[int | None, AT_TIMES] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuggestedRemedy:
+    """An automation with what its runs have shown, or an action with what its heals have shown. `helped_here`: outages
+    of this monitor that it ended, of those in which it was tried."""
+
+    id: SaidAtTimes = None
+    name: SaidAtTimes = None
+    type: SaidAtTimes = None
+    runs: Annotated[int | None, AT_TIMES] = None
+    succeeded: Annotated[int | None, AT_TIMES] = None
+    action_type: SaidAtTimes = None
+    condition: SaidAtTimes = None
+    total: Annotated[int | None, AT_TIMES] = None
+    verified: Annotated[int | None, AT_TIMES] = None
+    failed: Annotated[int | None, AT_TIMES] = None
+    success_rate: float | None
+    lower_bound: Annotated[float | None, AT_TIMES] = -1  # which nobody says of an automation
+    tried_here: int
+    helped_here: int
+    score: float
+
+
+@dataclass(frozen=True)
+class StandsOn:
+    target: str
+    depends_on: str
+    path: tuple[str, ...]
+    root_cause: bool
+
+
+@dataclass(frozen=True)
+class WarRoom:
+    """All that bears on an incident; `heals` are entries of the ledger, each with its wave."""
+
+    incident: IncidentRecord
+    monitor: MonitorRecord | None
+    related_monitors: tuple[RelatedMonitor, ...]
+    events: tuple[WarRoomEvent, ...]
+    other_runs: tuple[WarRoomEvent, ...]
+    suggested_automations: tuple[SuggestedRemedy, ...]
+    dependencies: tuple[StandsOn, ...]
+    heals: tuple[Annotated[dict[str, Any], MapOf(DeclaredField("", Anything()))], ...]
 
 
 # -- reports

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from opsapp.lib.problems import Conflict
 from opsapp.monitoring.logic.settings import MonitorSettings
 from opsapp.monitoring.logic.state import Standing
 from opsapp.monitoring.logic.told import ToldTrouble
+from opsapp.monitoring.records import IncidentNote, IncidentRecord
 from opsapp.runtime.projection import among
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.folder import Facet, Folder, Record, add_facet
@@ -141,9 +143,9 @@ class Update(Persistent):
         self.note = note
 
 
-def _whole(note: JsonObject) -> JsonObject:
+def _whole(note: JsonObject) -> IncidentNote:
     """With whether visitors of the status page read it: they read all that older versions stored."""
-    return {**note, "public": note.get("public", note["stage"] != "acknowledged")}
+    return IncidentNote(**{"public": note["stage"] != "acknowledged", **note})
 
 
 class Incident(SealedFields, Record):
@@ -176,14 +178,14 @@ class Incident(SealedFields, Record):
         return None if self._told is None else ToldTrouble(*self._told)
 
     @property
-    def updates(self) -> list[JsonObject]:
+    def updates(self) -> list[IncidentNote]:
         """What people said of it, oldest first."""
         return self.updates_between(0, self.count_updates())
 
     def count_updates(self) -> int:
         return self._updates.maxKey() + 1 if self._updates else 0
 
-    def updates_between(self, first: int, last: int) -> list[JsonObject]:
+    def updates_between(self, first: int, last: int) -> list[IncidentNote]:
         """Those with these numbers, `last` left out."""
         if self._updates is None:
             return []
@@ -213,25 +215,25 @@ class Incident(SealedFields, Record):
         self._updates[self.count_updates()] = Update(note)
         return note
 
-    def record(self, now: float) -> JsonObject:
+    def record(self, now: float) -> IncidentRecord:
         """As the API shows it."""
-        return self.summary(now) | {"updates": self.updates}
+        return replace(self.summary(now), updates=tuple(self.updates))
 
-    def summary(self, now: float) -> JsonObject:
+    def summary(self, now: float) -> IncidentRecord:
         """The same without what people said."""
         until = int(now) if self.resolved is None else self.resolved
-        return {
-            "id": self.id,
-            "monitor_id": self.monitor_id or None,
-            "monitor_name": self.monitor_name,
+        return IncidentRecord(
+            id=self.id,
+            monitor_id=self.monitor_id or None,
+            monitor_name=self.monitor_name,
             **({} if self.told is None else self.told.shown()),
-            "started": self.started,
-            **({} if self.resolved is None else {"resolved": self.resolved}),
-            "duration_minutes": round(max(0, until - self.started) / 60, 2),
-            "cause": self.cause,
-            "status": "open" if self.resolved is None else "resolved",
-            "acknowledged_by": self.acknowledged_by,
-        }
+            started=self.started,
+            resolved=self.resolved,
+            duration_minutes=round(max(0, until - self.started) / 60, 2),
+            cause=self.cause,
+            status="open" if self.resolved is None else "resolved",
+            acknowledged_by=self.acknowledged_by,
+        )
 
 
 class Incidents(Folder):

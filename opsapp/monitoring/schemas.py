@@ -6,15 +6,14 @@ from __future__ import annotations
 from opsapp.monitoring.logic.state import STATUSES
 from opsapp.monitoring.logic.statuspage import OVERALL
 from opsapp.monitoring.notices import PublicNotice
-from opsapp.monitoring.records import MonitorRecord
+from opsapp.monitoring.records import INCIDENT_STAGES
 from opsapp.web.declared import answer_of
-from opsapp.web.fields import AsOf, Body, Paging, anything, choice, field, flag, list_of, map_of, number, text, whole
+from opsapp.web.fields import AsOf, Body, Paging, choice, field, flag, list_of, number, text, whole
 from opsapp.wire.monitortypes import TYPES
 
 TAG = text(1, 64)
 ID = text(1, 64, pattern=r"[a-z0-9]+", example="0123456789abcdef")
 SORTS = ("name", "worst", "response", "uptime")
-INCIDENT_STAGES = ("investigating", "identified", "monitoring", "resolved")
 
 
 class MonitorList(AsOf, Paging):
@@ -32,46 +31,6 @@ class IncidentList(Paging):
     status = choice("open", "resolved", "all", default="all")
     monitor_id = field(ID, default=None)
     owner = text(1, 64, default=None)
-
-
-class IncidentNote(Body):
-    time = whole()
-    user = text()
-    stage = choice(*INCIDENT_STAGES, "acknowledged", "assigned")
-    to = text(optional=True)
-    message = text(0, 5000)
-    public = flag()
-
-
-class IncidentSource(Body):
-    """By which inlet an incident of no monitor was told, and what the sender calls the event."""
-
-    inlet = text()
-    fingerprint = text()
-
-
-class IncidentRecord(Body):
-    id = ID
-    monitor_id = field(ID, null=True)
-    monitor_name = text()
-    source = field(IncidentSource, optional=True)
-    by_hand = flag(optional=True)
-    opened_by = text(optional=True)
-    name = text(optional=True)
-    target = text(optional=True)
-    summary = text(0, 4000, optional=True)
-    description = text(0, 5000, optional=True)
-    severity = text(optional=True)
-    links = list_of(text(), optional=True)
-    started = whole()
-    resolved = whole(optional=True)
-    duration_minutes = number(0)
-    cause = text()
-    status = choice("open", "resolved")
-    acknowledged_by = text(null=True)
-    root_cause = text(null=True, optional=True)
-    updates = list_of(IncidentNote)
-    unreadable = text(optional=True)
 
 
 class NewIncident(Body):
@@ -121,63 +80,6 @@ class IncidentUpdate(Body):
 
 class UpdateAdded(Body):
     status = choice("created")
-
-
-class RelatedMonitor(Body):
-    id = ID
-    name = text()
-    status = choice(*STATUSES)
-    tags = list_of(TAG)
-    cause = text(0, 2000)
-    since = whole()
-
-
-class WarRoomEvent(Body):
-    time = whole()
-    kind = text()
-    said = text(0, 10_000, name="text")
-    user = text(optional=True)
-    run_id = text(optional=True)
-    ledger_id = whole(optional=True)
-
-
-class SuggestedRemedy(Body):
-    """An automation with what its runs have shown, or an action with what its heals have shown. `helped_here`: outages
-    of this monitor that it ended, of those in which it was tried."""
-
-    score = number()
-    success_rate = number(null=True)
-    tried_here = whole()
-    helped_here = whole()
-    id = text(optional=True)
-    name = text(optional=True)
-    type = text(optional=True)
-    runs = whole(optional=True)
-    succeeded = whole(optional=True)
-    action_type = text(optional=True)
-    condition = text(optional=True)
-    total = whole(optional=True)
-    verified = whole(optional=True)
-    failed = whole(optional=True)
-    lower_bound = number(null=True, optional=True)
-
-
-class StandsOn(Body):
-    target = text()
-    depends_on = text()
-    path = list_of(text())
-    root_cause = flag()
-
-
-class WarRoom(Body):
-    incident = IncidentRecord()
-    monitor = field(answer_of(MonitorRecord), null=True)
-    related_monitors = list_of(RelatedMonitor)
-    events = list_of(WarRoomEvent)
-    other_runs = list_of(WarRoomEvent)
-    suggested_automations = list_of(SuggestedRemedy)
-    dependencies = list_of(StandsOn)
-    heals = list_of(map_of(anything()))
 
 
 class PostMortem(Body):

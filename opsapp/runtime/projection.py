@@ -23,7 +23,6 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from persistent import Persistent
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Unopened
 from opsapp.tree.damage import Damage, is_damage, keys_of, load
 from opsapp.tree.root import Root
@@ -39,6 +38,7 @@ WAKE = "projections"
 EVERY_S = 5.0
 DAMAGED_AGAIN_S = 60.0  # so often an item that could not be read is tried again
 Item = TypeVar("Item")
+Row = TypeVar("Row")
 Thing = TypeVar("Thing", bound=Persistent)
 Name = TypeVar("Name", bound=str | int)
 
@@ -262,11 +262,11 @@ def is_sound(owner: Persistent, kind: str, name: str, item: Persistent | None) -
 
 
 def page_rows(
-    folder: Any, kind: str, ids: Iterable[str], row: Callable[[Any], JsonObject], unread: Callable[[Damage], JsonObject]
-) -> list[JsonObject]:
-    """The rows of these children. One that cannot be read has the row that `unread` makes, with the reason; where only
-    a sealed part cannot be opened the rest of it is shown."""
-    rows, unreadable, read = [], list[Damage](), set[str]()
+    folder: Any, kind: str, ids: Iterable[str], row: Callable[[Any], Row], unread: Callable[[Damage], Row]
+) -> list[Row]:
+    """The rows of these children. One that cannot be read has the row that `unread` makes of the reason; where only a
+    sealed part cannot be opened the rest of it is shown."""
+    rows, unreadable, read = list[Row](), list[Damage](), set[str]()
     for name in ids:
         child = folder.get(name)
         read.add(name)
@@ -277,7 +277,7 @@ def page_rows(
             if not is_damage(problem):
                 raise
             unreadable.append(Damage.found(kind, name, problem))
-            rows.append(unread(unreadable[-1]) | {"unreadable": unreadable[-1].reason})
+            rows.append(unread(unreadable[-1]))
         else:
             rows.append(row(child))
     _note_some(folder, kind, read, unreadable)

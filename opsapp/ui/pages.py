@@ -30,7 +30,7 @@ from opsapp.web.deletions import undo_of
 from opsapp.web.errors import ROLE_TOO_LOW
 from opsapp.web.forms import first_look
 
-from . import builder, files, formvalues, words
+from . import builder, files, formvalues, sentences, words
 from .counts import counts_of
 from .guidebook import PLACE
 from .help import help_for, upwards
@@ -262,6 +262,8 @@ def _make_templates() -> Environment:
         hour=_for_reader(words.hour),
         kind_of=words.kind_of,
         spoken=words.spoken,
+        lasted=sentences.span,
+        sentence=sentences.sentence_of,
     )
     made.globals["static"] = files.address
     made.filters.update(initials=words.initials, dig=builder.dig)

@@ -8,8 +8,10 @@ from opsapp.healing.foretold import ForecastRecord
 from opsapp.healing.health_answers import Health
 from opsapp.healing.moments import Moment
 from opsapp.healing.overview_answers import Overview
+from opsapp.healing.records import RuleRecord
 from opsapp.maintenance.records import WindowCoverage
-from opsapp.monitoring.records import MonitorRecord, UptimeFigures
+from opsapp.monitoring.notices import NoticeRecord
+from opsapp.monitoring.records import IncidentRecord, MonitorRecord, UptimeFigures, WarRoom
 from opsapp.notify.records import ChannelRecord, DeliveryRecord
 
 from .reader import AnswerOf, Answers
@@ -30,11 +32,16 @@ FAILED = AnswerOf("failed", list[DeliveryRecord])
 FORECASTS = AnswerOf("forecasts", list[ForecastRecord])
 HEALTH = AnswerOf("health", Health)
 HOSTS = AnswerOf("hosts", list[FleetRow])
+INCIDENTS = AnswerOf("incidents", list[IncidentRecord])
 MOMENT = AnswerOf("moment", Moment)
 MONITOR = AnswerOf("monitor", MonitorRecord)
 MONITORS = AnswerOf("monitors", list[MonitorRecord])
+NOTICES = AnswerOf("notices", list[NoticeRecord])
 OFFLINE = AnswerOf("offline", list[AgentRow])
+OPEN = AnswerOf("open", list[IncidentRecord])
 OVERVIEW = AnswerOf("overview", Overview)
+ROOM = AnswerOf("room", WarRoom)
+RULES = AnswerOf("rules", list[RuleRecord])
 UPTIME = AnswerOf("uptime", list[UptimeFigures])
 WAITING = AnswerOf("waiting", list[DeliveryRecord])
 

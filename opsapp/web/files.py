@@ -53,16 +53,20 @@ class FilePage(NamedTuple):
 Read = Callable[[Root, FilePage], list[JsonObject]]
 
 
-def of_month(request: Request, name: str, record: type[Body], read: Read) -> Stream:
-    """What the caller may see of the records of a month; `record` names the columns."""
+def columns_of(record: type[Body]) -> list[str]:
+    return [field.name for field in record().children]
+
+
+def of_month(request: Request, name: str, columns: list[str], read: Read) -> Stream:
+    """What the caller may see of the records of a month."""
     asked, node = request.valid_query, request.node
     zone = asked["zone"] or node.config.timezone
     month = asked["month"] or month_back(node.clock.now(), zone, 1)
     start, end = month_span(month, zone)
     span = FilePage(int(start), int(end), AT_ONCE)
-    columns = [field.name for field in record().children] if asked["format"] == "csv" else None
-    source = _Records(node, span, read, columns, masked=not request.may_edit)
-    return Stream(source, CSV if columns else JSON, _kept_as(f"{name}-{month}.{asked['format']}"))
+    is_csv = asked["format"] == "csv"
+    source = _Records(node, span, read, columns if is_csv else None, masked=not request.may_edit)
+    return Stream(source, CSV if is_csv else JSON, _kept_as(f"{name}-{month}.{asked['format']}"))
 
 
 class _Records:

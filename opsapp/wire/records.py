@@ -199,10 +199,14 @@ def extended(record: type[R], base: Any, **told: Any) -> R:
     """The record that has what one has which it extends, and what is told beside. Not by its `__init__`: lists have
     thousands, and that of a frozen dataclass takes three times as long for forty fields."""
     of: Any = record
-    names, values, whole = _writing(base.__class__, parts_of).names, vars(base), object.__new__(record)
-    vars(whole).update(_defaults_in(of), **{attribute: values[attribute] for _, attribute in names}, **told)
-    if len(vars(whole)) != len(parts_of(of)):
-        raise TypeError(f"{record.__name__} has other fields than {sorted(vars(whole))}")
+    values, whole = vars(base), object.__new__(record)
+    made_of = vars(whole)
+    made_of.update(_defaults_in(of))
+    for _, attribute in _writing(base.__class__, parts_of).names:
+        made_of[attribute] = values[attribute]
+    made_of.update(told)
+    if len(made_of) != len(parts_of(of)):
+        raise TypeError(f"{record.__name__} has other fields than {sorted(made_of)}")
     return whole
 
 

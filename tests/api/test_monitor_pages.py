@@ -2,10 +2,12 @@
 
 import pytest
 
-from opsapp.monitoring.records import MonitorRecord
+from opsapp.healing.records import RuleRecord
+from opsapp.monitoring.records import IncidentRecord, MonitorRecord
 from opsapp.runtime import serieswork
 from opsapp.ui.shapes import monitor as shape_of_one
 from opsapp.wire.probes import Outcome
+from opsapp.wire.records import made
 from tests.support.app import Service
 from tests.support.monitoring import DOWN, UP, Lookout
 
@@ -252,6 +254,10 @@ def test_a_viewer_has_no_form(service, lookout):
 
 class TestLosses:
     MONITOR = MonitorRecord(id="m1", name="Shop", type="http")
+    OPEN = IncidentRecord(
+        id="i1", monitor_id="m1", monitor_name="Shop", started=0, duration_minutes=1, cause="", status="open",
+        acknowledged_by=None,
+    )  # fmt: skip
 
     def test_rules_that_name_it_are_named(self):
         rules = [
@@ -259,7 +265,7 @@ class TestLosses:
             {"id": "by-condition", "condition": 'monitor("Shop").status == "down"', "targets": None},
             {"id": "other", "condition": "cpu_percent > 90", "targets": {"agents": ["web"]}},
         ]
-        told = shape_of_one.losses(self.MONITOR, [{"resolved": None}], rules)
+        told = shape_of_one.losses(self.MONITOR, [self.OPEN], [made(RuleRecord, rule) for rule in rules])
         assert told[-1] == "Rules that name it find nothing any more: by-target, by-condition."
         assert "Its open incident ends." in told
 

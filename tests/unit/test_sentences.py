@@ -1,6 +1,7 @@
 """What the records of the API say as sentences: who, what, where, and no id where there is a name."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from markupsafe import escape
 
 import opsapp
 from opsapp.healing.stages.ledger import OUTCOMES, STATES
+from opsapp.monitoring.records import IncidentNote, IncidentRecord
 from opsapp.ui import sentences
 from opsapp.ui.sentences import NameBook, count, listed, span
 from opsapp.ui.shapes.gates import helped_before, line
@@ -23,10 +25,10 @@ ENTRY = {
     "outcome": "verified", "reason": "", "approval_id": None, "rolls_back": None, "metrics_before": {},
     "metrics_after": {},
 }  # fmt: skip
-INCIDENT = {
-    "id": "i1", "monitor_id": "m1", "monitor_name": "Shop database", "started": 100, "cause": "connection refused",
-    "status": "open", "acknowledged_by": None, "updates": [],
-}  # fmt: skip
+INCIDENT = IncidentRecord(
+    id="i1", monitor_id="m1", monitor_name="Shop database", started=100, cause="connection refused", status="open",
+    duration_minutes=1, acknowledged_by=None,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -155,10 +157,10 @@ def test_what_a_program_says_is_text():
 
 
 def test_an_incident():
-    note = {"time": 130, "user": "mara", "stage": "identified", "message": "A full disk"}
-    taken = {"time": 120, "user": "otto", "stage": "acknowledged", "message": ""}
-    given = {"time": 125, "user": "otto", "stage": "assigned", "message": "", "to": "mara"}
-    told = sentences.of_incident(INCIDENT | {"updates": [taken, given, note], "resolved": 400})
+    note = IncidentNote(130, "mara", "identified", "A full disk", public=False)
+    taken = IncidentNote(120, "otto", "acknowledged", "", public=False)
+    given = IncidentNote(125, "otto", "assigned", "", public=False, to="mara")
+    told = sentences.of_incident(replace(INCIDENT, updates=(taken, given, note), resolved=400))
     assert [sentence.text for sentence in told] == [
         "Shop database went down: connection refused.",
         "otto acknowledged Shop database.",

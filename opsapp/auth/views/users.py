@@ -64,6 +64,7 @@ def people(context: People, request: Request) -> list[JsonObject]:
 def _unread(damage: Damage) -> JsonObject:
     return {
         "username": damage.id,
+        "unreadable": damage.reason,
         "role": "viewer",
         "disabled": True,
         "totp_enabled": False,

@@ -143,7 +143,7 @@ def page(
 
 
 def _unread_run(damage: Damage) -> JsonObject:
-    return {**UNREAD_RUN, "run_id": damage.id}
+    return {**UNREAD_RUN, "run_id": damage.id, "unreadable": damage.reason}
 
 
 def _under_way(root: Root, status: str | None) -> set[str]:

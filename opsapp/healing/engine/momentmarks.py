@@ -86,8 +86,8 @@ def _of_incident(incident: Incident) -> Iterator[MomentMark]:
         "outage", incident.started, incident.resolved, "bad", f"{incident.monitor_name} was down{cause}", place
     )
     for note in incident.updates:
-        words = f"{note['user']} {NOTES.get(note['stage'], 'wrote: ' + note['message'])}"
-        yield MomentMark("people", note["time"], None, "icon:user", words, place)
+        words = f"{note.user} {NOTES.get(note.stage, 'wrote: ' + note.message)}"
+        yield MomentMark("people", note.time, None, "icon:user", words, place)
 
 
 def _of_entry(root: Root, entry: LedgerRecord) -> Iterator[MomentMark]:

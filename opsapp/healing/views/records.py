@@ -44,7 +44,7 @@ def ledger(context: Ledger, request: Request) -> Any:
 @api.get(Ledger, "file", query=files.FileQuery, returns=files.CSV)
 def file(context: Ledger, request: Request) -> Stream:
     """The entries of a month as a file, newest first."""
-    return files.of_month(request, "ledger", answers.LedgerRecord, _entries_of)
+    return files.of_month(request, "ledger", files.columns_of(answers.LedgerRecord), _entries_of)
 
 
 def _entries_of(root: Root, month: files.FilePage) -> list[JsonObject]:

@@ -39,7 +39,7 @@ def rules(context: Rules, request: Request) -> Any:
     """All rules, or those with these words in their name, description or condition."""
     query = request.valid_query
     records = _all_rules(context) if query["as_of"] is None else request.node.transact_at(query["as_of"], as_of.rules)
-    rows = [plain(record) for record in records if has_words(record, query["q"])]
+    rows = [record for record in records if has_words(record, query["q"])]
     return request.shown(page_of(request, in_order(rows, query["sort"], {"severity": WORST_FIRST})))
 
 

@@ -10,6 +10,7 @@ from opsapp.runtime import archive
 from opsapp.runtime.archive import ArchivePage
 from opsapp.runtime.projection import among
 from opsapp.tree.root import Root
+from opsapp.wire.records import plain
 
 
 def archived_incidents(root: Root, after: str) -> ArchivePage:
@@ -18,5 +19,5 @@ def archived_incidents(root: Root, after: str) -> ArchivePage:
     ids = [incident_id for incident_id in islice(incidents.keys(after), archive.PAGE + 1) if incident_id != after]
     ids = ids[: archive.PAGE]
     readable = [incident for _, incident in among(incidents, "incident", ids)]
-    rows = [public(incident.record(incident.resolved)) for incident in readable if incident.resolved is not None]
+    rows = [public(plain(incident.record(incident.resolved))) for incident in readable if incident.resolved is not None]
     return ArchivePage(rows, ids[-1] if len(ids) == archive.PAGE else None, len(ids) - len(readable))

@@ -29,6 +29,7 @@ from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import among, is_sound
 from opsapp.series import NONE, erasure
 from opsapp.tree.root import Root
+from opsapp.wire.records import plain
 
 from . import notifications
 
@@ -160,7 +161,9 @@ def tell_incident(
     root: Root, incident: Incident, change: str, now: float, note: JsonObject | None = None, **more: Any
 ) -> None:
     """What changed; never all that people said before."""
-    events.emit(root, "incident", incident.summary(now) | {"change": change} | more)
+    told = plain(incident.summary(now))
+    del told["updates"]
+    events.emit(root, "incident", told | {"change": change} | more)
     for _, heard in node_of(root).registry.getUtilitiesFor(IIncidentTold):
         heard(root, incident, change, now, note)
 

@@ -3,47 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.interfaces import IRootCauses
+from opsapp.monitoring.records import IncidentRecord
 from opsapp.monitoring.resources import Incidents, incidents_of
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import child_of, page_rows
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.tree.root import Root
 
-UNREAD: JsonObject = {  # in the place of what cannot be read
-    "monitor_id": "unknown",
-    "monitor_name": NAMELESS,
-    "started": 0,
-    "duration_minutes": 0.0,
-    "cause": "",
-    "acknowledged_by": None,
-    "updates": [],
-}
 
-
-def incident_rows(incidents: Incidents, ids: Iterable[str], now: float) -> list[JsonObject]:
+def incident_rows(incidents: Incidents, ids: Iterable[str], now: float) -> list[IncidentRecord]:
     """These incidents as a list shows them, also one that cannot be read."""
 
-    def unread(damage: Damage) -> JsonObject:
-        status = "open" if damage.id in incidents.open else "resolved"
-        return {**UNREAD, "id": damage.id, "status": status}
+    def unread(damage: Damage) -> IncidentRecord:
+        return IncidentRecord(
+            id=damage.id,
+            monitor_id="unknown",
+            monitor_name=NAMELESS,
+            started=0,
+            duration_minutes=0.0,
+            cause="",
+            status="open" if damage.id in incidents.open else "resolved",
+            acknowledged_by=None,
+            unreadable=damage.reason,
+        )
 
     return page_rows(incidents, "incident", ids, lambda incident: incident.record(now), unread)
 
 
-def with_causes(root: Root, rows: list[JsonObject], now: float) -> list[JsonObject]:
+def with_causes(root: Root, rows: list[IncidentRecord], now: float) -> list[IncidentRecord]:
     """With what each open one comes from, by the graph: the failed target above it, or null."""
     causes_of = node_of(root).registry.queryUtility(IRootCauses)
-    names = {row["monitor_name"] for row in rows if _may_have_cause(row)}
+    names = {row.monitor_name for row in rows if _may_have_cause(row)}
     causes = causes_of(root, names, now) if causes_of is not None and names else {}
-    return [{**row, "root_cause": causes.get(row["monitor_name"]) if _may_have_cause(row) else None} for row in rows]
+    return [replace(row, root_cause=causes.get(row.monitor_name) if _may_have_cause(row) else None) for row in rows]
 
 
-def _may_have_cause(row: JsonObject) -> bool:
+def _may_have_cause(row: IncidentRecord) -> bool:
     """What is of no monitor has no place in the graph, whatever it is called."""
-    return row["status"] == "open" and row["monitor_id"] is not None
+    return row.is_open and row.monitor_id is not None
 
 
 def taken_since(root: Root, monitor_id: str, since: float) -> float | None:
@@ -51,5 +51,5 @@ def taken_since(root: Root, monitor_id: str, since: float) -> float | None:
     ids = incidents_of(root).by_monitor.get(monitor_id)
     incident = child_of(incidents_of(root), "incident", ids.maxKey() if ids else None)
     notes = () if incident is None else incident.updates
-    taken = (note["time"] for note in notes if note["stage"] in ("acknowledged", "assigned"))
+    taken = (note.time for note in notes if note.stage in ("acknowledged", "assigned"))
     return next((float(at) for at in taken if at >= int(since)), None)

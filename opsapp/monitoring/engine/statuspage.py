@@ -103,7 +103,7 @@ def _incidents(root: Root, names: dict[str, str], now: float) -> list[JsonObject
     """Newest first, under the monitor's present name."""
     since = now - statuspage.DAYS * statuspage.DAY_S
     records = [
-        incident.record(now) | {"monitor_name": name}
+        plain(incident.record(now)) | {"monitor_name": name}
         for monitor_id, name in names.items()
         for incident in incidents_of(root).touching(since, now + 1, monitor_id)
     ]
@@ -136,7 +136,7 @@ def published_incident(node: Node, root: Root, incident_id: str) -> JsonObject |
     name = None if incident is None else published(node, root).get(incident.monitor_id)
     if incident is None or name is None:
         return None
-    record = incident.record(now) | {"monitor_name": name}
+    record = plain(incident.record(now)) | {"monitor_name": name}
     return statuspage.public_incident(_with_causes(node, root, [record], set(published(node, root).values()), now)[0])
 
 
@@ -153,8 +153,11 @@ def published_incidents(node: Node, root: Root, start: float, end: float, most: 
         ),
         reverse=True,
     )
-    records = [store[incident_id].record(now) for incident_id in ids[:most]]
-    shown = [statuspage.public_incident(record | {"monitor_name": names[record["monitor_id"]]}) for record in records]
+    incidents = [store[incident_id] for incident_id in ids[:most]]
+    shown = [
+        statuspage.public_incident(plain(incident.record(now)) | {"monitor_name": names[incident.monitor_id]})
+        for incident in incidents
+    ]
     return shown, len(ids)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import defaultdict
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine import monitorlists
@@ -10,52 +10,58 @@ from opsapp.monitoring.engine.incident_list import with_causes
 from opsapp.monitoring.engine.shownstates import state_at
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.interfaces import IWarRoomSection
+from opsapp.monitoring.records import IncidentRecord, RelatedMonitor, StandsOn, SuggestedRemedy, WarRoom, WarRoomEvent
 from opsapp.monitoring.resources import Incident
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
+from opsapp.wire.records import plain
 
-SECTIONS = ("events", "other_runs", "suggested_automations", "dependencies", "heals")
 RELATED = 20
 
 
-def context(node: Node, root: Root, incident: Incident, *, secrets: bool) -> JsonObject:
+def context(node: Node, root: Root, incident: Incident, *, secrets: bool) -> WarRoom:
     now = node.clock.now()
     record = incident.record(now)
-    sections: dict[str, list[Any]] = {name: [] for name in SECTIONS}
-    sections["events"] = timeline(record, incident.closed_because)
+    sections: dict[str, list[JsonObject]] = defaultdict(list)
     for _, section in sorted(node.registry.getUtilitiesFor(IWarRoomSection)):
-        for name, rows in section(root, record, now).items():
+        for name, rows in section(root, plain(record), now).items():
             sections[name] += rows
-    for name in ("events", "other_runs"):
-        sections[name].sort(key=lambda event: event["time"])
-    sections["suggested_automations"].sort(key=lambda row: -row.get("score", 0))
+    remedies = [SuggestedRemedy(**row) for row in sections["suggested_automations"]]
     entries = watch_of(node).entries(root)
     own = entries.get(incident.monitor_id)
-    return {
-        "incident": with_causes(root, [record], now)[0],
-        "monitor": None if own is None else monitorlists.record(node, own, now, secrets=secrets),
-        "related_monitors": related(node, entries, incident, now),
-        **sections,
-    }
+    return WarRoom(
+        with_causes(root, [record], now)[0],
+        None if own is None else monitorlists.record(node, own, now, secrets=secrets),
+        tuple(related(node, entries, incident, now)),
+        in_order([*timeline(record, incident.closed_because), *_events(sections["events"])]),
+        in_order(_events(sections["other_runs"])),
+        tuple(sorted(remedies, key=lambda remedy: -remedy.score)),
+        tuple(StandsOn(**row) for row in sections["dependencies"]),
+        tuple(sections["heals"]),
+    )
 
 
-def timeline(record: JsonObject, closed_because: str) -> list[JsonObject]:
+def _events(rows: list[JsonObject]) -> list[WarRoomEvent]:
+    return [WarRoomEvent(**row) for row in rows]
+
+
+def in_order(events: list[WarRoomEvent]) -> tuple[WarRoomEvent, ...]:
+    return tuple(sorted(events, key=lambda event: event.time))
+
+
+def timeline(record: IncidentRecord, closed_because: str) -> list[WarRoomEvent]:
     """What the incident itself knows: when it went down and came back, and what people said meanwhile."""
-    name, told = record["monitor_name"], record["monitor_id"] is None
-    begins = f"{name} {'was told' if told else 'is down'}: {record['cause']}"
-    events = [{"time": record["started"], "kind": "down", "text": begins}]
-    events += [
-        {"time": update["time"], "kind": update["stage"], "text": update["message"], "user": update["user"]}
-        for update in record["updates"]
-    ]
-    if "resolved" in record:
+    name, told = record.monitor_name, record.monitor_id is None
+    events = [WarRoomEvent(record.started, "down", f"{name} {'was told' if told else 'is down'}: {record.cause}")]
+    events += [WarRoomEvent(note.time, note.stage, note.message, note.user) for note in record.updates]
+    if record.resolved is not None:
         over = f"{name} {'is over' if told else 'is up again'}"
         kind, text = ("closed", closed_because) if closed_because else ("up", over)
-        events.append({"time": record["resolved"], "kind": kind, "text": text})
+        events.append(WarRoomEvent(record.resolved, kind, text))
     return events
 
 
-def related(node: Node, entries: JsonObject, incident: Incident, now: float) -> list[JsonObject]:
+def related(node: Node, entries: JsonObject, incident: Incident, now: float) -> list[RelatedMonitor]:
     """Monitors that share a tag, most tags in common first."""
     tags = set(incident.tags)
     matches = [
@@ -66,13 +72,13 @@ def related(node: Node, entries: JsonObject, incident: Incident, now: float) -> 
     matches.sort(key=lambda row: row[:2])
     state_of = state_at(node, now)
     return [
-        {
-            "id": entry.id,
-            "name": entry.name,
-            "status": (status := state_of(entry).status),
-            "tags": sorted(tags & set(entry.settings.tags)),
-            "cause": entry.told.cause,
-            "since": monitorlists.since_when(node, entry, status),
-        }
+        RelatedMonitor(
+            entry.id,
+            entry.name,
+            status := state_of(entry).status,
+            tuple(sorted(tags & set(entry.settings.tags))),
+            entry.told.cause,
+            monitorlists.since_when(node, entry, status),
+        )
         for _, _, entry in matches[:RELATED]
     ]

@@ -6,9 +6,11 @@ Pure: from the war room's document to text. It says what is not known too. Must 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime, timezone
 
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.monitoring.records import IncidentRecord, StandsOn, WarRoom, WarRoomEvent
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>|#])")
 HELPED = "verified"
@@ -19,45 +21,45 @@ PROMPTS = (
 )
 
 
-def document(known: JsonObject, now: float) -> str:
+def document(known: WarRoom, now: float) -> str:
     """The whole document."""
-    incident = known["incident"]
+    incident = known.incident
     parts = [
-        f"# {plain(incident['monitor_name'])}: {moment(incident['started'])}",
-        _facts(incident, known["dependencies"], now),
-        "## Timeline\n\n" + "\n".join(_event(event) for event in known["events"]),
-        "## What was done\n\n" + _heals(known["heals"]),
+        f"# {plain(incident.monitor_name)}: {moment(incident.started)}",
+        _facts(incident, known.dependencies, now),
+        "## Timeline\n\n" + "\n".join(_event(event) for event in known.events),
+        "## What was done\n\n" + _heals(known.heals),
         "## Open points\n\n" + "\n".join(f"- [ ] {point}" for point in open_points(known)),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def file_name(incident: JsonObject) -> str:
-    name = re.sub(r"[^a-z0-9]+", "-", incident["monitor_name"].lower()).strip("-") or "incident"
-    return f"post-mortem-{name[:60]}-{_date(incident['started']):%Y-%m-%d}.md"
+def file_name(incident: IncidentRecord) -> str:
+    name = re.sub(r"[^a-z0-9]+", "-", incident.monitor_name.lower()).strip("-") or "incident"
+    return f"post-mortem-{name[:60]}-{_date(incident.started):%Y-%m-%d}.md"
 
 
-def _facts(incident: JsonObject, dependencies: list[JsonObject], now: float) -> str:
-    over = incident.get("resolved")
-    roots = sorted({row["depends_on"] for row in dependencies if row.get("root_cause")})
+def _facts(incident: IncidentRecord, dependencies: Sequence[StandsOn], now: float) -> str:
+    over = incident.resolved
+    roots = sorted({row.depends_on for row in dependencies if row.root_cause})
     rows = [
-        ("Began", moment(incident["started"])),
+        ("Began", moment(incident.started)),
         ("Over", "not yet" if over is None else moment(over)),
-        ("Lasted", f"{incident['duration_minutes']:g} min" + (" so far" if over is None else "")),
-        ("Seen", plain(incident["cause"]) or "no cause was written down"),
+        ("Lasted", f"{incident.duration_minutes:g} min" + (" so far" if over is None else "")),
+        ("Seen", plain(incident.cause) or "no cause was written down"),
         ("Root cause", ", ".join(plain(name) for name in roots) or "not known"),
-        ("Taken care of by", plain(incident["acknowledged_by"] or "nobody")),
+        ("Taken care of by", plain(incident.acknowledged_by or "nobody")),
         ("Written", moment(now)),
     ]
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {words} |" for name, words in rows)])
 
 
-def _event(event: JsonObject) -> str:
-    who = f"{plain(event['user'])}, " if event.get("user") else ""
-    return f"- **{_date(event['time']):%H:%M:%S}** {who}{plain(event['kind'])}: {plain(event['text'])}"
+def _event(event: WarRoomEvent) -> str:
+    who = f"{plain(event.user)}, " if event.user else ""
+    return f"- **{_date(event.time):%H:%M:%S}** {who}{plain(event.kind)}: {plain(event.text)}"
 
 
-def _heals(heals: list[JsonObject]) -> str:
+def _heals(heals: Sequence[JsonObject]) -> str:
     if not heals:
         return "The machine did nothing about it."
     return "\n".join(map(_heal, heals))
@@ -69,15 +71,15 @@ def _heal(heal: JsonObject) -> str:
     return what + ended + (f" ({heal['duration_s']:g} s)" if heal["duration_s"] else "")
 
 
-def open_points(known: JsonObject) -> list[str]:
+def open_points(known: WarRoom) -> list[str]:
     """What the records do not answer."""
-    incident, heals = known["incident"], known["heals"]
+    incident, heals = known.incident, known.heals
     points = []
-    if incident.get("resolved") is None:
+    if incident.resolved is None:
         points.append("It is not over yet.")
-    if not any(row.get("root_cause") for row in known["dependencies"]):
+    if not any(row.root_cause for row in known.dependencies):
         points.append("What was the root cause?")
-    if incident["acknowledged_by"] is None:
+    if incident.acknowledged_by is None:
         points.append("Nobody said that they take care of it. Why?")
     if heals and not any(heal["outcome"] == HELPED for heal in heals):
         points.append("No heal helped. What would have?")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.monitoring.records import IncidentSource
 
 LONGEST_TITLE, LONGEST_CAUSE = 300, 1000
 
@@ -32,7 +33,7 @@ class ToldTrouble(NamedTuple):
         return _cut(self.summary or self.description or self.name, LONGEST_CAUSE)
 
     def shown(self) -> JsonObject:
-        source = {"source": {"inlet": self.inlet, "fingerprint": self.fingerprint}}
+        source = {"source": IncidentSource(self.inlet, self.fingerprint)}
         return {
             **({"by_hand": True, "opened_by": self.opened_by} if self.opened_by else source),
             "name": self.name,
@@ -40,7 +41,7 @@ class ToldTrouble(NamedTuple):
             "summary": self.summary,
             "description": self.description,
             "severity": self.severity,
-            "links": list(self.links),
+            "links": tuple(self.links),
         }
 
 

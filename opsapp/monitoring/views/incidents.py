@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyramid.request import Request
 
 from opsapp.lib.jsontypes import JsonObject
@@ -10,6 +12,7 @@ from opsapp.monitoring.engine import changes, toldtroubles, warroom
 from opsapp.monitoring.engine.archive import archived_incidents
 from opsapp.monitoring.engine.incident_list import incident_rows, with_causes
 from opsapp.monitoring.logic import postmortem
+from opsapp.monitoring.records import IncidentNote, IncidentRecord, WarRoom
 from opsapp.monitoring.resources import Incident, Incidents, incidents_of
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
@@ -17,29 +20,34 @@ from opsapp.web import api, files
 from opsapp.web.answers import Stream
 from opsapp.web.fields import Paging
 from opsapp.web.schemas import ArchiveAnswer, ArchiveQuery
+from opsapp.wire.records import parts_of, plain
+
+COLUMNS = [part.name for part in parts_of(IncidentRecord)]
+COLUMNS.insert(COLUMNS.index("updates"), COLUMNS.pop())  # the root cause, before what people said
 
 
-@api.get(Incidents, query=schemas.IncidentList, returns=[schemas.IncidentRecord])
-def list_incidents(context: Incidents, request: Request) -> list[JsonObject]:
+@api.get(Incidents, query=schemas.IncidentList, returns=[IncidentRecord])
+def list_incidents(context: Incidents, request: Request) -> list[IncidentRecord]:
     """Newest first."""
     query = request.valid_query
     now = request.node.clock.now()
     ids, count = context.page(query["status"], query["monitor_id"], query["limit"], query["offset"], query["owner"])
     request.response.headers["X-Total-Count"] = str(count)
-    return request.shown(with_causes(request.root, incident_rows(context, ids, now), now))
+    rows: list[IncidentRecord] = request.shown(with_causes(request.root, incident_rows(context, ids, now), now))
+    return rows
 
 
 @api.get(Incidents, "file", query=files.FileQuery, returns=files.CSV)
 def file(context: Incidents, request: Request) -> Stream:
     """The incidents that began in a month, as a file, newest first."""
-    return files.of_month(request, "incidents", schemas.IncidentRecord, _incidents_of)
+    return files.of_month(request, "incidents", COLUMNS, _incidents_of)
 
 
 def _incidents_of(root: Root, month: files.FilePage) -> list[JsonObject]:
     incidents, now = incidents_of(root), node_of(root).clock.now()
     ids = incidents.begun(month.since, month.until)
     ids = [incident_id for incident_id in ids if month.last is None or incident_id < month.last]
-    return with_causes(root, incident_rows(incidents, ids[: month.limit], now), now)
+    return [plain(row) for row in with_causes(root, incident_rows(incidents, ids[: month.limit], now), now)]
 
 
 @api.get(Incidents, "archive", role="admin", query=ArchiveQuery, returns=ArchiveAnswer)
@@ -66,8 +74,8 @@ def resolve(context: Incident, request: Request) -> JsonObject:
     return {"status": "resolved"}
 
 
-@api.get(Incident, returns=schemas.IncidentRecord)
-def get_incident(context: Incident, request: Request) -> JsonObject:
+@api.get(Incident, returns=IncidentRecord)
+def get_incident(context: Incident, request: Request) -> Any:
     """One incident with its updates."""
     return request.shown(context.record(request.node.clock.now()))
 
@@ -92,8 +100,8 @@ def assign(context: Incident, request: Request) -> JsonObject:
     return {"status": "assigned"}
 
 
-@api.get(Incident, "updates", query=Paging, returns=[schemas.IncidentNote])
-def list_updates(context: Incident, request: Request) -> list[JsonObject]:
+@api.get(Incident, "updates", query=Paging, returns=[IncidentNote])
+def list_updates(context: Incident, request: Request) -> list[IncidentNote]:
     """What people said of it, oldest first."""
     count, first = context.count_updates(), request.valid_query["offset"]
     limit = request.valid_query["limit"]
@@ -110,8 +118,8 @@ def add_update(context: Incident, request: Request) -> JsonObject:
     return {"status": "created"}
 
 
-@api.get(Incident, "war-room", returns=schemas.WarRoom)  # fmt: skip
-def war_room(context: Incident, request: Request) -> JsonObject:
+@api.get(Incident, "war-room", returns=WarRoom)
+def war_room(context: Incident, request: Request) -> Any:
     """All that bears on an incident, in one answer."""
     return request.shown(warroom.context(request.node, request.root, context, secrets=request.may_edit))
 
@@ -121,4 +129,4 @@ def post_mortem(context: Incident, request: Request) -> JsonObject:
     """What happened as a Markdown document to go on writing: facts, timeline, heals, open points."""
     now = request.node.clock.now()
     known = request.shown(warroom.context(request.node, request.root, context, secrets=request.may_edit))
-    return {"name": postmortem.file_name(known["incident"]), "markdown": postmortem.document(known, now)}
+    return {"name": postmortem.file_name(known.incident), "markdown": postmortem.document(known, now)}

@@ -15,12 +15,12 @@ from opsapp.wire.records import made, plain
 
 
 @api.get(StatusNotices, query=schemas.NoticeList, returns=[NoticeRecord])
-def list_notices(context: StatusNotices, request: Request) -> list[JsonObject]:
+def list_notices(context: StatusNotices, request: Request) -> list[NoticeRecord]:
     """Notices on the status page, newest first; of those that are over the last 500."""
     query, now = request.valid_query, request.node.clock.now()
     page, count = context.page(query["status"], query["limit"], query["offset"], now)
     request.response.headers["X-Total-Count"] = str(count)
-    return [plain(notice.record(now)) for notice in page]
+    return [notice.record(now) for notice in page]
 
 
 @api.create(

@@ -166,7 +166,7 @@ HOSTS = (
             told("heals", "/api/healing/ledger?limit=8&target={agent.hostname}"),
             told("windows", "/api/maintenance?active=true"),
             told("holds", "/api/healing/maintenance"),
-            told("rules", "/api/healing/rules"),
+            told(parts.RULES, "/api/healing/rules"),
             told("automations", "/api/automations?uses={id}", optional=True),
             about("target={agent.hostname}"),
         ),

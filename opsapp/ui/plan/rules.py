@@ -27,7 +27,7 @@ RULES = (
                 "All rules",
                 "/api/healing/rules",
                 (),
-                name="rules",
+                name=parts.RULES,
                 paged=True,
                 filters=(Field("q", "Name or condition"), Field("sort", "Sort by")),
                 asks=rulelist.list_query,

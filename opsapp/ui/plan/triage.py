@@ -67,7 +67,7 @@ OVERVIEW = (
             told(parts.FORECASTS, "/api/healing/forecasts?agent_id={overview.next.agent_id}"),
             told(parts.MONITORS, "/api/monitoring/endpoints?limit=50&sort=worst&recent=30"),
             told("ledger", "/api/healing/ledger?limit=30"),
-            told("incidents", "/api/monitoring/incidents?limit=15"),
+            told(parts.INCIDENTS, "/api/monitoring/incidents?limit=15"),
             told("runs", "/api/automations/runs?limit=15"),
             told("decided", "/api/approvals?status=decided&order=newest&limit=10"),
             told("windows", "/api/maintenance?active=true&limit=10"),
@@ -98,12 +98,12 @@ INCIDENTS = (
         "/incidents",
         "Incidents",
         (
-            told("open", f"{INCIDENTS_API}?status=open&limit=50"),
+            told(parts.OPEN, f"{INCIDENTS_API}?status=open&limit=50"),
             Part(
                 "Incidents",
                 INCIDENTS_API,
                 (),
-                name="incidents",
+                name=parts.INCIDENTS,
                 paged=True,
                 acts=(
                     TAKE._replace(api=f"POST {INCIDENTS_API}/{{id}}/acknowledge", when=(), many=True),
@@ -116,7 +116,7 @@ INCIDENTS = (
                 ),
             ),
             told(
-                "notices",
+                parts.NOTICES,
                 f"{NOTICES_API}?status=open&limit=50",
                 acts=(
                     Act("end", "End it", f"POST {NOTICES_API}/{{id}}/end", done="Visitors read it no more."),
@@ -158,7 +158,7 @@ INCIDENTS = (
         "War room",
         (
             told(
-                "room",
+                parts.ROOM,
                 f"{INCIDENTS_API}/{{id}}/war-room",
                 acts=(
                     TAKE._replace(api=f"POST {INCIDENTS_API}/{{id}}/acknowledge"),

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from urllib.parse import quote
 
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.monitoring.records import IncidentNote, IncidentRecord
 
 from .words import NameBook, Sentence, Word, count, person, said, sentence_of, span, spoken_target
 
@@ -143,49 +144,41 @@ WHY_REFUSED = {
 MAKES = ("create", "apply_template", "import")  # refused, they name the place where the thing would have been
 
 
-def _of_monitor(incident: JsonObject) -> Word:
-    return Word(incident["monitor_name"], f"/incidents/{quote(incident['id'], safe='')}")
+def _of_monitor(incident: IncidentRecord) -> Word:
+    return Word(incident.monitor_name, f"/incidents/{quote(incident.id, safe='')}")
 
 
-def went_down(incident: JsonObject) -> Sentence:
-    cause = f": {incident['cause']}" if incident["cause"] else ""
-    what = " was told" if incident["monitor_id"] is None else " went down"
-    return said(incident["started"], "bad", _of_monitor(incident), what, sentence_of(cause) or ".")
+def went_down(incident: IncidentRecord) -> Sentence:
+    cause = f": {incident.cause}" if incident.cause else ""
+    what = " was told" if incident.monitor_id is None else " went down"
+    return said(incident.started, "bad", _of_monitor(incident), what, sentence_of(cause) or ".")
 
 
-def came_back(incident: JsonObject) -> Sentence | None:
+def came_back(incident: IncidentRecord) -> Sentence | None:
     """The end of an incident; None while it is open."""
-    if incident.get("resolved") is None:
+    if incident.resolved is None:
         return None
-    took = span(incident["resolved"] - incident["started"])
-    what = "over" if incident["monitor_id"] is None else "up again"
-    return said(incident["resolved"], "ok", _of_monitor(incident), f" is {what} after {took}.")
+    took = span(incident.resolved - incident.started)
+    what = "over" if incident.monitor_id is None else "up again"
+    return said(incident.resolved, "ok", _of_monitor(incident), f" is {what} after {took}.")
 
 
-def update(incident: JsonObject, note: JsonObject) -> Sentence:
+def update(incident: IncidentRecord, note: IncidentNote) -> Sentence:
     """What somebody said of an incident."""
-    who, of = person(note["user"]), _of_monitor(incident)
-    told = f": {note['message']}" if note["message"] else ""
-    if note["stage"] in ("acknowledged", "assigned"):
-        if note["stage"] == "assigned":
-            return said(
-                note["time"],
-                "icon:user",
-                who,
-                " assigned ",
-                of,
-                " to ",
-                person(note.get("to")),
-                sentence_of(told) or ".",
-            )
-        return said(note["time"], "icon:user", who, " acknowledged ", of, sentence_of(told) or ".")
-    return said(note["time"], "icon:bell", who, " posted an update to ", of, sentence_of(told))
+    who, of = person(note.user), _of_monitor(incident)
+    told = f": {note.message}" if note.message else ""
+    if note.stage in ("acknowledged", "assigned"):
+        if note.stage == "assigned":
+            to = person(note.to)
+            return said(note.time, "icon:user", who, " assigned ", of, " to ", to, sentence_of(told) or ".")
+        return said(note.time, "icon:user", who, " acknowledged ", of, sentence_of(told) or ".")
+    return said(note.time, "icon:bell", who, " posted an update to ", of, sentence_of(told))
 
 
-def of_incident(incident: JsonObject) -> list[Sentence]:
+def of_incident(incident: IncidentRecord) -> list[Sentence]:
     """All that one incident has to tell."""
     end = came_back(incident)
-    told = [went_down(incident), *(update(incident, note) for note in incident["updates"])]
+    told = [went_down(incident), *(update(incident, note) for note in incident.updates)]
     return told + ([end] if end is not None else [])
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import sentences
+from opsapp.ui.parts import INCIDENTS
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import NameBook, Sentence, Word
 
@@ -22,7 +23,7 @@ def feed(answers: Answers, names: NameBook, reader: Reader) -> list[Sentence]:
     for entry in answers["ledger"] or []:
         if entry["outcome"] not in QUIET:
             news.append(sentences.heal(entry, names))
-    for incident in answers["incidents"] or []:
+    for incident in answers[INCIDENTS]:
         news += sentences.of_incident(incident)
     news += [sentences.run(record) for record in answers["runs"] or [] if not record["origin"].startswith("run:")]
     news += [sentences.approval(record, names) for record in answers["decided"] or []]

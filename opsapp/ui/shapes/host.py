@@ -17,10 +17,9 @@ from opsapp.healing.moments import Moment
 from opsapp.healing.records import RuleSettings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import charts, sentences
-from opsapp.ui.parts import AGENT, COMMANDS, FORECASTS
+from opsapp.ui.parts import AGENT, COMMANDS, FORECASTS, RULES
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.words import rough_span
-from opsapp.wire.records import made
 
 from . import holds, moment, uses
 from .command import shown_of
@@ -85,7 +84,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     services, containers = services_of(agent), states_of(agent.metrics.containers, {})
     every = reader.query.get("all") == "services"
     names = sentences.NameBook(hosts={known_as: agent.id for known_as in (agent.hostname, agent.label) if known_as})
-    naming = [rule["id"] for rule in answers["rules"] or () if is_about(made(RuleSettings, rule), agent)]
+    naming = [rule.id for rule in answers[RULES] if is_about(rule, agent)]
     return merged(state, commands, moment.shape)(answers, reader) | {
         "disks": disks[:DISKS],
         "more_disks": disks[DISKS:],

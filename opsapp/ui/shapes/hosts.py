@@ -36,35 +36,17 @@ class HostGauge(NamedTuple):
     line: Markup
 
 
-class HostTag(NamedTuple):
-    name: str
-    href: str
-
-
 class HostLine(NamedTuple):
     """A row of the list."""
 
-    id: str
-    name: str
-    href: str
+    row: FleetRow
     under: str
     kind: str
     word: str
-    last_seen: int | None
-    os: str
-    version: str
-    outdated: bool
     cpu: HostGauge
     mem: HostGauge
     disk: HostGauge
-    tags: tuple[HostTag, ...]
     notes: tuple[str, ...]
-
-
-class HostChoice(NamedTuple):
-    name: str
-    href: str
-    chosen: bool
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -74,8 +56,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "title": "Hosts",
         "hosts": [line_of(row) for row in rows],
         "states": [
-            HostChoice(word, _address({**asked, "status": status}), asked["status"] == status)
-            for status, word in FILTERS
+            (word, _address({**asked, "status": status}), asked["status"] == status) for status, word in FILTERS
         ],
         "asked": asked,
         "filtered": any(asked[name] for name in ("q", "tag", "status")),
@@ -90,21 +71,14 @@ def line_of(row: FleetRow) -> HostLine:
     name = row.name
     under = row.hostname if row.hostname != name else ""
     return HostLine(
-        id=row.id,
-        name=name,
-        href=f"/agents/{row.id}",
-        under=" · ".join(fact for fact in (under, row.ip) if fact),
-        kind=kind,
-        word=word,
-        last_seen=row.last_seen,
-        os=row.os,
-        version=row.version,
-        outdated=row.outdated,
-        cpu=gauge(row.cpu_percent, row.cpu, f"CPU of {name}, 6 hours"),
-        mem=gauge(row.mem_percent, row.mem, f"Memory of {name}, 6 hours"),
-        disk=gauge(row.disk_percent, (), ""),
-        tags=tuple(HostTag(tag, _address({"tag": tag})) for tag in row.tags),
-        notes=notes_of(row, row.failing),
+        row,
+        " · ".join(fact for fact in (under, row.ip) if fact),
+        kind,
+        word,
+        gauge(row.cpu_percent, row.cpu, f"CPU of {name}, 6 hours"),
+        gauge(row.mem_percent, row.mem, f"Memory of {name}, 6 hours"),
+        gauge(row.disk_percent, (), ""),
+        notes_of(row, row.failing),
     )
 
 

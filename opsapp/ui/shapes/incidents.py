@@ -5,15 +5,17 @@ Pure: from the API's answers to words. The war room has this incident's cases on
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 from opsapp.healing.overview_answers import Overview
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.monitoring.records import IncidentNote, IncidentRecord, SuggestedRemedy, WarRoom, WarRoomEvent
 from opsapp.ui import sentences
-from opsapp.ui.parts import OVERVIEW
+from opsapp.ui.parts import INCIDENTS, NOTICES, OPEN, OVERVIEW, ROOM
 from opsapp.ui.reader import Answers, Reader, merged
-from opsapp.ui.sentences import STAGES, NameBook, Sentence, Word, count, listed, said, sentence_of, span
+from opsapp.ui.sentences import STAGES, NameBook, Sentence, Word, count, listed, said, sentence_of
 
 from . import moment
 from .case import wave_words
@@ -43,20 +45,6 @@ SHOWS = (("All", "", ""), ("Acts", "?show=acts", ACTS), ("Updates", "?show=updat
 RECENT = 40  # entries of a timeline that are not folded
 
 
-class IncidentLine(NamedTuple):
-    id: str
-    name: str
-    place: str
-    state: str
-    word: str
-    cause: str
-    comes_from: str
-    started: int
-    lasted: str
-    owner: str | None
-    said: str
-
-
 class TimelineItem(NamedTuple):
     at: int
     colour: str
@@ -73,43 +61,27 @@ class TriedRemedy(NamedTuple):
     helped: bool
 
 
-class WarRoomTop(NamedTuple):
-    """The top of a war room. `row` is for its acts."""
-
-    row: JsonObject
-    name: str
-    monitor: str
-    open: bool
-    state: str
-    lasted: str
-    owner: str | None
-    shown: bool
-    root: str
-    facts: tuple[Sentence, ...]
-
-
 def overview(answers: Answers, reader: Reader) -> dict[str, object]:
     """The page: the list, and the notices that visitors of the status page read."""
-    return {**listing(answers, reader), "notices": answers["notices"] or []}
+    return {**listing(answers, reader), "notices": answers[NOTICES]}
 
 
 def listing(answers: Answers, reader: Reader) -> dict[str, object]:
     """The list: what is open on top, where nothing else was asked for."""
     plain = not any(reader.query.get(name) for name in ("status", "owner", "monitor_id", "offset"))
-    now = [_line(incident, reader) for incident in (answers["open"] or [] if plain else [])]
-    rows = [_line(incident, reader) for incident in answers["incidents"] or []]
+    now, rows = answers[OPEN], answers[INCIDENTS]
     mine = {"owner": reader.username}
     status, owner = reader.query.get("status"), reader.query.get("owner")
     return {
-        "heading": _count(len(answers["open"] or [])),
-        "now": now,
-        "rows": [row for row in rows if not (plain and row.state == "down")],
+        "heading": _count(len(now)),
+        "now": now if plain else [],
+        "rows": [row for row in rows if not (plain and row.is_open)],
         "shows": (
             ("Open", "/incidents?status=open", status == "open"),
             ("Mine", f"/incidents?{urlencode(mine)}", owner == reader.username),
             ("All", "/incidents", plain),
         ),
-        "of_monitor": rows[0].name if reader.query.get("monitor_id") and rows else "",
+        "of_monitor": rows[0].monitor_name if reader.query.get("monitor_id") and rows else "",
     }
 
 
@@ -126,95 +98,80 @@ def _count(number: int) -> str:
     return "1 incident is open." if number == 1 else f"{number} incidents are open."
 
 
-def _line(incident: JsonObject, reader: Reader) -> IncidentLine:
-    until = incident.get("resolved") or reader.now
-    last = incident["updates"][-1] if incident["updates"] else None
-    return IncidentLine(
-        incident["id"],
-        incident["monitor_name"],
-        f"/incidents/{quote(incident['id'], safe='')}",
-        "down" if incident["status"] == "open" else "up",
-        "Open" if incident["status"] == "open" else "Over",
-        sentence_of(incident["cause"]) or "No cause was written down.",
-        incident.get("root_cause") or "",
-        incident["started"],
-        span(until - incident["started"]),
-        incident["acknowledged_by"],
-        "" if last is None or not last["message"] else f"{last['user']}: {last['message']}",
-    )
-
-
 def room(answers: Answers, reader: Reader) -> dict[str, object]:
-    known = answers["room"]
-    incident = known["incident"]
+    known = answers[ROOM]
+    incident = known.incident
     template = reader.query.get("template", "")
-    related = sorted(known["related_monitors"], key=lambda monitor: BESIDE.get(monitor["status"], len(BESIDE)))[:8]
+    related = sorted(known.related_monitors, key=lambda monitor: BESIDE.get(monitor.status, len(BESIDE)))[:8]
     place = _place(incident)
-    tried = [_tried(remedy) for remedy in known["suggested_automations"]]
+    tried = [_tried(remedy) for remedy in known.suggested_automations]
     return merged(top, timeline, moment.shape)(answers, reader) | {
         "decide": next((candidate for candidate in _questions(answers, reader) if candidate.mine), None),
         "stages": [(stage, STAGE_NAMES[stage], f"{place}?{urlencode({'template': stage})}#say") for stage in TEMPLATES],
         "stage": template if template in TEMPLATES else _stage_now(incident),
-        "draft": TEMPLATES.get(template, "").format(name=incident["monitor_name"]),
+        "draft": TEMPLATES.get(template, "").format(name=incident.monitor_name),
         "people": _people(incident),
         "helped": [remedy for remedy in tried if remedy.helped][:6],
         "others": [remedy for remedy in tried if not remedy.helped][:6],
-        "related": [(monitor["name"], f"/monitors/{monitor['id']}", monitor["status"]) for monitor in related],
+        "related": related,
     }
 
 
 def top(answers: Answers, reader: Reader) -> dict[str, object]:
-    known = answers["room"]
-    incident = known["incident"]
+    known, names = answers[ROOM], _names(answers)
+    incident = known.incident
+    facts = _facts(incident, answers[OVERVIEW], names)
     return {
         "title": _title(incident),
-        "room": _top(known, answers[OVERVIEW], _names(answers), reader),
-        "post_mortem": f"{_place(incident)}/post-mortem.md",
+        "incident": incident,
+        "shown": _is_public(known),
+        "root": _root(incident),
+        "facts": (*facts, *_causes(known.heals), *waves_told(known.heals)),
     }
 
 
-def _is_told(incident: JsonObject) -> bool:
+def _is_told(incident: IncidentRecord) -> bool:
     """It is of no monitor: another system told of it, or a person."""
-    return incident["monitor_id"] is None
+    return incident.monitor_id is None
 
 
-def _title(incident: JsonObject) -> str:
-    name, is_open = incident["monitor_name"], incident["status"] == "open"
+def _title(incident: IncidentRecord) -> str:
+    name, is_open = incident.monitor_name, incident.is_open
     if _is_told(incident):
         return name if is_open else f"{name} is over"
     return f"{name} {'is down' if is_open else 'was down'}"
 
 
 def timeline(answers: Answers, reader: Reader) -> dict[str, object]:
-    known, show = answers["room"], reader.query.get("show", "")
+    known, show = answers[ROOM], reader.query.get("show", "")
     with_others = reader.query.get("add") == "runs"
-    runs = [event for event in known["events"] if event["kind"] == "run"] + (known["other_runs"] if with_others else [])
+    runs = [event for event in known.events if event.kind == "run"] + [*(known.other_runs if with_others else ())]
     items = _timeline(known, runs, _questions(answers, reader), _names(answers))
-    place = _place(known["incident"])
+    place = _place(known.incident)
     return {
         **folded([item for item in items if _is_shown(item, show)]),
         "shows": tuple((word, place + more, show == asked) for word, more, asked in SHOWS),
         "added": with_others,
-        "add": "" if with_others or not known["other_runs"] else f"Add {count(len(known['other_runs']), 'run')}",
+        "add": "" if with_others or not known.other_runs else f"Add {count(len(known.other_runs), 'run')}",
     }
 
 
-def _place(incident: JsonObject) -> str:
-    return f"/incidents/{quote(incident['id'], safe='')}"
+def _place(incident: IncidentRecord) -> str:
+    return f"/incidents/{quote(incident.id, safe='')}"
 
 
 def _names(answers: Answers) -> NameBook:
-    incident = answers["room"]["incident"]
+    incident = answers[ROOM].incident
     overview = answers[OVERVIEW]
-    own = {incident["monitor_name"]: incident["monitor_id"]} if incident["monitor_id"] else {}
+    own = {incident.monitor_name: incident.monitor_id} if incident.monitor_id else {}
     monitor_ids = {**overview.monitor_ids, **own}
     return NameBook(monitor_ids, overview.agent_ids)
 
 
 def _questions(answers: Answers, reader: Reader) -> list[Question]:
     """What this incident's cases ask."""
-    cases, names = {heal["case_id"] for heal in answers["room"]["heals"]}, _names(answers)
-    asked_for = {heal.get("approval_id") for heal in answers["room"]["heals"]}  # one request may be about many cases
+    cases, names = {heal["case_id"] for heal in answers[ROOM].heals}, _names(answers)
+    asked_for = {heal.get("approval_id") for heal in answers[ROOM].heals}  # one request may be about many cases
     asked = [
         record
         for record in answers["approvals"] or []
@@ -223,102 +180,87 @@ def _questions(answers: Answers, reader: Reader) -> list[Question]:
     return [question(record, names, reader) for record in asked]
 
 
-def _top(known: JsonObject, overview: Overview, names: NameBook, reader: Reader) -> WarRoomTop:
-    incident, monitor = known["incident"], known["monitor"] or {}
-    is_open = incident["status"] == "open"
-    until = incident.get("resolved") or reader.now
-    name = incident["monitor_name"]
-    return WarRoomTop(
-        incident,
-        name,
-        f"/monitors/{quote(incident['monitor_id'], safe='')}" if incident["monitor_id"] else "",
-        is_open,
-        "down" if is_open else "up",
-        span(until - incident["started"]),
-        incident["acknowledged_by"],
-        PUBLIC in monitor.get("tags", ()),
-        _root(incident),
-        (*_facts(incident, overview, names), *_causes(known["heals"]), *waves_told(known["heals"])),
-    )
+def _is_public(known: WarRoom) -> bool:
+    return known.monitor is not None and PUBLIC in known.monitor.tags
 
 
-def _root(incident: JsonObject) -> str:
-    if incident.get("root_cause"):
-        return f"It comes from {incident['root_cause']}"
-    if incident.get("by_hand") and incident["status"] == "open":
-        return f"{incident['opened_by']} opened it. Nothing here measures it, so somebody has to end it"
-    if _is_told(incident) and incident["status"] == "open":
+def _root(incident: IncidentRecord) -> str:
+    if incident.root_cause:
+        return f"It comes from {incident.root_cause}"
+    if incident.by_hand and incident.is_open:
+        return f"{incident.opened_by} opened it. Nothing here measures it, so somebody has to end it"
+    if _is_told(incident) and incident.is_open:
         return "Another system told of it. It is about no host or monitor here"
-    if incident["status"] == "open":
-        return f"{incident['monitor_name']} is the root cause, as far as is known"
+    if incident.is_open:
+        return f"{incident.monitor_name} is the root cause, as far as is known"
     return "It is over"
 
 
-def _facts(incident: JsonObject, overview: Overview, names: NameBook) -> list[Sentence]:
+def _facts(incident: IncidentRecord, overview: Overview, names: NameBook) -> list[Sentence]:
     if _is_told(incident):
         return _told_facts(incident)
-    name, root = incident["monitor_name"], incident.get("root_cause")
-    facts = [said(incident["started"], "bad", sentence_of(incident["cause"]) or "The check failed without a reason.")]
+    name, root = incident.monitor_name, incident.root_cause
+    facts = [said(incident.started, "bad", sentence_of(incident.cause) or "The check failed without a reason.")]
     if root:
         words = (" has failed too. This one needs it, so its own healing waits.",)
         facts.append(said(None, "hid", names.target(root), *words))
-    below = [trouble for trouble in overview.troubles if trouble.root_cause == name and incident["status"] == "open"]
+    below = [trouble for trouble in overview.troubles if trouble.root_cause == name and incident.is_open]
     if below:
         needs = "needs it. Its" if len(below) == 1 else "need it. Their"
         links = listed([trouble.name for trouble in below[:5]] + ([f"{len(below) - 5} more"] if len(below) > 5 else []))
         facts.append(said(None, "hid", Word(links, strong=True), f" {needs} own healing waits until this one is up."))
-    if incident.get("resolved") is not None:
-        facts.append(said(incident["resolved"], "ok", "It is up again."))
+    if incident.resolved is not None:
+        facts.append(said(incident.resolved, "ok", "It is up again."))
     return facts
 
 
-def _causes(heals: list[JsonObject]) -> list[Sentence]:
+def _causes(heals: Sequence[JsonObject]) -> list[Sentence]:
     """Why it is so, as the hosts said it; each cause once, as it was named last."""
     named = {entry["cause"]["text"]: entry["created_at"] for entry in heals if entry.get("cause")}
     return [said(at, "icon:bell", sentence_of(text)) for text, at in named.items()]
 
 
-def waves_told(heals: list[JsonObject]) -> list[Sentence]:
+def waves_told(heals: Sequence[JsonObject]) -> list[Sentence]:
     """Where an outage stands that is healed in waves; each once."""
     known = {wave_words(entry["wave"]): entry["created_at"] for entry in heals if entry.get("wave")}
     return [said(at, "heal", sentence_of(f"{words[:1].upper()}{words[1:]}")) for words, at in known.items()]
 
 
-def _told_facts(incident: JsonObject) -> list[Sentence]:
+def _told_facts(incident: IncidentRecord) -> list[Sentence]:
     """What the other system said of it."""
-    facts = [said(incident["started"], "bad", sentence_of(incident["cause"]))]
-    if incident["description"] not in ("", incident["cause"]):
-        facts.append(said(None, "icon:bell", sentence_of(incident["description"])))
-    if incident["severity"]:
-        facts.append(said(None, "icon:bell", f"Its severity is {incident['severity']}."))
-    facts += [said(None, "icon:out", Word(link, link)) for link in incident["links"]]
-    if incident.get("resolved") is not None:
-        facts.append(said(incident["resolved"], "ok", "It is over."))
+    facts = [said(incident.started, "bad", sentence_of(incident.cause))]
+    if incident.description and incident.description != incident.cause:
+        facts.append(said(None, "icon:bell", sentence_of(incident.description)))
+    if incident.severity:
+        facts.append(said(None, "icon:bell", f"Its severity is {incident.severity}."))
+    facts += [said(None, "icon:out", Word(link, link)) for link in incident.links or ()]
+    if incident.resolved is not None:
+        facts.append(said(incident.resolved, "ok", "It is over."))
     return facts
 
 
 def _timeline(
-    known: JsonObject, runs: list[JsonObject], questions: list[Question], names: NameBook
+    known: WarRoom, runs: list[WarRoomEvent], questions: list[Question], names: NameBook
 ) -> list[TimelineItem]:
-    incident = known["incident"]
-    items = [TimelineItem(incident["started"], "bad", "fire", sentences.went_down(incident))]
-    public = PUBLIC in (known["monitor"] or {}).get("tags", ())
-    items += [_note(incident, note, public=public) for note in incident["updates"]]
+    incident = known.incident
+    items = [TimelineItem(incident.started, "bad", "fire", sentences.went_down(incident))]
+    public = _is_public(known)
+    items += [_note(incident, note, public=public) for note in incident.updates]
     back = sentences.came_back(incident)
     items += [TimelineItem(back.at, "ok", "check", back)] if back is not None else []
     asked = {asked_question.row.get("ledger_id"): asked_question for asked_question in questions}
-    items += [_heal(entry, asked.get(entry["id"]), names) for entry in known["heals"]]
-    items += [TimelineItem(run["time"], "", "bolt", said(run["time"], "", sentence_of(run["text"]))) for run in runs]
+    items += [_heal(entry, asked.get(entry["id"]), names) for entry in known.heals]
+    items += [TimelineItem(run.time, "", "bolt", said(run.time, "", sentence_of(run.text))) for run in runs]
     items.reverse()  # of two in one second, the one that was told later is the newer
     return sorted(items, key=lambda item: (item.ask is None, -item.at))
 
 
-def _note(incident: JsonObject, note: JsonObject, *, public: bool) -> TimelineItem:
-    if note["stage"] in ("acknowledged", "assigned"):
-        return TimelineItem(note["time"], "", "user", sentences.update(incident, note))
-    where = "told the status page" if note["public"] and public else "wrote, for people here"
-    title = said(note["time"], "", Word(note["user"], strong=True), f" {where}: {STAGES[note['stage']].lower()}.")
-    return TimelineItem(note["time"], "", "bell", title, note["message"])
+def _note(incident: IncidentRecord, note: IncidentNote, *, public: bool) -> TimelineItem:
+    if note.stage in ("acknowledged", "assigned"):
+        return TimelineItem(note.time, "", "user", sentences.update(incident, note))
+    where = "told the status page" if note.public and public else "wrote, for people here"
+    title = said(note.time, "", Word(note.user, strong=True), f" {where}: {STAGES[note.stage].lower()}.")
+    return TimelineItem(note.time, "", "bell", title, note.message)
 
 
 def _heal(entry: JsonObject, ask: Question | None, names: NameBook) -> TimelineItem:
@@ -337,28 +279,27 @@ def _is_shown(item: TimelineItem, show: str) -> bool:
     return show != ACTS or item.icon not in ("bell", "user")
 
 
-def _stage_now(incident: JsonObject) -> str:
+def _stage_now(incident: IncidentRecord) -> str:
     """What the next update most likely says."""
-    written = [note["stage"] for note in incident["updates"] if note["stage"] in TEMPLATES]
-    if incident.get("resolved") is not None:
+    written = [note.stage for note in incident.updates if note.stage in TEMPLATES]
+    if incident.resolved is not None:
         return "resolved"
     return written[-1] if written else "investigating"
 
 
-def _people(incident: JsonObject) -> list[tuple[str, str]]:
+def _people(incident: IncidentRecord) -> list[tuple[str, str]]:
     """Who has to do with it: (name, what)."""
     about: dict[str, str] = {}
-    for note in incident["updates"]:
-        about[note["user"]] = "wrote"
-    if incident["acknowledged_by"]:
-        about[incident["acknowledged_by"]] = "takes care of it"
+    for note in incident.updates:
+        about[note.user] = "wrote"
+    if incident.acknowledged_by:
+        about[incident.acknowledged_by] = "takes care of it"
     return list(about.items())
 
 
-def _tried(row: JsonObject) -> TriedRemedy:
+def _tried(row: SuggestedRemedy) -> TriedRemedy:
     """By the outages of this monitor that it ended; how often it ended well elsewhere says nothing here."""
-    ended, tried = row["helped_here"], row["tried_here"]
+    ended, tried = row.helped_here, row.tried_here
     figures = f"ended {ended} of {count(tried, 'outage')}" if tried else "not tried here"
-    is_action = row.get("action_type")
-    name, about = (is_action, f"when {row['condition']}") if is_action else (row["name"], "automation")
-    return TriedRemedy(name, about, figures, ended > 0)
+    about = f"when {row.condition}" if row.action_type else "automation"
+    return TriedRemedy(row.action_type or row.name or "", about, figures, ended > 0)

@@ -77,12 +77,6 @@ class ForecastLine(NamedTuple):
     fan: Markup | None
 
 
-class SilentLine(NamedTuple):
-    name: str
-    place: str
-    seen: int | None
-
-
 class Rank(NamedTuple):
     """One level of the ladder of trust. `place`: was, now, ahead, closed (above the ceiling)."""
 
@@ -154,14 +148,12 @@ def forecasts(answers: Answers, reader: Reader) -> dict[str, object]:
     names = {host.id: host.name for host in answers[AGENTS]}
     known = one_of_each_disk([row for row in _soonest_first(answers) if row.agent_id in names])
     lines = [forecast(row, names[row.agent_id], reader, at < DRAWN) for at, row in enumerate(known)]
-    silent = [*answers[OFFLINE], *answers[DEAD]]
     return {
         "coming": tuple(line for line in lines if line.hits_at is not None),
         "calm": tuple(line for line in lines if line.hits_at is None),
         "more": len(_hosts_in_order(answers)[MOST_IDS:]),
-        "silent": [SilentLine(host.name, f"/agents/{host.id}", host.last_seen)
-                   for host in silent],
-    }  # fmt: skip
+        "silent": [*answers[OFFLINE], *answers[DEAD]],
+    }
 
 
 def one_of_each_disk(rows: list[ForecastRecord]) -> list[ForecastRecord]:

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
 from opsapp.healing.moments import Moment
-from opsapp.healing.records import RuleSettings
+from opsapp.healing.records import RuleRecord, RuleSettings
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.monitoring.records import MonitorRecord
+from opsapp.monitoring.records import IncidentRecord, MonitorRecord
 from opsapp.ui import charts, words
-from opsapp.ui.parts import BEATS, MOMENT, MONITOR
+from opsapp.ui.parts import BEATS, INCIDENTS, MOMENT, MONITOR, RULES
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.shapes import moment, monitorlist, uses
 from opsapp.ui.shapes.monitorform import may_write
 from opsapp.ui.shapes.monitors import percent_words, state_of, word_of
 from opsapp.ui.shapes.pluginmetrics import MetricShown, command_line, metrics_of
 from opsapp.ui.shapes.problems import open_lines
-from opsapp.wire.records import made
 
 HOUR, DAY = 3600, 86_400
 DAYS = 90
@@ -28,23 +26,6 @@ AGAIN_S = 2
 
 
 PHASES = {"name": "Name", "connect": "Connect", "tls": "TLS", "first_byte": "Wait"}
-
-
-class IncidentLine(NamedTuple):
-    cause: str
-    place: str
-    state: str
-    word: str
-    began: Markup
-    lasted: str
-
-
-class HealLine(NamedTuple):
-    words: str
-    place: str | None
-    state: str
-    word: str
-    when: Markup
 
 
 def same_time(reader: Reader, earlier: JsonObject) -> dict[str, str]:
@@ -63,8 +44,8 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "certificate": certificate(monitor),
         "stands_on": neighbours(answers["dependencies"], monitor.name, above=True),
         "carries": neighbours(answers["dependencies"], monitor.name, above=False),
-        "heals": [heal_line(row, reader) for row in answers["heals"] or []],
-        "uses": losses(monitor, answers["incidents"] or [], answers["rules"] or [])
+        "heals": answers["heals"],
+        "uses": losses(monitor, answers[INCIDENTS], answers[RULES])
         + uses.of_monitor(monitor.id, answers["windows"] or ()),
         "problems": open_lines(answers["problems"], reader),
     }
@@ -109,8 +90,8 @@ def plugin(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def past(answers: Answers, reader: Reader) -> dict[str, object]:
-    incidents = answers["incidents"] or []
-    return {"incidents": [incident_line(row, reader) for row in incidents[:8]], "more_incidents": len(incidents) > 8}
+    incidents = answers[INCIDENTS]
+    return {"incidents": incidents[:8], "more_incidents": len(incidents) > 8}
 
 
 def place_of(monitor: MonitorRecord) -> str:
@@ -162,19 +143,6 @@ def days_strip(monitor: MonitorRecord, points: list[JsonObject], reader: Reader)
     return charts.strip(bars, f"{monitor.name}, {DAYS} days", (bars[0].when, "today"))
 
 
-def incident_line(incident: JsonObject, reader: Reader) -> IncidentLine:
-    over = incident.get("resolved") is not None
-    end = incident["resolved"] if over else reader.now
-    return IncidentLine(
-        incident["cause"] or "It did not answer",
-        f"/incidents/{incident['id']}",
-        "ok" if over else "down",
-        "Over" if over else "Open",
-        words.ago(incident["started"], reader),
-        words.rough_span(end - incident["started"]),
-    )
-
-
 def phases_of(monitor: MonitorRecord) -> Markup:
     """Where the time of the last answer went; what is not told apart is the body."""
     measured = monitor.phases or {}
@@ -200,25 +168,17 @@ def neighbours(graph: JsonObject | None, name: str, *, above: bool) -> dict[str,
     return {neighbour: statuses.get(neighbour, "unknown") for neighbour in names}
 
 
-def heal_line(entry: JsonObject, reader: Reader) -> HealLine:
-    case = entry["case_id"]
-    state = entry["outcome"] or entry["state"]
-    told = entry["action_type"].replace("_", " ")
-    place = f"/healing/cases/{case}" if entry["has_case"] else None
-    return HealLine(told, place, state, words.spoken(state), words.ago(entry["created_at"], reader))
-
-
-def losses(monitor: MonitorRecord, incidents: list[JsonObject], rules: list[JsonObject]) -> list[str]:
+def losses(monitor: MonitorRecord, incidents: list[IncidentRecord], rules: list[RuleRecord]) -> list[str]:
     """What goes, or stops working, with the monitor."""
     name = monitor.name
     told = ["Its history goes with it. You can undo it for a minute."]
-    if any(incident.get("resolved") is None for incident in incidents):
+    if any(incident.is_open for incident in incidents):
         told.append("Its open incident ends.")
     if incidents:
         told.append("Its past incidents stay.")
     if "public" in monitor.tags:
         told.append("It is removed from the public status page.")
-    naming = [rule["id"] for rule in rules if names_it(made(RuleSettings, rule), name)]
+    naming = [rule.id for rule in rules if names_it(rule, name)]
     if naming:
         told.append(f"Rules that name it find nothing any more: {', '.join(naming)}.")
     return told

@@ -6,31 +6,22 @@ Pure. Must not: ask anybody.
 from __future__ import annotations
 
 from typing import NamedTuple
-from urllib.parse import quote
 
 from opsapp.healing.records import RuleRecord, RuleSettings
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.ui.parts import names_in
+from opsapp.ui.parts import RULES, names_in
 from opsapp.ui.reader import Answers, Reader, rows_named
-from opsapp.wire.records import made
 
 SOURCES = {"default": "comes with opsapp", "yaml": "configuration file", "api": "made here"}
 
 
 class RuleLine(NamedTuple):
-    name: str
-    href: str
-    description: str
-    condition: str
     does: str
     targets: str
-    severity: str
     level: str
     healed: str
-    enabled: bool
     source: str
-    unreadable: str
-    row: JsonObject
+    row: RuleRecord
 
 
 def list_query(reader: Reader, _said: Answers) -> dict[str, str]:
@@ -40,37 +31,29 @@ def list_query(reader: Reader, _said: Answers) -> dict[str, str]:
 
 def targets_asked(_reader: Reader, earlier: Answers) -> dict[str, tuple[str, ...]]:
     """Of a list only what the rules are for."""
-    return rows_named(name for row in earlier["rules"] or () for name in _targets(made(RuleRecord, row)))
+    return rows_named(name for rule in earlier[RULES] for name in _targets(rule))
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     names = names_in(answers)
     trust = {row["rule_id"]: row for row in answers["trust"] or ()}
     return {
-        "lines": tuple(_line(row, trust.get(row["id"]), names) for row in answers["rules"] or ()),
+        "lines": tuple(_line(rule, trust.get(rule.id), names) for rule in answers[RULES]),
         "wanted": reader.query.get("q", ""),
         "may_add": reader.may("POST /api/healing/rules"),
     }
 
 
-def _line(row: JsonObject, trust: JsonObject | None, names: dict[str, str]) -> RuleLine:
-    rule = made(RuleRecord, row)
+def _line(rule: RuleRecord, trust: JsonObject | None, names: dict[str, str]) -> RuleLine:
     evidence = trust["evidence"] if trust else {}
     decided = evidence.get("verified", 0) + evidence.get("failed", 0)
     return RuleLine(
-        rule.id,
-        f"/healing/rules/{quote(rule.id, safe='')}",
-        rule.description,
-        rule.condition,
         ", then ".join(step.action.replace("_", " ") for step in rule.steps) or "nothing",
         _where(rule, names),
-        rule.severity,
         trust["current_level"] if trust else "",
         f"{evidence['verified']} of {decided}" if decided else "",
-        rule.enabled,
         SOURCES.get(rule.source, rule.source),
-        rule.unreadable,
-        row,
+        rule,
     )
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opsapp.healing.records import RuleSettings
+from opsapp.healing.records import RuleRecord
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.sentences.words import count, listed
-from opsapp.wire.records import made
 
 FEW = 5  # so many are named, the rest is counted
 
@@ -25,8 +24,8 @@ def of_channel(automations: Iterable[JsonObject]) -> list[str]:
     )
 
 
-def of_automation(automation_id: str, rules: Iterable[JsonObject], automations: Iterable[JsonObject]) -> list[str]:
-    running = [rule["id"] for rule in rules if automation_id in made(RuleSettings, rule).automations]
+def of_automation(automation_id: str, rules: Iterable[RuleRecord], automations: Iterable[JsonObject]) -> list[str]:
+    running = [rule.id for rule in rules if automation_id in rule.automations]
     made_of = [row["name"] for row in automations]
     return [
         *_told(running, "rule runs it and fails at that step", "rules run it and fail at that step"),
