@@ -6,9 +6,14 @@ rooms above register an `ApprovalKind` under the name of their kind (`run`, `hea
 
 
 def includeme(config):
+    from opsapp.notify.interfaces import IAnswer
+
+    from .bylink import LABELS, Decision
     from .config import ApprovalSettings
 
     config.add_evolve_step("approvals-1", "opsapp.approvals.resources.set_up")
     config.add_section("approvals", ApprovalSettings)
     config.add_engine("opsapp.approvals.engine.start")
+    for vote in LABELS:
+        config.registry.registerUtility(Decision(vote), IAnswer, vote)
     config.scan("opsapp.approvals.views")

@@ -80,8 +80,8 @@ def own_of(root: Root, approval: Approval, name: str) -> str | None:
     return kind_of(root, approval).own(root, approval, name)
 
 
-def refusal(root: Root, approval: Approval, voter: Voter) -> str | None:
-    """Why this person's approval would not be taken, or None; only what is known before the click."""
+def refusal(root: Root, approval: Approval, voter: Voter, vote: str = "approve") -> str | None:
+    """Why this person's vote would not be taken, or None; only what is known before the click."""
     if approval.status != "pending":
         return None
     if any(given.username == voter.name for given in approval.ballots()):
@@ -91,7 +91,7 @@ def refusal(root: Root, approval: Approval, voter: Voter) -> str | None:
         voter.role,
         approvers=approval.approvers,
         own=own_of(root, approval, voter.name),
-        approving=True,
+        approving=vote == "approve",
         strict=node_of(root).config[ApprovalSettings].strict,
     )
 

@@ -7,15 +7,17 @@ Greenlets: `monitors` follows the store, `checks` starts what is due, and one pe
 def includeme(config):
     from opsapp.auth.interfaces import IUserDeleted
     from opsapp.maintenance.interfaces import IScopeKind
+    from opsapp.notify.interfaces import IAnswer
     from opsapp.runtime.deletions import Deletable
 
-    from .engine import changes, lateststatus, notices
+    from .engine import bylink, changes, lateststatus, notices
     from .engine.figures import figures, of_each
     from .engine.scope import MonitorScope
     from .engine.watch import KEY, Watch
     from .logic.settings import IncidentsRetention, MonitoringSettings, NewMonitor
 
     config.registry.registerUtility(MonitorScope(), IScopeKind, "monitor")
+    config.registry.registerUtility(bylink.TakenOver(), IAnswer, "acknowledge")
     config.registry.registerUtility(changes.give_back, IUserDeleted, "incidents")
     config.registry[KEY] = Watch(config.registry["opsapp.node"])
     config.registry[lateststatus.KEY] = lateststatus.LatestStatus(config.registry["opsapp.node"])

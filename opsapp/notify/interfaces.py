@@ -3,9 +3,12 @@ transaction); and what pages know of channels before any is made: their types an
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
 
 from zope.interface import Interface
+
+from opsapp.tree.root import Root
 
 from .logic import LONGEST_TEXT, SEVERITIES, STATUSES
 from .logic.addresses import BY_NAME, TYPES, AddressField, ChannelType, wrong_fields
@@ -18,11 +21,15 @@ __all__ = [
     "STATUSES",
     "TYPES",
     "AddressField",
+    "Answerer",
     "ChannelType",
     "Failure",
+    "IAnswer",
     "ICauses",
     "IPageAddresses",
     "ISilence",
+    "LinkTerms",
+    "LinkedAct",
     "RootCause",
     "reason_of",
     "wrong_fields",
@@ -42,6 +49,9 @@ class IPageAddresses(Interface):
     def __call__(kind, ids):
         """The full address of the page of a message of this kind with these ids; None where nobody has said at which
         address this service is reached."""
+
+    def answering(token):
+        """The same of the page that asks what the link with this token is for."""
 
 
 class Failure(NamedTuple):
@@ -65,3 +75,38 @@ class ICauses(Interface):
     def __call__(root, failures, now):
         """{failure: its Cause}; a failure that hangs on nothing may be left out. What has to be measured before a
         failure that can wait is understood is measured after the commit."""
+
+
+class IAnswer(Interface):
+    """Utility under the name of an act: how people do it by a link in a message. A `LinkedAct`."""
+
+
+class Answerer(NamedTuple):
+    """Who answers."""
+
+    name: str
+    role: str
+
+
+class LinkTerms(NamedTuple):
+    """What a link holds for: not for another `content`, and not from `until` on."""
+
+    content: str = ""
+    until: float | None = None
+
+
+class LinkedAct(Protocol):
+    """`noun`: which of a message's ids names what it is done to; `label` is on the button, `audit` in the record."""
+
+    noun: str
+    label: str
+    audit: str
+
+    def terms(self, root: Root, thing_id: str) -> LinkTerms | None:
+        """None where there is no such thing."""
+
+    def refusal(self, root: Root, thing_id: str, by: Answerer) -> str | None:
+        """Why it cannot be done, or not by this person; only what is known before the click."""
+
+    def done(self, root: Root, thing_id: str, by: Answerer, now: float) -> Mapping[str, object]:
+        """Do it, as the API does; what the audit record says of it. A Problem where it cannot be done."""

@@ -42,6 +42,13 @@ class ChannelRecord:
         Between(0, 86400),
         FormField("Collect for", "duration", hint="Like 5 min. 0: at once. Critical messages never wait", preset="0"),
     ] = 0
+    answers_as: Annotated[
+        str,
+        Text(0, 64),
+        FormField(
+            "Whoever reads it answers as", hint="A username: links approve and take over as this user", clears=True
+        ),
+    ] = ""
 
     id: Told[str] = ""
     service: Told[str] = ""

@@ -42,7 +42,7 @@ def listing(context: Channels, request: Request) -> Any:
     Channels,
     role="admin",
     body=GivenChannel,
-    also=lambda context, request, sound: engine.wrong_address(made(ChannelAddress, sound), needed=True),
+    also=lambda context, request, sound: engine.wrong(request.root, sound, None),
     returns=ChannelRecord,
     audit="channel.create",
 )
@@ -64,7 +64,7 @@ def show(context: Channel, request: Request) -> Any:
     Channel,
     role="admin",
     body=GivenChannel,
-    also=lambda context, request, sound: engine.wrong_address(made(ChannelAddress, sound)),
+    also=lambda context, request, sound: engine.wrong(request.root, sound, context),
     read_only=ChannelRecord,
     returns=ChannelUpdated,
     audit="channel.update",

@@ -25,4 +25,5 @@ def includeme(config):
     config.add_view(served, context=Root, name="static", request_method="GET", **public)
     config.add_body_limit("POST", "/login", SIGN_IN_LIMIT)
     config.add_body_limit("POST", "/login/totp", SIGN_IN_LIMIT)
+    config.add_body_limit("POST", "/answer/*", SIGN_IN_LIMIT)
     config.scan("opsapp.ui.views")

@@ -12,6 +12,7 @@ ABOUT = {
     "/": "pages#the-overview-incidents-and-approvals",
     "/agents": "pages#hosts",
     "/agents/add": "agents#installation-on-a-host",
+    "/answer": "notifications#links-that-answer",
     "/approvals": "healing#approvals",
     "/audit": "users#the-audit-record",
     "/automations": "automations",

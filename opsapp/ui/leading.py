@@ -68,6 +68,12 @@ class PageAddresses:
         self._registry = registry
 
     def __call__(self, kind: str, ids: Mapping[str, str]) -> str | None:
+        return self._full(path_of(kind, ids))
+
+    def answering(self, token: str) -> str | None:
+        return self._full(f"/answer/{token}")
+
+    def _full(self, path: str) -> str | None:
         node: Node = self._registry["opsapp.node"]
         base = node.config[WebSettings].base_url
-        return base.rstrip("/") + path_of(kind, ids) if base else None
+        return base.rstrip("/") + path if base else None

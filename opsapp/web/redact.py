@@ -19,7 +19,9 @@ _BEARER = re.compile(r"(?i)\b((?:bearer|basic)\s+)[^\s\"',]+")
 _HEADER = re.compile(
     r"(?i)\b((?:x-agent-key|authorization|cookie|set-cookie)[\"']?\s*[:=]\s*[\"']?)(?!bearer|basic)[^\r\n\"']+"
 )
-_PATH_SECRET = re.compile(r"(/api/+monitoring/+push/+|/api/+automations/+webhook/+|/api/+healing/+events/+)[^/?\s\"']+")
+_PATH_SECRET = re.compile(
+    r"(/api/+monitoring/+push/+|/api/+automations/+webhook/+|/api/+healing/+events/+|/answer/+)[^/?\s\"']+"
+)
 _SECRETS = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 
 

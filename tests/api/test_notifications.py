@@ -134,6 +134,7 @@ def test_the_store_has_what_a_version_before_reads(service, receiver):
     made = service.ada.post_json(CHANNELS, given).json
     assert service.read(lambda root: channels_of(root)[made["id"]].fields) == {
         "name": "ops", "enabled": True, "severities": ["info", "warning", "critical"], "tags": ["db"], "digest_s": 0,
+        "answers_as": "",
         "quiet_hours": {
             **quiet, "timezone": None, "days": ["mon", "tue", "wed", "thu", "fri", "sat", "sun"],
             "severities": ["info", "warning"],

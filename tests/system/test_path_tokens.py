@@ -4,9 +4,13 @@ monitor is shown again by the API, so it is stored."""
 import pytest
 
 from tests.support.process import Serve
+from tests.support.receiver import Receiver
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.system
 
+BASE = "http://ops.example.org"
+CONFIG = {"web": {"base_url": BASE}, "notifications": {"group_wait_s": 0}}
 SCRIPT = {"name": "hello", "type": "script", "params": {"script": "true"}}
 
 
@@ -14,17 +18,35 @@ SCRIPT = {"name": "hello", "type": "script", "params": {"script": "true"}}
 def called(tmp_path_factory):
     """The directory of a service that was called with a token of each kind, and the tokens."""
     place = tmp_path_factory.mktemp("tokens")
-    with Serve(place) as serve:
+    with Serve(place, CONFIG) as serve, Receiver() as receiver:
         admin = serve.admin
         webhook = admin.post("/api/automations", SCRIPT)["webhook_url"]
         inlet = admin.post("/api/healing/inlets", {"name": "Alertmanager"})["url"]
         event = {"id": "1", "status": "firing", "name": "Disk", "target": "Backup"}
         for url, body in ((webhook, {}), (inlet, event)):
             assert serve.client().request("POST", url[url.index("/api/") :], body).status == 200
-    return place, {"webhook": webhook.rpartition("/")[2], "inlet": inlet.rpartition("/")[2]}
+        link = answered(serve, receiver)
+    urls = {"webhook": webhook, "inlet": inlet, "answer": link}
+    return place, {kind: url.rpartition("/")[2] for kind, url in urls.items()}
 
 
-@pytest.mark.parametrize("kind", ["webhook", "inlet"])
+def answered(serve, receiver):
+    """A link in a message, once it was opened and pressed."""
+    channel = {"name": "phone", "url": receiver.url(), "answers_as": serve.admin.get("/api/me")["username"]}
+    serve.admin.post("/api/notifications/channels", channel)
+    asks = SCRIPT | {"name": "asks first", "requires_approval": True}
+    run = serve.admin.post(f"/api/automations/{serve.admin.post('/api/automations', asks)['id']}/run")
+    link = until(lambda: receiver.messages and receiver.messages[-1]["links"]["approve"], 20, what="the message")
+    place, form = link.removeprefix(BASE), {"Content-Type": "application/x-www-form-urlencoded"}
+    visitor = serve.client()
+    assert visitor.request("GET", place).status == 200
+    assert visitor.request("POST", place, b"act=approve", headers=form).status == 200
+    assert visitor.request("POST", place, b"act=approve", headers=form).status == 410
+    assert serve.admin.get(f"/api/approvals/{run['request_id']}")["status"] == "approved"
+    return link
+
+
+@pytest.mark.parametrize("kind", ["webhook", "inlet", "answer"])
 def test_no_file_has_it_in_clear(called, kind):
     place, tokens = called
     files = [path for path in place.rglob("*") if path.is_file()]

@@ -85,6 +85,7 @@ def test_paths():
         "{'new': 'SECRETSECRET'}",
         "POST /api/automations/webhook/SECRETSECRET",
         "GET /api/monitoring/push/SECRETSECRET?status=up",
+        "GET /answer/approve.SECRETSECRET HTTP/1.1",
         "ticket=SECRETSECRET",
         "the token " + "5ec2e7" * 10 + "abcd is here",
     ],

@@ -4,7 +4,7 @@ from opsapp.auth.logic.attempts import AttemptLimit
 from opsapp.auth.resources import count as count_attempts
 
 from .accounts import add_user, disable_user, list_users, make_first_admin, remove_user, set_password, unlock_user
-from .limits import in_turn
+from .limits import count_attempt, in_turn
 from .providerlook import provider_trouble
 from .purge import start
 from .secondfactor import second_step
@@ -13,6 +13,7 @@ from .signin import sign_in
 __all__ = [
     "AttemptLimit",
     "add_user",
+    "count_attempt",
     "count_attempts",
     "disable_user",
     "in_turn",

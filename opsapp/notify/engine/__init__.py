@@ -17,6 +17,7 @@ from opsapp.runtime.seals import opener_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
+from .answers import HeldLink, count_wrong_link, held_link
 from .outbound import denied_networks, networks_denied
 from .routes import send_to
 from .settings import QUEUE
@@ -24,8 +25,11 @@ from .settings import QUEUE
 __all__ = [
     "CHANNEL",
     "Confidential",
+    "HeldLink",
     "NotificationSettings",
+    "count_wrong_link",
     "denied_networks",
+    "held_link",
     "networks_denied",
     "retry_at",
     "send_to",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from opsapp.auth.resources import find_enabled
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.notify.logic import addresses
 from opsapp.notify.logic.settings import NotificationSettings
@@ -13,6 +15,7 @@ from opsapp.runtime.node import node_of
 from opsapp.runtime.seals import seal_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
+from opsapp.wire.records import made
 
 from .courier import service_of
 from .settings import SENDING
@@ -44,6 +47,15 @@ def delete(root: Root, channel: Channel) -> None:
 def put_back(root: Root, channel: Channel) -> None:
     """What waited for it was dropped, and stays so."""
     place_channel(root, channel, channel.id)
+
+
+def wrong(root: Root, sound: JsonObject, channel: Channel | None) -> dict[str, str]:
+    """What is wrong with a body whose fields are sound each by itself; of a channel that there is, or of a new one."""
+    named, wrong = sound.get("answers_as"), wrong_address(made(ChannelAddress, sound), needed=channel is None)
+    stays = channel is not None and named == channel.record.answers_as
+    if named and not stays and find_enabled(root, named) is None:
+        wrong["answers_as"] = "there is no such user"
+    return wrong
 
 
 def wrong_address(given: ChannelAddress, *, needed: bool = False) -> dict[str, str]:

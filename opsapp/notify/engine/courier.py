@@ -22,6 +22,7 @@ from opsapp.lib.ids import digest
 from opsapp.lib.masks import masked
 from opsapp.lib.problems import Invalid
 from opsapp.notify.logic.adapting import Journey, adapted
+from opsapp.notify.logic.buttons import Buttons, card_actions, is_card, with_buttons
 from opsapp.notify.logic.destinations import without_address
 from opsapp.notify.logic.documents import VERSION
 from opsapp.runtime.internals import delivery_tracker
@@ -138,7 +139,25 @@ def plugin_of(url: str, timeout: float = 30.0, journey: Journey | None = None) -
         raise Invalid({"url": "must be an address that Apprise knows, like mailtos://user:password@example.org"})
     if hasattr(plugin, "json_version"):
         plugin.json_version = VERSION
+    if journey is not None and journey.buttons is not None and is_card(parsed):
+        _add_to_card(plugin, card_actions(journey.buttons))
     return plugin
+
+
+def has_buttons(url: str, buttons: Buttons) -> bool:
+    return with_buttons(apprise().plugins.url_to_dict(url, secure_logging=True), buttons) is not None
+
+
+def _add_to_card(plugin: Any, actions: list[dict[str, str]]) -> None:
+    """Apprise's card for Teams has no actions of its own."""
+    plain = plugin.gen_payload
+
+    def with_actions(*about: Any, **more: Any) -> Any:
+        payload = plain(*about, **more)
+        payload["attachments"][0]["content"]["actions"] = actions
+        return payload
+
+    plugin.gen_payload = with_actions
 
 
 def service_of(url: str) -> str:
@@ -158,11 +177,13 @@ def hand_over(letter: OutgoingMessage, timeout: float) -> SendOutcome:
 def _notified(letter: OutgoingMessage, timeout: float, taken: AcceptedRecipients) -> str | None:
     """What went wrong, or None."""
     try:
-        plugin = plugin_of(letter.url, timeout, letter.journey)
+        plugin, text = plugin_of(letter.url, timeout, letter.journey), letter.text
+        if letter.journey.buttons is not None and has_buttons(letter.url, letter.journey.buttons):
+            text = letter.journey.buttons.words
         _remember(taken)
         # Said to be text, it is made into what the service wants; else a service that wants markup takes it for markup.
         if plugin.notify(
-            body=letter.text or letter.title, title=letter.title, notify_type=letter.journey.mood, body_format="text"
+            body=text or letter.title, title=letter.title, notify_type=letter.journey.mood, body_format="text"
         ):
             return None
         problem = OVERHEARD.take() or "the service did not accept it"

@@ -18,7 +18,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Unavailable, UpstreamFailed
 from opsapp.notify.interfaces import IPageAddresses
 from opsapp.notify.logic import destinations, documents, rank, texts
-from opsapp.notify.logic.adapting import Journey
+from opsapp.notify.logic.adapting import Buttons, Journey
 from opsapp.notify.logic.reasons import reason_of
 from opsapp.notify.logic.texts import MessageContent
 from opsapp.notify.resources import Channel, Deliveries, Delivery, channels_of, deliveries_of
@@ -30,6 +30,7 @@ from opsapp.runtime.seals import seal_of
 from opsapp.tree.root import Root
 
 from . import courier
+from .answers import buttons_of
 from .courier import OutgoingMessage, SendOutcome
 from .settings import LEASE, options
 
@@ -220,19 +221,26 @@ def _merged(log_of: Deliveries, several: list[Delivery], now: float) -> Delivery
 def _letter(root: Root, channel: Channel, delivery: Delivery) -> OutgoingMessage:
     node = node_of(root)
     pairs = [opened(root, message) for message in delivery.contents()]
-    messages, address_of = [message for message, _ in pairs], _address_in(node)
-    title, text, mood = texts.written(messages, node.config.timezone, address_of)
-    document = documents.documented(delivery.id, messages, text, address_of)
-    journey = Journey(mood, document["links"].get("page"), document)
-    secrets = tuple(secret for _, secrets_in in pairs for secret in secrets_in)
+    messages, links_of = [message for message, _ in pairs], _links_in(root, channel)
+    title, text, mood = texts.written(messages, node.config.timezone, links_of)
+    document = documents.documented(delivery.id, messages, text, links_of)
+    answers = tuple(answer for message in messages for answer in links_of(message).answers)
+    buttons = Buttons(title, text, answers) if len(messages) == 1 and answers else None
+    journey = Journey(mood, document["links"].get("page"), document, buttons)
+    secrets = [secret for _, secrets_in in pairs for secret in secrets_in] + [answer.token for answer in answers]
     return OutgoingMessage(
-        delivery.id, channel.id, channel.address(seal_of(root)), title, text, journey, secrets, delivery.taken
+        delivery.id, channel.id, channel.address(seal_of(root)), title, text, journey, tuple(secrets), delivery.taken
     )
 
 
-def _address_in(node: Node) -> texts.AddressOf:
-    addresses = node.registry.queryUtility(IPageAddresses)
-    return lambda message: addresses(message.kind, message.ids) if addresses is not None else None
+def _links_in(root: Root, channel: Channel) -> texts.LinksOf:
+    addresses = node_of(root).registry.queryUtility(IPageAddresses)
+
+    def links_of(message: MessageContent) -> texts.MessageLinks:
+        page = addresses(message.kind, message.ids) if addresses is not None else None
+        return texts.MessageLinks(page, buttons_of(root, channel, message))
+
+    return links_of
 
 
 def finish(root: Root, delivery_id: str, outcome: SendOutcome, now: float) -> None:

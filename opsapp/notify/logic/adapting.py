@@ -11,6 +11,7 @@ from typing import NamedTuple
 from opsapp.lib.jsontypes import JsonObject
 
 from .addresses import type_of
+from .buttons import PLAIN_JSON, Buttons, with_buttons
 
 Parsed = JsonObject  # an address as Apprise parses it, and takes it for making a service
 
@@ -41,7 +42,6 @@ MAIL = {
     "warning": ("2 (High)", "normal", "normal"),
     "failure": ("1 (Highest)", "high", "urgent"),
 }
-PLAIN_JSON = {"version": "", "attachments": "", "type": ""}  # what Apprise puts into a document and Gotify has not
 
 
 class Journey(NamedTuple):
@@ -50,10 +50,15 @@ class Journey(NamedTuple):
     mood: str
     address: str | None
     document: JsonObject
+    buttons: Buttons | None = None
 
 
 def adapted(parsed: Parsed, journey: Journey) -> Parsed:
     """The address with what this message adds to it."""
+    answered = with_buttons(parsed, journey.buttons) if journey.buttons is not None else None
+    if answered is not None and answered["schema"] != parsed["schema"]:
+        return answered  # a request of the service's own
+    parsed = answered or parsed
     service = type_of(str(parsed["schema"]))
     service = str(parsed["schema"]) if service == "apprise" else service
     if service == "webhook":

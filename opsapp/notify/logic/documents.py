@@ -9,17 +9,17 @@ from collections.abc import Sequence
 
 from opsapp.lib.jsontypes import JsonObject
 
-from .texts import MOST_IN_A_DIGEST, AddressOf, MessageContent, worst_of
+from .texts import MOST_IN_A_DIGEST, LinksOf, MessageContent, worst_of
 
 VERSION = 1
 DIGEST = "digest"
 
 
-def documented(delivery_id: str, messages: Sequence[MessageContent], text: str, address_of: AddressOf) -> JsonObject:
+def documented(delivery_id: str, messages: Sequence[MessageContent], text: str, links_of: LinksOf) -> JsonObject:
     """What Apprise puts beside it, `title` and `message` among that, is not in here. `text`: what people read of
     several messages in one."""
     if len(messages) == 1:
-        return {"delivery_id": delivery_id, **_about(messages[0], address_of), "messages": []}
+        return {"delivery_id": delivery_id, **_about(messages[0], links_of), "messages": []}
     whole = MessageContent(
         "",
         DIGEST,
@@ -30,13 +30,12 @@ def documented(delivery_id: str, messages: Sequence[MessageContent], text: str, 
         last_at=max(message.last_at for message in messages),
         events=sum(message.events for message in messages),
     )
-    several = [{**_about(message, address_of), "title": message.title} for message in messages[:MOST_IN_A_DIGEST]]
-    return {"delivery_id": delivery_id, **_about(whole, address_of), "messages": several}
+    several = [{**_about(message, links_of), "title": message.title} for message in messages[:MOST_IN_A_DIGEST]]
+    return {"delivery_id": delivery_id, **_about(whole, links_of), "messages": several}
 
 
-def _about(message: MessageContent, address_of: AddressOf) -> JsonObject:
+def _about(message: MessageContent, links_of: LinksOf) -> JsonObject:
     """But for its title."""
-    address = address_of(message)
     return {
         "kind": message.kind,
         "severity": message.severity,
@@ -47,5 +46,5 @@ def _about(message: MessageContent, address_of: AddressOf) -> JsonObject:
         "text": message.text,
         "events": message.events,
         "times": {"first_at": int(message.first_at), "last_at": int(message.last_at)},
-        "links": {"page": address} if address else {},
+        "links": links_of(message).document(),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, NamedTuple
 from zoneinfo import ZoneInfo
 
 from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Text
@@ -45,22 +45,50 @@ class MessageContent(MessageShown):
     sealed: str | None = None
 
 
-AddressOf = Callable[[MessageContent], str | None]  # where people read more about a message
+class AnswerButton(NamedTuple):
+    """A link by which its reader answers a message. The address is a secret."""
+
+    act: str
+    label: str
+    url: str
+
+    @property
+    def token(self) -> str:
+        return self.url.rpartition("/")[2]
+
+    @property
+    def line(self) -> str:
+        return f"{self.label}: {self.url}"
 
 
-def nowhere(message: MessageContent) -> None:
+class MessageLinks(NamedTuple):
+    """Where people read more about a message, and how they answer it."""
+
+    page: str | None = None
+    answers: tuple[AnswerButton, ...] = ()
+
+    def document(self) -> dict[str, str]:
+        """As a webhook has them."""
+        return ({"page": self.page} if self.page else {}) | {answer.act: answer.url for answer in self.answers}
+
+
+LinksOf = Callable[[MessageContent], MessageLinks]
+
+
+def nowhere(message: MessageContent) -> MessageLinks:
     """Nobody has said where this service is reached."""
+    return MessageLinks()
 
 
-def written(messages: Sequence[MessageContent], zone: str, address_of: AddressOf = nowhere) -> tuple[str, str, str]:
+def written(messages: Sequence[MessageContent], zone: str, links_of: LinksOf = nowhere) -> tuple[str, str, str]:
     """(title, text, mood). The mood is info, success, warning or failure, as Apprise calls it."""
     if len(messages) == 1:
         message = messages[0]
-        return _title(message), "\n".join(_lines(message, zone, address_of)), mood(message)
+        return _title(message), "\n".join(_lines(message, zone, links_of)), mood(message)
     worst = worst_of(messages)
     lines = []
     for message in messages[:MOST_IN_A_DIGEST]:
-        lines += [f"* {_title(message)}", *(f"  {line}" for line in _lines(message, zone, address_of)), ""]
+        lines += [f"* {_title(message)}", *(f"  {line}" for line in _lines(message, zone, links_of)), ""]
     if len(messages) > MOST_IN_A_DIGEST:
         lines.append(f"and {len(messages) - MOST_IN_A_DIGEST} more")
     said = "all good" if mood(worst) == "success" else f"the worst {worst.severity}"
@@ -85,7 +113,7 @@ def _title(message: MessageContent) -> str:
     return message.title if harmless else f"[{message.severity}] {message.title}"
 
 
-def _lines(message: MessageContent, zone: str, address_of: AddressOf) -> list[str]:
+def _lines(message: MessageContent, zone: str, links_of: LinksOf) -> list[str]:
     lines = [message.text] if message.text else []
     if message.cause:
         lines.append(f"Root cause: {message.cause}")
@@ -95,8 +123,9 @@ def _lines(message: MessageContent, zone: str, address_of: AddressOf) -> list[st
     if message.events > 1:
         lines.append(f"{message.events} events since {_at(message.first_at, zone)}")
     lines.append(_at(message.last_at, zone))
-    address = address_of(message)
-    return [*lines, address] if address else lines
+    links = links_of(message)
+    lines += [answer.line for answer in links.answers]
+    return [*lines, links.page] if links.page else lines
 
 
 def _at(seconds: float, zone: str) -> str:

@@ -51,9 +51,9 @@ def one(answers: Answers, reader: Reader) -> dict[str, object]:
         "it": asked,
         "pending": record["status"] == PENDING,
         "ended": outcome(record),
-        "facts": _facts(record),
+        "facts": facts(record),
         "alone": _alone(answers.get("case"), reader.now),
-        "script": _script(record),
+        "script": script_of(record),
     }
 
 
@@ -72,12 +72,12 @@ def _names(answers: Answers) -> NameBook:
     return NameBook(overview.monitor_ids, overview.agent_ids)
 
 
-def _facts(record: JsonObject) -> list[Fact]:
+def facts(record: JsonObject) -> list[Fact]:
     plan = record["plan"]
-    facts = _of_heal(plan) if record["kind"] == "heal" else _of_run(record, plan)
+    told = _of_heal(plan) if record["kind"] == "heal" else _of_run(record, plan)
     asker = "The machine" if record["requested_by"] == "healing" else record["requested_by"]
-    facts.append(Fact("Asked by", Word(asker, strong=True)))
-    return [*facts, Fact("Digest", Word(record["digest"], code=True))] if record.get("digest") else facts
+    told.append(Fact("Asked by", Word(asker, strong=True)))
+    return [*told, Fact("Digest", Word(record["digest"], code=True))] if record.get("digest") else told
 
 
 def _of_heal(plan: JsonObject) -> list[Fact]:
@@ -126,7 +126,7 @@ def _given(params: JsonObject | None) -> list[Fact]:
     return [Fact(name.replace("_", " ").capitalize(), Word(text, code=True)) for name, text in typed]
 
 
-def _script(record: JsonObject) -> str:
+def script_of(record: JsonObject) -> str:
     """The text that would run, where there is one."""
     params = record["plan"].get("params") or {}
     text = params.get("script") or params.get("command") or ""

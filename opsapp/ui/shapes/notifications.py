@@ -94,7 +94,8 @@ def takes(row: ChannelRecord) -> str:
     which = "All messages" if len(row.severities) == len(SEVERITIES) else _joined(row.severities).capitalize()
     about = f" about {_joined(row.tags)}" if row.tags else ""
     how = f", collected for {row.digest_s} s" if row.digest_s else ""
-    return f"{which}{about}{how}."
+    answers = f" Its links answer as {row.answers_as}." if row.answers_as else ""
+    return f"{which}{about}{how}.{answers}"
 
 
 def quiet(row: ChannelRecord) -> str:

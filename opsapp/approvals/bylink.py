@@ -1,0 +1,46 @@
+"""A request decided by a link in a message: `notify.interfaces.LinkedAct` for approving and for rejecting.
+
+Must not: decide otherwise than the API does (`engine.decide`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from opsapp.notify.interfaces import Answerer, LinkTerms
+from opsapp.runtime.node import node_of
+from opsapp.runtime.projection import child_of
+from opsapp.tree.root import Root
+
+from .engine import LATE, Voter, decide, own_of, refusal
+
+LABELS = {"approve": "Approve", "reject": "Reject"}
+
+
+class Decision:
+    noun = "approval"
+
+    def __init__(self, vote: str):
+        self.vote, self.label, self.audit = vote, LABELS[vote], f"approval.{vote}"
+
+    def terms(self, root: Root, thing_id: str) -> LinkTerms | None:
+        approval = _approval(root, thing_id)
+        return None if approval is None else LinkTerms(approval.plan_hash, approval.expires_at)
+
+    def refusal(self, root: Root, thing_id: str, by: Answerer) -> str | None:
+        approval = _approval(root, thing_id)
+        if approval.status != "pending":
+            whose = f" by {approval.decided_by}" if approval.decided_by else ""
+            return f"This request is already {approval.status}{whose}."
+        if approval.expires_at <= node_of(root).clock.now():
+            return f"This request is over: {LATE}."
+        return refusal(root, approval, Voter(*by), self.vote)
+
+    def done(self, root: Root, thing_id: str, by: Answerer, now: float) -> Mapping[str, object]:
+        own = own_of(root, _approval(root, thing_id), by.name) is not None
+        return decide(root, thing_id, Voter(*by), self.vote, None, now) | ({"own_request": True} if own else {})
+
+
+def _approval(root: Root, thing_id: str) -> Any:
+    return child_of(root["api"]["approvals"], "approval", thing_id)

@@ -1,0 +1,34 @@
+"""An incident taken over by a link in a message: `notify.interfaces.LinkedAct`. In the transaction of its caller."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from opsapp.monitoring.resources import incidents_of
+from opsapp.notify.interfaces import Answerer, LinkTerms
+from opsapp.runtime.projection import child_of
+from opsapp.tree.root import Root
+
+from .changes import acknowledge
+
+
+class TakenOver:
+    noun, label, audit = "incident", "Acknowledge", "incident.acknowledge"
+
+    def terms(self, root: Root, thing_id: str) -> LinkTerms | None:
+        return None if _incident(root, thing_id) is None else LinkTerms()
+
+    def refusal(self, root: Root, thing_id: str, by: Answerer) -> str | None:
+        incident = _incident(root, thing_id)
+        if incident.acknowledged_by is not None:
+            return f"{incident.acknowledged_by} has acknowledged it already."
+        return None if incident.resolved is None else "This incident is over."
+
+    def done(self, root: Root, thing_id: str, by: Answerer, now: float) -> Mapping[str, object]:
+        acknowledge(root, _incident(root, thing_id), by.name, "", now)
+        return {"note": ""}
+
+
+def _incident(root: Root, thing_id: str) -> Any:
+    return child_of(incidents_of(root), "incident", thing_id)

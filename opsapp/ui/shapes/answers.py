@@ -1,0 +1,48 @@
+"""What a link in a message asks, for somebody who is not signed in: no more than a viewer may see.
+
+Pure: from the API's records to words.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.reader import Reader
+from opsapp.ui.sentences import NameBook, span
+
+from .approvals import facts, script_of
+from .requests import question
+
+
+class AskedLine(NamedTuple):
+    name: str
+    text: str
+    code: bool = False
+
+
+class LinkQuestion(NamedTuple):
+    title: str
+    because: str
+    lines: tuple[AskedLine, ...]
+    script: str = ""
+
+
+def of_approval(record: JsonObject, reader: Reader) -> LinkQuestion:
+    asked = question(record, NameBook(), reader)
+    lines = [AskedLine("Action", asked.does, code=True)] if asked.does else []
+    lines += [AskedLine(fact.name, f"{fact.word.text} {fact.more}".strip(), fact.word.code) for fact in facts(record)]
+    lines += [
+        AskedLine("Risk", asked.risk),
+        AskedLine("Before", asked.record),
+        AskedLine("Undo", asked.undo),
+        AskedLine("Time", asked.left),
+    ]
+    return LinkQuestion(asked.title.text, asked.because.text, tuple(lines), script_of(record))
+
+
+def of_incident(record: JsonObject, reader: Reader) -> LinkQuestion:
+    name, lasts = record["monitor_name"], span(max(0, reader.now - record["started"]))
+    title = f"{name} is down" if record["monitor_id"] else name  # of no monitor: another system told of it
+    lines = (AskedLine("Cause", record["cause"] or "not known"), AskedLine("For", lasts))
+    return LinkQuestion(title, "Take it over, so that others know that you look after it.", lines)
