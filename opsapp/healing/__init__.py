@@ -9,7 +9,7 @@ Greenlets: alerts (rules over what is reported), pipeline (cases take their step
     engine/     alerts, the pipeline's transaction, reaching hosts
     views/      /api/healing
 
-Must not: reach a host other than through `engine.fleet_access`, decide anything outside `stages`.
+Must not: reach a host other than through `engine.inventory.FleetAccess`, decide anything outside `stages`.
 """
 
 
@@ -18,7 +18,7 @@ def includeme(config):
     from opsapp.runtime.deletions import Deletable
 
     from .config import CasesRetention, HealingSettings, LedgerRetention
-    from .engine import dependencies, figures, inletcounts, inlets
+    from .engine import dependencies, health, inlets
     from .engine.problems import give_back
     from .letters import LetterAsCode
     from .records import DeclaredRule
@@ -35,8 +35,8 @@ def includeme(config):
     )
     config.add_evolve_step("healing-deed-members", "opsapp.healing.resources.waves.members_into_trees")
     config.add_evolve_step("healing-under-way", "opsapp.healing.resources.cases.rank_open")
-    config.add_stored_metrics(inletcounts.figures)
-    config.add_stored_metrics(figures.figures)
+    config.add_stored_metrics(inlets.figures)
+    config.add_stored_metrics(health.figures)
     config.add_chain("opsapp.healing.resources.sign_ledger")
     config.add_chain("opsapp.healing.resources.signedtrust.sign_all")
     config.add_section("healing", HealingSettings)
@@ -47,7 +47,7 @@ def includeme(config):
     config.add_deletable(Deletable("rule", "admin", "/healing/rules/{}", put_rule_back))
     config.add_deletable(Deletable("dependency", "admin", "/healing/dependencies", dependencies.add_edge_back))
     config.add_deletable(Deletable("inlet", "admin", "/healing/inlets", inlets.put_back))
-    config.add_applier("opsapp.healing.engine.configured.declare")
+    config.add_applier("opsapp.healing.engine.default_rules.declare")
     config.include("opsapp.healing.engine")
     config.include("opsapp.healing.views.eventbodies")
     config.scan("opsapp.healing.views")

@@ -10,7 +10,6 @@ from .logic.chain import HEADS
 from .logic.gates import RESULTS, STAGES
 from .logic.levels import LEVELS
 from .logic.stakes import KINDS as STAKES
-from .schemas import PROBLEM_STATES
 from .wave_answers import CaseWave
 
 
@@ -138,29 +137,6 @@ class SuggestionRecord(Body):
     about = field(SuggestionAbout, optional=True)
 
 
-class ProblemRecord(Body):
-    """`heals` within `window_s` up to now, or up to when it was closed. `due_day` is `due`
-    by the service's clock. `last_at`: when the rule found the target last; `quiet_until`: when it closes by itself if
-    that stays so."""
-
-    id = text()
-    rule_id = text()
-    target = text()
-    heals = whole(0)
-    window_s = number()
-    opened_at = whole()
-    due = whole(null=True)
-    due_day = text(null=True)
-    overdue = flag()
-    owner = text(null=True)
-    state = choice(*PROBLEM_STATES)
-    note = text()
-    last_at = whole(null=True)
-    quiet_until = whole(null=True)
-    closed_at = whole(null=True)
-    unreadable = text(optional=True)
-
-
 class DependencyMistake(Body):
     target = text()
     error = text()
@@ -207,30 +183,6 @@ class NewLevel(Body):
     success = flag()
     rule_id = text()
     new_level = choice(*LEVELS)
-
-
-class ScenarioRecord(Body):
-    name = text()
-    description = text()
-    inject = text()
-
-
-class Expectation(Body):
-    check = text()
-    expected = anything()
-    actual = anything()
-    passed = flag()
-
-
-class ChaosResult(Body):
-    name = text()
-    dry_run = flag()
-    settings = choice("live", "default")
-    status = choice("passed", "failed")
-    started_at = whole()
-    duration_s = number()
-    expectations = list_of(Expectation)
-    notes = list_of(text())
 
 
 class CaseGate(Body):
@@ -289,26 +241,6 @@ class CaseRecord(Body):
     cause = field(CaseCause, null=True)
     entries = list_of(LedgerRecord)
     records = list_of(Effectiveness)
-
-
-class RolledBack(Body):
-    ledger_id = whole()
-    rolls_back = whole()
-    outcome = text()
-    rollback_status = text()
-    reason = text()
-
-
-class CapabilityRecord(Body):
-    hostname = text()
-    manifest = map_of(anything())
-    probed_at = whole(null=True)
-    degraded_capabilities = list_of(text())
-
-
-class Queued(Body):
-    status = choice("queued")
-    command_id = text()
 
 
 class ActionHandler(Body):

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from opsapp.wire.kinds import Choice
-from opsapp.wire.records import Between
 
 from .logic.stakes import OF_WINDOWS
-
-Count = Annotated[int, Between(0)]
+from .records import Count
 
 
 @dataclass(frozen=True)

@@ -1,73 +1,87 @@
-"""What the API answers about lift and waiting."""
+"""What the API answers about lift and waiting. Declared once (`wire.records`)."""
 
 from __future__ import annotations
 
-from opsapp.web.fields import Body, choice, field, list_of, number, text, whole
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from opsapp.wire.kinds import Choice
+from opsapp.wire.records import Between
 
 from .logic.lift import VERDICTS
+from .records import Count
+
+Sum = Annotated[float, Between(0)]
 
 
-class LiftArm(Body):
-    n = whole(0)
-    recovered = whole(0)
+@dataclass(frozen=True)
+class LiftArm:
+    n: Count
+    recovered: Count
 
 
-class LiftWaves(Body):
+@dataclass(frozen=True)
+class LiftWaves:
     """Waves of outages that were trials: the sums of the shares of those that went, and of those that waited, that were
     well at the moment of their wave, which need be no whole numbers. `open`: trials of which nobody knows yet."""
 
-    n = whole(0)
-    treated = number(0)
-    alone = number(0)
-    open = whole(0)
+    n: Count
+    treated: Sum
+    alone: Sum
+    open: Count
 
 
-class UsualRange(Body):
-    low = number()
-    high = number()
+@dataclass(frozen=True)
+class UsualRange:
+    low: float
+    high: float
 
 
-class LiftAnswer(Body):
+@dataclass(frozen=True)
+class LiftAnswer:
     """Differences of shares: 0.5 is "half of all cases more", of coins (`treated`, `control`) and of waves. `low` and
     `high` hold however often one looks; `usual` is a plain range of the last 100 trials: of ten such ranges eight hold
     the truth."""
 
-    treated = LiftArm()
-    control = LiftArm()
-    waves = LiftWaves()
-    usual = field(UsualRange, null=True)
-    share = number(0, 0.5)
-    lift = number(null=True)
-    low = number()
-    high = number()
-    saved_minutes = number(null=True)
-    verdict = choice(*VERDICTS)
+    treated: LiftArm
+    control: LiftArm
+    waves: LiftWaves
+    usual: UsualRange | None
+    share: Annotated[float, Between(0, 0.5)]
+    lift: float | None
+    low: float
+    high: float
+    saved_minutes: float | None
+    verdict: Annotated[str, Choice(*VERDICTS)]
 
 
-class StillBroken(Body):
-    seconds = number()
-    share = number()
+@dataclass(frozen=True)
+class StillBroken:
+    seconds: float
+    share: float
 
 
-class ExpectedDowntime(Body):
-    wait_s = number()
-    downtime_s = number()
+@dataclass(frozen=True)
+class ExpectedDowntime:
+    wait_s: float
+    downtime_s: float
 
 
-class WaitAnswer(Body):
+@dataclass(frozen=True)
+class WaitAnswer:
     """`wait_s` is None while too little is known. `cases` are the rule's own; while they are fewer than 20, `borrowed`
     ones of other rules count too: those whose conditions read the same, else all others. `weight`: of its own curve."""
 
-    rule_id = text()
-    cases = whole(0)
-    recovered = whole(0)
-    borrowed = whole(0)
-    borrowed_from = choice("same_readings", "all_rules", null=True)
-    weight = number(0, 1)
-    heals = whole(0)
-    heal_s = number(null=True)
-    wait_s = number(null=True)
-    downtime_s = number(null=True)
-    saves_s = number(null=True)
-    curve = list_of(StillBroken)
-    expected = list_of(ExpectedDowntime)
+    rule_id: str
+    cases: Count
+    recovered: Count
+    borrowed: Count
+    borrowed_from: Literal["same_readings", "all_rules"] | None
+    weight: Annotated[float, Between(0, 1)]
+    heals: Count
+    heal_s: float | None
+    wait_s: float | None
+    downtime_s: float | None
+    saves_s: float | None
+    curve: tuple[StillBroken, ...]
+    expected: tuple[ExpectedDowntime, ...]

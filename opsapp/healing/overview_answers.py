@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 from opsapp.monitoring.records import Cause, CertificateEnd, Status
 from opsapp.wire.records import Between, Most
 
-from .health_answers import Count, HoldRecord
+from .health_answers import HoldRecord
+from .records import Count
 
 Ids = Annotated[dict[str, str], Most(10_000)]
 

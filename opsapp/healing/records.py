@@ -1,5 +1,5 @@
-"""Rules and dependencies, each declared once: bodies, answers, the YAML, what is written as code, and the inputs of the
-editor follow from the classes here; stages, engine and pages read them.
+"""Rules, dependencies and problems, each declared once: bodies, answers, the YAML, what is written as code, and the
+inputs of the editor follow from the classes here; stages, engine and pages read them.
 
 Must not: know what is stored (`resources`), decide anything (`stages`).
 """
@@ -21,6 +21,7 @@ from opsapp.wire.records import AT_TIMES, Between, IfSaid, Most, SaidAs, Since, 
 
 from .logic.graph import MOST_TARGETS, Dependency, GraphNode
 from .logic.levels import LEVELS, SEVERITIES
+from .logic.problems import STATES as PROBLEM_STATES
 from .logic.soundness import incomplete, wrong_params
 from .logic.stakes import RuleBudget
 from .logic.waves import WAVES, WaveSizes
@@ -28,6 +29,7 @@ from .logic.waves import WAVES, WaveSizes
 LONGEST_S = 30 * 86400
 RUNS = {action.name: action.runs for action in ACTIONS.values() if action.runs}  # whose parameter names an automation
 PARAMS = MapOf(DeclaredField("", Anything()), 50)
+Count = Annotated[int, Between(0)]
 ActionName = Annotated[str, Choice(*sorted(ACTIONS))]
 RuleId = Annotated[str, Text(1, 64, "[a-z0-9_-]{1,64}", "nginx-down")]
 
@@ -247,3 +249,53 @@ class DependencyGraph:
 @dataclass(frozen=True, kw_only=True)
 class DependenciesUpdated(DependencyGraph):
     status: Told[Literal["updated"]] = "updated"
+
+
+# -- problems, hosts, rollbacks
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProblemRecord:
+    """`heals` within `window_s` up to now, or up to when it was closed. `due_day` is `due`
+    by the service's clock. `last_at`: when the rule found the target last; `quiet_until`: when it closes by itself if
+    that stays so."""
+
+    id: str
+    rule_id: str
+    target: str
+    heals: Count = 0
+    window_s: float = 0
+    opened_at: int = 0
+    due: int | None = None
+    due_day: str | None = None
+    overdue: bool = False
+    owner: str | None = None
+    state: Annotated[str, Choice(*PROBLEM_STATES)] = "open"
+    note: str = ""
+    last_at: int | None = None
+    quiet_until: int | None = None
+    closed_at: int | None = None
+    unreadable: Annotated[str, AT_TIMES] = ""
+
+
+@dataclass(frozen=True)
+class RolledBack:
+    ledger_id: int
+    rolls_back: int
+    outcome: str
+    rollback_status: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class CapabilityRecord:
+    hostname: str
+    manifest: Annotated[Mapping[str, object], MapOf(DeclaredField("", Anything()))]
+    probed_at: int | None
+    degraded_capabilities: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Queued:
+    command_id: str
+    status: Literal["queued"] = "queued"

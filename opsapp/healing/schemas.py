@@ -7,16 +7,15 @@ from datetime import date
 from opsapp.healing.logic.graph import MOST_TARGETS, Dependency
 from opsapp.healing.logic.levels import LEVELS, SEVERITIES
 from opsapp.healing.logic.problems import STATES as PROBLEM_STATES
+from opsapp.healing.whatif import SOURCES, ComparedValue
 from opsapp.lib.durations import DurationKind
 from opsapp.web.declared import body_of
 from opsapp.web.fields import (
     AsOf,
     Body,
     JsonKind,
-    Number,
     Paging,
     Query,
-    Text,
     Whole,
     choice,
     field,
@@ -36,7 +35,6 @@ OUTCOMES = (
     "verified", "failed", "inconclusive", "rolled_back", "notified", "suppressed", "absorbed", "observed", "simulated",
     "rejected", "expired", "withdrawn", "skipped", "lost",
 )  # fmt: skip
-SOURCES = ("alert", "prediction", "anomaly", "agent", "chaos", "test")
 DURATION = DurationKind(LONGEST_S)
 CONDITION = text(1, MAX_LENGTH, check=condition_problem)
 
@@ -58,15 +56,6 @@ class Date(JsonKind):
 
 def _may_be_text(name: str) -> bool:
     return name.rpartition(".")[2] in ("state", "status") or name.startswith("event.")
-
-
-class ComparedValue(JsonKind):
-    """What a condition can compare: a number, or a text such as a state."""
-
-    openapi = {"oneOf": [{"type": "number"}, {"type": "string", "maxLength": 1000}]}
-
-    def problem(self, value):
-        return (Text(0, 1000) if isinstance(value, str) else Number()).problem(value)
 
 
 class PastPage(AsOf, Paging):

@@ -1,219 +1,281 @@
 """Answers about what would be: the dry run, a condition compared with live readings, the replay, a draft rule over the
-past."""
+past. Declared once (`wire.records`)."""
 
 from __future__ import annotations
 
-from opsapp.web.fields import Body, anything, choice, field, flag, list_of, map_of, number, scalar, text, whole
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from opsapp.wire.kinds import Anything, Choice, DeclaredField, JsonKind, MapOf, Number, Scalar, Text
+from opsapp.wire.records import Between, Most, SaidAs
 
 from .logic.levels import LEVELS, SEVERITIES
-from .schemas import SOURCES, ComparedValue
+from .records import Count
+from .stages.execution import RollbackPlan
+from .stages.planning import PreflightCheck, SkippedStep
+
+SOURCES = ("alert", "prediction", "anomaly", "agent", "chaos", "test")
+OfWhat = Literal["host", "monitor"]
 
 
-class SimulatedEvent(Body):
-    source = choice(*SOURCES)
-    rule_id = text()
-    condition = text()
-    target = text()
-    severity = choice(*SEVERITIES)
-    metrics = map_of(ComparedValue)
+class ComparedValue(JsonKind):
+    """What a condition can compare: a number, or a text such as a state."""
+
+    openapi = {"oneOf": [{"type": "number"}, {"type": "string", "maxLength": 1000}]}
+
+    def problem(self, value):
+        return (Text(0, 1000) if isinstance(value, str) else Number()).problem(value)
 
 
-class SimulatedCorrelation(Body):
-    kind = text()
-    case_id = text(null=True)
-    reason = text()
+Level = Annotated[str, Choice(*LEVELS)]
+WOULD = ("execute", "request_approval", "notify", "simulate", "observe", "suppress", "absorb", "nothing")
+Would = Annotated[str, Choice(*WOULD)]
+Readings = Annotated[Mapping[str, object], MapOf(DeclaredField("", Scalar()))]
+Told = Annotated[Mapping[str, object], MapOf(DeclaredField("", Anything()))]
 
 
-class SimulatedDependency(Body):
-    root_cause = text()
-    suppressed = flag()
-    depends_on = list_of(text())
-    site = text(null=True)
+@dataclass(frozen=True)
+class SimulatedEvent:
+    source: Annotated[str, Choice(*SOURCES)]
+    rule_id: str
+    condition: str
+    target: str
+    severity: Annotated[str, Choice(*SEVERITIES)]
+    metrics: Annotated[Mapping[str, object], MapOf(DeclaredField("", ComparedValue()))]
 
 
-class SimulatedWindow(Body):
-    effect = text(null=True)
-    cap = text(null=True)
-    reasons = list_of(text())
+@dataclass(frozen=True)
+class SimulatedCorrelation:
+    kind: str
+    case_id: str | None
+    reason: str
 
 
-class SimulatedTrust(Body):
-    level = choice(*LEVELS)
-    effective_level = choice(*LEVELS)
-    reasons = list_of(text())
+@dataclass(frozen=True)
+class SimulatedDependency:
+    root_cause: str
+    suppressed: bool
+    depends_on: tuple[str, ...]
+    site: str | None
 
 
-class SkippedStep(Body):
-    step = whole()
-    action = text()
-    reason = text()
+@dataclass(frozen=True)
+class SimulatedWindow:
+    effect: str | None
+    cap: str | None
+    reasons: tuple[str, ...]
 
 
-class SelectedAction(Body):
-    action_type = text()
-    action_params = map_of(anything())
-    step = whole()
-    risk = text()
-    skipped = list_of(SkippedStep)
+@dataclass(frozen=True)
+class SimulatedTrust:
+    level: Level
+    effective_level: Level
+    reasons: tuple[str, ...]
 
 
-class PreflightCheck(Body):
-    check = text()
-    passed = flag()
-    detail = text()
+@dataclass(frozen=True)
+class SelectedAction:
+    action_type: str
+    action_params: Told
+    step: int
+    risk: str
+    skipped: tuple[SkippedStep, ...]
 
 
-class Preflight(Body):
-    passed = flag()
-    checks = list_of(PreflightCheck)
+@dataclass(frozen=True)
+class Preflight:
+    passed: bool
+    checks: tuple[PreflightCheck, ...]
 
 
-class RollbackPlan(Body):
-    reversible = flag()
-    how = text()
-    snapshot = flag(optional=True)
+@dataclass(frozen=True)
+class Simulated:
+    event: SimulatedEvent
+    correlation: SimulatedCorrelation
+    dependency: SimulatedDependency
+    window: SimulatedWindow
+    trust: SimulatedTrust
+    action_selection: SelectedAction | None
+    pre_flight: Preflight
+    rollback_plan: RollbackPlan
+    would: Would
+    why: tuple[str, ...]
 
 
-class Simulated(Body):
-    event = SimulatedEvent()
-    correlation = SimulatedCorrelation()
-    dependency = SimulatedDependency()
-    window = SimulatedWindow()
-    trust = SimulatedTrust()
-    action_selection = field(SelectedAction, null=True)
-    pre_flight = Preflight()
-    rollback_plan = RollbackPlan()
-    would = choice("execute", "request_approval", "notify", "simulate", "observe", "suppress", "absorb", "nothing")
-    why = list_of(text())
+@dataclass(frozen=True)
+class ReplayDifference:
+    event: Told
+    then: str
+    then_action: str | None
+    then_outcome: str | None
+    would: str
+    would_action: str | None
+    would_outcome: str | None
+    ledger_id: int
+    events: int
 
 
-class ReplayDifference(Body):
-    event = map_of(anything())
-    then = text()
-    then_action = text(null=True)
-    then_outcome = text(null=True)
-    would = text()
-    would_action = text(null=True)
-    would_outcome = text(null=True)
-    ledger_id = whole()
-    events = whole()
+@dataclass(frozen=True)
+class ReplayedRule:
+    """Of a changed rule: how many events were recorded, and how many of them would have come under the change."""
+
+    rule_id: str
+    recorded: Count
+    would: Count
 
 
-class ReplayedRule(Body):
-    rule_id = text()
-    recorded = whole(0)
-    would = whole(0)
+@dataclass(frozen=True)
+class Replayed:
+    events: int
+    same: int
+    rules: tuple[ReplayedRule, ...]
+    differences: Annotated[tuple[ReplayDifference, ...], Most(100_000)]
 
 
-class Replayed(Body):
-    events = whole()
-    same = whole()
-    rules = list_of(ReplayedRule)
-    differences = list_of(ReplayDifference, 100_000)
-
-
-class ComparedTarget(Body):
+@dataclass(frozen=True)
+class ComparedTarget:
     """A condition compared with what one target reports now. `held_s`: for how long it has been seen to hold."""
 
-    target = text()
-    name = text()
-    subject = text()
-    verdict = flag(null=True)
-    readings = map_of(scalar())
-    missing = list_of(text())
+    target: str
+    name: str
+    subject: str
+    verdict: bool | None
+    readings: Readings
+    missing: tuple[str, ...]
 
 
-class Compared(Body):
-    matching = whole(0)
-    holds = whole(0)
-    false = whole(0)
-    unknown = whole(0)
-    targets = list_of(ComparedTarget)
+@dataclass(frozen=True)
+class Compared:
+    matching: Count
+    holds: Count
+    false: Count
+    unknown: Count
+    targets: tuple[ComparedTarget, ...]
 
 
-class ReadingRecord(Body):
+@dataclass(frozen=True)
+class ReadingRecord:
     """The name of a reading as conditions say it, of how many hosts or monitors, and one value of it."""
 
-    name = text()
-    of = choice("host", "monitor")
-    subjects = whole(1)
-    example = scalar()
-    on = text()
+    name: str
+    of: OfWhat
+    subjects: Annotated[int, Between(1)]
+    example: Annotated[object, Scalar()]
+    on: str
 
 
-class TimeSpan(Body):
-    at = whole(0)
-    until = whole(0)
+@dataclass(frozen=True)
+class TimeSpan:
+    at: Count
+    until: Count
 
 
-class RehearsedFiring(Body):
+@dataclass(frozen=True)
+class RehearsedFiring:
     """One time at which the draft would have fired. `since`: from when on its condition held; `until`: when it was
     known false again, null where nobody knows. `again`: the same failure, after the cooldown. `would`: what would have
     been done at the level that it has. `would_act`: nothing but that level would have stopped it, at the beginning of a
     failure. `over_by_itself`: within `window_s`, with nothing done about it; null where nobody knows. `resolution_s`:
     how far apart its readings were."""
 
-    at = whole(0)
-    target = text()
-    since = whole(0)
-    until = whole(0, null=True)
-    lasted_s = whole(0, null=True)
-    again = flag()
-    over_by_itself = flag(null=True)
-    would = choice("execute", "request_approval", "notify", "simulate", "observe", "suppress", "absorb", "nothing")
-    would_act = flag()
-    blocked_by = list_of(text())
-    readings = map_of(scalar())
-    resolution_s = number()
-    link = text()
+    at: Count
+    target: str
+    since: Count
+    until: Count | None
+    lasted_s: Count | None
+    again: bool
+    over_by_itself: bool | None
+    would: Would
+    would_act: bool
+    blocked_by: tuple[str, ...]
+    readings: Readings
+    resolution_s: float
+    link: str
 
 
-class RehearsedTarget(Body):
+@dataclass(frozen=True)
+class RehearsedTarget:
     """`firings` is null where nothing was known of it. `held` and `unknown`: when the condition was true, or nobody
     knows whether it was; the longest 200 of each."""
 
-    target = text()
-    subject = text()
-    firings = whole(0, null=True)
-    unknown_s = whole(0)
-    held = list_of(TimeSpan)
-    unknown = list_of(TimeSpan)
+    target: str
+    subject: str
+    firings: Count | None
+    unknown_s: Count
+    held: tuple[TimeSpan, ...]
+    unknown: tuple[TimeSpan, ...]
 
 
-class StopCount(Body):
-    by = text()
-    firings = whole(1)
+@dataclass(frozen=True)
+class StopCount:
+    by: str
+    firings: Annotated[int, Between(1)]
 
 
-class SavedMinutes(Body):
+@dataclass(frozen=True)
+class SavedMinutes:
     """Of ten such ranges eight hold the truth."""
 
-    value = number()
-    low = number()
-    high = number()
+    value: float
+    low: float
+    high: float
 
 
-class Rehearsed(Body):
+@dataclass(frozen=True)
+class Rehearsed:
     """What a draft would have done over stored readings. `raw_since`: from then on each reading is kept, before it
     means of some minutes; null where none is. Counts are null where nothing was known, `expected_saved_minutes` where
     nobody knows what the action does; `why` says what is missing. `failures`: firings without those that are `again`.
     `left_out`: firings that are counted and not listed, the oldest. `learned_from`: rules with the same first action.
     `not_kept`: readings that the condition names and that have no history."""
 
-    since = whole(0, name="from")
-    until = whole(0, name="to")
-    raw_since = whole(0, null=True)
-    firings = list_of(RehearsedFiring)
-    total = whole(0, null=True)
-    failures = whole(0, null=True)
-    left_out = whole(0)
-    by_target = list_of(RehearsedTarget, 20_000)
-    over_by_itself = whole(0, null=True)
-    would_act = whole(0, null=True)
-    stopped_by = list_of(StopCount)
-    window_s = number()
-    expected_saved_minutes = field(SavedMinutes, null=True)
-    why = text()
-    learned_from = list_of(text())
-    unknown_s = whole(0)
-    not_kept = list_of(text())
+    since: Annotated[Count, SaidAs("from")]
+    until: Annotated[Count, SaidAs("to")]
+    raw_since: Count | None
+    firings: tuple[RehearsedFiring, ...]
+    total: Count | None
+    failures: Count | None
+    left_out: Count
+    by_target: Annotated[tuple[RehearsedTarget, ...], Most(20_000)]
+    over_by_itself: Count | None
+    would_act: Count | None
+    stopped_by: tuple[StopCount, ...]
+    window_s: float
+    expected_saved_minutes: SavedMinutes | None
+    why: str
+    learned_from: tuple[str, ...]
+    unknown_s: Count
+    not_kept: tuple[str, ...]
+
+
+# -- chaos
+
+
+@dataclass(frozen=True)
+class ScenarioRecord:
+    name: str
+    description: str
+    inject: str
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """Something that a scenario expects, and what was seen."""
+
+    check: str
+    expected: Annotated[object, Anything()]
+    actual: Annotated[object, Anything()]
+    passed: bool
+
+
+@dataclass(frozen=True)
+class ChaosResult:
+    name: str
+    dry_run: bool
+    settings: Literal["live", "default"]
+    status: Literal["passed", "failed"]
+    started_at: int
+    duration_s: float
+    expectations: tuple[Expectation, ...]
+    notes: tuple[str, ...]

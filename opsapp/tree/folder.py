@@ -7,8 +7,8 @@ A child hides a view of the same name, so a Folder refuses names that are views 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Generic, TypeVar
 
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
@@ -16,6 +16,7 @@ from persistent import Persistent
 from .damage import loaded
 
 RESERVED: set[str] = set()
+C = TypeVar("C")
 
 
 class Facet:
@@ -116,3 +117,23 @@ class Folder(Persistent):
 
     def items(self, low: str | None = None) -> Any:
         return self._children.items(low)
+
+
+class Child(Generic[C]):
+    """A child that each Folder of a class has, under the name of the attribute: `ledger = Child(Ledger)`."""
+
+    def __init__(self, made: Callable[[], C]):
+        self.made = made
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, folder: Any, owner: type) -> C:
+        return folder[self.name]
+
+
+def add_children(folder: Folder) -> None:
+    """A new Folder gets the children that its class declares."""
+    for declared in list(vars(type(folder)).values()):
+        if isinstance(declared, Child):
+            folder[declared.name] = declared.made()

@@ -66,7 +66,7 @@ def _reckoned(request: Request) -> Counts:
         states.get(name, 0) for name in ("down", "degraded", "maintenance", "up", "unknown")
     )
     other = sum(states.values()) - down - degraded - kept - up - unknown
-    healing = len(root["api"]["healing"]["ledger"].open)
+    healing = len(root["api"]["healing"].ledger.open)
     waiting = len(root["api"]["approvals"].of_status("pending"))
     hidden = down_in_windows(request.node, root) if kept else 0
     return Counts(

@@ -5,7 +5,7 @@ import pytest
 from opsapp import app
 from opsapp.auth.config import OidcSettings, RoleMap
 from opsapp.healing.config import HealingSettings
-from opsapp.healing.engine.configured import declare
+from opsapp.healing.engine.default_rules import declare
 from opsapp.web import configfile
 from opsapp.web.config import LogSettings, WebSettings
 

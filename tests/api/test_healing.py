@@ -4,8 +4,8 @@ import pytest
 
 from opsapp.healing import schemas
 from opsapp.healing.engine import forecasts
-from opsapp.healing.engine.fleet_access import fleet_access
 from opsapp.healing.engine.foresight import Foresight
+from opsapp.healing.engine.inventory import fleet_access
 from opsapp.healing.stages.ledger import OUTCOMES
 from opsapp.runtime import serieswork
 from tests.support.dependencies import depend

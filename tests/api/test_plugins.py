@@ -3,7 +3,7 @@
 import pytest
 
 from opsapp.agents.engine import lifecycle
-from opsapp.healing.engine.fleet_access import fleet_access
+from opsapp.healing.engine.inventory import fleet_access
 from opsapp.lib.problems import StoreAway
 from opsapp.monitoring.engine import metrics
 from opsapp.monitoring.resources import monitors_of

@@ -14,7 +14,7 @@ import time
 from dataclasses import replace
 from typing import NamedTuple
 
-from opsapp.healing.engine.configured import declare
+from opsapp.healing.engine.default_rules import declare
 from opsapp.monitoring.engine import changes, status_counts
 from opsapp.monitoring.resources import monitors_of
 from opsapp.ui.pages import PART

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from opsapp.approvals.resources import KEEP_S as APPROVALS_KEPT_S
 from opsapp.approvals.resources import Approval
 from opsapp.automations.resources import Run, automations_of, runs_of, standing_of
-from opsapp.healing.engine.configured import declare
+from opsapp.healing.engine.default_rules import declare
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.case import About, ClosedCase, PlanningCase
 from opsapp.monitoring.resources import incidents_of, monitors_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import is_dataclass, replace
 
 from opsapp.healing.config import HealingSettings
-from opsapp.healing.engine.configured import declare
-from opsapp.healing.engine.fleet_access import IFleetAccess
+from opsapp.healing.engine.default_rules import declare
+from opsapp.healing.engine.inventory import IFleetAccess
 from opsapp.healing.engine.pipeline import IHealingEngine
 from opsapp.healing.logic.graph import Dependency
 from opsapp.healing.records import RuleSettings

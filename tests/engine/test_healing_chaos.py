@@ -18,31 +18,31 @@ from tests.support.hosts import place
 
 
 def failures(found):
-    return [one for one in found["expectations"] if not one["passed"]]
+    return [one for one in found.expectations if not one.passed]
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_sound_pipeline_passes(ward, name):
     found = chaos.rehearse(ward().node, name)
-    assert (found["status"], failures(found)) == ("passed", [])
-    assert found["name"] == name
+    assert (found.status, failures(found)) == ("passed", [])
+    assert found.name == name
 
 
 def test_there_are_the_twelve_of_the_contract():
-    assert [one["name"] for one in chaos.listed()] == [
+    assert [one.name for one in chaos.listed()] == [
         "container_crash_recovery", "dependency_cascade_suppression", "escalation_chain_walk",
         "site_connectivity_isolation", "heal_storm_circuit_breaker", "stale_metrics_guard", "capability_mismatch",
         "maintenance_window_suppression", "approval_timeout", "rollback_on_failure", "power_flicker_debounce",
         "manual_fix_race",
     ]  # fmt: skip
-    assert all(one["description"] and one["inject"] for one in chaos.listed())
+    assert all(one.description and one.inject for one in chaos.listed())
 
 
 def test_a_rehearsal_leaves_the_store_as_it_was(ward, tmp_path):
     here = ward().at("execute").report(service__nginx__state="failed").turn().turn(5)
     store = tmp_path / "main.fs"
     before = store.read_bytes()
-    assert chaos.rehearse(here.node, "container_crash_recovery")["status"] == "passed"
+    assert chaos.rehearse(here.node, "container_crash_recovery").status == "passed"
     assert store.read_bytes() == before
     assert here.heal(service__nginx__state="active").ledger[0]["outcome"] == "verified"
 
@@ -100,8 +100,8 @@ def test_a_broken_pipeline_fails(ward, monkeypatch, name, where, what, broken):
     node = ward().node
     monkeypatch.setattr(where, what, broken)
     found = chaos.rehearse(node, name)
-    assert found["status"] == "failed"
-    errors = [one["actual"] for one in failures(found) if one["check"] == "the pipeline goes on"]
+    assert found.status == "failed"
+    errors = [one.actual for one in failures(found) if one.check == "the pipeline goes on"]
     assert all("a case is still under way" in error for error in errors), errors
 
 
@@ -113,7 +113,7 @@ def test_a_pipeline_that_breaks_altogether_fails(ward, monkeypatch):
 
     monkeypatch.setattr("opsapp.healing.engine.arrivals.receive", burst)
     found = chaos.rehearse(node, "container_crash_recovery")
-    assert found["status"] == "failed"
+    assert found.status == "failed"
 
 
 # -- on real hosts ----------------------------------------------------------------------------------------------------
@@ -138,8 +138,8 @@ def test_no_agent_that_is_not_tagged_is_touched(ward):
 def test_where_there_is_nothing_to_break_it_fails_and_breaks_nothing(ward):
     here = ward(places=[guinea_pig()]).report(service__nginx__state="active")
     found = chaos.provoke(here.node, "capability_mismatch")
-    assert (found["status"], here.hosts.sent) == ("failed", [])
-    assert found["expectations"][0]["actual"] == ["box-1"]
+    assert (found.status, here.hosts.sent) == ("failed", [])
+    assert found.expectations[0].actual == ["box-1"]
 
 
 def test_a_fault_that_was_injected_is_ended_after_a_crash(ward):
@@ -168,11 +168,11 @@ def test_what_the_pipeline_made_of_it_is_told(ward):
     here = ward(rule, places=[guinea_pig()]).report(service__chaos_web__state="active").turn()
     values = {"agent:a1": dict(here.node.series.live.get("agent:a1"))}
     last, names, _ = here.node.transact(faults.inject, "capability_mismatch", "unit", values, 120)
-    assert [seen.passed for seen in here.node.transact(faults.seen, names, last)] == [False, False, True]
+    assert [seen.passed for seen in here.node.transact(faults.outcomes, names, last)] == [False, False, True]
     answer_shell(here)
     here.report(service__chaos_web__state="inactive").turn().turn(5)
     assert here.node.transact(faults.settled, names, last)
-    assert [seen.passed for seen in here.node.transact(faults.seen, names, last)] == [True] * 3
+    assert [seen.passed for seen in here.node.transact(faults.outcomes, names, last)] == [True] * 3
 
 
 def test_a_fault_is_waited_for_whose_injection_is_still_under_way(ward):
@@ -253,7 +253,7 @@ def test_an_agent_that_is_deleted_meanwhile_leaves_a_fault_that_nobody_knows_to_
     assert not here.node.transact(faults.revert_due)
     here.node.transact(faults.end, [name])
     assert not here.node.transact(faults.settled, [name], last)
-    assert len(here.node.transact(faults.seen, [name], last)) == 3
+    assert len(here.node.transact(faults.outcomes, [name], last)) == 3
     assert here.node.transact(faults.unmended, [name]) == ["box-1"]
 
 
@@ -263,5 +263,5 @@ def test_what_else_happens_on_the_host_is_no_answer_to_the_fault(ward):
     answer_shell(here)
     here.report(service__nginx__state="failed").turn().turn(5)
     assert [entry["target"] for entry in here.ledger] == ["box-1/nginx"]
-    assert [seen.passed for seen in here.node.transact(faults.seen, [name], last)] == [True, False, True]
+    assert [seen.passed for seen in here.node.transact(faults.outcomes, [name], last)] == [True, False, True]
     assert not here.node.transact(faults.settled, [name], last)

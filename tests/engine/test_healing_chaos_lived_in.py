@@ -42,16 +42,16 @@ def used(ward):
 
 
 def test_what_is_live_and_matters_is_said(used):
-    notes = chaos.rehearse(used.node, "manual_fix_race")["notes"]
+    notes = chaos.rehearse(used.node, "manual_fix_race").notes
     assert len(notes) == 2
     assert "The window database work is on now" in " ".join(notes)
     used.service.ada.post("/api/healing/pause")
     found = chaos.rehearse(used.node, "manual_fix_race")
-    assert found["status"] == "passed"
-    assert found["notes"][0] == "Healing is paused now: on real hosts nothing is done until it is resumed."
+    assert found.status == "passed"
+    assert found.notes[0] == "Healing is paused now: on real hosts nothing is done until it is resumed."
     used.service.ada.post("/api/healing/resume")
     used.configure(brake={"max_heals_per_hour": {"fleet": 0}})
-    told = " ".join(chaos.rehearse(used.node, "manual_fix_race", "default")["notes"])
+    told = " ".join(chaos.rehearse(used.node, "manual_fix_race", "default").notes)
     assert "The brake is on now" in told
     assert "The setting" not in told
 
@@ -61,16 +61,16 @@ def test_each_scenario_passes_with_the_live_settings_in_few_calls(used):
     for name in SCENARIOS:
         with CountedCalls() as counted:
             found = chaos.rehearse(used.node, name)
-        assert [one for one in found["expectations"] if not one["passed"]] == [], name
-        assert (found["status"], found["settings"]) == ("passed", "live")
-        assert "The setting healing.hold_s is 40.0; the default is 5." in found["notes"]
+        assert [one for one in found.expectations if not one.passed] == [], name
+        assert (found.status, found.settings) == ("passed", "live")
+        assert "The setting healing.hold_s is 40.0; the default is 5." in found.notes
         assert counted.calls < MOST_CALLS, name
 
 
 def test_a_live_setting_that_fails_a_scenario_is_named_and_the_default_is_tried_on_demand(used):
     used.configure(brake={"max_unhealthy_percent": 100})
     found = chaos.rehearse(used.node, "heal_storm_circuit_breaker")
-    assert found["status"] == "failed"
-    assert "The setting healing.brake.max_unhealthy_percent is 100; the default is 40." in found["notes"]
+    assert found.status == "failed"
+    assert "The setting healing.brake.max_unhealthy_percent is 100; the default is 40." in found.notes
     found = chaos.rehearse(used.node, "heal_storm_circuit_breaker", "default")
-    assert (found["status"], found["settings"]) == ("passed", "default")
+    assert (found.status, found.settings) == ("passed", "default")

@@ -325,7 +325,7 @@ def test_two_rollbacks_at_once_are_one(ward):
 
     def ask():
         try:
-            results.append(rollback.perform(here.node, 1)["outcome"])
+            results.append(rollback.perform(here.node, 1).outcome)
         except Conflict as refusal:
             results.append(refusal.code)
 

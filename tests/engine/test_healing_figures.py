@@ -94,7 +94,7 @@ def test_a_rule_that_is_gone_has_no_figures(service):
 
 
 def test_more_rules_than_a_scrape_holds_are_counted(service, monkeypatch):
-    monkeypatch.setattr("opsapp.healing.engine.figures.MOST", 2)
+    monkeypatch.setattr("opsapp.healing.engine.health.MOST", 2)
     service.transact(put_rules)
     scrape = scraped(service.vera)
     rules = service.transact(lambda root: len(list(healing_of(root)["rules"])))

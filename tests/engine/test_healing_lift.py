@@ -595,7 +595,7 @@ def test_the_learned_wait_is_waited(ward):
     here.pass_time(10, step=1, **FAILED)
     assert here.hosts.phases() == ["snapshot"]
     answer = here.node.transact(worth.wait, "nginx", here.clock.now())
-    assert (answer["wait_s"], answer["heals"]) == (30, 1)
+    assert (answer.wait_s, answer.heals) == (30, 1)
 
 
 def test_the_api_answers_what_is_known(held):

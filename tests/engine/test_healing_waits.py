@@ -3,9 +3,10 @@
 import pytest
 
 from opsapp.healing.engine import lift as worth
-from opsapp.healing.engine import waits
+from opsapp.healing.engine import world
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.trials import Healed
+from opsapp.wire.records import plain
 from tests.engine.healing import QUICK
 
 FAILED = {"service__nginx__state": "failed"}
@@ -28,7 +29,7 @@ def lasted(here, rule_id, seconds, count, heal_s=100):
 
 
 def wait(here, rule_id="nginx"):
-    return here.node.transact(worth.wait, rule_id, here.clock.now())
+    return plain(here.node.transact(worth.wait, rule_id, here.clock.now()))
 
 
 @pytest.fixture
@@ -84,8 +85,8 @@ def test_no_rule_lends_more_than_another(ward):
     here = ward(NGINX, *rules)
     for rule in rules:
         lasted(here, rule["id"], 30.0, 40)
-    lent = here.node.transact(lambda root: waits.borrowed(healing_of(root).trials, _rules(root), "nginx", 0))
-    assert len(lent.durations) == waits.MOST_BORROWED
+    lent = here.node.transact(lambda root: world.borrowed(healing_of(root).trials, _rules(root), "nginx", 0))
+    assert len(lent.durations) == world.MOST_BORROWED
 
 
 def _rules(root):

@@ -28,7 +28,7 @@ def read_for(root, *asked):
     ledger = healing_of(root)["ledger"]
     root._p_jar.cacheMinimize()
     total, rows = ledger.page(*asked)
-    return total, [row["id"] for row in rows], sum(each._p_changed is not None for each in ledger.entries.values())
+    return total, [row.id for row in rows], sum(each._p_changed is not None for each in ledger.entries.values())
 
 
 FILTERS = [

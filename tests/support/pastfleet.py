@@ -6,7 +6,7 @@ from opsapp.agents.resources import Agent, agents_of
 from opsapp.healing.engine import rehearsals
 from opsapp.healing.records import NewRule
 from opsapp.runtime import serieswork
-from opsapp.wire.records import made
+from opsapp.wire.records import made, plain
 from tests.engine.healing import Ward
 from tests.support.hosts import place
 
@@ -69,7 +69,7 @@ class PastFleet:
         """What the rule would have done."""
         span = rehearsals.span_of(days, since, until, self.clock.now())
         draft = made(NewRule, rule)
-        return rehearsals.rehearse(self.node, self.node.transact(rehearsals.policy_of, draft, span), span)
+        return plain(rehearsals.rehearse(self.node, self.node.transact(rehearsals.policy_of, draft, span), span))
 
     def close(self):
         self.ward.close()

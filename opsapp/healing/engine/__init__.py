@@ -31,8 +31,8 @@ from .approval_kind import HealApproval
 from .chaos import faults
 from .chaos.faults import revert_due
 from .fleet import Fleet
-from .fleet_access import IFleetAccess
 from .foresight import Foresight
+from .inventory import IFleetAccess
 from .pipeline import HealingEngine, IHealingEngine, anything
 from .server_actions import ServerActionRunner
 from .world import IWindowSource
@@ -55,7 +55,7 @@ def includeme(config: Any) -> None:
     config.add_preparation("opsapp.healing.engine.prepare")
     config.add_preparation("opsapp.healing.engine.trusted.prepare")
     config.add_preparation("opsapp.healing.engine.ledgerchecks.prepare")
-    config.add_preparation("opsapp.healing.engine.inletcounts.prepare")
+    config.add_preparation("opsapp.healing.engine.inlets.prepare")
     config.add_engine("opsapp.healing.engine.ledgerchecks.start", everywhere=True)
     config.add_engine("opsapp.healing.engine.start")
 

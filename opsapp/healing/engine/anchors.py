@@ -68,7 +68,7 @@ def step(node: Node) -> bool:
 
 
 def _present(root: Root, now: int) -> Anchor:
-    ledger = healing_of(root)["ledger"]
+    ledger = healing_of(root).ledger
     return Anchor(now, ledger.links(), ledger.head, written(root))
 
 

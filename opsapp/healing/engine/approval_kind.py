@@ -39,7 +39,7 @@ class HealApproval:
         plan = approval.plan
         if not plan.get("action") or not plan.get("condition"):
             return None
-        helped, total = healing_of(root)["ledger"].statistics(plan["action"], plan["condition"])
+        helped, total = healing_of(root).ledger.statistics(plan["action"], plan["condition"])
         return TrackRecord(total, helped)
 
     def decided(self, root: Root, approval: Approval) -> None:

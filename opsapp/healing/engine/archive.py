@@ -44,7 +44,7 @@ def case_page(root: Root, after: str) -> ArchivePage:
 
 def ledger_page(root: Root, after: str) -> ArchivePage:
     """Entries by their place in the chain, up to where it ended when the first page was asked for."""
-    ledger = healing_of(root)["ledger"]
+    ledger = healing_of(root).ledger
     first, last = _places(after) if after else (ledger.folded.links, ledger.links())
     places = list(islice(ledger.order.items(first + 1, last), archive.PAGE))
     if first < ledger.folded.links or (places and places[0][0] != first + 1):
@@ -93,7 +93,7 @@ def _about(ledger: Ledger, now: float) -> JsonObject:
 
 def archived(root: Root, links: int, head: str) -> None:
     """Somebody has an archive of the chain up to this link."""
-    ledger = healing_of(root)["ledger"]
+    ledger = healing_of(root).ledger
     if ledger.link_at(links) != head:
         raise Invalid({"head": "the chain has no such link at that place"})
     ledger.archived = max(ledger.archived, links)

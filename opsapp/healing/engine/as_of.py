@@ -13,19 +13,19 @@ from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 
 from .dependencies import graph_shown
-from .failures import failing_of
+from .world import failing_of
 
 
 def trust(root: Root, at: int, settings: HealingSettings) -> list[JsonObject]:
-    return [state.plain(at, settings) for _, state in readable(healing_of(root)["trust"], TRUST)]
+    return [state.plain(at, settings) for _, state in readable(healing_of(root).trust, TRUST)]
 
 
 def rules(root: Root) -> list[RuleRecord]:
-    return [rule.record for _, rule in readable(healing_of(root)["rules"], "rule")]
+    return [rule.record for _, rule in readable(healing_of(root).rules, "rule")]
 
 
 def rule(root: Root, rule_id: str) -> RuleRecord:
-    stored: Rule | None = healing_of(root)["rules"].get(rule_id)
+    stored: Rule | None = healing_of(root).rules.get(rule_id)
     if stored is None:
         raise NotFound("There was no such rule.")
     return stored.record
@@ -33,7 +33,7 @@ def rule(root: Root, rule_id: str) -> RuleRecord:
 
 def dependencies(root: Root, at: int, window: float) -> DependencyGraph:
     """Failed are the targets that had a case then: the tree has no readings of that time."""
-    stored = healing_of(root)["dependencies"]
+    stored = healing_of(root).dependencies
     graph = stored.graph()
     failing = failing_of(root, None, graph.nodes, {}, float(at), window)
     return graph_shown(stored.declared("api"), graph, failing)

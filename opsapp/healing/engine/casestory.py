@@ -34,7 +34,7 @@ STAGE_OF = {
 
 def story(healing: Healing, case_id: str, settings: HealingSettings) -> JsonObject:
     case = healing.book.cases[case_id].record
-    entries = entries_of(healing["ledger"], case)
+    entries = entries_of(healing.ledger, case)
     met = gates(case.why)
     acted = sorted({entry.action_type for entry in entries if entry.action_type not in ("", "rollback")})
     return {
@@ -66,8 +66,8 @@ def story(healing: Healing, case_id: str, settings: HealingSettings) -> JsonObje
         "gates": [gate._asdict() for gate in met],
         "act": None if case.heal is None else _act(case.heal, met),
         "cause": case.cause,
-        "entries": [healing["ledger"].shown(entry) for entry in entries],
-        "records": [figures._asdict() for figures in _figures(healing["ledger"], acted, case.about.condition)],
+        "entries": [healing.ledger.shown(entry) for entry in entries],
+        "records": [figures._asdict() for figures in _figures(healing.ledger, acted, case.about.condition)],
     }
 
 
@@ -87,7 +87,7 @@ def wave_of(healing: Healing, case: CaseRecord, settings: HealingSettings) -> Js
     stored = None if healing.deeds_of_outages is None else healing.deeds_of_outages.find(case.deed)
     if stored is None or not stored.deed.is_shared:
         return None
-    deed, rule = stored.deed, healing["rules"].get(case.rule_id)
+    deed, rule = stored.deed, healing.rules.get(case.rule_id)
     sizes = sizes_for(None if rule is None else rule.record.waves, settings.waves) or WaveSizes()
     return {
         "number": case.wave,

@@ -24,7 +24,7 @@ from opsapp.wire.actions import ACTIONS, Action
 from opsapp.wire.heals import HostAnswer
 
 from .context import PipelineContext
-from .fleet_access import FleetAccess
+from .inventory import FleetAccess
 from .server_actions import QUEUE
 
 GOES_ON = ("pending_approval", "queued", "running")

@@ -9,8 +9,7 @@ from opsapp.healing.stages.world import World
 from opsapp.tree.root import Root
 
 from .alerts import Past
-from .fleet_access import FleetAccess
-from .inventory import Inventory
+from .inventory import FleetAccess, Inventory
 
 
 class StepResult(NamedTuple):
@@ -35,7 +34,7 @@ class PipelineContext:
         self.now = world.now
         self.healing = healing_of(root)
         self.book = self.healing.book
-        self.ledger = self.healing["ledger"]
+        self.ledger = self.healing.ledger
         self.pasts: dict[tuple[str, str], Past] = {}
         self.rechecks: list[str] = []  # monitors to be checked once this is committed
         self.deeds: set[str] = set()  # of which something was learned in this transaction

@@ -18,7 +18,7 @@ from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 from opsapp.wire.records import made
 
-from .fleet_access import fleet_access
+from .inventory import fleet_access
 from .pipeline import world_now
 
 WELL = ("up", "degraded")  # of a monitor
@@ -26,7 +26,7 @@ MOST_EDGES = 50_000  # of a list
 
 
 def graph_of(root: Root) -> DependencyGraph:
-    world, declared = world_now(root), healing_of(root)["dependencies"].declared("api")
+    world, declared = world_now(root), healing_of(root).dependencies.declared("api")
     return graph_shown(declared, world.graph, world.failing, watched(root), lambda edge: _sure(root, edge, world))
 
 
@@ -81,7 +81,7 @@ def graph_shown(
 def known_targets(root: Root) -> set[str]:
     """What others may depend on without a declaration: hosts, monitors, and all targets of the graph."""
     names = {name for member in fleet_access(root).inventory(root) for name in (member.name, *member.names)}
-    return names | set(healing_of(root)["dependencies"].entries)
+    return names | set(healing_of(root).dependencies.entries)
 
 
 def refuse_mistakes(root: Root, entries: Collection[Dependency]) -> None:
@@ -100,7 +100,7 @@ def _refuse_too_many(entries: Iterable[Dependency]) -> None:
 
 def add_edge(root: Root, target: str, parent: str) -> None:
     """One more dependency. Unknown targets, and one that would close a cycle, are refused."""
-    dependencies = healing_of(root)["dependencies"]
+    dependencies = healing_of(root).dependencies
     graph = dependencies.graph()
     known = known_targets(root) | set(graph.nodes)
     wrong = {
@@ -128,7 +128,7 @@ def add_edge_back(root: Root, edge: tuple[str, str]) -> None:
 def learn_edge(root: Root, target: str, parent: str) -> None:
     """A dependency that was suggested from what failed together. What heals say against it takes it out again."""
     healing = healing_of(root)
-    dependencies = healing["dependencies"]
+    dependencies = healing.dependencies
     if target in dependencies.graph().ancestors(parent):
         raise Conflict("That edge would close a cycle.", code="cycle")
     if parent not in dependencies.graph().parents(target):
@@ -138,7 +138,7 @@ def learn_edge(root: Root, target: str, parent: str) -> None:
 
 def remove_edge(root: Root, target: str, parent: str) -> None:
     """One dependency less. What the configuration file declares can only be taken out there."""
-    dependencies = healing_of(root)["dependencies"]
+    dependencies = healing_of(root).dependencies
     graph = dependencies.graph()
     node = graph.nodes.get(target)
     if node is None or parent not in node.depends_on:

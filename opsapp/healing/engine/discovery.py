@@ -91,11 +91,11 @@ def suggest(root: Root, pairs: list[Pair], now: float) -> None:
     first, a limited number at a time."""
     leases.check(root, "healing")
     healing = healing_of(root)
-    graph, made = healing["dependencies"].graph(), 0
+    graph, made = healing.dependencies.graph(), 0
     for pair in pairs:
         if pair.parent in graph.ancestors(pair.target) or pair.target in graph.ancestors(pair.parent):
             continue
-        made += healing["suggestions"].suggest(
+        made += healing.suggestions.suggest(
             "dependency_candidate",
             "info",
             f"{pair.target} failed with {pair.confidence:.0%} of the failures of {pair.parent} ({pair.support} times), "

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 from opsapp.healing.logic import windows
 from opsapp.healing.logic.rules import target_of
@@ -16,6 +15,20 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.stages import execution
 from opsapp.healing.stages.case import About, RuleEvent
 from opsapp.healing.stages.world import Reading, World
+from opsapp.healing.whatif import (
+    Compared,
+    ComparedTarget,
+    OfWhat,
+    Preflight,
+    ReadingRecord,
+    SelectedAction,
+    Simulated,
+    SimulatedCorrelation,
+    SimulatedDependency,
+    SimulatedEvent,
+    SimulatedTrust,
+    SimulatedWindow,
+)
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.node import node_of
@@ -23,8 +36,7 @@ from opsapp.tree.root import Root
 from opsapp.wire.conditions import Condition, parse
 from opsapp.wire.readings import FAMILIES, PLUGIN, split
 
-from .fleet_access import fleet_access
-from .inventory import Member
+from .inventory import Member, fleet_access
 from .pipeline import IHealingEngine, world_now
 from .readings import LiveReadings, instances, read
 from .rehearse import PRESENT, PolicyChange, RehearsedEvent, Scene, drafted, event_about, rehearse
@@ -35,7 +47,7 @@ OF_MONITORS = ("monitor.", PLUGIN)
 ORDER = {True: 0, False: 1, None: 2}
 
 
-def dry_run(root: Root, given: JsonObject, draft: DeclaredRule | None = None) -> JsonObject:
+def dry_run(root: Root, given: JsonObject, draft: DeclaredRule | None = None) -> Simulated:
     """What would become of this event now, under a draft where one is given. Reads only; the caller's transaction is
     aborted all the same."""
     present = world_now(root)
@@ -59,46 +71,37 @@ def dry_run(root: Root, given: JsonObject, draft: DeclaredRule | None = None) ->
     return _answer(rehearsed, present)
 
 
-def _answer(rehearsed: RehearsedEvent, world: World) -> JsonObject:
+def _answer(rehearsed: RehearsedEvent, world: World) -> Simulated:
     about, received, plan = rehearsed.event.about, rehearsed.received, rehearsed.plan
     root, choice, window = rehearsed.correlated.root, plan.choice, windows.permitted(world.windows, about.called)
-    told = ("source", "condition", "target", "severity", "metrics")
-    return {
-        "event": {"rule_id": rehearsed.event.rule_id, **{name: getattr(about, name) for name in told}},
-        "correlation": {"kind": received.kind, "case_id": received.case_id, "reason": received.reason},
-        "dependency": {
-            "root_cause": root or about.target,
-            "suppressed": root not in (None, about.target),
-            "depends_on": list(world.graph.ancestors(about.target)),
-            "site": world.graph.site(about.target),
-        },
-        "window": {"effect": window.effect or None, "cap": window.cap, "reasons": list(window.reasons)},
-        "trust": {
-            "level": plan.trust_level,
-            "effective_level": plan.effective.level,
-            "reasons": list(plan.effective.reasons),
-        },
-        "action_selection": None
+    return Simulated(
+        SimulatedEvent(
+            about.source, rehearsed.event.rule_id, about.condition, about.target, about.severity, about.metrics
+        ),
+        SimulatedCorrelation(received.kind, received.case_id, received.reason),
+        SimulatedDependency(
+            root or about.target,
+            root not in (None, about.target),
+            tuple(world.graph.ancestors(about.target)),
+            world.graph.site(about.target),
+        ),
+        SimulatedWindow(window.effect or None, window.cap, window.reasons),
+        SimulatedTrust(plan.trust_level, plan.effective.level, plan.effective.reasons),
+        None
         if choice is None
-        else {
-            "action_type": choice.action.name,
-            "action_params": choice.params,
-            "step": choice.step.position,
-            "risk": choice.action.risk,
-            "skipped": [skipped._asdict() for skipped in plan.skipped],
-        },
-        "pre_flight": {"passed": plan.passed, "checks": [check._asdict() for check in plan.checks]},
-        "rollback_plan": execution.rollback_plan(choice.action if choice else None, None),
-        "would": rehearsed.would,
-        "why": _why(rehearsed),
-    }
+        else SelectedAction(choice.action.name, choice.params, choice.step.position, choice.action.risk, plan.skipped),
+        Preflight(plan.passed, plan.checks),
+        execution.rollback_plan(choice.action if choice else None, None),
+        rehearsed.would,
+        _why(rehearsed),
+    )
 
 
-def _why(rehearsed: RehearsedEvent) -> list[str]:
+def _why(rehearsed: RehearsedEvent) -> tuple[str, ...]:
     stop = rehearsed.stop
     if stop is None:
-        return list(rehearsed.plan.why)
-    return [f"queued: {stop.reason}" if stop.kind == "wait" else stop.reason]
+        return rehearsed.plan.why
+    return (f"queued: {stop.reason}" if stop.kind == "wait" else stop.reason,)
 
 
 def _told(metrics: JsonObject, world: World) -> World:
@@ -116,18 +119,7 @@ def _told(metrics: JsonObject, world: World) -> World:
 # -- a condition now ---------------------------------------------------------------------------------------------------
 
 
-class Look(NamedTuple):
-    """One target, and what the condition says of it now."""
-
-    target: str
-    name: str
-    subject: str
-    verdict: bool | None
-    readings: JsonObject
-    missing: list[str]
-
-
-def compare(root: Root, text: str, targets: RuleTargets | None) -> JsonObject:
+def compare(root: Root, text: str, targets: RuleTargets | None) -> Compared:
     """Of every agent and monitor in the scope that reports something that the condition names. Where a scope is given,
     of the others in it too: there it says what is missing."""
     readings, condition, now = _readings(root), parse(text), node_of(root).clock.now()
@@ -137,43 +129,37 @@ def compare(root: Root, text: str, targets: RuleTargets | None) -> JsonObject:
         looks = [look for look in looks if look.readings]
     looks.sort(key=lambda look: (ORDER[look.verdict], look.target))
     verdicts = [look.verdict for look in looks]
-    return {
-        "matching": len(members),
-        "holds": verdicts.count(True),
-        "false": verdicts.count(False),
-        "unknown": verdicts.count(None),
-        "targets": [look._asdict() for look in looks[:SHOWN]],
-    }
+    holds, false, unknown = (verdicts.count(verdict) for verdict in ORDER)
+    return Compared(len(members), holds, false, unknown, tuple(looks[:SHOWN]))
 
 
-def names(root: Root) -> list[JsonObject]:
+def names(root: Root) -> list[ReadingRecord]:
     """What can be read now, as conditions say it: a service's state once, whatever services there are."""
     readings = _readings(root)
-    row_by_name: dict[tuple[str, str], JsonObject] = {}
+    examples: dict[tuple[str, str], tuple[OfWhat, object, str]] = {}
+    subjects: dict[tuple[str, str], set[str]] = {}
     for member in fleet_access(root).inventory(root):
-        of, seen = ("host" if member.is_agent else "monitor"), set()
+        of: OfWhat = "host" if member.is_agent else "monitor"
         for key, (value, _) in readings.samples(member.subject).items():
             if value is None or isinstance(value, dict | list) or (of == "monitor") != key.startswith(OF_MONITORS):
                 continue
             name = _general(key)
-            row = row_by_name.setdefault(
-                (of, name), {"name": name, "of": of, "subjects": 0, "example": value, "on": member.name}
-            )
-            row["subjects"] += name not in seen
-            seen.add(name)
-    return [row_by_name[key] for key in sorted(row_by_name)[:NAMED]]
+            examples.setdefault((of, name), (of, value, member.name))
+            subjects.setdefault((of, name), set()).add(member.subject)
+    rows = ((key, len(subjects[key]), *examples[key]) for key in sorted(examples)[:NAMED])
+    return [ReadingRecord(name, of, count, example, on) for (_, name), count, of, example, on in rows]
 
 
 def _readings(root: Root) -> LiveReadings:
     return node_of(root).registry.getUtility(IHealingEngine).readings
 
 
-def _looks(member: Member, readings: LiveReadings, condition: Condition, now: float) -> Iterator[Look]:
+def _looks(member: Member, readings: LiveReadings, condition: Condition, now: float) -> Iterator[ComparedTarget]:
     samples = readings.samples(member.subject)
     for instance in instances(condition, member, samples):
         reading = read(samples, instance, now, member.interval)
-        missing = [name for name in instance.names if name not in reading.metrics]
-        yield Look(
+        missing = tuple(name for name in instance.names if name not in reading.metrics)
+        yield ComparedTarget(
             target_of(member.name, instance), member.name, member.subject, reading.verdict, reading.metrics, missing
         )
 

@@ -103,8 +103,8 @@ def _falls_out(context: PipelineContext, edge: Edge, sure: float, stayed: int) -
     child, parent = edge
     message = f"{child} stayed down {stayed} times when only {parent} was healed"
     learned = edge in context.healing.edges.learned
-    if not learned or not context.healing["dependencies"].remove_edge(child, parent):
-        context.healing["suggestions"].suggest(
+    if not learned or not context.healing.dependencies.remove_edge(child, parent):
+        context.healing.suggestions.suggest(
             "dependency_doubt",
             "warning",
             f"{message}: it is only {sure:.0%} sure that it depends on it. Take the dependency out?",

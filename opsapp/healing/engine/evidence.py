@@ -18,7 +18,7 @@ from .context import PipelineContext
 
 def count_trigger(context: PipelineContext, rule_id: str, at: float, root_cause: str | None) -> None:
     """`at`: when its condition was found true."""
-    state = context.healing["trust"].get(rule_id)
+    state = context.healing.trust.get(rule_id)
     if state is not None:
         promotion = context.world.settings.promotion
         root = "" if root_cause is None else outage_of(context, root_cause)
@@ -48,7 +48,7 @@ def count_case(
     if last.outcome == "verified":
         problems.healed(context, last.rule_id, last.target)
         edges.healed(context, last.target)
-    state = context.healing["trust"].get(last.rule_id)
+    state = context.healing.trust.get(last.rule_id)
     result = state and comes_to(tried, str(last.outcome), state.trust.definition)
     if state is None or result is None:
         return
@@ -59,7 +59,7 @@ def count_case(
         trust, change = governor.reported(state.trust, result, alone_at, context.now, settings)
     if change is not None:
         state.become(context.root, trust, cause=change.cause, now=context.now)
-        suggestions.demoted(context.healing["suggestions"], change, last.id, context.now)
+        suggestions.demoted(context.healing.suggestions, change, last.id, context.now)
         notifications.demoted(context, change, last.id)
     _evaluate(context, state, trust)
 
@@ -67,7 +67,7 @@ def count_case(
 def count_trial(context: PipelineContext, rule_id: str, coin: TossedCoin) -> None:
     """A case that was left alone or treated has shown whether it recovers, or a wave what does. What was tossed for
     another definition of the rule says nothing about this one."""
-    state = context.healing["trust"].get(rule_id)
+    state = context.healing.trust.get(rule_id)
     if state is None or coin.definition != state.trust.definition:
         return
     trials, settings = coin.counted(state.trust.trials), context.world.settings
@@ -75,7 +75,7 @@ def count_trial(context: PipelineContext, rule_id: str, coin: TossedCoin) -> Non
     trust, change = governor.after_trial(state.trust, trials, treated, context.now, settings)
     if change is not None:
         state.become(context.root, trust, cause=change.cause, now=context.now)
-        suggestions.useless(context.healing["suggestions"], change, trials, context.now)
+        suggestions.useless(context.healing.suggestions, change, trials, context.now)
         notifications.useless(context, change, trials)
     _evaluate(context, state, trust)
 
@@ -86,4 +86,4 @@ def _evaluate(context: PipelineContext, state: Any, trust: governor.Trust) -> No
     trust, change = governor.evaluate(trust, context.now, settings)
     state.become(context.root, trust, cause=change.cause if change else "edit", now=context.now)
     context.world.trust = {**context.world.trust, trust.rule_id: trust}
-    suggestions.after_trigger(context.healing["suggestions"], trust, settings.promotion, context.now)
+    suggestions.after_trigger(context.healing.suggestions, trust, settings.promotion, context.now)

@@ -1,4 +1,6 @@
-"""The real hosts and monitors behind `FleetAccess`: those of the agents room and of the monitoring room."""
+"""The real hosts and monitors behind `FleetAccess`: those of the agents room and of the monitoring room;
+and the tools of a host.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from opsapp.agents.engine import (
     send_command,
     subject,
 )
-from opsapp.agents.resources import agents_of
+from opsapp.agents.resources import agent_named, agents_of
+from opsapp.healing.records import CapabilityRecord, Queued
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Problem
 from opsapp.monitoring.engine import Entry, register_of, request_check, taken_since
@@ -125,3 +128,18 @@ def _monitor(entry: Entry) -> Member:
         interval=float(settings.interval),
         online=settings.enabled,
     )
+
+
+def capabilities_of(root: Root, hostname: str) -> CapabilityRecord:
+    """What a host's agent can do, as it last probed. It is an error if several agents report the name."""
+    agent = agent_named(root, hostname)
+    values = agent.manifest.values if agent.manifest else {}
+    tools = (values.get("capabilities") or {}).items()
+    degraded = sorted(name for name, about in tools if about.get("available") and not about.get("usable"))
+    probed_at = int(agent.manifest.at) if agent.manifest else None
+    return CapabilityRecord(agent.hostname or hostname, values, probed_at, tuple(degraded))
+
+
+def refresh_capabilities(root: Root, hostname: str, by: str) -> Queued:
+    """Ask the agent to probe its tools again."""
+    return Queued(send_command(root, agent_named(root, hostname).id, "capabilities", {}, requested_by=by))

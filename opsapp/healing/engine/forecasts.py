@@ -25,9 +25,8 @@ from opsapp.tree.root import Root
 from opsapp.wire.readings import split
 
 from .alerts import WatchedRule, watched_rules
-from .fleet_access import fleet_access
 from .foresight import Foresight, MetricNews, Point, RuleThreshold, is_about, limits_of, read, settled, threshold_of
-from .inventory import Member
+from .inventory import Member, fleet_access
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -116,7 +115,7 @@ def bound_before(root: Root) -> float | None:
 
 
 def subjects(root: Root) -> tuple[list[Member], list[WatchedRule]]:
-    rules = watched_rules(rule.record for _, rule in readable(healing_of(root)["rules"], "rule"))
+    rules = watched_rules(rule.record for _, rule in readable(healing_of(root).rules, "rule"))
     return [member for member in fleet_access(root).inventory(root) if member.is_agent], rules
 
 
@@ -287,7 +286,7 @@ def keep(root: Root, seen: dict[str, AgentOutlook], now: float) -> None:
         healing.foresight.keep(agent_id, rows)
         for item in news:
             if isinstance(item, ForecastSuggestion):
-                healing["suggestions"].suggest(
+                healing.suggestions.suggest(
                     item.category,
                     "info",
                     item.message,

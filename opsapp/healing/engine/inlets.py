@@ -1,14 +1,16 @@
 """Events from elsewhere: whose token it is, what is kept of what was sent, and what of it becomes an incident.
 
 An event about a host or monitor is a reading of that (`toldevents`). One that is about nothing here is an incident of
-its own, until its sender says that it is over.
+its own, until its sender says that it is over. How many a node has taken and refused is counted in memory.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from prometheus_client.core import CounterMetricFamily
 
 from opsapp.healing.logic.eventforms import FIRING, SentEvent, is_older
 from opsapp.healing.resources import healing_of
@@ -17,13 +19,12 @@ from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.problems import NotFound
 from opsapp.monitoring.engine import ToldTrouble, close_told, open_told
 from opsapp.notify.engine import tell
+from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.projection import readable
-from opsapp.runtime.wakes import wake_after_commit
+from opsapp.runtime.wakes import after_commit, wake_after_commit
 from opsapp.tree.root import Root
 
-from . import inletcounts
-from .fleet_access import fleet_access
-from .inventory import Inventory
+from .inventory import Inventory, fleet_access
 from .toldevents import subject_of, target_of
 
 QUEUE = "inlets"
@@ -82,7 +83,7 @@ class Taken(NamedTuple):
 
 
 def create(root: Root, name: str, mapping: dict[str, str], by: str, now: float) -> MadeInlet:
-    inlets, token = healing_of(root)["inlets"], new_token()
+    inlets, token = healing_of(root).inlets, new_token()
     inlet = inlets[new_id()] = Inlet(name, {**MAPPING, **mapping}, digest(token), by, now)
     inlets.by_digest[inlet.token_digest] = inlet.__name__
     return MadeInlet(inlet, token)
@@ -97,29 +98,29 @@ def change(root: Root, inlet: Inlet, name: str | None, mapping: dict[str, str] |
 def remove(root: Root, inlet: Inlet) -> None:
     """What it has sent says nothing any more."""
     healing = healing_of(root)
-    healing["inlets"].by_digest.pop(inlet.token_digest, None)
+    healing.inlets.by_digest.pop(inlet.token_digest, None)
     healing.told.leave(inlet.__name__)
-    del healing["inlets"][inlet.__name__]
+    del healing.inlets[inlet.__name__]
     healing.told.touch(root)
     wake_after_commit(root, QUEUE)
 
 
 def put_back(root: Root, inlet: Inlet) -> None:
     """Its token counts again; what it had sent does not."""
-    inlets = healing_of(root)["inlets"]
+    inlets = healing_of(root).inlets
     inlets[inlet.__name__] = inlet
     inlets.by_digest[inlet.token_digest] = inlet.__name__
 
 
 def inlet_of(root: Root, token: str) -> Inlet | None:
-    return healing_of(root)["inlets"].of_token(digest(token))
+    return healing_of(root).inlets.of_token(digest(token))
 
 
 def take_of(
     root: Root, inlet_id: str, entries: Sequence[SentEntry], refused: Sequence[RefusedEvent], now: float
 ) -> Taken:
     """The same as `take`, in a transaction of its own."""
-    inlet = healing_of(root)["inlets"].get(inlet_id)
+    inlet = healing_of(root).inlets.get(inlet_id)
     if inlet is None:
         raise NotFound("There is no such inlet.")
     return take(root, inlet, entries, refused, now)
@@ -137,7 +138,7 @@ def take(root: Root, inlet: Inlet, entries: Sequence[SentEntry], refused: Sequen
         taking.events.refusals.add(len(refusals), f"{refusals[-1].place} {refusals[-1].why}")
         _tell_refused(root, inlet, taking.events.refusals, now)
     received = len(entries) + len(refused)
-    inletcounts.count_after_commit(root, inlet, received - len(refusals), len(refusals))
+    count_after_commit(root, inlet, received - len(refusals), len(refusals))
     return Taken(**taking.counts, received=received, refused=tuple(refusals[:MOST_NAMED]), refused_count=len(refusals))
 
 
@@ -209,7 +210,7 @@ def _tell_refused(root: Root, inlet: Inlet, refusals: Refusals, now: float) -> N
 def tell_refused(root: Root, now: float) -> None:
     """What was refused since people were told last."""
     healing = healing_of(root)
-    for inlet_id, inlet in readable(healing["inlets"], "inlet"):
+    for inlet_id, inlet in readable(healing.inlets, "inlet"):
         if inlet_id in healing.told.by_inlet:
             _tell_refused(root, inlet, healing.told.by_inlet[inlet_id].refusals, now)
 
@@ -237,3 +238,30 @@ def _forget(root: Root, events: EventsOfInlet, before: float, now: float, why: s
         if event.incident_id is not None:
             close_told(root, event.incident_id, now, why)
     return len(page)
+
+
+KEY = "opsapp.healing.inlet_counts"
+RESULTS = ("taken", "refused")
+
+Counts = Counter[tuple[str, str]]  # by the inlet's id, and what became of the event
+
+
+def prepare(node: Node) -> None:
+    node.registry[KEY] = Counts()
+
+
+def count_after_commit(root: Root, inlet: Inlet, taken: int, refused: int) -> None:
+    counts: Counts = node_of(root).registry[KEY]
+    became = dict(zip(RESULTS, (taken, refused), strict=True))
+    after_commit(root, counts.update, {(inlet.__name__, result): count for result, count in became.items()})
+
+
+def figures(root: Root) -> Iterable[Any]:
+    """Of the inlets that there are, under the names that they have now."""
+    told = "Events from elsewhere since the start."
+    events = CounterMetricFamily("opsapp_inlet_events", told, labels=["inlet", "name", "result"])
+    counts: Counts = node_of(root).registry[KEY]
+    for inlet_id, inlet in readable(healing_of(root).inlets, "inlet"):
+        for result in RESULTS:
+            events.add_metric([inlet_id, inlet.name, result], counts[inlet_id, result])
+    yield events

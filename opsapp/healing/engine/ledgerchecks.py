@@ -67,7 +67,7 @@ class LedgerChecks:
         return self.last
 
     def _verdict(self, root: Root) -> ChainVerdict:
-        ledger = healing_of(root)["ledger"]
+        ledger = healing_of(root).ledger
         verdict = ledgercheck.verdict(ledger, chain_key(root), self._node.clock.now())
         return _with_trust(root, anchors.checked(self._node, ledger, verdict))
 
@@ -79,7 +79,7 @@ def _with_trust(root: Root, verdict: ChainVerdict) -> ChainVerdict:
 
 
 def _is_long(root: Root) -> bool:
-    return healing_of(root)["ledger"].links() > LONG
+    return healing_of(root).ledger.links() > LONG
 
 
 def shown(verdict: ChainVerdict) -> JsonObject:
@@ -102,7 +102,7 @@ def answered(node: Node, head: str | None) -> JsonObject:
 
 def _head(root: Root, noted: NotedHead) -> str:
     """Without its key nobody knows what was signed."""
-    says = ledgercheck.head_verdict(healing_of(root)["ledger"], chain_key(root), noted)
+    says = ledgercheck.head_verdict(healing_of(root).ledger, chain_key(root), noted)
     return chain.UNKNOWN if says == chain.NOT_SIGNED and is_shut(root) else says
 
 

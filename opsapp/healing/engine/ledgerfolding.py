@@ -38,7 +38,7 @@ class FoldedPage(NamedTuple):
 
 def fold(root: Root, now: float) -> FoldedPage:
     leases.check(root, "healing")
-    ledger = healing_of(root)["ledger"]
+    ledger = healing_of(root).ledger
     first = ledger.folded.links
     gone = ledgerfolds.fold(ledger, chain_key(root), now, node_of(root).config[LedgerRetention].days)
     return FoldedPage(first + gone, gone, first + gone - max(first, min(ledger.archived, first + gone)))
@@ -61,7 +61,7 @@ def start(node: Node) -> None:
 
 def unarchived(root: Root, now: float, config: Configuration) -> Finding:
     """`IStoreFinder`: whether entries go within a month that nobody has archived."""
-    ledger, days = healing_of(root)["ledger"], config[LedgerRetention].days
+    ledger, days = healing_of(root).ledger, config[LedgerRetention].days
     ended_at = _ended_at(ledger, max(ledger.folded.links, ledger.archived) + 1)
     if ended_at is None or ended_at >= now - (days - TOLD_DAYS) * DAY:
         return Finding(OK, "ledger", f"no entry that is in no archive goes within {TOLD_DAYS} days")

@@ -37,7 +37,7 @@ from opsapp.runtime.projection import among
 from opsapp.tree.root import Root
 from opsapp.wire.records import changed, settings_of
 
-from .savings import ActionElsewhere, savings
+from .lift import ActionElsewhere, savings
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -95,7 +95,7 @@ def change(root: Root, given: JsonObject, now: float) -> None:
         raise Invalid({"channel": "there is no such channel"})
     if healing.letters is None:
         healing.letters = LetterBook()
-        links, since = _begins(healing["ledger"], healing.letters, now)
+        links, since = _begins(healing.ledger, healing.letters, now)
         healing.letters.told(since, links)  # the first one begins a day before it was asked for
     healing.letters.fields = settings_of(settings)
     moved = before.channel is None or (settings.at, settings.zone) != (before.at, before.zone)
@@ -130,7 +130,7 @@ def send(root: Root, now: float) -> None:
     book.handle(words.handle(book.handled, day, now))
     letter = written(root, now, MOST_READ)
     if not letter.has_news:
-        book.told(now, healing_of(root)["ledger"].links())
+        book.told(now, healing_of(root).ledger.links())
         return
     channel = channels_of(root).get(str(settings.channel))
     if channel is None:
@@ -138,7 +138,7 @@ def send(root: Root, now: float) -> None:
     else:
         ids = {"day": day, "head": letter.head}
         send_to(root, now, channel, key=f"letter:{day}", kind=KIND, title=letter.title, text=letter.text, ids=ids)
-    book.keep(replace(letter, sent=channel is not None), healing_of(root)["ledger"].links())
+    book.keep(replace(letter, sent=channel is not None), healing_of(root).ledger.links())
 
 
 def written(root: Root, now: float, most: int = MOST_SHOWN) -> Letter:
@@ -168,7 +168,7 @@ def written(root: Root, now: float, most: int = MOST_SHOWN) -> Letter:
 
 def _night(root: Root, book: LetterBook, now: float, most: int) -> Night:
     healing = healing_of(root)
-    ledger: Ledger = healing["ledger"]
+    ledger = healing.ledger
     first, since, links = *_begins(ledger, book, now), ledger.links()
     oldest = max(first, links - most, ledger.folded.links)
     ends = _ends(healing, ledger, oldest, links)
@@ -232,13 +232,13 @@ def _saved(healing: Healing, healed: tuple[CaseEnd, ...]) -> Saved:
     """By what is known of each rule itself; no case of another rule counts for it."""
     saved, heals = Saved(), Counter(end.rule_id for end in healed)
     for rule_id, count in heals.items():
-        state = healing["trust"].get(rule_id)
+        state = healing.trust.get(rule_id)
         if state is None:
             continue
         heals_s = tuple(case.heal_s for case in healing.trials.healed(rule_id))
         known = ActionElsewhere(rule_id, state.trust.trials, heals_s)
-        of_rule = savings(healing.trials.ended(rule_id), known, count)
-        if of_rule.value is not None and of_rule.low is not None and of_rule.high is not None:
+        of_rule = savings(healing.trials.ended(rule_id), known, count).minutes
+        if of_rule is not None:
             minutes, low, high, cases = saved
             saved = Saved(minutes + of_rule.value, low + of_rule.low, high + of_rule.high, cases + count)
     return saved
@@ -250,7 +250,7 @@ def _saved(healing: Healing, healed: tuple[CaseEnd, ...]) -> Saved:
 def _asks(root: Root, healing: Healing, now: float, zone: str) -> tuple[tuple[Request, ...], int]:
     """The first few of each kind, and how many there are more."""
     approvals = root["api"]["approvals"].of_status("pending")
-    due = list(healing["problems"].due.keys(None, (now + DAY, "")))
+    due = list(healing.problems.due.keys(None, (now + DAY, "")))
     coming = sorted(
         (row for row in healing.foresight.soonest if now <= row["hits_at"] <= now + DAY), key=lambda row: row["hits_at"]
     )
@@ -274,7 +274,7 @@ def _approvals(root: Root, ids: list[str], zone: str) -> Iterator[Request]:
 
 def _problems(root: Root, healing: Healing, due: list[tuple[float, str, str]], zone: str) -> Iterator[Request]:
     for at, rule_id, target in due:
-        problem_id = healing["problems"].open_on.get((rule_id, target), "")
+        problem_id = healing.problems.open_on.get((rule_id, target), "")
         yield Request(
             f"Problem due {words.clock(at, zone)}: {target} is healed again and again (rule {rule_id})",
             _address(root, "heal.problem", problem=problem_id),

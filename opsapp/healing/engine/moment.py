@@ -23,10 +23,8 @@ from opsapp.tree.root import Root
 from opsapp.wire.conditions import Condition
 
 from .alerts import WatchedRule, watched_rules
-from .fleet_access import fleet_access
-from .inventory import Member
-from .momentlanes import drawn
-from .momentmarks import entries_of, marks_of
+from .inventory import Member, fleet_access
+from .momentmarks import drawn, entries_of, marks_of
 from .past_readings import KeptReading, kept_readings, needs
 from .readings import instances
 
@@ -153,7 +151,7 @@ def _rules_then(
     root: Root, reading: HistoryReader, members: Iterable[Member], entries: Sequence[LedgerRecord], span: AskedSpan
 ) -> list[RuleThen]:
     """What held first, then what nobody knows."""
-    watched = watched_rules(rule.record for _, rule in readable(healing_of(root)["rules"], "rule"))
+    watched = watched_rules(rule.record for _, rule in readable(healing_of(root).rules, "rule"))
     told: list[RuleThen] = []
     for member in members:
         kept = kept_readings(root, member)

@@ -27,7 +27,6 @@ from opsapp.healing.records import RuleRecord, RuleStep
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages.case import CaseRecord, VerifyingCase
 from opsapp.healing.stages.holdout import is_left_alone
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Unopened, Unreadable
 from opsapp.monitoring.engine import (
     MonitorsStanding,
@@ -60,7 +59,8 @@ def overview(root: Root, now: float) -> Overview:
     troubles = _troubles(root, healing, monitors, hosts, now)
     shown = tuple(_under_way(root, healing, case, now) for case in healing.book.first_under_way(MOST_CASES))
     agents, events = len(list(agents_of(root))), len(incidents_of(root).open_of_none)
-    told = [entry["target"] for entry in _newest(healing)] + [case.target for case in shown]
+    newest = healing.ledger.page(None, None, NEWEST_ENTRIES, 0)[1]
+    told = [entry.target for entry in newest] + [case.target for case in shown]
     named = {name for target in (*told, *(trouble.name for trouble in troubles)) for name in names_of(target)}
     named |= {trouble.root_cause for trouble in troubles if trouble.root_cause}
     return Overview(
@@ -97,10 +97,6 @@ def _next_break(root: Root, healing: Healing) -> NextBreak | None:
         if host is not None:
             return made(NextBreak, row | {"hostname": host.hostname})
     return None
-
-
-def _newest(healing: Healing) -> list[JsonObject]:
-    return list(healing["ledger"].page(None, None, NEWEST_ENTRIES, 0)[1])
 
 
 def _troubles(
@@ -170,9 +166,7 @@ def _of_nothing_here(root: Root) -> list[Trouble]:
 def _told(healing: Healing, known: Iterable[str]) -> list[Trouble]:
     """Conditions on hosts that people were told of, and not that they are over."""
     told: Mapping[tuple[str, str], str] = healing.book.told or {}
-    conditions = (
-        {rule_id: rule.record.condition for rule_id, rule in readable(healing["rules"], "rule")} if told else {}
-    )
+    conditions = {rule_id: rule.record.condition for rule_id, rule in readable(healing.rules, "rule")} if told else {}
     return [
         Trouble(
             kind="alert",
@@ -183,7 +177,7 @@ def _told(healing: Healing, known: Iterable[str]) -> list[Trouble]:
             rule_id=rule_id,
         )
         for (rule_id, target), severity in told.items()
-        if target not in known and rule_id in healing["rules"]
+        if target not in known and rule_id in healing.rules
     ]
 
 
@@ -239,7 +233,7 @@ def _told_due(case: CaseRecord) -> int | None:
 def _chain_of(healing: Healing, rule_id: str) -> tuple[RuleStep, ...]:
     """None is known of a rule that is gone, damaged, or sealed with another key; what reads all rules says so."""
     try:
-        record: RuleRecord = healing["rules"][rule_id].record
+        record: RuleRecord = healing.rules[rule_id].record
     except (KeyError, Unreadable, Unopened):
         return ()
     return record.steps

@@ -27,12 +27,11 @@ from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 
 from . import arrivals, commands, edges, entries, inlets, offline_policies, problems, steps, trials, trusted, world
-from .agent_reports import report_local
 from .alerts import Alerts, Past, watched_rules
 from .context import PipelineContext, StepResult
-from .fleet_access import IFleetAccess, fleet_access
 from .holds import end_pause, hands_off_over, tell_hands_off_over
-from .inventory import Inventory
+from .inventory import IFleetAccess, Inventory, fleet_access
+from .offline_policies import report_local
 from .readings import LiveReadings
 from .toldevents import readings_of
 from .wavesteps import settle
@@ -250,7 +249,7 @@ def submit(root: Root, events: list[JsonObject]) -> None:
 def snapshot(root: Root, with_pasts: bool, known: tuple[Any, ...] = ()) -> dict[str, Any]:
     """What alerts need of the store, as plain values; of rules only what is another version than the known one."""
     healing = healing_of(root)
-    rules = healing["rules"]
+    rules = healing.rules
     version = (rules.version, len(rules.keys()))
     return {
         "inventory": fleet_access(root).inventory(root),

@@ -15,8 +15,9 @@ from opsapp.auth.resources import find_enabled
 from opsapp.healing.config import HealingSettings, ProblemSettings
 from opsapp.healing.logic.problems import ProblemFacts
 from opsapp.healing.logic.rules import names_of
+from opsapp.healing.records import ProblemRecord
 from opsapp.healing.resources import healing_of
-from opsapp.healing.resources.problems import PROBLEM, Problems, RecurringProblem
+from opsapp.healing.resources.problems import PROBLEM, RecurringProblem
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.notify.engine import tell
@@ -38,12 +39,12 @@ AT_ONCE = 500
 
 def seen(context: PipelineContext, rule_id: str, target: str) -> None:
     """A rule has found a target. What comes back is not quiet, whatever is done about it."""
-    context.healing["problems"].seen(rule_id, target, context.now)
+    context.healing.problems.seen(rule_id, target, context.now)
 
 
 def healed(context: PipelineContext, rule_id: str, target: str) -> None:
     """A case ended verified: one heal more."""
-    problems: Problems = context.healing["problems"]
+    problems = context.healing.problems
     settings = context.world.settings.problems
     recurrence = problems.healed(rule_id, target, context.now)
     heals = recurrence.since(context.now - settings.window_s)
@@ -63,7 +64,7 @@ def _opened(root: Root, problem: RecurringProblem, heals: int, settings: Problem
 
 def _close(root: Root, problem: RecurringProblem, facts: ProblemFacts, why: str, now: float) -> None:
     """With the heals that it had at last: they are not counted again."""
-    problems: Problems = healing_of(root)["problems"]
+    problems = healing_of(root).problems
     problems.keep(problem, facts._replace(heals=_heals(root, facts, now)))
     title = f"{facts.target}: the problem is closed"
     _tell(root, problem, "heal.problem_closed", "info", title, f"Rule {facts.rule_id} on {facts.target}: {why}.", now)
@@ -88,7 +89,7 @@ def _noted(problem: RecurringProblem) -> JsonObject:
 def close_quiet(root: Root, now: float) -> None:
     """What no rule has found for long enough is over."""
     leases.check(root, "healing")
-    problems: Problems = healing_of(root)["problems"]
+    problems = healing_of(root).problems
     settings = node_of(root).config[HealingSettings].problems
     quiet = set(problems.quiet(now - settings.quiet_s))
     if not quiet:
@@ -111,13 +112,13 @@ def purge(node: Node, before: float) -> None:
 
 
 def _purge_closed(root: Root, before: float) -> bool:
-    return healing_of(root)["problems"].purge(before, AT_ONCE)
+    return healing_of(root).problems.purge(before, AT_ONCE)
 
 
 def _purge_heals(root: Root, after: tuple[str, str] | None) -> tuple[str, str] | None:
     node = node_of(root)
     before = node.clock.now() - node.config[HealingSettings].problems.window_s
-    return healing_of(root)["problems"].forget(before, after, AT_ONCE)
+    return healing_of(root).problems.forget(before, after, AT_ONCE)
 
 
 def change(
@@ -126,7 +127,7 @@ def change(
     """Set owner, date, note or state. What it was and what it is, for the audit record."""
     if isinstance(values.get("due"), str):
         values = {**values, "due": _end_of(values["due"], node_of(root).config.timezone)}
-    problems: Problems = healing_of(root)["problems"]
+    problems = healing_of(root).problems
     before, known = problem.facts, _noted(problem)
     after = before._replace(**{name: value for name, value in values.items() if name != "state"})
     after = after.becomes(values.get("state", before.state), now)
@@ -147,7 +148,7 @@ def change(
 
 def give_back(root: Root, username: str, now: float) -> None:
     """Nobody looks for the cause of the open problems of a user who is deleted: they stand on the overview again."""
-    problems: Problems = healing_of(root)["problems"]
+    problems = healing_of(root).problems
     for problem in [problems[problem_id] for problem_id in problems.open_on.values()]:
         if problem.facts.owner == username:
             known = _noted(problem)
@@ -157,7 +158,7 @@ def give_back(root: Root, username: str, now: float) -> None:
 
 def _heals(root: Root, facts: ProblemFacts, now: float) -> int:
     """Within the window up to now; those within it when it was closed."""
-    problems: Problems = healing_of(root)["problems"]
+    problems = healing_of(root).problems
     if (facts.rule_id, facts.target) not in problems.open_on:
         return facts.heals
     window_s = node_of(root).config[HealingSettings].problems.window_s
@@ -166,7 +167,7 @@ def _heals(root: Root, facts: ProblemFacts, now: float) -> int:
 
 def listing(root: Root, only: JsonObject, damaged: list[Damage]) -> list[RecurringProblem]:
     """Those that fit, open ones first, then the newest first."""
-    every = readable(healing_of(root)["problems"], PROBLEM, damaged)
+    every = readable(healing_of(root).problems, PROBLEM, damaged)
     fitting = [problem for _, problem in every if _fits(problem.facts, only)]
     return sorted(fitting, key=lambda problem: (not problem.facts.is_open, -problem.facts.opened_at, problem.__name__))
 
@@ -186,23 +187,24 @@ def _day(at: float, zone: str) -> str:
     return datetime.fromtimestamp(at, ZoneInfo(zone)).date().isoformat()
 
 
-def plain(root: Root, problem: RecurringProblem, now: float) -> JsonObject:
-    facts, settings = problem.facts, node_of(root).config[HealingSettings].problems
-    seen_at = healing_of(root)["problems"].recurrence(facts.rule_id, facts.target).seen_at
-    return {
-        "id": problem.__name__,
-        "rule_id": facts.rule_id,
-        "target": facts.target,
-        "heals": facts.heals if not facts.is_open else _heals(root, facts, now),
-        "window_s": settings.window_s,
-        "opened_at": int(facts.opened_at),
-        "due": None if facts.due is None else int(facts.due),
-        "due_day": None if facts.due is None else _day(facts.due, node_of(root).config.timezone),
-        "overdue": facts.is_overdue(now),
-        "owner": facts.owner,
-        "state": facts.state,
-        "note": facts.note,
-        "last_at": int(seen_at) if facts.is_open else None,
-        "quiet_until": int(seen_at + settings.quiet_s) if facts.is_open else None,
-        "closed_at": None if facts.closed_at is None else int(facts.closed_at),
-    }
+def shown(root: Root, problem: RecurringProblem, now: float) -> ProblemRecord:
+    facts, node = problem.facts, node_of(root)
+    settings = node.config[HealingSettings].problems
+    seen_at = int(healing_of(root).problems.recurrence(facts.rule_id, facts.target).seen_at)
+    return ProblemRecord(
+        id=problem.__name__,
+        rule_id=facts.rule_id,
+        target=facts.target,
+        heals=facts.heals if not facts.is_open else _heals(root, facts, now),
+        window_s=settings.window_s,
+        opened_at=int(facts.opened_at),
+        due=None if facts.due is None else int(facts.due),
+        due_day=None if facts.due is None else _day(facts.due, node.config.timezone),
+        overdue=facts.is_overdue(now),
+        owner=facts.owner,
+        state=facts.state,
+        note=facts.note,
+        last_at=seen_at if facts.is_open else None,
+        quiet_until=int(seen_at + settings.quiet_s) if facts.is_open else None,
+        closed_at=None if facts.closed_at is None else int(facts.closed_at),
+    )

@@ -31,13 +31,12 @@ from opsapp.tree.root import Root
 from opsapp.wire.readings import STALE_AFTER_INTERVALS, fresh
 
 from .alerts import OVER, RETRY_S, Alerts, Past, WatchedRule
-from .errorbudgets import UNKNOWN
-from .failures import sick_hosts
 from .inventory import Member
 from .past_readings import KeptReading, PastReport, ReadingColumn
 from .readings import LiveReadings, read
 from .rehearse import PolicyChange, RehearsedEvent, Scene, case_of
 from .windows import on_at
+from .world import UNKNOWN, sick_hosts
 
 NEVER = float("inf")
 UNSEEN = object()

@@ -19,16 +19,16 @@ from opsapp.healing.stages import planning
 from opsapp.healing.stages.case import RuleEvent
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.stages.world import Reading
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.healing.whatif import Rehearsed, RehearsedFiring, RehearsedTarget, StopCount, TimeSpan
 from opsapp.runtime.serieswork import SeriesRetention
 from opsapp.wire.conditions import Condition
 
 from .alerts import WatchedRule
 from .inventory import Member
+from .lift import ActionElsewhere, savings
 from .past_readings import KeptReading, raw_from
 from .rehearsal import ACTS, Firing, HeldLevel, PastHeal, PastWorlds, VerdictChange
 from .rehearse import PolicyChange, Scene, rehearse
-from .savings import ActionElsewhere, savings
 
 LISTED = 500  # firings, the newest
 SPANS = 200  # of one target and kind, the longest
@@ -44,7 +44,7 @@ class AskedTime(NamedTuple):
     until: float
 
 
-class Rehearsed(NamedTuple):
+class PastOfTarget(NamedTuple):
     """What became of one target within the time, and when its condition was known. Without changes nothing was."""
 
     target: str
@@ -99,14 +99,14 @@ class RehearsedRule(NamedTuple):
     policy: PastPolicy
     span: AskedTime
     now: float
-    seen: list[Rehearsed]
+    seen: list[PastOfTarget]
     entries: Sequence[LedgerRecord]
 
 
 class Judged(NamedTuple):
     """A firing, and what would have stopped the rule from acting. `over_by_itself` None: nobody knows."""
 
-    place: Rehearsed
+    place: PastOfTarget
     firing: Firing
     blocked_by: tuple[str, ...]
     over_by_itself: bool | None
@@ -117,7 +117,7 @@ class Judged(NamedTuple):
         return not self.firing.again and set(self.blocked_by) <= {"level"}
 
 
-def answer(rule: RehearsedRule) -> JsonObject:
+def answer(rule: RehearsedRule) -> Rehearsed:
     judged = _judged(rule)
     acts = [row for row in judged if row.would_act]
     is_known = any(place.known_s(*rule.span) for place in rule.seen)
@@ -125,27 +125,25 @@ def answer(rule: RehearsedRule) -> JsonObject:
     unknown_s = [_unknown_s(place, rule.span) for place in rule.seen]
     raw_since = raw_from(rule.policy.retention, int(rule.now * 1000)) / 1000
     stopped = Counter(word for row in judged for word in row.blocked_by)
-    return {
-        "from": int(rule.span.since),
-        "to": int(rule.span.until),
-        "raw_since": int(max(raw_since, rule.span.since)) if raw_since < rule.span.until else None,
-        "firings": [_row(row, rule.now) for row in judged[: -LISTED - 1 : -1]],
-        "total": len(judged) if is_known else None,
-        "failures": sum(not row.firing.again for row in judged) if is_known else None,
-        "left_out": max(0, len(judged) - LISTED),
-        "by_target": [_of_target(place, rule.span) for place in rule.seen],
-        "over_by_itself": sum(row.over_by_itself is True for row in judged) if is_known else None,
-        "would_act": len(acts) if is_known else None,
-        "stopped_by": [{"by": word, "firings": count} for word, count in stopped.most_common()],
-        "window_s": rule.policy.window_s,
-        "expected_saved_minutes": None
-        if saved is None or saved.value is None
-        else {"value": saved.value, "low": saved.low, "high": saved.high},
-        "why": NOTHING_KEPT if saved is None else saved.why,
-        "learned_from": list(rule.policy.known.rules),
-        "unknown_s": round(sum(unknown_s)),
-        "not_kept": list(rule.policy.not_kept),
-    }
+    return Rehearsed(
+        int(rule.span.since),
+        int(rule.span.until),
+        int(max(raw_since, rule.span.since)) if raw_since < rule.span.until else None,
+        tuple(_row(row, rule.now) for row in judged[: -LISTED - 1 : -1]),
+        total=len(judged) if is_known else None,
+        failures=sum(not row.firing.again for row in judged) if is_known else None,
+        left_out=max(0, len(judged) - LISTED),
+        by_target=tuple(_of_target(place, rule.span) for place in rule.seen),
+        over_by_itself=sum(row.over_by_itself is True for row in judged) if is_known else None,
+        would_act=len(acts) if is_known else None,
+        stopped_by=tuple(StopCount(*stop) for stop in stopped.most_common()),
+        window_s=rule.policy.window_s,
+        expected_saved_minutes=saved and saved.minutes,
+        why=NOTHING_KEPT if saved is None else saved.why,
+        learned_from=rule.policy.known.rules,
+        unknown_s=round(sum(unknown_s)),
+        not_kept=rule.policy.not_kept,
+    )
 
 
 # -- what would have stopped it ----------------------------------------------------------------------------------------
@@ -223,7 +221,7 @@ def _healed_on(entries: Sequence[LedgerRecord]) -> Mapping[str, list[float]]:
 
 
 def _over_by_itself(
-    rule: RehearsedRule, firing: Firing, place: Rehearsed, healed: Mapping[str, list[float]]
+    rule: RehearsedRule, firing: Firing, place: PastOfTarget, healed: Mapping[str, list[float]]
 ) -> bool | None:
     """Within the time that the action would have had. Not known where a heal may have done it, or readings end."""
     until = firing.over_at
@@ -247,23 +245,23 @@ def _duration(row: Judged, span: AskedTime) -> Duration:
 # with the same first action say. Where one of them is not known, nothing is.
 
 
-def _row(row: Judged, now: float) -> JsonObject:
+def _row(row: Judged, now: float) -> RehearsedFiring:
     firing = row.firing
-    return {
-        "at": int(firing.at),
-        "target": row.place.target,
-        "since": int(firing.since),
-        "until": None if firing.over_at is None else int(firing.over_at),
-        "lasted_s": None if firing.over_at is None else round(firing.over_at - firing.since),
-        "again": firing.again,
-        "over_by_itself": row.over_by_itself,
-        "would": firing.would,
-        "would_act": row.would_act,
-        "blocked_by": list(row.blocked_by),
-        "readings": dict(firing.event["metrics"]),
-        "resolution_s": round(firing.resolution_s, 1),
-        "link": chart_of(row.place.member, firing, now),
-    }
+    return RehearsedFiring(
+        int(firing.at),
+        row.place.target,
+        int(firing.since),
+        None if firing.over_at is None else int(firing.over_at),
+        None if firing.over_at is None else round(firing.over_at - firing.since),
+        firing.again,
+        row.over_by_itself,
+        firing.would,
+        row.would_act,
+        row.blocked_by,
+        firing.event["metrics"],
+        round(firing.resolution_s, 1),
+        chart_of(row.place.member, firing, now),
+    )
 
 
 def chart_of(member: Member, firing: Firing, now: float) -> str:
@@ -274,23 +272,23 @@ def chart_of(member: Member, firing: Firing, now: float) -> str:
     return f"/{'agents' if member.is_agent else 'monitors'}/{item_id}{query}"
 
 
-def _unknown_s(place: Rehearsed, span: AskedTime) -> float:
+def _unknown_s(place: PastOfTarget, span: AskedTime) -> float:
     return span.until - span.since - place.known_s(*span)
 
 
-def _of_target(place: Rehearsed, span: AskedTime) -> JsonObject:
+def _of_target(place: PastOfTarget, span: AskedTime) -> RehearsedTarget:
     unknown_s, changes = _unknown_s(place, span), place.changes
-    return {
-        "target": place.target,
-        "subject": place.member.subject,
-        "firings": len(place.firings) if unknown_s < span.until - span.since else None,
-        "unknown_s": round(unknown_s),
-        "held": _spans(changes, span, True),
-        "unknown": _spans([VerdictChange(span.since, None), *changes], span, None),
-    }
+    return RehearsedTarget(
+        place.target,
+        place.member.subject,
+        len(place.firings) if unknown_s < span.until - span.since else None,
+        round(unknown_s),
+        _spans(changes, span, True),
+        _spans([VerdictChange(span.since, None), *changes], span, None),
+    )
 
 
-def _spans(changes: Sequence[VerdictChange], span: AskedTime, verdict: bool | None) -> list[JsonObject]:
+def _spans(changes: Sequence[VerdictChange], span: AskedTime, verdict: bool | None) -> tuple[TimeSpan, ...]:
     """When it was so, in order."""
     ends = [*changes, VerdictChange(span.until, None)]
     spans = [
@@ -301,4 +299,4 @@ def _spans(changes: Sequence[VerdictChange], span: AskedTime, verdict: bool | No
     longest = sorted((since, until) for since, until in spans if until > since)
     if len(longest) > SPANS:
         longest = sorted(sorted(longest, key=lambda part: part[0] - part[1])[:SPANS])
-    return [{"at": int(since), "until": int(until)} for since, until in longest]
+    return tuple(TimeSpan(int(since), int(until)) for since, until in longest)

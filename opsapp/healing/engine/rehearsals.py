@@ -17,7 +17,7 @@ from opsapp.healing.records import NewRule
 from opsapp.healing.stages import trials
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.stages.world import World
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.healing.whatif import Rehearsed
 from opsapp.lib.problems import Invalid
 from opsapp.maintenance.resources import plans_of
 from opsapp.runtime.node import node_of
@@ -25,16 +25,15 @@ from opsapp.runtime.serieswork import SeriesRetention
 from opsapp.tree.root import Root
 
 from .alerts import WatchedRule, watched_rules
-from .fleet_access import fleet_access
-from .inventory import Inventory, Member
+from .inventory import Inventory, Member, fleet_access
+from .lift import elsewhere
 from .past_readings import KeptReading, ReadingColumn, Stretch, kept_readings, merged, needs, read, stretches
 from .pipeline import world_now
 from .readings import instances
 from .rehearsal import FailedSpan, HeldLevel, PastHeal, PastWorlds, Rehearsal, case_spans, incident_spans
-from .rehearsal_answers import AskedTime, PastPolicy, PastTarget, Rehearsed, RehearsedRule, answer
+from .rehearsal_answers import AskedTime, PastOfTarget, PastPolicy, PastTarget, RehearsedRule, answer
 from .rehearse import PolicyChange, drafted
 from .replay import recorded_since
-from .savings import elsewhere
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -108,15 +107,15 @@ def _is_among(name: str, names: set[str]) -> bool:
     return name in names or any(fnmatchcase(kept, name) for kept in names)
 
 
-def rehearse(node: Node, policy: PastPolicy, span: AskedTime) -> JsonObject:
+def rehearse(node: Node, policy: PastPolicy, span: AskedTime) -> Rehearsed:
     """Outside any transaction. All that are asked for at once share one thread."""
     entries, lane = recorded_since(node, span.since - DAY), node.lane(LANE, 1)
     lane.run(_know, policy, entries)
-    seen: list[Rehearsed] = []
+    seen: list[PastOfTarget] = []
     for place in lane.run(_roots_first, policy):
         seen.append(_through(node, policy, place, span))
         _refuse_too_many(seen)
-    seen += [Rehearsed(member.name, member) for member in policy.without]
+    seen += [PastOfTarget(member.name, member) for member in policy.without]
     rehearsed = RehearsedRule(policy, span, node.clock.now(), seen, entries)
     return lane.run(answer, rehearsed)
 
@@ -137,7 +136,7 @@ def _roots_first(policy: PastPolicy) -> list[PastTarget]:
     return sorted(policy.targets, key=lambda place: (len(graph.ancestors(place.target)), place.target))
 
 
-def _through(node: Node, policy: PastPolicy, place: PastTarget, span: AskedTime) -> Rehearsed:
+def _through(node: Node, policy: PastPolicy, place: PastTarget, span: AskedTime) -> PastOfTarget:
     """One target through all of its time."""
     now = int(node.clock.now() * 1000)
     warm_up = min(MOST_WARM_UP_S, policy.watched.hold_s + policy.watched.cooldown_s + WARM_UP_S)
@@ -157,10 +156,10 @@ def _through(node: Node, policy: PastPolicy, place: PastTarget, span: AskedTime)
             FailedSpan(place.target, firing.at, span.until if firing.over_at is None else firing.over_at)
             for firing in fired
         )
-    return Rehearsed(place.target, place.member, firings, rehearsal.changes)
+    return PastOfTarget(place.target, place.member, firings, rehearsal.changes)
 
 
-def _refuse_too_many(seen: Sequence[Rehearsed]) -> None:
+def _refuse_too_many(seen: Sequence[PastOfTarget]) -> None:
     firings = sum(len(place.firings) for place in seen)
     changes = sum(len(place.changes) for place in seen)
     if firings > MOST_FIRINGS or changes > MOST_CHANGES:

@@ -9,6 +9,7 @@ Must not: write, or reach a host.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -36,6 +37,7 @@ from opsapp.healing.stages.stepping import Facts, following
 from opsapp.healing.stages.trust import Trust
 from opsapp.healing.stages.verification import Surroundings
 from opsapp.healing.stages.world import Reading, World
+from opsapp.healing.whatif import ReplayDifference, Replayed, ReplayedRule
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.tree.root import Root
@@ -44,8 +46,7 @@ from opsapp.wire.heals import HostAnswer
 from opsapp.wire.verdicts import Harm
 
 from .dependencies import refuse_mistakes
-from .fleet_access import fleet_access
-from .inventory import Member
+from .inventory import Member, fleet_access
 from .pipeline import world_now
 from .rehearse import PRESENT, WOULD, PolicyChange, Scene, event_about, rehearse
 
@@ -71,17 +72,6 @@ class LedTo(NamedTuple):
 NOTHING = LedTo("nothing")
 
 
-class RuleCount(NamedTuple):
-    """Of a changed rule: how many events were recorded, and how many of them would have come under the change."""
-
-    rule_id: str
-    recorded: int = 0
-    would: int = 0
-
-    def counted(self, events: int, came: bool) -> RuleCount:
-        return self._replace(recorded=self.recorded + events, would=self.would + events * came)
-
-
 def change_of(
     root: Root, rules: Sequence[DeclaredRule] | None, dependencies: Sequence[Dependency] | None
 ) -> PolicyChange:
@@ -94,7 +84,7 @@ def change_of(
     return PolicyChange(changed, None if nodes is None else Graph(nodes))
 
 
-def replay(node: Node, days: float, change: PolicyChange) -> JsonObject:
+def replay(node: Node, days: float, change: PolicyChange) -> Replayed:
     """Outside any transaction: read page by page, think in a lane's thread."""
     world, inventory = node.transact(present)
     entries = recorded_since(node, node.clock.now() - days * DAY)
@@ -123,7 +113,7 @@ def present(root: Root) -> tuple[World, list[Member]]:
 
 def recorded(root: Root, since: float, below: int | None) -> tuple[list[LedgerRecord], int | None]:
     """A page of entries that stand for events, newest first, and where the next page begins."""
-    ledger = healing_of(root)["ledger"]
+    ledger = healing_of(root).ledger
     entries = ledger.entries
     top = (entries.maxKey() if entries else 0) if below is None else below - 1
     first = max(1, top - PAGE + 1)
@@ -133,13 +123,13 @@ def recorded(root: Root, since: float, below: int | None) -> tuple[list[LedgerRe
     return wanted, None if ended else first
 
 
-def compare(entries: list[LedgerRecord], world: World, inventory: list[Member], change: PolicyChange) -> JsonObject:
+def compare(entries: list[LedgerRecord], world: World, inventory: list[Member], change: PolicyChange) -> Replayed:
     """In a lane's thread: what would have become of each."""
     changed = change.over(world)
     gone = _not_fired(entries, world, change)
-    differences: list[JsonObject] = []
+    differences: list[ReplayDifference] = []
     events = 0
-    counts = {rule_id: RuleCount(rule_id) for rule_id in change.rules}
+    recorded, would = Counter[str](), Counter[str]()
     first = 0
     for entry in entries:
         events += entry.events
@@ -149,25 +139,16 @@ def compare(entries: list[LedgerRecord], world: World, inventory: list[Member], 
         failing = _failing(entries, first, at + world.settings.hold_s)
         now = _led_to(entry, world, inventory, failing, PRESENT)
         then = NOTHING if entry.id in gone else _led_to(entry, changed, inventory, failing, change)
-        if entry.rule_id in counts:
-            counts[entry.rule_id] = counts[entry.rule_id].counted(entry.events, then != NOTHING)
+        recorded[entry.rule_id] += entry.events
+        would[entry.rule_id] += entry.events * (then != NOTHING)
         if now != then:
+            told, action = _event_of(entry), entry.action_type or None
             differences.append(
-                {
-                    "event": _event_of(entry),
-                    "then": _then(entry),
-                    "then_action": entry.action_type or None,
-                    "then_outcome": entry.outcome,
-                    "would": then.does,
-                    "would_action": then.action,
-                    "would_outcome": then.outcome,
-                    "ledger_id": entry.id,
-                    "events": entry.events,
-                }
+                ReplayDifference(told, _then(entry), action, entry.outcome, *then, entry.id, entry.events)
             )
-    same = events - sum(difference["events"] for difference in differences)
-    rules = [count._asdict() for count in counts.values()]
-    return {"events": events, "same": same, "differences": differences, "rules": rules}
+    same = events - sum(difference.events for difference in differences)
+    rules = tuple(ReplayedRule(rule_id, recorded[rule_id], would[rule_id]) for rule_id in change.rules)
+    return Replayed(events, same, rules, tuple(differences))
 
 
 def _not_fired(entries: list[LedgerRecord], world: World, change: PolicyChange) -> set[int]:

@@ -1,21 +1,38 @@
-"""A rollback that an admin requests. The pipeline performs it, because only it writes the ledger; the caller waits."""
+"""A rollback that an admin requests. The pipeline performs it, because only it writes the ledger; the caller
+waits, outside of any transaction, as a greenlet or as a thread.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
+import gevent
+
+from opsapp.healing.records import RolledBack
 from opsapp.healing.resources import healing_of
 from opsapp.lib.ids import new_id
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, NotFound, Unavailable
 from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS
 
-from .fleet_access import fleet_access
-from .waiting import wait_for
+from .inventory import fleet_access
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
+
+Seen = TypeVar("Seen")
+
+
+def wait_for(node: Node, look: Callable[[], Seen], *, patience_s: float, every_s: float) -> Seen:
+    """What `look` sees as soon as it sees something; at the end of the patience what it sees then. A greenlet lets
+    others run meanwhile, a thread of its own just waits."""
+    end = node.clock.monotonic() + patience_s
+    while not (seen := look()) and node.clock.monotonic() < end:
+        (gevent.sleep if node.hub.is_here() else time.sleep)(every_s)
+    return seen
+
 
 PATIENCE_S = 120.0
 LOOK_S = 0.1
@@ -25,12 +42,12 @@ def refuse_impossible(root: Root, ledger_id: int) -> None:
     """409 if the entry is not final, not reversible, without snapshot, or rolled back already; 503 if its host is
     offline."""
     healing = healing_of(root)
-    record = healing["ledger"].record(ledger_id)
+    record = healing.ledger.record(ledger_id)
     if record is None:
         raise NotFound("There is no such ledger entry.")
-    if not record.is_final:
+    if record is None or not record.is_final:
         raise Conflict("This heal has not ended yet.", code="not_final")
-    if not healing["ledger"].can_roll_back(record):
+    if not healing.ledger.can_roll_back(record):
         raise Conflict("This heal has been rolled back already.", code="already_rolled_back")
     action = ACTIONS.get(record.action_type)
     if action is None or not action.reversible:
@@ -50,7 +67,7 @@ def _refuse_absent(root: Root, agent_id: str) -> None:
         raise Unavailable(f"{host.name} is offline: nothing was sent to it.", code="host_offline", retry_after=30)
 
 
-def perform(node: Node, ledger_id: int) -> JsonObject:
+def perform(node: Node, ledger_id: int) -> RolledBack:
     """Ask the pipeline, and wait for the result."""
     request = new_id()
     node.transact(_ask, ledger_id, request)
@@ -66,7 +83,7 @@ def _ask(root: Root, ledger_id: int, request: str) -> None:
     healing_of(root).book.submit(root, {"kind": "rollback", "ledger_id": ledger_id, "request": request})
 
 
-def _look(root: Root, request: str) -> JsonObject | None:
+def _look(root: Root, request: str) -> RolledBack | None:
     """The result, once its entry is final; Conflict if somebody else was faster."""
     healing = healing_of(root)
     if request not in healing.answers:
@@ -74,13 +91,8 @@ def _look(root: Root, request: str) -> JsonObject | None:
     entry_id = healing.answers[request]
     if entry_id is None:
         raise Conflict("This heal has been rolled back already.", code="already_rolled_back")
-    record = healing["ledger"].record(entry_id)
-    if not record.is_final:
+    record = healing.ledger.record(entry_id)
+    if record is None or not record.is_final:
         return None
-    return {
-        "ledger_id": entry_id,
-        "rolls_back": record.rolls_back,
-        "outcome": record.outcome,
-        "rollback_status": record.outcome,
-        "reason": record.reason,
-    }
+    outcome = str(record.outcome)
+    return RolledBack(entry_id, record.rolls_back or 0, outcome, outcome, record.reason)

@@ -18,9 +18,8 @@ from opsapp.runtime.node import node_of
 from opsapp.runtime.wakes import after_commit
 from opsapp.tree.root import Root
 
-from . import failures, world
-from .fleet_access import fleet_access
-from .inventory import Inventory
+from . import world
+from .inventory import Inventory, fleet_access
 from .pipeline import HealingEngine, IHealingEngine
 
 
@@ -28,7 +27,7 @@ def causes_of(root: Root, targets: Collection[str], now: float) -> dict[str, str
     """An `IRootCauses`: the failed target above each of these, by the graph; those that have one. A target may be named
     by an id. Unlike healing this asks for no rule: a host that is away and a monitor with an open incident have failed.
     """
-    graph = healing_of(root)["dependencies"].graph()
+    graph = healing_of(root).dependencies.graph()
     asked = _hanging(graph, targets)
     if not asked:
         return {}
@@ -40,7 +39,7 @@ def causes_of(root: Root, targets: Collection[str], now: float) -> dict[str, str
 
 def causes(root: Root, failures: Collection[Failure], now: float) -> dict[Failure, RootCause]:
     """An `ICauses`."""
-    graph = healing_of(root)["dependencies"].graph()
+    graph = healing_of(root).dependencies.graph()
     hanging = set(_hanging(graph, [failure.target for failure in failures]))
     if not hanging:
         return {}
@@ -84,5 +83,5 @@ def _hanging(graph: Graph, targets: Collection[str]) -> Collection[str]:
 
 def _failing(root: Root, inventory: Inventory, graph: Graph, now: float) -> set[str]:
     window = node_of(root).config[HealingSettings].absorption_window_s
-    failing = failures.failing_of(root, inventory, graph.nodes, {}, now, window)
-    return failing | {name for name, _ in failures.down(root)}
+    failing = world.failing_of(root, inventory, graph.nodes, {}, now, window)
+    return failing | {name for name, _ in world.down(root)}

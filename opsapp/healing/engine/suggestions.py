@@ -62,7 +62,7 @@ def after_trigger(suggestions: Suggestions, trust: Trust, promotion: PromotionSe
 
 def after_outcome(healing: Healing, record: LedgerRecord, settings: HealingSettings, now: float) -> None:
     """After an execution: does the problem come back again and again, and does the action help at all?"""
-    suggestions, ledger = healing["suggestions"], healing["ledger"]
+    suggestions, ledger = healing.suggestions, healing.ledger
     rule_id, action, condition = record.rule_id, record.action_type, record.condition
     own, fleet = ledger.history(action, condition, record.target)
     doubt = effectiveness.against(own, fleet, now, settings.skip)
@@ -92,9 +92,9 @@ def after_outcome(healing: Healing, record: LedgerRecord, settings: HealingSetti
 
 def _heals_within(healing: Healing, rule_id: str, target: str, since: float, enough: int) -> int:
     """Executed heals of a rule on a target, counted up to about `enough`."""
-    index = held(healing["ledger"].by_both, (rule_id, target))
+    index = held(healing.ledger.by_both, (rule_id, target))
     heals = 0
-    for record in healing["ledger"].records(index.newest(0, 10 * enough) if index else ()):
+    for record in healing.ledger.records(index.newest(0, 10 * enough) if index else ()):
         if record.created_at < since:
             break
         heals += record.executed

@@ -16,8 +16,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 
-from .fleet_access import fleet_access
-from .inventory import Inventory
+from .inventory import Inventory, fleet_access
 from .readings import ToldReadings
 
 
@@ -65,7 +64,7 @@ def subject_of(sent: SentEvent, mapping: Mapping[str, str], inventory: Inventory
 def _of_inlets(root: Root) -> Iterator[tuple[Inlet, EventsOfInlet]]:
     healing = healing_of(root)
     by_inlet = healing.told.by_inlet
-    return ((inlet, by_inlet[name]) for name, inlet in readable(healing["inlets"], "inlet") if name in by_inlet)
+    return ((inlet, by_inlet[name]) for name, inlet in readable(healing.inlets, "inlet") if name in by_inlet)
 
 
 def readings_of(root: Root, inventory: Inventory) -> dict[str, dict[str, ToldReadings]]:

@@ -20,8 +20,7 @@ from opsapp.healing.resources.cases import CASE
 from opsapp.healing.resources.ledger import ENTRY
 from opsapp.healing.stages import moves
 from opsapp.healing.stages.case import CaseRecord, ClosedCase
-from opsapp.healing.stages.ledger import OUTCOMES, STATES
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.healing.stages.ledger import OUTCOMES, STATES, LedgerRecord
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import among, sound
 from opsapp.tree.root import Root
@@ -51,22 +50,22 @@ class Broken(NamedTuple):
 def trace(root: Root, key: bytes, settings: HealingSettings) -> list[Broken]:
     """Everything that is found, by entry."""
     healing = healing_of(root)
-    entries = healing["ledger"].entries
-    mark = healing["ledger"].folded
-    book = {number: entry.fields for number, entry in among(entries, ENTRY, entries.keys())}
+    entries = healing.ledger.entries
+    mark = healing.ledger.folded
+    book = {number: entry.record for number, entry in among(entries, ENTRY, entries.keys())}
     kept = dict(sound(healing, CASE, healing.book.cases.items()))
     cases = {case_id: case.record for case_id, case in kept.items()}
     knows_its_steps = {case_id for case_id, case in kept.items() if "tried" in case.fields}  # older versions: none
-    approvals = {number: _approved(root, entry["approval_id"]) for number, entry in book.items()}
+    approvals = {number: _approved(root, entry.approval_id) for number, entry in book.items()}
     broken = [*_chained(root, key)]
     for number, entry in book.items():
         broken += [Broken(number, what) for what in _entry(entry, approvals[number])]
         broken += [Broken(number, what) for what in _undone(entry, book, mark)]
     late = {number for case in cases.values() if isinstance(case, ClosedCase) for number in case.late.values()}
-    by_case: dict[str, list[JsonObject]] = defaultdict(list)
+    by_case: dict[str, list[LedgerRecord]] = defaultdict(list)
     for number, entry in book.items():
-        if entry["source"] != "agent" and entry["case_id"] and number not in late:
-            by_case[entry["case_id"]].append(entry)
+        if entry.source != "agent" and entry.case_id and number not in late:
+            by_case[entry.case_id].append(entry)
     for case_id, entries in by_case.items():
         broken += _steps(entries)
         if case_id in cases and not _is_folded(cases[case_id], mark):
@@ -77,14 +76,14 @@ def trace(root: Root, key: bytes, settings: HealingSettings) -> list[Broken]:
             broken.append(Broken(0, f"case {case_id} is {case.state}, and has no entry"))
     held = late | {case.entry_id for case in cases.values()}
     for number, entry in book.items():
-        if entry["state"] != "final" and number not in held:
+        if not entry.is_final and number not in held:
             broken.append(Broken(number, "an intent without an outcome, and no case is at work on it"))
     broken += _budget(book, settings, mark.newest + HOUR if mark.links else 0)
     return sorted(set(broken))
 
 
 def _chained(root: Root, key: bytes) -> Iterator[Broken]:
-    ledger, edited = healing_of(root)["ledger"], trusted.held(root).edited
+    ledger, edited = healing_of(root).ledger, trusted.held(root).edited
     verdict = ledgercheck.verdict(ledger, key, node_of(ledger).clock.now())
     if not verdict.valid:
         yield Broken(verdict.first_bad or 0, f"the chain: {verdict.reason}")
@@ -94,8 +93,8 @@ def _chained(root: Root, key: bytes) -> Iterator[Broken]:
         if times > 1:
             yield Broken(number, "it became final more than once")
     for number, entry in among(ledger.entries, ENTRY, ledger.entries.keys()):
-        if entry.fields["id"] != number:
-            yield Broken(number, f"it says that it is entry {entry.fields['id']}")
+        if entry.record.id != number:
+            yield Broken(number, f"it says that it is entry {entry.record.id}")
 
 
 def _approved(root: Root, approval_id: str | None) -> str | None:
@@ -104,42 +103,42 @@ def _approved(root: Root, approval_id: str | None) -> str | None:
     return None if approval is None else str(approval.status)
 
 
-def _entry(entry: JsonObject, approval: str | None) -> Iterator[str]:
+def _entry(entry: LedgerRecord, approval: str | None) -> Iterator[str]:
     """What one entry says of itself."""
-    outcome, executed, final = entry["outcome"], entry["executed"], entry["state"] == "final"
-    if entry["state"] not in STATES:
-        yield f"there is no state {entry['state']!r}"
+    outcome, executed, final = entry.outcome, entry.executed, entry.is_final
+    if entry.state not in STATES:
+        yield f"there is no state {entry.state!r}"
     if final and outcome not in OUTCOMES:
         yield f"there is no outcome {outcome!r}"
     if not final and outcome not in (None, "awaiting_approval"):
         yield "an outcome before its end"
-    if entry["verified"] != int(outcome == "verified"):
+    if entry.verified != int(outcome == "verified"):
         yield "what it says of being verified is not its outcome"
-    if final and (entry["finished_at"] is None or entry["finished_at"] < entry["created_at"]):
+    if final and (entry.finished_at is None or entry.finished_at < entry.created_at):
         yield "it ended before it began"
-    if executed and not entry["action_type"]:
+    if executed and not entry.action_type:
         yield "it was executed without an intent: no action is named"
     if executed and outcome in HARMLESS:
         yield f"it was executed, and {outcome}: in a window, a pause or at a level that forbids it"
     if executed and (outcome in REFUSED or approval in (*REFUSED, "pending")):
         yield "it was executed after its approval was refused"
-    if entry["action_type"] != "rollback":
+    if entry.action_type != "rollback":
         yield from _acted(entry, executed=executed)
 
 
-def _acted(entry: JsonObject, *, executed: bool) -> Iterator[str]:
-    outcome, own = entry["outcome"], entry["source"] != "agent"
-    if outcome == "verified" and not (executed and entry["action_success"]):
+def _acted(entry: LedgerRecord, *, executed: bool) -> Iterator[str]:
+    outcome, own = entry.outcome, entry.source != "agent"
+    if outcome == "verified" and not (executed and entry.action_success):
         yield "verified without an action that ran and was looked at"
-    if outcome == "rolled_back" and entry["rollback_status"] != "rolled_back":
+    if outcome == "rolled_back" and entry.rollback_status != "rolled_back":
         yield "rolled back, and no rollback was done"
-    if own and executed and not entry["approval_id"]:
-        level = (entry.get("lowered") or {}).get("level", entry["trust_level"])
-        if entry["risk"] == "high" or level == "approve":
+    if own and executed and not entry.approval_id:
+        level = entry.lowered["level"] if entry.lowered else entry.trust_level
+        if entry.risk == "high" or level == "approve":
             yield "it was executed without the approval that it needs"
         elif level != "execute":
             yield f"it was executed at the level {level or 'none'}"
-    if entry["action_success"] and not executed:
+    if entry.action_success and not executed:
         yield "an action that succeeded and was never executed"
 
 
@@ -149,49 +148,49 @@ def _is_folded(case: CaseRecord, mark: FoldedLinks) -> bool:
     return bool(mark.links) and isinstance(case, ClosedCase) and case.closed_at is not None and case.closed_at < until
 
 
-def _undone(entry: JsonObject, book: dict[int, JsonObject], mark: FoldedLinks) -> Iterator[str]:
+def _undone(entry: LedgerRecord, book: dict[int, LedgerRecord], mark: FoldedLinks) -> Iterator[str]:
     """An entry that rolls back another one later. One that was folded away was final."""
-    if entry["action_type"] != "rollback":
+    if entry.action_type != "rollback":
         return
-    other = book.get(entry["rolls_back"] or 0)
-    if other is None and 0 < (entry["rolls_back"] or 0) <= mark.highest:
+    other = book.get(entry.rolls_back or 0)
+    if other is None and 0 < (entry.rolls_back or 0) <= mark.highest:
         return
-    if other is None or other["state"] != "final" or other["id"] >= entry["id"]:
+    if other is None or not other.is_final or other.id >= entry.id:
         yield "it rolls back an entry that was not final before it"
 
 
-def _steps(entries: list[JsonObject]) -> Iterator[Broken]:
+def _steps(entries: list[LedgerRecord]) -> Iterator[Broken]:
     """The entries of one case: the steps of its chain in their order, and one end."""
-    chain = [entry for entry in entries if entry["outcome"] != "absorbed" and entry["action_type"] != "rollback"]
-    by_rule: dict[str, list[JsonObject]] = defaultdict(list)
+    chain = [entry for entry in entries if entry.outcome != "absorbed" and entry.action_type != "rollback"]
+    by_rule: dict[str, list[LedgerRecord]] = defaultdict(list)
     for entry in chain:
-        by_rule[entry["rule_id"]].append(entry)
+        by_rule[entry.rule_id].append(entry)
     for steps in by_rule.values():
         for before, after in pairwise(steps):
-            if after["escalation_step"] <= before["escalation_step"]:
-                yield Broken(after["id"], "its step does not come after the one before it")
-            if before["state"] != "final":
-                yield Broken(after["id"], "it began before the step before it had ended")
-            if before["events"]:
-                yield Broken(after["id"], "its case had ended already: two outcomes")
-            elif before["outcome"] in ("verified", "lost"):
-                yield Broken(after["id"], f"a step after one that was {before['outcome']}")
+            if after.escalation_step <= before.escalation_step:
+                yield Broken(after.id, "its step does not come after the one before it")
+            if not before.is_final:
+                yield Broken(after.id, "it began before the step before it had ended")
+            if before.events:
+                yield Broken(after.id, "its case had ended already: two outcomes")
+            elif before.outcome in ("verified", "lost"):
+                yield Broken(after.id, f"a step after one that was {before.outcome}")
 
 
-def _case(case: CaseRecord, entries: list[JsonObject], *, knows_its_steps: bool) -> Iterator[Broken]:
+def _case(case: CaseRecord, entries: list[LedgerRecord], *, knows_its_steps: bool) -> Iterator[Broken]:
     """A case that is kept still, beside its entries."""
-    last = max((entry for entry in entries if entry["rule_id"] == case.rule_id and entry["outcome"] != "absorbed"),
-               key=lambda entry: entry["id"], default=None)  # fmt: skip
-    number = 0 if last is None else int(last["id"])
+    last = max((entry for entry in entries if entry.rule_id == case.rule_id and entry.outcome != "absorbed"),
+               key=lambda entry: entry.id, default=None)  # fmt: skip
+    number = 0 if last is None else last.id
     if case.place not in {move.after for move in moves.MOVES}:
         yield Broken(number, f"case {case.id} is at {case.place}, which the table does not have")
     if last is None:
         yield Broken(0, f"case {case.id} has no entry of its own rule")
-    elif isinstance(case, ClosedCase) and last["outcome"] != case.outcome:
-        yield Broken(number, f"case {case.id} ended {case.outcome}, and the entry {last['outcome']}")
-    elif case.entry_id == number and last["state"] != ENTRY_OF.get(case.place, last["state"]):
-        yield Broken(number, f"case {case.id} is {case.state}, and the entry {last['state']}")
-    executed = sum(1 for entry in entries if entry["executed"] and entry["state"] == "final")
+    elif isinstance(case, ClosedCase) and last.outcome != case.outcome:
+        yield Broken(number, f"case {case.id} ended {case.outcome}, and the entry {last.outcome}")
+    elif case.entry_id == number and last.state != ENTRY_OF.get(case.place, last.state):
+        yield Broken(number, f"case {case.id} is {case.state}, and the entry {last.state}")
+    executed = sum(1 for entry in entries if entry.executed and entry.is_final)
     if knows_its_steps and not case.manual and executed != len(case.tried):
         yield Broken(number, f"case {case.id} knows of {len(case.tried)} executed steps, and the ledger of {executed}")
     yield from (Broken(number, f"case {case.id}: {what}") for what in _told(case))
@@ -228,22 +227,22 @@ def _reached() -> dict[str, frozenset[str]]:
 REACHED = _reached()
 
 
-def _budget(book: dict[int, JsonObject], settings: HealingSettings, since: float) -> Iterator[Broken]:
+def _budget(book: dict[int, LedgerRecord], settings: HealingSettings, since: float) -> Iterator[Broken]:
     """Cases in which a heal began by itself within an hour, against the limits that are set now. A case counts once,
     with its first step; before `since` that may be away."""
     limits = settings.brake.max_heals_per_hour
-    begun: list[JsonObject] = []
+    begun: list[LedgerRecord] = []
     counted: set[str] = set()
     for entry in book.values():
-        began = entry["executed"] or entry["snapshot_id"]
-        if not began or entry["source"] == "agent" or entry["rolls_back"] or entry["case_id"] in counted:
+        began = entry.executed or entry.snapshot_id
+        if not began or entry.source == "agent" or entry.rolls_back or entry.case_id in counted:
             continue
-        counted.add(entry["case_id"])
-        if entry["approval_id"] or entry["created_at"] < since:
+        counted.add(entry.case_id)
+        if entry.approval_id or entry.created_at < since:
             continue
-        begun = [other for other in begun if entry["created_at"] - other["created_at"] < HOUR - 1]
+        begun = [other for other in begun if entry.created_at - other.created_at < HOUR - 1]
         if len(begun) >= limits.fleet:
-            yield Broken(entry["id"], f"beyond the budget: {limits.fleet} heals within an hour")
-        elif sum(other["rule_id"] == entry["rule_id"] for other in begun) >= limits.rule:
-            yield Broken(entry["id"], f"beyond the budget: {limits.rule} heals of one rule within an hour")
+            yield Broken(entry.id, f"beyond the budget: {limits.fleet} heals within an hour")
+        elif sum(other.rule_id == entry.rule_id for other in begun) >= limits.rule:
+            yield Broken(entry.id, f"beyond the budget: {limits.rule} heals of one rule within an hour")
         begun.append(entry)

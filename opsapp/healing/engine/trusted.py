@@ -39,8 +39,8 @@ class TrustHeld(NamedTuple):
 
 def held(root: Root) -> TrustHeld:
     trust, edited = {}, []
-    states = healing_of(root)["trust"]
-    rules = dict(readable(healing_of(root)["rules"], "rule")) if states.defined else {}
+    states = healing_of(root).trust
+    rules = dict(readable(healing_of(root).rules, "rule")) if states.defined else {}
     for rule_id, state in readable(states, TRUST):
         trust[rule_id] = state.trust
         deeds = rules[rule_id].deeds(root) if rule_id in rules else None
@@ -67,7 +67,7 @@ def let_fall(root: Root, rule_ids: Collection[str]) -> None:
         return
     healing, now = healing_of(root), node_of(root).clock.now()
     for rule_id in rule_ids:
-        state, rule = healing["trust"][rule_id], healing["rules"].get(rule_id)
+        state, rule = healing.trust[rule_id], healing.rules.get(rule_id)
         if rule is None:
             continue
         level = state.trust.current_level
@@ -81,13 +81,13 @@ def govern(root: Root, now: float) -> None:
     """Trust, each minute: triggers grow old, ceilings and evidence may have changed."""
     healing, settings = healing_of(root), node_of(root).config[HealingSettings]
     let_fall(root, held(root).edited)
-    for _, state in readable(healing["trust"], TRUST):
+    for _, state in readable(healing.trust, TRUST):
         if not state.is_sound(root):
             continue
         trust, change = governor.evaluate(state.trust, now, settings)
         if change is not None or now - state.trust.last_evaluated >= 30:
             state.become(root, trust, cause=change.cause if change else "edit", now=now)
-            suggestions.after_trigger(healing["suggestions"], trust, settings.promotion, now)
+            suggestions.after_trigger(healing.suggestions, trust, settings.promotion, now)
 
 
 def prepare(node: Node) -> None:
@@ -105,11 +105,11 @@ def _sign(root: Root) -> None:
 
 def _define(root: Root) -> None:
     """Once in a store of an older version: what its rules do is taken as it is."""
-    states = healing_of(root)["trust"]
+    states = healing_of(root).trust
     if states.defined or is_shut(root):
         return
     states.defined = True
-    rules = dict(readable(healing_of(root)["rules"], "rule"))
+    rules = dict(readable(healing_of(root).rules, "rule"))
     for rule_id, state in readable(states, TRUST):
         if rule_id in rules and state.is_sound(root):
             definition = rules[rule_id].deeds(root).definition

@@ -7,16 +7,17 @@ from typing import Any
 
 from opsapp.automations.engine import Outage, outages_of
 from opsapp.healing.config import HealingSettings
-from opsapp.healing.resources import healing_of
+from opsapp.healing.resources import Healing, healing_of
+from opsapp.healing.resources.ledger import Ledger
 from opsapp.healing.stages.correlation import ROOT_CAUSE
-from opsapp.healing.stages.ledger import effectiveness
+from opsapp.healing.stages.ledger import LedgerRecord, effectiveness
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
 from .casestory import wave_of
-from .fleet_access import fleet_access
+from .inventory import fleet_access
 from .root_causes import causes_of
 
 MOST = 50
@@ -31,16 +32,16 @@ MEASURED = ("verified", "failed", "inconclusive", "rolled_back")
 def section(root: Root, incident: JsonObject, now: float) -> dict[str, list[Any]]:
     """An `IWarRoomSection`."""
     healing, names = healing_of(root), _names(root, incident)
-    ledger = healing["ledger"]
-    rows = {row["id"]: row for name in names for row in ledger.page(None, name, MOST, 0)[1]}
+    ledger = healing.ledger
+    rows = {row.id: row for name in names for row in ledger.page(None, name, MOST, 0)[1]}
     heals = [row for row in rows.values() if _belongs(row, incident, now)]
-    heals = sorted([*heals, *_held_down(healing, names, incident, now)], key=lambda row: row["id"])
+    heals = sorted([*heals, *_held_down(healing, names, incident, now)], key=lambda row: row.id)
     return {
-        "heals": [{**row, "wave": _wave(root, row["case_id"])} for row in heals],
+        "heals": [{**ledger.shown(row), "wave": _wave(root, row.case_id)} for row in heals],
         "events": _events(heals),
         "dependencies": _dependencies(healing, names, causes_of(root, names, now)),
         "suggested_automations": _helped(
-            ledger, [*rows.values()], incident, outages_of(root, incident["monitor_id"], now)
+            ledger, [*rows.values()], incident["monitor_name"], outages_of(root, incident["monitor_id"], now)
         ),
     }
 
@@ -52,21 +53,21 @@ def _wave(root: Root, case_id: str | None) -> JsonObject | None:
     return None if record is None else wave_of(healing, record, settings)
 
 
-def _belongs(row: JsonObject, incident: JsonObject, now: float) -> bool:
+def _belongs(row: LedgerRecord, incident: JsonObject, now: float) -> bool:
     """Whether an entry is of this incident and of no earlier one: it began shortly before it or in it, and was not over
     before it."""
     since, until = incident["started"] - BEFORE_S, incident.get("resolved") or now
-    return since <= row["created_at"] <= until and (row["finished_at"] or now) >= incident["started"] - DOUBT_S
+    return since <= row.created_at <= until and (row.finished_at or now) >= incident["started"] - DOUBT_S
 
 
-def _held_down(healing: Any, names: list[str], incident: JsonObject, now: float) -> list[JsonObject]:
+def _held_down(healing: Healing, names: list[str], incident: JsonObject, now: float) -> list[LedgerRecord]:
     """Entries of what hangs on the incident's monitor and host, and was left alone for their sake."""
-    graph, ledger = healing["dependencies"].graph(), healing["ledger"]
+    graph, ledger = healing.dependencies.graph(), healing.ledger
     below = [target for target in graph.nodes if not graph.ancestors(target).keys().isdisjoint(names)]
     begins = tuple(f"{ROOT_CAUSE} {name}:" for name in names)
     rows = [row for target in below[:MOST] for row in ledger.page(None, target, NEWEST_BELOW, 0)[1]]
-    held_down = [row for row in rows if row["reason"].startswith(begins) and _belongs(row, incident, now)]
-    return [row for row in held_down if row["target"] not in names]
+    held_down = [row for row in rows if row.reason.startswith(begins) and _belongs(row, incident, now)]
+    return [row for row in held_down if row.target not in names]
 
 
 def _names(root: Root, incident: JsonObject) -> list[str]:
@@ -81,49 +82,49 @@ def _names(root: Root, incident: JsonObject) -> list[str]:
     return [incident["monitor_name"], *hosts]
 
 
-def _events(heals: list[JsonObject]) -> list[JsonObject]:
+def _events(heals: list[LedgerRecord]) -> list[JsonObject]:
     """The story of the ledger, in order: an alert for each case, then the steps of each of its entries."""
     told, cases = [], set()
     for row in heals:
-        if row["case_id"] not in cases and not row["rolls_back"]:
-            cases.add(row["case_id"])
-            told.append(_event(row, "alert", f"{row['rule_id']}: {row['condition']} on {row['target']}"))
+        if row.case_id not in cases and not row.rolls_back:
+            cases.add(row.case_id)
+            told.append(_event(row, "alert", f"{row.rule_id}: {row.condition} on {row.target}"))
         told += [_event(row, kind, text, late=late) for kind, text, late in _steps(row)]
     return sorted(told, key=lambda event: event["time"])
 
 
-def _steps(row: JsonObject) -> list[tuple[str, str, bool]]:
+def _steps(row: LedgerRecord) -> list[tuple[str, str, bool]]:
     """(kind, text, whether it happened at the end) of each step that the entry tells of."""
-    outcome = row["outcome"] or row["state"]
-    what = f"{row['action_type']} on {row['target']}" if row["action_type"] else row["target"]
-    ended = f"{what}: {outcome}" + (f" ({row['reason']})" if row["reason"] else "")
+    outcome = row.outcome or row.state
+    what = f"{row.action_type} on {row.target}" if row.action_type else row.target
+    ended = f"{what}: {outcome}" + (f" ({row.reason})" if row.reason else "")
     if outcome in SUPPRESSED:
         return [("suppression", ended, True)]
-    steps = [("plan", f"{what}: step {row['escalation_step'] + 1} is planned", False)] if row["action_type"] else []
-    if row["approval_id"]:
-        steps.append(("approval", f"{what}: approval {row['approval_id']} is asked for", False))
-    if row["action_type"] and _ran(row):
-        steps.append(("action", f"{what} runs", bool(row["approval_id"])))
+    steps = [("plan", f"{what}: step {row.escalation_step + 1} is planned", False)] if row.action_type else []
+    if row.approval_id:
+        steps.append(("approval", f"{what}: approval {row.approval_id} is asked for", False))
+    if row.action_type and _ran(row):
+        steps.append(("action", f"{what} runs", bool(row.approval_id)))
     kinds = {**dict.fromkeys(REFUSED, "approval"), **dict.fromkeys(MEASURED, "verification")}
-    if row["outcome"] is not None and row["finished_at"]:
+    if row.outcome is not None and row.finished_at:
         steps.append((kinds.get(outcome, "heal"), ended, True))
     return steps
 
 
-def _ran(row: JsonObject) -> bool:
+def _ran(row: LedgerRecord) -> bool:
     """Whether something was done on a host, according to the entry."""
-    under_way = row["state"] in ("executing", "settling", "verifying")
-    return under_way or (row["outcome"] in MEASURED and not row["reason"].startswith("no_capable_handler"))
+    under_way = row.state in ("executing", "settling", "verifying")
+    return under_way or (row.outcome in MEASURED and not row.reason.startswith("no_capable_handler"))
 
 
-def _event(row: JsonObject, kind: str, text: str, *, late: bool = False) -> JsonObject:
-    at = (row["finished_at"] if late else None) or row["created_at"]
-    return {"time": at, "kind": kind, "text": text, "ledger_id": row["id"]}
+def _event(row: LedgerRecord, kind: str, text: str, *, late: bool = False) -> JsonObject:
+    at = (row.finished_at if late else None) or row.created_at
+    return {"time": at, "kind": kind, "text": text, "ledger_id": row.id}
 
 
-def _dependencies(healing: Any, names: list[str], causes: Mapping[str, str]) -> list[JsonObject]:
+def _dependencies(healing: Healing, names: list[str], causes: Mapping[str, str]) -> list[JsonObject]:
     """Everything that the incident's monitor and host depend on; `root_cause` is true for what has failed."""
-    graph = healing["dependencies"].graph()
+    graph = healing.dependencies.graph()
     return [
         {"target": name, "depends_on": above, "path": list(path), "root_cause": causes.get(name) == above}
         for name in names
@@ -131,33 +132,29 @@ def _dependencies(healing: Any, names: list[str], causes: Mapping[str, str]) -> 
     ]
 
 
-def _helped(ledger: Any, rows: list[JsonObject], incident: JsonObject, outages: Sequence[Outage]) -> list[JsonObject]:
+def _helped(ledger: Ledger, rows: list[LedgerRecord], monitor: str, outages: Sequence[Outage]) -> list[JsonObject]:
     """Actions that were tried, best first by the lower bound of their success against this condition: what was tried
     for the monitor itself counts whole, what was tried for something else of its host half."""
-    tried: dict[tuple[str, str], list[JsonObject]] = {}
+    tried: dict[tuple[str, str], list[LedgerRecord]] = {}
     for row in rows:
-        if row["action_type"]:
-            tried.setdefault((row["action_type"], row["condition"]), []).append(row)
+        if row.action_type:
+            tried.setdefault((row.action_type, row.condition), []).append(row)
     helpful = []
     for (action, condition), entries in tried.items():
         measured = effectiveness(action, condition, *ledger.statistics(action, condition))
         if measured.total:
-            own = any(row["target"] == incident["monitor_name"] for row in entries)
+            own = any(row.target == monitor for row in entries)
             score = (measured.lower_bound or 0) / (100 if own else 200)
             ended = [_ended(entries, outage) for outage in outages]
-            helpful.append({
-                **measured._asdict(),
-                "tried_here": len(ended) - ended.count(None),
-                "helped_here": ended.count(True),
-                "score": round(score, 4),
-            })  # fmt: skip
-    return sorted(helpful, key=lambda row: (-row["score"], row["action_type"]))
+            tried_here, helped_here = len(ended) - ended.count(None), ended.count(True)
+            shown = {"tried_here": tried_here, "helped_here": helped_here, "score": round(score, 4)}
+            helpful.append((-shown["score"], action, measured._asdict() | shown))
+    return [row for _, _, row in sorted(helpful, key=lambda line: line[:2])]
 
 
-def _ended(entries: list[JsonObject], outage: Outage) -> bool | None:
+def _ended(entries: list[LedgerRecord], outage: Outage) -> bool | None:
     """Whether one of these that was verified ended the outage; None where none was measured in it."""
-    measured = [row for row in entries if row["outcome"] in MEASURED and row["created_at"] <= outage.ended]
-    within = [row for row in measured if row["finished_at"] >= outage.started]
-    return (
-        any(row["outcome"] == "verified" and outage.ended_by(row["finished_at"]) for row in within) if within else None
-    )
+    measured = [row for row in entries if row.outcome in MEASURED and row.created_at <= outage.ended]
+    ends = [(row.outcome, row.finished_at or 0) for row in measured]
+    within = [(outcome, at) for outcome, at in ends if at >= outage.started]
+    return any(outcome == "verified" and outage.ended_by(at) for outcome, at in within) if within else None

@@ -1,39 +1,127 @@
-"""Building the world that the stages read, from the store and from what this node sees, in the caller's transaction."""
+"""Building the world that the stages read, from the store and from what this node sees, in the caller's transaction.
+
+With what it needs for that: which targets have failed, what is left of error budgets, and how long it pays to wait,
+for which a rule that knows little borrows of others: only ended cases, and of no rule more than of another one.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from BTrees.OOBTree import difference
 from zope.interface import Interface
 
 from opsapp.automations.config import AutomationSettings
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.brake import Load
+from opsapp.healing.logic.graph import Graph
+from opsapp.healing.logic.rules import readings_of
+from opsapp.healing.logic.stakes import BudgetLeft, RuleBudget
+from opsapp.healing.logic.survival import ITS_OWN, BestWait, Duration, LeftAlone, best_wait
 from opsapp.healing.logic.windows import ActiveWindow
+from opsapp.healing.records import RuleRecord
 from opsapp.healing.resources import Healing, healing_of
+from opsapp.healing.resources.trials import TrialBook
 from opsapp.healing.stages.case import About, ActingCase, ClosedCase
 from opsapp.healing.stages.world import SERVER, Host, Reading, World
-from opsapp.monitoring.resources import incidents_of
+from opsapp.monitoring.engine import budgets_left
+from opsapp.monitoring.resources import Incident, incidents_of
 from opsapp.runtime.chainkey import chain_key, keyed_draw
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import child_of, readable
+from opsapp.runtime.projection import among, child_of, readable
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
 
-from . import trusted, waits
-from .errorbudgets import ErrorBudgets
-from .failures import Holding, failing_of, sick_hosts
-from .fleet_access import IFleetAccess, fleet_access
-from .inventory import Inventory
+from . import trusted
+from .inventory import IFleetAccess, Inventory, fleet_access
 from .measurements import Measurements
 from .readings import LiveReadings
 from .server_actions import own_tools
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
+
+Holding = Mapping[str, frozenset[str]]  # targets of which a condition is known true: the rules that say so
+
+
+def failing_of(
+    root: Root, inventory: Inventory | None, named: Collection[str], seen: Collection[str], now: float, window: float
+) -> set[str]:
+    """Targets that have failed, as far as dependants are concerned.
+
+    With an open case, or one that ended without success within the absorption window; hosts that are away; and, where
+    somebody declared them in the graph, those whose condition is still known true, and monitors that are down, whether
+    a rule looks at them or not. A host that is not declared and not away does not hold its own services back for longer
+    than that: its CPU being high must not keep them from being restarted.
+    """
+    book = healing_of(root).book
+    failed = {target for target in seen if target in named}
+    failed.update(book.open_on.keys())
+    failed.difference_update(book.queued)
+    failed.update(book.unhealed_since(now - window))
+    if inventory is not None:  # what was deleted has not failed, whatever its last case came to
+        failed = {target for target in failed if inventory.holds(target)} | inventory.hosts_away
+        failed.update(name for name in inventory.away if name in named)
+    if named:
+        failed.update(name for names in down(root) for name in names if name in named)
+    return failed
+
+
+def down(root: Root) -> list[tuple[str, str]]:
+    """(name, id) of each monitor with an open incident. They never change for one incident, and thousands may be open,
+    so each incident is read once per process."""
+    incidents, db = incidents_of(root), root._p_jar.db()
+    known = getattr(db, "opsapp_open_incidents", {})
+    of_monitors = difference(incidents.open, incidents.open_of_none)
+    fresh = [incident_id for incident_id in of_monitors if incident_id not in known]
+    names = {incident_id: known[incident_id] for incident_id in of_monitors if incident_id in known}
+    names |= {incident_id: _about(incident) for incident_id, incident in among(incidents, "incident", fresh)}
+    db.opsapp_open_incidents = names
+    return list(names.values())
+
+
+def _about(incident: Incident) -> tuple[str, str]:
+    return incident.monitor_name, incident.monitor_id
+
+
+def sick_hosts(failing: Collection[str], graph: Graph) -> int:
+    """How many hosts and monitors are sick by themselves. Five failed services of one host are one sick host; what
+    depends on a failed target does not count, so that a storm with one root cause does not stop its own heal."""
+    own = failing if not graph.nodes else [name for name in failing if graph.suppressor(name, failing) is None]
+    return len({target.partition("/")[0] for target in own})
+
+
+UNKNOWN = (BudgetLeft("", None),)  # nothing measures it, or nobody knows what was measured then
+
+
+class ErrorBudgets(NamedTuple):
+    """Those of one transaction."""
+
+    root: Root
+    inventory: Inventory
+    graph: Graph
+
+    def left(self, budget: RuleBudget, subject: str | None, names: frozenset[str]) -> Sequence[BudgetLeft]:
+        """Of the monitor that the rule reads, or of all that a host has: those that run or act on it, and those that
+        depend on it."""
+        monitors = dict(self._of(subject, names))
+        known = budgets_left(node_of(self.root), self.root, monitors, budget.slo, budget.window_s)
+        return [BudgetLeft(name, known.get(monitor_id)) for monitor_id, name in monitors.items()] or UNKNOWN
+
+    def _of(self, subject: str | None, names: frozenset[str]) -> Iterator[tuple[str, str]]:
+        is_monitors = (subject or "").startswith("monitor:")
+        below = () if is_monitors else frozenset(self.graph.hanging_on(names))
+        for member in self.inventory:
+            if not member.is_agent and (
+                member.subject == subject
+                if is_monitors
+                else member.agent_id in names or not names.union(below).isdisjoint(member.names)
+            ):
+                yield member.subject.partition(":")[2], member.name
 
 
 class ILiveReadings(Interface):
@@ -47,11 +135,11 @@ class IWindowSource(Interface):
 def build(root: Root, now: float, inventory: Inventory, failing: Holding) -> World:
     """The present world. `inventory` and `failing` come from what the caller sees."""
     healing, node = healing_of(root), node_of(root)
-    settings, graph = node.config[HealingSettings], healing["dependencies"].graph()
+    settings, graph = node.config[HealingSettings], healing.dependencies.graph()
     failing = {target: rules for target, rules in failing.items() if inventory.holds(target)}
     trust, edited = trusted.held(root)  # no rule acts without its own
     readings: LiveReadings | None = node.registry.queryUtility(ILiveReadings)
-    rules = {name: rule.record for name, rule in readable(healing["rules"], "rule") if name in trust}
+    rules = {name: rule.record for name, rule in readable(healing.rules, "rule") if name in trust}
     knowledge = None if readings is None else Measurements(readings, inventory, rules.values(), now)
     return World(
         now=now,
@@ -68,7 +156,7 @@ def build(root: Root, now: float, inventory: Inventory, failing: Holding) -> Wor
         paused=healing.paused,
         pause_ends=healing.pause.ends(node.config.timezone),
         budget=ErrorBudgets(root, inventory, graph).left,
-        history=healing["ledger"].history,
+        history=healing.ledger.history,
         load=_load(healing, graph.site, len(inventory), lambda: sick_hosts(failing, graph), now),
         reading=_reader(readings, now),
         well_since=lambda target: _well_since(root, target, inventory.monitors.get(target)),
@@ -78,9 +166,9 @@ def build(root: Root, now: float, inventory: Inventory, failing: Holding) -> Wor
         well=_nothing if knowledge is None else knowledge.well,
         coin=lambda case_id: _coin(root, case_id),
         arm_of_outage=healing.trials.arm_of_outage,
-        learned_wait=lambda rule_id: waits.learned(healing.trials, rules, rule_id),
+        learned_wait=lambda rule_id: learned(healing.trials, rules, rule_id),
         heal_takes=healing.trials.heal_takes,
-        overdue=healing["problems"].overdue(now),
+        overdue=healing.problems.overdue(now),
         known=lambda about: not about.subject or fleet_access(root).knows(root, about.subject),
     )
 
@@ -171,3 +259,49 @@ def _reader(readings: LiveReadings | None, now: float) -> Callable[[About], Read
         return readings.look(about.subject, parse(about.condition), now)
 
     return reading
+
+
+MOST_BORROWED = 300
+Lenders = Literal["same_readings", "all_rules"]
+Rules = Mapping[str, RuleRecord]
+
+
+class Borrowed(NamedTuple):
+    """`lenders`: whose cases they are; None where nobody has any, or none are needed."""
+
+    durations: Sequence[Duration] = ()
+    lenders: Lenders | None = None
+
+
+def borrowed(book: TrialBook, rules: Rules, rule_id: str, own: int) -> Borrowed:
+    """Cases of the rules whose conditions read the same; of all others where those have none."""
+    if own >= ITS_OWN:
+        return Borrowed()
+    others = [other for other in rules if other != rule_id and book.ended(other)]
+    about = readings_of(rules[rule_id].condition)
+    same = [other for other in others if readings_of(rules[other].condition) == about]
+    lenders = same or others
+    durations = tuple(islice(_lent(book, lenders), MOST_BORROWED))
+    return Borrowed(durations, ("same_readings" if same else "all_rules") if lenders else None)
+
+
+def _lent(book: TrialBook, lenders: Sequence[str]) -> Iterator[Duration]:
+    for lender in lenders:
+        yield from book.ended(lender)[-max(1, min(ITS_OWN, MOST_BORROWED // len(lenders))) :]
+
+
+def heal_s(book: TrialBook, rule_id: str) -> float | None:
+    """How long a heal of the rule takes; None where none is known."""
+    healed = book.healed(rule_id)
+    return sum(case.heal_s for case in healed) / len(healed) if healed else None
+
+
+def best(known: LeftAlone, takes_s: float | None) -> BestWait | None:
+    return None if takes_s is None else best_wait(known, takes_s)
+
+
+def learned(book: TrialBook, rules: Rules, rule_id: str) -> float:
+    """How long a rule that waits as learned does so; 0 while too little is known: of cases left alone, or of heals."""
+    own = book.ended(rule_id)
+    wait = best(LeftAlone(own, borrowed(book, rules, rule_id, len(own)).durations), heal_s(book, rule_id))
+    return 0.0 if wait is None else wait.wait_s

@@ -7,14 +7,13 @@ decide anything, read the store.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 STAGES = ("correlation", "planning", "execution", "verification", "ledger", "trust")
 RESULTS = ("passed", "stopped", "lowered", "waits", "noted")
 # How a step that was acted upon ends: what verification says. Other ends are said where the case stood.
-VERIFIED = {"verified": "passed", "failed": "stopped", "inconclusive": "stopped", "rolled_back": "stopped"}
-WOULD_ACT = ("execute", "request_approval")
+VERIFIED = ("verified", "failed", "inconclusive", "rolled_back")
 
 
 class CaseGate(NamedTuple):
@@ -30,7 +29,32 @@ class CaseGate(NamedTuple):
     command_id: str | None = None
 
 
-Reader = Callable[[re.Match[str]], CaseGate]
+class LinePattern(NamedTuple):
+    """What the lines of a gate look like: the groups of the pattern are fields of the gate. `results`: by the group
+    `of`, for which else it is `result`; a stage may depend on what the gate is called in the line."""
+
+    pattern: re.Pattern[str]
+    stage: str
+    gate: str
+    result: str
+    of: str = ""
+    results: Mapping[str, str] = {}
+
+    def read(self, line: str) -> CaseGate | None:
+        matched = self.pattern.fullmatch(line)
+        if matched is None:
+            return None
+        said = matched.groupdict("").get
+        step, result = said("step"), self.results.get(said(self.of, ""), self.result)
+        return CaseGate(
+            self.stage,
+            said("gate", self.gate),
+            result,
+            said("subject", ""),
+            said("detail", ""),
+            int(step) if step else None,
+            said("command_id"),
+        )
 
 
 def gates(why: Iterable[str]) -> list[CaseGate]:
@@ -43,109 +67,49 @@ def gates(why: Iterable[str]) -> list[CaseGate]:
 
 
 def _read(line: str, stage: str, *, acted: bool) -> CaseGate:
-    for pattern, reader in LINES:
-        matched = pattern.fullmatch(line)
-        if matched is not None:
-            gate = reader(matched)
-            if gate.gate == "outcome" and not (acted and gate.subject in VERIFIED):
-                return gate._replace(stage=stage)
-            return gate
-    return CaseGate(stage, "said", "noted", detail=line)
+    gate = next((gate for known in LINES if (gate := known.read(line)) is not None), None)
+    if gate is None:
+        return CaseGate(stage, "said", "noted", detail=line)
+    return gate._replace(stage=stage) if gate.gate == "outcome" and not (acted and gate.subject in VERIFIED) else gate
 
 
-def _correlated(match: re.Match[str]) -> CaseGate:
-    result = {"plan": "passed", "end": "stopped"}.get(match["kind"], "waits")
-    return CaseGate("correlation", "root_cause", result, detail=match["more"] or "")
+def _line(pattern: str, stage: str, gate: str, result: str, of: str = "", **results: str) -> LinePattern:
+    return LinePattern(re.compile(pattern, re.DOTALL), stage, gate, result, of, results)
 
 
-def _level(match: re.Match[str]) -> CaseGate:
-    result = "passed" if match["level"] == match["effective"] else "lowered"
-    return CaseGate("planning", "level", result, match["level"], match["effective"])
-
-
-def _capped(match: re.Match[str]) -> CaseGate:
-    return CaseGate("planning", "cap", "lowered", match["cap"], match["why"])
-
-
-def _lowered(match: re.Match[str]) -> CaseGate:
-    return CaseGate("planning", "stake", "lowered", match["level"], match["why"])
-
-
-def _skipped(match: re.Match[str]) -> CaseGate:
-    return CaseGate("planning", "step", "stopped", match["action"], match["why"], int(match["step"]))
-
-
-def _caused(match: re.Match[str]) -> CaseGate:
-    return CaseGate("planning", "cause", "noted", match["cause"] or "unknown", match["text"] or "")
-
-
-def _checked(match: re.Match[str]) -> CaseGate:
-    result = "passed" if match["result"] == "passed" else "stopped"
-    return CaseGate("planning", "pre_flight", result, match["check"], match["detail"] or "")
-
-
-def _would(match: re.Match[str]) -> CaseGate:
-    result = "passed" if match["would"] in WOULD_ACT else "stopped"
-    return CaseGate("planning", "plan", result, match["would"], match["why"] or "")
-
-
-def _approval(match: re.Match[str]) -> CaseGate:
-    result = {"requested": "waits", "approved": "passed"}.get(match["status"], "stopped")
-    return CaseGate("execution", "approval", result, match["by"] or "", match["status"])
-
-
-def _sent(match: re.Match[str]) -> CaseGate:
-    stage = "verification" if match["phase"] in ("confirm", "rollback") else "execution"
-    return CaseGate(stage, match["phase"], "passed", match["action"], match["host"], command_id=match["command"])
-
-
-def _no_snapshot(match: re.Match[str]) -> CaseGate:
-    return CaseGate("execution", "no_snapshot", "stopped", "", match["why"])
-
-
-def _not_begun(match: re.Match[str]) -> CaseGate:
-    return CaseGate("execution", "not_begun", "stopped", "", match["why"])
-
-
-def _ended(match: re.Match[str]) -> CaseGate:
-    result = VERIFIED.get(match["outcome"], "stopped")
-    return CaseGate("verification", "outcome", result, match["outcome"], match["why"] or "", int(match["step"]))
-
-
-LINES: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
-    (re.compile(pattern, re.DOTALL), reader)
-    for pattern, reader in (
-        (
-            r"event of rule (?P<rule>\S+): held until (?P<for>\S+ s) from now",
-            lambda match: CaseGate("correlation", "held", "passed", match["rule"], match["for"]),
-        ),
-        (r"correlated: (?P<kind>plan|end|wait|hold)(, (?P<more>.*))?", _correlated),
-        (r"level (?P<level>\S+), effective (?P<effective>\S+)", _level),
-        (r"(?P<level>\S+) instead of \S+: (?P<why>.*)", _lowered),
-        (r"(?P<why>.*): at most (?P<cap>\S+)", _capped),
-        (r"(?P<why>source \S+): (?P<cap>one level below)", _capped),
-        (r"(?P<why>ceiling) (?P<cap>\S+)", _capped),
-        (r"cause unknown(: (?P<text>.*))?(?P<cause>)", _caused),
-        (r"cause (?P<cause>[a-z_]+): (?P<text>.*)", _caused),
-        (r"step (?P<step>\d+) (?P<action>\S+) skipped: (?P<why>.*)", _skipped),
-        (r"pre-flight (?P<check>\S+): (?P<result>passed|failed)( (?P<detail>.*))?", _checked),
-        (r"would (?P<would>\S+?)(: (?P<why>.*))?", _would),
-        (r"approval (\S+ )?(?P<status>requested|approved|rejected|expired|withdrawn)( by (?P<by>.*))?", _approval),
-        (
-            r"(?P<phase>snapshot|execute|confirm|rollback) of (?P<action>\S+) sent to (?P<host>\S+): "
-            r"command (?P<command>\S+)",
-            _sent,
-        ),
-        (r"snapshot missing: (?P<why>.*)", _no_snapshot),
-        (r"not begun: (?P<why>.*)", _not_begun),
-        (
-            r"(?P<verdict>failed|inconclusive|lost), (?P<why>.*); rolling back",
-            lambda match: CaseGate("verification", "verdict", "stopped", match["verdict"], match["why"]),
-        ),
-        (
-            r"verified; (?P<why>confirming .*)",
-            lambda match: CaseGate("verification", "verdict", "passed", "verified", match["why"]),
-        ),
-        (r"step (?P<step>\d+): (?P<outcome>\w+)(, (?P<why>.*))?", _ended),
-    )
-)
+SENT = r"of (?P<subject>\S+) sent to (?P<detail>\S+): command (?P<command_id>\S+)"
+LINES = (
+    _line(r"event of rule (?P<subject>\S+): held until (?P<detail>\S+ s) from now", "correlation", "held", "passed"),
+    _line(r"correlated: plan(, (?P<detail>.*))?", "correlation", "root_cause", "passed"),
+    _line(r"correlated: end(, (?P<detail>.*))?", "correlation", "root_cause", "stopped"),
+    _line(r"correlated: (wait|hold)(, (?P<detail>.*))?", "correlation", "root_cause", "waits"),
+    _line(r"level (?P<subject>\S+), effective (?P<detail>(?P=subject))", "planning", "level", "passed"),
+    _line(r"level (?P<subject>\S+), effective (?P<detail>\S+)", "planning", "level", "lowered"),
+    _line(r"(?P<subject>\S+) instead of \S+: (?P<detail>.*)", "planning", "stake", "lowered"),
+    _line(r"(?P<detail>.*): at most (?P<subject>\S+)", "planning", "cap", "lowered"),
+    _line(r"(?P<detail>source \S+): (?P<subject>one level below)", "planning", "cap", "lowered"),
+    _line(r"(?P<detail>ceiling) (?P<subject>\S+)", "planning", "cap", "lowered"),
+    _line(r"cause (?P<subject>unknown)(: (?P<detail>.*))?", "planning", "cause", "noted"),
+    _line(r"cause (?P<subject>[a-z_]+): (?P<detail>.*)", "planning", "cause", "noted"),
+    _line(r"step (?P<step>\d+) (?P<subject>\S+) skipped: (?P<detail>.*)", "planning", "step", "stopped"),
+    _line(r"pre-flight (?P<subject>\S+): passed( (?P<detail>.*))?", "planning", "pre_flight", "passed"),
+    _line(r"pre-flight (?P<subject>\S+): failed( (?P<detail>.*))?", "planning", "pre_flight", "stopped"),
+    _line(r"would (?P<subject>execute|request_approval)(: (?P<detail>.*))?", "planning", "plan", "passed"),
+    _line(r"would (?P<subject>\S+?)(: (?P<detail>.*))?", "planning", "plan", "stopped"),
+    _line(
+        r"approval (\S+ )?(?P<detail>requested|approved|rejected|expired|withdrawn)( by (?P<subject>.*))?",
+        "execution", "approval", "stopped", "detail", requested="waits", approved="passed",
+    ),
+    _line(rf"(?P<gate>snapshot|execute) {SENT}", "execution", "", "passed"),
+    _line(rf"(?P<gate>confirm|rollback) {SENT}", "verification", "", "passed"),
+    _line(r"snapshot missing: (?P<detail>.*)", "execution", "no_snapshot", "stopped"),
+    _line(r"not begun: (?P<detail>.*)", "execution", "not_begun", "stopped"),
+    _line(
+        r"(?P<subject>failed|inconclusive|lost), (?P<detail>.*); rolling back", "verification", "verdict", "stopped"
+    ),
+    _line(r"(?P<subject>verified); (?P<detail>confirming .*)", "verification", "verdict", "passed"),
+    _line(
+        r"step (?P<step>\d+): (?P<subject>\w+)(, (?P<detail>.*))?",
+        "verification", "outcome", "stopped", "subject", verified="passed",
+    ),
+)  # fmt: skip

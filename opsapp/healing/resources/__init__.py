@@ -15,7 +15,7 @@ from opsapp.healing.logic.brake import HOUR
 from opsapp.healing.stages.reported import BelievedStep
 from opsapp.lib.zones import wall
 from opsapp.maintenance.resources import HealingWindows
-from opsapp.tree.folder import Facet, Folder, add_facet
+from opsapp.tree.folder import Child, Facet, Folder, add_children, add_facet
 from opsapp.tree.root import Root, root_above
 
 from .cases import CaseBook
@@ -65,6 +65,13 @@ class Healing(Folder):
     """/api/healing. `book` holds the cases; `switch` is the kill switch, of which `pause` is the typed view."""
 
     url = "/api/healing"
+    rules = Child(Rules)
+    trust = Child(TrustBook)
+    ledger = Child(Ledger)
+    suggestions = Child(Suggestions)
+    dependencies = Child(Dependencies)
+    problems = Child(Problems)
+    inlets = Child(Inlets)
     brake_told_at = 0.0  # when people were told last that the brake is on
     further: tuple[RecentHeal, ...] = ()  # steps of the last hour that followed another one of their case
     shares: Shares | None = None  # what hosts may do alone; stores of an older version have none
@@ -74,13 +81,7 @@ class Healing(Folder):
 
     def __init__(self) -> None:
         super().__init__()
-        self["rules"] = Rules()
-        self["trust"] = TrustBook()
-        self["ledger"] = Ledger()
-        self["suggestions"] = Suggestions()
-        self["dependencies"] = Dependencies()
-        self["problems"] = Problems()
-        self["inlets"] = Inlets()
+        add_children(self)
         self.book = CaseBook()
         self.pause = Pause()
         self.snapshots = IOBTree()  # ledger id -> what the host looked like before, for a rollback
@@ -156,7 +157,7 @@ class Numbered(Facet):
 
     def __getitem__(self, name: str) -> RollbackOf:
         ledger_id = int(name) if name.isascii() and name.isdigit() and len(name) < 10 else 0
-        if self.__parent__["ledger"].record(ledger_id) is None:
+        if self.__parent__.ledger.record(ledger_id) is None:
             raise KeyError(name)
         return RollbackOf(self, name)
 
@@ -221,7 +222,7 @@ def set_up(root: Root) -> None:
 
 def sign_ledger(root: Root, key: bytes) -> None:
     """The store has got the key of its chains."""
-    healing_of(root)["ledger"].sign(key)
+    healing_of(root).ledger.sign(key)
 
 
 def healing_of(root: Root) -> Healing:

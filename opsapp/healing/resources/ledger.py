@@ -162,7 +162,7 @@ class Ledger(Folder):
             self.tell(root, record)
         return record
 
-    def update(self, root: Root, entry_id: int, **fields: Any) -> None:
+    def update(self, root: Root, entry_id: int | None, **fields: Any) -> None:
         """Change an entry that is not final."""
         entry = self.entries[entry_id]
         record = entry.record._replace(**fields)
@@ -298,7 +298,7 @@ class Ledger(Folder):
 
     def page(
         self, rule_id: str | None, target: str | None, limit: int, offset: int, only: LedgerFilter = NO_FILTER
-    ) -> tuple[int, list[JsonObject]]:
+    ) -> tuple[int, list[LedgerRecord]]:
         """(The number of entries, a page of them, newest first)."""
         if rule_id is not None and target is not None:
             index = held(self.by_both, (rule_id, target))
@@ -309,9 +309,9 @@ class Ledger(Folder):
         if index is None:
             return 0, []
         if only == NO_FILTER:
-            return index.count, [self.shown(record) for record in self.records(index.newest(offset, limit))]
+            return index.count, [*self.records(index.newest(offset, limit))]
         fitting = self._fitting(only, None if index is self.all else index.negative())
-        return len(fitting), [self.shown(record) for record in self.records(fitting[offset : offset + limit])]
+        return len(fitting), [*self.records(fitting[offset : offset + limit])]
 
     def before(self, last: int | None, limit: int, only: LedgerFilter) -> list[JsonObject]:
         """The newest that fit and are older than the entry `last`."""

@@ -39,7 +39,7 @@ def catch_up(ledger: CountedEntries, most: int = PIECE) -> bool:
 
 def count_outcomes(root: Root) -> None:
     """Evolve step: the entries of an older store are counted."""
-    ledger = root["api"]["healing"]["ledger"]
+    ledger = root["api"]["healing"].ledger
     while catch_up(ledger):
         if ledger._p_jar is not None:
             ledger._p_jar.cacheGC()  # a connection would keep all that it has read until its transaction ends

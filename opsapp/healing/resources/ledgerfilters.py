@@ -128,7 +128,7 @@ def _below(tree: Any, key: str) -> Any:
 
 def index_filters(root: Root) -> None:
     """Evolve step: the entries of an older store come into the index."""
-    ledger = root["api"]["healing"]["ledger"]
+    ledger = root["api"]["healing"].ledger
     if ledger.filters is None:
         ledger.filters = FilterIndex()
     while ledger.filters.catch_up(ledger):

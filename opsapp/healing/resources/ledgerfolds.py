@@ -82,7 +82,7 @@ def _is_needed(ledger: Ledger, record: LedgerRecord, before: float) -> bool:
     later = ledger.rolled_back_by(record)
     if later is not None and not later.is_final:
         return True
-    if (record.rule_id, record.target) not in healing["problems"].open_on:
+    if (record.rule_id, record.target) not in healing.problems.open_on:
         return False
     of_both = held(ledger.by_both, (record.rule_id, record.target))
     return of_both is not None and record.id in of_both.newest(0, SHOWN)

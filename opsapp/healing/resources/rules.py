@@ -161,9 +161,9 @@ def _whole(time: float | None) -> int | None:
 def put_rule(root: Root, rule_id: str, settings: RuleSettings, *, source: str, now: float) -> Rule:
     """Write a rule, and its trust: a new one starts at its initial level, an edited one may lose trust."""
     healing = root["api"]["healing"]
-    rule, fields = healing["rules"].get(rule_id), settings.stored()
+    rule, fields = healing.rules.get(rule_id), settings.stored()
     if rule is None:
-        rule = healing["rules"][rule_id] = Rule(fields, source, now)
+        rule = healing.rules[rule_id] = Rule(fields, source, now)
     elif rule.record.stored() != fields or rule.source != source:
         rule.fields, rule.source, rule.updated_at = fields, source, now
     else:
@@ -175,15 +175,14 @@ def put_rule(root: Root, rule_id: str, settings: RuleSettings, *, source: str, n
 def _trusted(root: Root, rule: Rule, now: float) -> None:
     """It was written: who reads rules reads it, and its trust is that of what it does now."""
     healing, rule_id, settings = root["api"]["healing"], rule.__name__, rule.record
-    healing["rules"].touch(root)
+    healing.rules.touch(root)
     healing.book.review(root, rule_id, now)
     ceiling, definition = settings.trust_ceiling, definition_of(root, settings)
-    state = healing["trust"].get(rule_id)
+    state = healing.trust.get(rule_id)
     if state is None:
         level = lowest(settings.initial_level, ceiling)
-        state = healing["trust"][rule_id] = TrustState(
-            Trust(rule_id, level, ceiling, definition, now, last_evaluated=now)
-        )
+        fresh = Trust(rule_id, level, ceiling, definition, now, last_evaluated=now)
+        state = healing.trust[rule_id] = TrustState(fresh)
         state.mark(root)
     else:
         state.become(root, redefine(state.trust, definition, ceiling, now), cause="edit", now=now)
@@ -200,11 +199,11 @@ def definition_of(root: Root, rule: RuleSettings) -> str:
 def automation_edited(root: Root, automation_id: str, now: float) -> None:
     """An edit of an automation counts as an edit of all rules that run it, at any depth; so does its end."""
     healing = root["api"]["healing"]
-    for rule_id, stored in healing["rules"].items():
+    for rule_id, stored in healing.rules.items():
         rule = stored.record
         used = rule.automations
         if automation_id in used or any(automation_id in digests(root, used_id) for used_id in used):
-            state = healing["trust"][rule_id]
+            state = healing.trust[rule_id]
             trust = redefine(state.trust, definition_of(root, rule), rule.trust_ceiling, now)
             state.become(root, trust, cause="edit", now=now)
             healing.book.review(root, rule_id, now)
@@ -222,22 +221,22 @@ def put_rule_back(root: Root, gone: DeletedRule) -> None:
     healing, rule_id = root["api"]["healing"], gone.rule.__name__
     require_free(root, rule_id)
     if gone.state is not None and gone.state.is_sound(root):
-        healing["trust"][rule_id] = gone.state
-    healing["rules"][rule_id] = gone.rule
+        healing.trust[rule_id] = gone.state
+    healing.rules[rule_id] = gone.rule
     _trusted(root, gone.rule, node_of(root).clock.now())
 
 
 def drop_rule(root: Root, rule_id: str) -> DeletedRule:
     healing = root["api"]["healing"]
-    gone = DeletedRule(healing["rules"].get(rule_id), healing["trust"].get(rule_id))
-    del healing["rules"][rule_id]
-    if rule_id in healing["trust"]:
-        del healing["trust"][rule_id]
-    healing["rules"].touch(root)
+    gone = DeletedRule(healing.rules.get(rule_id), healing.trust.get(rule_id))
+    del healing.rules[rule_id]
+    if rule_id in healing.trust:
+        del healing.trust[rule_id]
+    healing.rules.touch(root)
     healing.book.review(root, rule_id, node_of(root).clock.now())
     return gone
 
 
 def require_free(root: Root, rule_id: str) -> None:
-    if rule_id in root["api"]["healing"]["rules"]:
+    if rule_id in root["api"]["healing"].rules:
         raise Conflict(f"A rule {rule_id!r} exists already.", code="id_taken")

@@ -45,7 +45,7 @@ class SignedTrust(Record):
     def is_sound(self, root: Root) -> bool:
         """Whether it is as it was signed. What this transaction has changed is signed with it; in a store of an older
         version nothing is signed yet."""
-        if not root["api"]["healing"]["trust"].signed:
+        if not root["api"]["healing"].trust.signed:
             return True
         if self._p_changed or self._v_sound is self.trust:
             return True
@@ -80,7 +80,7 @@ class SignedTrust(Record):
 
     def _is_new(self, root: Root) -> bool:
         """As a new rule's, which asks for a person before it acts and has earned nothing."""
-        rule, trust = root["api"]["healing"]["rules"].get(self.__name__), self.trust
+        rule, trust = root["api"]["healing"].rules.get(self.__name__), self.trust
         if rule is None or trust.current_level not in LEVELS[: rank("notify") + 1]:
             return False
         ceiling, seen_at = rule.record.trust_ceiling, trust.last_evaluated
@@ -116,7 +116,7 @@ def plain(value: Any) -> Any:
 
 def sign_all(root: Root, key: bytes) -> int:
     """The store has got the key of its chains: what is there is signed with it. How many states that are."""
-    states = dict(readable(root["api"]["healing"]["trust"], TRUST))
+    states = dict(readable(root["api"]["healing"].trust, TRUST))
     for state in states.values():
         state._p_changed = True
         state.mark(root, key)
@@ -134,7 +134,7 @@ def mark_older(root: Root) -> None:
 
 def sign_older(root: Root) -> int:
     """Once in a store of an older version, whose states are taken as they are. How many they were."""
-    book = root["api"]["healing"]["trust"]
+    book = root["api"]["healing"].trust
     if book.signed or chainkey.is_shut(root):
         return 0
     book.signed = True

@@ -131,7 +131,7 @@ def plan_shown(case: CaseRecord, plan: Plan, world: World, automation_of: Callab
         "condition": case.about.rule_condition,
         "rule_id": case.rule_id,
         "definition": world.trust[case.rule_id].definition,
-        "rollback": execution.rollback_plan(choice.action if choice else None, None)["how"],
+        "rollback": execution.rollback_plan(choice.action if choice else None, None).how,
     }
 
 

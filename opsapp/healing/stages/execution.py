@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated
 
 from opsapp.wire import causes, heals
 from opsapp.wire.actions import ACTIONS, Action
 from opsapp.wire.heals import LOST, UNSTARTED, HostAnswer, StepEnd
+from opsapp.wire.records import AT_TIMES
 
 from . import guards, looking
 from .case import (
@@ -177,10 +179,18 @@ def end_step(
     return EndCase(case, outcome, reason, entry=known)
 
 
-def rollback_plan(action: Action | None, snapshot: Mapping[str, Any] | None) -> dict[str, Any]:
+@dataclass(frozen=True)
+class RollbackPlan:
     """What would bring the host back, in words for the dry run and the approval."""
+
+    reversible: bool
+    how: str
+    snapshot: Annotated[bool | None, AT_TIMES] = None
+
+
+def rollback_plan(action: Action | None, snapshot: Mapping[str, object] | None) -> RollbackPlan:
     if action is None:
-        return {"reversible": False, "how": "nothing is done"}
+        return RollbackPlan(False, "nothing is done")
     if not action.reversible:
-        return {"reversible": False, "how": f"{action.name} cannot be reversed"}
-    return {"reversible": True, "how": f"restore the {action.rollback} snapshot", "snapshot": snapshot is not None}
+        return RollbackPlan(False, f"{action.name} cannot be reversed")
+    return RollbackPlan(True, f"restore the {action.rollback} snapshot", snapshot is not None)

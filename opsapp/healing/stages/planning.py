@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from opsapp.healing.logic import brake, effectiveness, rules, windows
@@ -23,7 +24,8 @@ OVERDUE = "problem_overdue"
 ENDS = {"observe": "observed", "simulate": "simulated", "notify": "notified"}
 
 
-class Check(NamedTuple):
+@dataclass(frozen=True)
+class PreflightCheck:
     check: str
     passed: bool
     detail: str = ""
@@ -37,7 +39,8 @@ class StepChoice(NamedTuple):
     params: JsonObject
 
 
-class Skipped(NamedTuple):
+@dataclass(frozen=True)
+class SkippedStep:
     """A step that was passed over."""
 
     step: int
@@ -55,8 +58,8 @@ class Plan(NamedTuple):
     effective: Effective
     choice: StepChoice | None
     host: Host | None
-    skipped: tuple[Skipped, ...]
-    checks: tuple[Check, ...]
+    skipped: tuple[SkippedStep, ...]
+    checks: tuple[PreflightCheck, ...]
     tell: bool
     why: tuple[str, ...]
 
@@ -151,15 +154,15 @@ def overdue(case: CaseRecord, world: World) -> list[tuple[str, str]]:
     return [("approve", OVERDUE)] if (case.rule_id, case.target) in world.overdue else []
 
 
-def choose(case: CaseRecord, rule: RuleRecord, world: World) -> tuple[StepChoice | None, list[Skipped]]:
+def choose(case: CaseRecord, rule: RuleRecord, world: World) -> tuple[StepChoice | None, list[SkippedStep]]:
     """The first step from the case's position on that nothing speaks against, and what was passed over."""
-    skipped: list[Skipped] = []
+    skipped: list[SkippedStep] = []
     for step in rule.steps[case.step :]:
         action = world.actions[step.action]
         params, reason = _against(step, action, case, world)
         if not reason:
             return StepChoice(step, action, params), skipped
-        skipped.append(Skipped(step.position, step.action, reason))
+        skipped.append(SkippedStep(step.position, step.action, reason))
     return None, skipped
 
 
@@ -192,18 +195,18 @@ def _protected(params: JsonObject, case: CaseRecord, world: World) -> str:
     return ""
 
 
-def preflight(choice: StepChoice | None, host: Host | None, no_host: str) -> tuple[Check, ...]:
+def preflight(choice: StepChoice | None, host: Host | None, no_host: str) -> tuple[PreflightCheck, ...]:
     """Whether the host is there and has what the action needs."""
     if choice is None:
-        return (Check("action", False, "no step is left"),)
+        return (PreflightCheck("action", False, "no step is left"),)
     if host is None:
-        return (Check("host", False, no_host),)
-    reachable = Check("host_online", host.online, host.hostname)
+        return (PreflightCheck("host", False, no_host),)
+    reachable = PreflightCheck("host_online", host.online, host.hostname)
     if choice.action.where == "server":
-        return reachable, Check("capability", True, "by the service itself")
+        return reachable, PreflightCheck("capability", True, "by the service itself")
     capable = _capability(choice.action, host)
     if host.agent_id == SERVER and choice.action.reversible:
-        return reachable, capable, Check("snapshot", False, "the service itself takes none")
+        return reachable, capable, PreflightCheck("snapshot", False, "the service itself takes none")
     return reachable, capable
 
 
@@ -211,13 +214,13 @@ def preflight(choice: StepChoice | None, host: Host | None, no_host: str) -> tup
 AGENTS_CODE = "the agent's own code, which the service itself does not have: run an agent on this machine"
 
 
-def _capability(action: Action, host: Host) -> Check:
+def _capability(action: Action, host: Host) -> PreflightCheck:
     if host.usable is None:
-        return Check("capability", True, "the agent looks for its tools itself")
+        return PreflightCheck("capability", True, "the agent looks for its tools itself")
     handler = host.handler(action)
     if handler is None:
-        return Check("capability", False, f"looked for {', '.join(action.tools()) or AGENTS_CODE}")
-    return Check("capability", True, f"by {', '.join(handler.tools)}")
+        return PreflightCheck("capability", False, f"looked for {', '.join(action.tools()) or AGENTS_CODE}")
+    return PreflightCheck("capability", True, f"by {', '.join(handler.tools)}")
 
 
 OFFLINE = "host_offline"
@@ -238,8 +241,8 @@ def _is_told(case: CaseRecord, trust: Trust, caps: list[tuple[str, str]]) -> boo
 def _decide(
     level: Effective,
     choice: StepChoice | None,
-    skipped: list[Skipped],
-    checks: tuple[Check, ...],
+    skipped: list[SkippedStep],
+    checks: tuple[PreflightCheck, ...],
     caps: list[tuple[str, str]],
 ) -> tuple[str, str | None, str]:
     does = behaviour(level.level, choice.action.risk if choice else "low")

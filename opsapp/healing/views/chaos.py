@@ -6,7 +6,7 @@ from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.healing import answers, schemas
+from opsapp.healing import schemas, whatif
 from opsapp.healing.engine import chaos
 from opsapp.healing.engine.chaos.faults import refuse_untagged
 from opsapp.healing.resources import Chaos
@@ -15,15 +15,16 @@ from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
+from opsapp.wire.records import plain
 
 
-@api.get(Chaos, "scenarios", query=Paging, returns=[answers.ScenarioRecord])
+@api.get(Chaos, "scenarios", query=Paging, returns=[whatif.ScenarioRecord])
 def scenarios(context: Chaos, request: Request) -> Any:
     """The built-in scenarios."""
-    return page_of(request, chaos.listed())
+    return [*map(plain, page_of(request, chaos.listed()))]
 
 
-@api.act(Chaos, "run", role="admin", body=schemas.ChaosRun, returns=answers.ChaosResult, errors=(404,), audit=False)
+@api.act(Chaos, "run", role="admin", body=schemas.ChaosRun, returns=whatif.ChaosResult, errors=(404,), audit=False)
 def run(context: Chaos, request: Request) -> Any:
     """A scenario: rehearsed, or done to hosts tagged `chaos`."""
     node, body = request.node, request.valid_body
@@ -31,7 +32,7 @@ def run(context: Chaos, request: Request) -> Any:
     if name not in chaos.SCENARIOS:
         raise NotFound("There is no such scenario.")
     if body["dry_run"]:
-        return Deferred(lambda: (200, {}, chaos.rehearse(node, name, settings)))
+        return Deferred(lambda: (200, {}, plain(chaos.rehearse(node, name, settings))))
     refuse_untagged(request.root)
     request.audit("healing.chaos.run", name)
-    return Deferred(lambda: (200, {}, chaos.provoke(node, name)))
+    return Deferred(lambda: (200, {}, plain(chaos.provoke(node, name))))

@@ -6,52 +6,40 @@ from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.healing import answers, schemas
+from opsapp.healing import records, schemas
 from opsapp.healing.engine import problems as engine
 from opsapp.healing.resources.problems import Problems, RecurringProblem
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
 from opsapp.web.listpages import page_of
-
-UNREAD: JsonObject = {
-    "rule_id": NAMELESS,
-    "target": NAMELESS,
-    "heals": 0,
-    "window_s": 0,
-    "opened_at": 0,
-    "due": None,
-    "due_day": None,
-    "overdue": False,
-    "owner": None,
-    "state": "open",
-    "note": "",
-    "last_at": None,
-    "quiet_until": None,
-    "closed_at": None,
-}
+from opsapp.wire.records import plain
 
 
-@api.get(Problems, query=schemas.ProblemQuery, returns=[answers.ProblemRecord])
+@api.get(Problems, query=schemas.ProblemQuery, returns=[records.ProblemRecord])
 def problems(context: Problems, request: Request) -> Any:
     """What rules heal on the same target again and again: open ones first, then the newest first."""
     damaged: list[Damage] = []
     now, listed = request.node.clock.now(), engine.listing(request.root, request.valid_query, damaged)
-    unread = [{**UNREAD, "id": damage.id, "unreadable": damage.reason} for damage in damaged if damage.id]
-    return request.shown(page_of(request, unread + [engine.plain(request.root, problem, now) for problem in listed]))
+    unread = [
+        records.ProblemRecord(id=damage.id, rule_id=NAMELESS, target=NAMELESS, unreadable=damage.reason)
+        for damage in damaged
+        if damage.id
+    ]
+    rows = unread + [engine.shown(request.root, problem, now) for problem in listed]
+    return request.shown([*map(plain, page_of(request, rows))])
 
 
-@api.get(RecurringProblem, returns=answers.ProblemRecord)
+@api.get(RecurringProblem, returns=records.ProblemRecord)
 def problem(context: RecurringProblem, request: Request) -> Any:
     """One problem."""
-    return request.shown(engine.plain(request.root, context, request.node.clock.now()))
+    return request.shown(plain(engine.shown(request.root, context, request.node.clock.now())))
 
 
 @api.update(
     RecurringProblem,
     body=schemas.ProblemChange,
-    read_only=answers.ProblemRecord,
-    returns=answers.ProblemRecord,
+    read_only=records.ProblemRecord,
+    returns=records.ProblemRecord,
     audit="healing.problem.update",
 )
 def change(context: RecurringProblem, request: Request) -> Any:
@@ -59,4 +47,4 @@ def change(context: RecurringProblem, request: Request) -> Any:
     now, by = request.node.clock.now(), request.caller.name
     before, after = engine.change(request.root, context, request.valid_body, by, now)
     request.audit("healing.problem.update", context.__name__, before=before, after=after)
-    return request.shown(engine.plain(request.root, context, now))
+    return request.shown(plain(engine.shown(request.root, context, now)))

@@ -6,7 +6,7 @@ from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.healing import answers, schemas
+from opsapp.healing import answers, records, schemas
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine import archive, ledgerchecks, rollback, trials
 from opsapp.healing.engine.casestory import story, with_evidence_for
@@ -38,7 +38,7 @@ def ledger(context: Ledger, request: Request) -> Any:
         only = only._replace(since=int(request.node.clock.now() - seconds(query["within"])))
     total, rows = context.page(query["rule_id"], query["target"], query["limit"], query["offset"], only)
     request.response.headers["X-Total-Count"] = str(total)
-    return request.shown(rows)
+    return request.shown([*map(context.shown, rows)])
 
 
 @api.get(Ledger, "file", query=files.FileQuery, returns=files.CSV)
@@ -49,7 +49,7 @@ def file(context: Ledger, request: Request) -> Stream:
 
 def _entries_of(root: Root, month: files.FilePage) -> list[JsonObject]:
     only = LedgerFilter(since=month.since, until=month.until - 1)
-    return healing_of(root)["ledger"].before(month.last, month.limit, only)
+    return healing_of(root).ledger.before(month.last, month.limit, only)
 
 
 @api.get(Ledger, "verify", query=schemas.KeptHead, returns=answers.LedgerVerdict)
@@ -95,7 +95,7 @@ def archived_cases(context: Cases, request: Request) -> JsonObject:
 def effectiveness(context: Healing, request: Request) -> Any:
     """How often an action has helped against a condition."""
     action, condition, target = (request.valid_query[name] for name in ("action_type", "condition", "target"))
-    return figures(action, condition, *context["ledger"].statistics(action, condition, target))._asdict()
+    return figures(action, condition, *context.ledger.statistics(action, condition, target))._asdict()
 
 
 @api.get(Suggestions, query=schemas.SuggestionList, returns=[answers.SuggestionRecord])
@@ -151,7 +151,7 @@ def act_now(context: CaseView, request: Request) -> Any:
     return {"success": True}
 
 
-@api.act(RollbackOf, role="admin", idempotent=True, returns=answers.RolledBack)
+@api.act(RollbackOf, role="admin", idempotent=True, returns=records.RolledBack)
 def roll_back(context: RollbackOf, request: Request) -> Any:
     """Puts back what the action of an entry had changed."""
     node, ledger_id = request.node, context.ledger_id

@@ -17,6 +17,7 @@ from opsapp.healing.stages.verification import Surroundings
 from opsapp.healing.stages.world import SERVER, Reading
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.heals import HostAnswer
+from opsapp.wire.records import plain
 from opsapp.wire.verdicts import Harm
 
 from .world import BOX, NOW, case, event, rule, tally, world
@@ -506,12 +507,12 @@ def test_an_automation_is_agreed_to_with_what_it_is_made_of():
 
 
 def test_the_rollback_plan_in_words():
-    assert execution.rollback_plan(None, None)["how"] == "nothing is done"
-    assert execution.rollback_plan(ACTIONS[PLAIN], None) == {
+    assert execution.rollback_plan(None, None).how == "nothing is done"
+    assert plain(execution.rollback_plan(ACTIONS[PLAIN], None)) == {
         "reversible": False,
         "how": "restart_service cannot be reversed",
     }
-    assert execution.rollback_plan(ACTIONS[REVERSIBLE], {}) == {
+    assert plain(execution.rollback_plan(ACTIONS[REVERSIBLE], {})) == {
         "reversible": True,
         "how": "restore the container snapshot",
         "snapshot": True,

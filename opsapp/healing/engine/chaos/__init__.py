@@ -13,18 +13,19 @@ import logging
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from opsapp.healing.config import HealingSettings, HoldoutSettings
 from opsapp.healing.engine.pipeline import world_now
 from opsapp.healing.logic import brake
 from opsapp.healing.logic.windows import ActiveWindow
+from opsapp.healing.whatif import ChaosResult, Expectation, ScenarioRecord
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.config import Configuration
 from opsapp.tree.root import Root
 
 from . import faults
-from .rehearsal import Expectation, Rehearsal, VirtualClock, empty_store
+from .rehearsal import Rehearsal, VirtualClock, empty_store
 from .scenarios import SCENARIOS, Scenario
 
 if TYPE_CHECKING:
@@ -34,17 +35,15 @@ log = logging.getLogger(__name__)
 
 EFFECTS = {"suppress": "suppresses healing", "queue": "queues healing until it ends"}
 ELSEWHERE = ("rules", "dependencies", "default_rules", "protected", "chaos")  # no part of them is used in a rehearsal
-LIVE, DEFAULT = "live", "default"  # whose settings a rehearsal uses
+Settings = Literal["live", "default"]  # whose a rehearsal uses
+LIVE: Settings = "live"
 
 
-def listed() -> list[dict[str, str]]:
-    return [
-        {"name": scenario.name, "description": scenario.description, "inject": scenario.inject}
-        for scenario in SCENARIOS.values()
-    ]
+def listed() -> list[ScenarioRecord]:
+    return [ScenarioRecord(scenario.name, scenario.description, scenario.inject) for scenario in SCENARIOS.values()]
 
 
-def rehearse(node: Node, name: str, settings: str = LIVE) -> JsonObject:
+def rehearse(node: Node, name: str, settings: Settings = LIVE) -> ChaosResult:
     """Outside any transaction: the scenario on a stage of its own. In a lane's thread, so that nothing waits for it."""
     now_live = node.transact(live_notes)
     return node.lane("chaos", 1).run(_rehearse, node, SCENARIOS[name], settings, now_live)
@@ -55,10 +54,10 @@ def _without_luck(settings: HealingSettings) -> HealingSettings:
     return replace(settings, holdout=HoldoutSettings(share=0))
 
 
-def _rehearse(node: Node, scenario: Scenario, settings: str, notes: list[str]) -> JsonObject:
+def _rehearse(node: Node, scenario: Scenario, settings: Settings, notes: list[str]) -> ChaosResult:
     started_at, began = int(node.clock.now()), time.perf_counter()
     documented = Configuration()
-    config = documented if settings == DEFAULT else node.config
+    config = documented if settings == "default" else node.config
     config = config.having(_without_luck(config[HealingSettings]))
     clock = VirtualClock(node.clock.now())
     with empty_store(node, clock, config) as own:
@@ -74,7 +73,7 @@ def _rehearse(node: Node, scenario: Scenario, settings: str, notes: list[str]) -
     return result(scenario.name, True, started_at, duration, stage.expectations, settings, notes)
 
 
-def provoke(node: Node, name: str) -> JsonObject:
+def provoke(node: Node, name: str) -> ChaosResult:
     """Outside any transaction: the scenario's fault on every agent tagged `chaos`."""
     started_at, began = int(node.clock.now()), node.clock.monotonic()
     notes = node.transact(live_notes)
@@ -88,20 +87,13 @@ def result(
     started_at: int,
     duration: float,
     expectations: list[Expectation],
-    settings: str,
+    settings: Settings,
     notes: list[str],
-) -> JsonObject:
+) -> ChaosResult:
     passed = bool(expectations) and all(expectation.passed for expectation in expectations)
-    return {
-        "name": name,
-        "dry_run": dry_run,
-        "settings": settings,
-        "status": "passed" if passed else "failed",
-        "started_at": started_at,
-        "duration_s": round(duration, 3),
-        "expectations": [expectation.plain() for expectation in expectations],
-        "notes": notes,
-    }
+    status: Literal["passed", "failed"] = "passed" if passed else "failed"
+    told = tuple(expectations), tuple(notes)
+    return ChaosResult(name, dry_run, settings, status, started_at, round(duration, 3), *told)
 
 
 # -- what is live now and would make real hosts fare otherwise than the simulated ones ---------------------------------

@@ -15,11 +15,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opsapp.healing.config import HealingSettings
-from opsapp.healing.engine.fleet_access import fleet_access
-from opsapp.healing.engine.inventory import Member
-from opsapp.healing.engine.waiting import wait_for
+from opsapp.healing.engine.inventory import Member, fleet_access
+from opsapp.healing.engine.rollback import wait_for
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.injections import Injection
+from opsapp.healing.stages.ledger import LedgerRecord
+from opsapp.healing.whatif import Expectation
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.runtime import leases
@@ -27,7 +28,7 @@ from opsapp.runtime.node import node_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
-from .rehearsal import Expectation
+from .rehearsal import seen
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -104,16 +105,16 @@ def perform(node: Node, scenario: str, fault: str) -> list[Expectation]:
     section = node.config[HealingSettings].chaos
     values = {member.subject: dict(node.series.live.get(member.subject)) for member in node.transact(tagged)}
     last, names, missing = node.transact(inject, scenario, fault, values, section.revert_after_s)
-    expectations = [Expectation("a fault can be injected on every tagged agent", [], missing)]
+    expectations = [seen("a fault can be injected on every tagged agent", [], missing)]
     try:
         if names:
             wait_for(node, lambda: node.transact(settled, names, last), patience_s=section.watch_s, every_s=LOOK_S)
-            expectations += node.transact(seen, names, last)
+            expectations += node.transact(outcomes, names, last)
     finally:
         node.transact(end, names)
     if names:
         wait_for(node, lambda: node.transact(mended, names), patience_s=REVERT_PATIENCE_S, every_s=LOOK_S)
-        expectations.append(Expectation("the fault has been ended", [], node.transact(unmended, names)))
+        expectations.append(seen("the fault has been ended", [], node.transact(unmended, names)))
     return expectations
 
 
@@ -142,7 +143,7 @@ def inject(
             due=now + revert_after,
         )
         names.append(healing.injections.add(injection))
-    entries = healing["ledger"].entries
+    entries = healing.ledger.entries
     return (int(entries.maxKey()) if entries else 0), names, missing
 
 
@@ -166,32 +167,32 @@ def settled(root: Root, names: list[str], last: int) -> bool:
     A container may be healed while the command that stops it still waits for it. An entry that was withdrawn is about
     an earlier failure, for this fault has not ended: what it leads to is still to come."""
     for injection in _injections(root, names):
-        entries = [entry for entry in _entries(root, injection, last) if entry.get("outcome") != "withdrawn"]
-        ended = bool(entries) and all(entry["state"] == "final" for entry in entries)
+        entries = [entry for entry in _entries(root, injection, last) if entry.outcome != "withdrawn"]
+        ended = bool(entries) and all(entry.is_final for entry in entries)
         if not ended or _answer(root, injection) is None:
             return False
     return True
 
 
-def seen(root: Root, names: list[str], last: int) -> list[Expectation]:
+def outcomes(root: Root, names: list[str], last: int) -> list[Expectation]:
     """What the pipeline did, host by host."""
     expectations: list[Expectation] = []
     for injection in _injections(root, names):
         host, entries = injection.hostname, _entries(root, injection, last)
         answer = _answer(root, injection)
-        open_ids = [entry["id"] for entry in entries if entry["state"] != "final"]
+        open_ids = [entry.id for entry in entries if not entry.is_final]
         expectations += [
-            Expectation(f"{host}: the fault was injected", "done", answer and answer["status"]),
-            Expectation(f"{host}: an event reached the pipeline", True, bool(entries)),
-            Expectation(f"{host}: every entry has its terminal outcome", [], open_ids),
+            seen(f"{host}: the fault was injected", "done", answer and answer["status"]),
+            seen(f"{host}: an event reached the pipeline", True, bool(entries)),
+            seen(f"{host}: every entry has its terminal outcome", [], open_ids),
         ]
     return expectations
 
 
-def _entries(root: Root, injection: Injection, last: int) -> list[JsonObject]:
+def _entries(root: Root, injection: Injection, last: int) -> list[LedgerRecord]:
     """What has come since about what was broken. Whatever else happens on the host meanwhile says nothing about it."""
-    rows = healing_of(root)["ledger"].page(None, injection.hostname, 100, 0)[1]
-    return [row for row in rows if row["id"] > last and row["target"] in injection.targets]
+    rows = healing_of(root).ledger.page(None, injection.hostname, 100, 0)[1]
+    return [row for row in rows if row.id > last and row.target in injection.targets]
 
 
 def end(root: Root, names: list[str]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
-from typing import Any, NamedTuple
+from typing import Any
 
 import ZODB
 from ZODB.DemoStorage import DemoStorage
@@ -19,8 +19,7 @@ from opsapp.approvals.config import ApprovalSettings
 from opsapp.approvals.engine import IApprovalKind
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.approval_kind import HealApproval
-from opsapp.healing.engine.fleet_access import IFleetAccess
-from opsapp.healing.engine.inventory import Inventory, Member
+from opsapp.healing.engine.inventory import IFleetAccess, Inventory, Member
 from opsapp.healing.engine.pipeline import HealingEngine, IHealingEngine
 from opsapp.healing.engine.world import IWindowSource
 from opsapp.healing.logic import chain
@@ -29,6 +28,8 @@ from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.healing.records import ChainStep, RuleSettings
 from opsapp.healing.resources import healing_of, ledgercheck
 from opsapp.healing.resources.rules import put_rule
+from opsapp.healing.stages.ledger import LedgerRecord
+from opsapp.healing.whatif import Expectation
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.clock import Clock
@@ -58,21 +59,13 @@ class VirtualClock(Clock):
         self._now += seconds
 
 
-class Expectation(NamedTuple):
-    """Something that a scenario expects, and what was seen."""
+def seen(check: str, expected: Any, actual: Any) -> Expectation:
+    """What is a set here is a sorted list for people; lists grow with the scenario."""
+    return Expectation(check, _said(expected), _said(actual), bool(expected == actual))
 
-    check: str
-    expected: Any
-    actual: Any
 
-    @property
-    def passed(self) -> bool:
-        return bool(self.expected == self.actual)
-
-    def plain(self) -> JsonObject:
-        """As the API gives it: what is a set here is a sorted list there."""
-        values = {name: sorted(value) if isinstance(value, set) else value for name, value in self._asdict().items()}
-        return {**values, "passed": self.passed}
+def _said(value: Any) -> object:
+    return sorted(value) if isinstance(value, set) else copy(value)
 
 
 class SimulatedHost:
@@ -218,7 +211,7 @@ class Rehearsal:
         self.engine.refreshed_at = float("-inf")
 
     def depend(self, *entries: Dependency) -> None:
-        self.node.transact(lambda root: healing_of(root)["dependencies"].declare(entries, "api"))
+        self.node.transact(lambda root: healing_of(root).dependencies.declare(entries, "api"))
 
     # -- letting it play
 
@@ -262,22 +255,22 @@ class Rehearsal:
     # -- looking
 
     @property
-    def entries(self) -> list[JsonObject]:
+    def entries(self) -> list[LedgerRecord]:
         """What the ledger holds, oldest first."""
         return self.node.transact(_entries)
 
     def outcomes(self, rule_id: str | None = None) -> list[str]:
         """Of all entries, or of one rule's, oldest first."""
-        entries = [entry for entry in self.entries if rule_id in (None, entry["rule_id"])]
-        return [entry["outcome"] or entry["state"] for entry in entries]
+        entries = [entry for entry in self.entries if rule_id in (None, entry.rule_id)]
+        return [entry.outcome or entry.state for entry in entries]
 
     def expect(self, check: str, expected: Any, actual: Any) -> None:
-        self.expectations.append(Expectation(check, expected, copy(actual)))  # lists grow with the scenario
+        self.expectations.append(seen(check, expected, actual))
 
     def expect_sound_ledger(self) -> None:
         """What holds after every scenario: each event has one outcome, the hash chain is whole, and it would show a
         change of any entry."""
-        open_ids = [entry["id"] for entry in self.entries if entry["state"] != "final"]
+        open_ids = [entry.id for entry in self.entries if not entry.is_final]
         self.expect("every entry is final", [], open_ids)
         self.expect("the hash chain is whole", True, self.node.transact(_verdict))
         rows = self.node.transact(_chained)
@@ -296,23 +289,22 @@ def _forged(rows: list[JsonObject], at: int) -> list[JsonObject]:
 
 def _write_rule(root: Root, rule_id: str, rule: RuleSettings, level: str, now: float) -> None:
     put_rule(root, rule_id, rule, source="api", now=now)
-    state = healing_of(root)["trust"][rule_id]
+    state = healing_of(root).trust[rule_id]
     state.trust = state.trust._replace(current_level=level)
 
 
-def _entries(root: Root) -> list[JsonObject]:
-    ledger = healing_of(root)["ledger"]
-    return [ledger.shown(entry.record) for entry in ledger.entries.values()]
+def _entries(root: Root) -> list[LedgerRecord]:
+    return [entry.record for entry in healing_of(root).ledger.entries.values()]
 
 
 def _under_way(root: Root) -> bool:
     healing = healing_of(root)
-    return bool(healing.book.messages) or bool(healing.book.open_on) or bool(healing["ledger"].open)
+    return bool(healing.book.messages) or bool(healing.book.open_on) or bool(healing.ledger.open)
 
 
 def _verdict(root: Root) -> bool:
-    return ledgercheck.verdict(healing_of(root)["ledger"], b"").valid
+    return ledgercheck.verdict(healing_of(root).ledger, b"").valid
 
 
 def _chained(root: Root) -> list[JsonObject]:
-    return [dict(row) for row in ledgercheck.chained(healing_of(root)["ledger"])]
+    return [dict(row) for row in ledgercheck.chained(healing_of(root).ledger)]

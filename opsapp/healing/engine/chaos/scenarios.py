@@ -91,14 +91,14 @@ def dependency_cascade_suppression(on: Rehearsal) -> None:
         on.run(1)
     on.finish()
     entries = on.entries
-    outcomes = {entry["target"]: entry["outcome"] for entry in entries}
+    outcomes = {entry.target: entry.outcome for entry in entries}
     on.expect(
         "only the root cause is healed",
         {"chaos-db": "verified", "chaos-app": "suppressed", "chaos-cache": "suppressed"},
         outcomes,
     )
     on.expect("nothing is done on dependants", [], hosts["chaos-app"].did + hosts["chaos-cache"].did)
-    named = [entry["reason"].startswith("root cause chaos-db") for entry in entries if entry["outcome"] == "suppressed"]
+    named = [entry.reason.startswith("root cause chaos-db") for entry in entries if entry.outcome == "suppressed"]
     on.expect("their entries name the root cause", [True, True], named)
 
 
@@ -110,7 +110,7 @@ def escalation_chain_walk(on: Rehearsal) -> None:
     _break_unit(on, host)
     on.expect("each step is tried in its turn", list(chain), host.did)
     on.expect("the last one resolves it", ["failed", "failed", "verified"], on.outcomes())
-    on.expect("the steps are numbered", [0, 1, 2], [entry["escalation_step"] for entry in on.entries])
+    on.expect("the steps are numbered", [0, 1, 2], [entry.escalation_step for entry in on.entries])
     for _ in range(SKIPPED_AFTER):
         on.run(HOUR, step=HOUR / 4)
         host.did.clear()
@@ -135,7 +135,7 @@ def site_connectivity_isolation(on: Rehearsal) -> None:
     for host in (till, far, isp):
         host.values["chaos_down"] = 1
     on.finish()
-    outcomes = {entry["target"]: entry["outcome"] for entry in on.entries}
+    outcomes = {entry.target: entry.outcome for entry in on.entries}
     on.expect(
         "the external target only notifies, its site is left alone, another site is healed",
         {"chaos-isp": "notified", "chaos-till": "suppressed", "chaos-far": "verified"},
@@ -155,7 +155,7 @@ def heal_storm_circuit_breaker(on: Rehearsal) -> None:
         on.run(between, step=between / 5)
     on.expect("failures in a row, then it only notifies", ["failed"] * failures + ["notified"], on.outcomes())
     on.expect("nothing is done after the last of them", ["restart_service"] * failures, host.did)
-    level = on.node.transact(lambda root: healing_of(root)["trust"]["chaos-storm"].trust.current_level)
+    level = on.node.transact(lambda root: healing_of(root).trust["chaos-storm"].trust.current_level)
     on.expect("the rule is back at notify", "notify", level)
     told = on.node.transact(_suggestions, "chaos-storm")
     on.expect("a suggestion asks for a review", True, "circuit_breaker" in told)
@@ -209,7 +209,7 @@ def stale_metrics_guard(on: Rehearsal) -> None:
     on.finish()
     entries = on.entries
     on.expect("what nobody measured is not verified", ["inconclusive"], on.outcomes())
-    on.expect("it does not count as verified", [0], [entry["verified"] for entry in entries])
+    on.expect("it does not count as verified", [0], [entry.verified for entry in entries])
     before = len(entries)
     on.run(600, step=30)
     on.expect("what is stale raises no alert", before, len(on.entries))
@@ -221,7 +221,7 @@ def capability_mismatch(on: Rehearsal) -> None:
     on.rule("chaos-tools", UNIT_DOWN, "restart_service")
     on.finish()
     on.expect("the heal fails", ["failed"], on.outcomes())
-    reasons = [entry["reason"] for entry in on.entries]
+    reasons = [entry.reason for entry in on.entries]
     named = [reason.startswith("no_capable_handler") and "systemctl" in reason for reason in reasons]
     on.expect("the reason names the tools that were looked for", [True], named)
     on.expect("nothing is tried", [], host.did)
@@ -298,7 +298,7 @@ def manual_fix_race(on: Rehearsal) -> None:
 
 
 def _suggestions(root: Any, rule_id: str) -> list[str]:
-    active = healing_of(root)["suggestions"].active()
+    active = healing_of(root).suggestions.active()
     return [suggestion["category"] for suggestion in active if suggestion["rule_id"] == rule_id]
 
 
