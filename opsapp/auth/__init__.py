@@ -1,4 +1,4 @@
-"""Users, sessions and credentials: /api/login, /api/logout, /api/me, /api/users, /api/keys,
+"""Users, sessions and credentials: /api/login, /api/logout, /api/me, /api/users, /api/invitations, /api/keys,
 /api/stream-ticket, /api/auth/oidc. Greenlets: session-purge, provider-look.
 
 Lives here: who somebody is. Must not: decide what a role may do (tree.acl), count what others did (audit).
@@ -20,6 +20,7 @@ def includeme(config: Configurator) -> None:
     config.add_evolve_step("auth-3-tickets", "opsapp.auth.resources.tickets.set_up")
     config.add_evolve_step("auth-4-second-factor", "opsapp.auth.resources.secondfactor.set_up")
     config.add_evolve_step("auth-5-federation", "opsapp.auth.resources.federation.set_up")
+    config.add_evolve_step("auth-6-invitations", "opsapp.auth.resources.invitations.set_up")
     config.add_sealed("opsapp.auth.resources.secondfactor.reseal")
     config.add_preparation("opsapp.auth.engine.make_first_admin")
     config.add_credential_reader(policy.read_credential)
@@ -31,5 +32,6 @@ def includeme(config: Configurator) -> None:
     for method in ("GET", "POST"):  # a provider that is set up to send a form is refused as soon
         config.add_body_limit(method, "/api/auth/oidc/callback", SIGN_IN_LIMIT)
     config.include("opsapp.auth.confirmation")
+    config.include("opsapp.auth.demanded")
     config.include("opsapp.auth.cookies")
     config.scan("opsapp.auth.views")

@@ -8,6 +8,8 @@ from typing import Annotated
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.networks import is_protected
 from opsapp.lib.settings import Between, CheckedBy, Length, Most
+from opsapp.tree.acl import ROLES
+from opsapp.wire.kinds import Choice
 from opsapp.wire.urls import web_problem
 
 ADDRESS = Length(1, 500, "https?://[!-~]+", "https://id.example.org/path")
@@ -35,6 +37,8 @@ class LoginSettings:
     tickets_per_user: Annotated[int, Between(1, 100_000)] = 60
     known_browser_s: Annotated[float, Between(1, 3650 * 86_400)] = 90 * 86_400
     purge_s: Annotated[float, Between(1, 86_400)] = 300
+    invitation_s: Annotated[float, Between(60, 90 * 86_400)] = 7 * 86_400
+    second_factor: Annotated[tuple[Annotated[str, Choice(*ROLES)], ...], Most(3, unique=True)] = ()
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,9 @@ from opsapp.web.fields import Body, Paging, choice, field, flag, list_of, name_t
 from opsapp.wire.kinds import Text
 from opsapp.wire.records import Told
 
-USERNAME = text(
-    1,
-    64,
-    pattern="[a-z0-9][a-z0-9._@-]{0,63}",
-    must="have only a-z, 0-9, '.', '_', '@', '-', and begin with a letter or digit",
-)
+from .records import NAME
+
+USERNAME = field(NAME)
 PASSWORD = text(10, 256)
 
 

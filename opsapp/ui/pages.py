@@ -19,6 +19,7 @@ from pyramid.request import Request
 from pyramid.response import Response
 
 from opsapp.auth.cookies import form_key, masked_token
+from opsapp.auth.demanded import must_set_up
 from opsapp.auth.resources import Wishes, find_enabled, wishes_of
 from opsapp.lib import durations
 from opsapp.lib.ids import new_token
@@ -96,7 +97,7 @@ def _block(page: Template, name: str, values: dict[str, Any]) -> str:
 
 def frame_part(request: Request) -> Response | None:
     """The figures at the top, if they are all that the live module asks for: nothing else of the page is made."""
-    if parts_asked(request) != [COUNTS] or not request.caller:
+    if parts_asked(request) != [COUNTS] or not request.caller or must_set_up(request):
         return None
     values = {"counts": counts_of(request), "stream_after": _stream_after(request)}
     return render("base.jinja2", values, parts=[COUNTS])
@@ -134,17 +135,18 @@ OVERLAP_S = 2.0  # what happened while a page was made comes again when its stre
 
 
 def known_of(request: Request) -> dict[str, Any]:
-    """What every page knows of its reader."""
+    """What every page knows of its reader. Who has to set up a second factor first sees nothing around it."""
+    framed = request.caller and not must_set_up(request)
     secret = getattr(request, "cookie_secret", None)
-    me = request.caller and {"username": request.caller.name, "role": request.caller.role}
+    me = framed and {"username": request.caller.name, "role": request.caller.role}
     token = masked_token(secret, form_key(request.node)) if secret else None
     once = first_look(request, ONCE) or new_token()  # the forms of this page; one that is drawn again keeps its name
     pages = builder.known_of(request.registry)
-    menu = menu_for(pages, request.caller.role, request.path_info) if request.caller else Menu()
+    menu = menu_for(pages, request.caller.role, request.path_info) if framed else Menu()
     known = {"me": me, "csrf": token, "once": once, "menu": menu, "path": request.path_info}
     known["help"] = help_for(request.path_info)
     wishes = wishes_of(find_enabled(request.root, request.caller.name)) if request.caller else Wishes()
-    known |= {"counts": counts_of(request) if request.caller else None, "theme": wishes.theme}
+    known |= {"counts": counts_of(request) if framed else None, "theme": wishes.theme}
     known["stream_after"] = _stream_after(request)
     known["here"] = with_query(request.path_info, query_with(request.GET))
     known["deleted"] = undo_of(request, request.GET.get("undo", "")) if request.caller else None

@@ -9,6 +9,7 @@ names, say in SAMPLES how to make such a thing, so that the roles below are seen
 
 from opsapp.agents import resources as agents
 from opsapp.auth import resources as auth
+from opsapp.auth.resources import invitations
 from opsapp.automations import resources as automations
 from opsapp.automations.engine import edits
 from opsapp.automations.logic.settings import AutomationSettings
@@ -78,6 +79,9 @@ ROWS = {
     "DELETE /api/users/{username}": ADMIN,
     "DELETE /api/users/{username}/totp": ADMIN,
     "POST /api/users/{username}/unlock": ADMIN,
+    "GET /api/invitations": ADMIN,
+    "POST /api/invitations": ADMIN,
+    "DELETE /api/invitations/{invitation_id}": ADMIN,
     "GET /api/audit": ADMIN,
     "GET /api/audit/verify": ADMIN,
     # agents
@@ -294,7 +298,13 @@ def agent_path(rest=""):
     return lambda root: f"/api/agents/{sample_agent(root).id}{rest}"
 
 
+def make_invitation(root):
+    invitations.invite(root, invitations.Invitation("sample", "viewer", None, "admin", 0, 10**10))
+    return "/api/invitations/" + list(invitations.invitations_of(root))[-1]
+
+
 SAMPLES = {
+    "/api/invitations/{invitation_id}": make_invitation,
     "/api/users/{username}": make_user,
     "/api/healing/inlets/{inlet_id}": inlet_path,
     "/api/users/{username}/unlock": lambda root: make_user(root) + "/unlock",

@@ -319,7 +319,7 @@ def test_the_record_names_what_it_is_about_whatever_else_there_is(service, brows
 def test_an_api_key_is_made_shown_once_and_ended(service, browser):
     otto = browser("otto")
     shown = press(otto.get("/settings"), "key", 200, name="deploys", role="viewer")
-    key = shown.html.find("dt", string="key").find_next("dd").text.strip()
+    key = shown.html.select_one("code.key").text
     headers = {"Authorization": f"Bearer {key}"}
     assert service.anonymous.get("/api/me", headers=headers).json["role"] == "viewer"
     page = otto.get("/settings")

@@ -4,6 +4,7 @@ from opsapp.auth.logic.attempts import AttemptLimit
 from opsapp.auth.resources import count as count_attempts
 
 from .accounts import add_user, disable_user, list_users, make_first_admin, remove_user, set_password, unlock_user
+from .invitations import accept_invitation, read_invitation
 from .limits import count_attempt, in_turn
 from .providerlook import provider_trouble
 from .purge import start
@@ -12,6 +13,7 @@ from .signin import sign_in
 
 __all__ = [
     "AttemptLimit",
+    "accept_invitation",
     "add_user",
     "count_attempt",
     "count_attempts",
@@ -20,6 +22,7 @@ __all__ = [
     "list_users",
     "make_first_admin",
     "provider_trouble",
+    "read_invitation",
     "remove_user",
     "second_step",
     "set_password",

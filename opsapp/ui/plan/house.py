@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from opsapp.auth.records import InvitationRecord
 from opsapp.ui import parts
 from opsapp.ui.questions import Call
 from opsapp.ui.shapes import house as shapes
 
-from .shape import Act, Column, Field, Page, Part
+from .shape import Act, Column, Field, Page, Part, inputs
 
 ROLES = ("viewer", "operator", "admin")
 USER = "PUT /api/users/{username}"
@@ -71,8 +72,19 @@ HOUSE = (
                         done="The user is deleted, with all sessions and API keys."),
                 ),
             ),
+            Part(
+                "Invited",
+                "/api/invitations",
+                (Column("Name", "username"),),
+                name="invited",
+                hidden=True,
+                acts=(Act("take-back", "Take back", "DELETE /api/invitations/{id}",
+                          done="The link is good for nothing any more."),),
+            ),
         ),
         forms=(
+            Act("invite", "Invite", "POST /api/invitations", inputs(InvitationRecord), shows=True,
+                result="invited.jinja2", done="The link is made."),
             Act(
                 "create",
                 "Add a user",

@@ -20,6 +20,19 @@ PASSWORD = Act(
     ),
     done="Your password is changed. Your other sessions have ended.",
 )
+TOTP = (
+    Act("totp", "Set up a second factor", "POST /api/me/totp", shows=True, result="totp.jinja2"),
+    Act(
+        "totp-on",
+        "Turn the second factor on",
+        "POST /api/me/totp/confirm",
+        (Field("code", "Code of the app", required=True),),
+        shows=True,
+        goes="/",
+        done="The second factor is on.",
+        then="Each of these works once in place of a code. They are shown this once: keep them safe.",
+    ),
+)
 LATER = Act("later", "Not now", "PUT /api/me/settings", body=(("first_steps", "later"),), goes="/")
 
 SETTINGS = (
@@ -49,21 +62,7 @@ SETTINGS = (
         ),
         forms=(
             PASSWORD,
-            Act(
-                "totp",
-                "Set up a second factor",
-                "POST /api/me/totp",
-                shows=True,
-                result="totp.jinja2",
-            ),
-            Act(
-                "totp-on",
-                "Turn the second factor on",
-                "POST /api/me/totp/confirm",
-                (Field("code", "Code of the app", required=True),),
-                shows=True,
-                then="Each of these works once in place of a code. They are shown this once: keep them safe.",
-            ),
+            *TOTP,
             Act(
                 "totp-off",
                 "Turn the second factor off",
@@ -99,6 +98,7 @@ SETTINGS = (
         template="settings.jinja2",
         shape=shapes.settings,
     ),
+    Page("/second-factor", "Second factor", (OWN,), forms=TOTP, template="second_factor.jinja2", shape=shapes.factor),
     Page(
         "/settings/service",
         "The service",

@@ -62,6 +62,7 @@ THINGS = {
     "key": "API key",
     "secret": "secret",
     "filter": "saved filter",
+    "invitation": "invitation of",
     "subscription": "subscription to the status page",
 }
 WHOLE = {
@@ -112,6 +113,7 @@ WHOLE = {
     "totp.disable": "disabled the second factor",
     "totp.begin": "started to set up the second factor",
     "session.end": "ended a session",
+    "invitation.use": "became a user by an invitation",
     "password.change": "changed the password",
 }
 # Of those without a place: what they name belongs to the sentence.

@@ -62,6 +62,7 @@ class AuditLine(NamedTuple):
 def users(answers: Answers, reader: Reader) -> dict[str, object]:
     return {
         "users": [_user(row, number) for number, row in enumerate(answers["users"] or [])],
+        "invited": answers["invited"] or [],
         "may": MAY,
         "filtered": any(reader.query.get(name) for name in ("q", "role")),
     }

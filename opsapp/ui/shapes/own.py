@@ -64,6 +64,10 @@ def settings(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
+def factor(answers: Answers, reader: Reader) -> dict[str, object]:
+    return {"is_on": answers["own"]["totp_enabled"]}
+
+
 # -- the service
 
 

@@ -1,6 +1,7 @@
 // What every page has: live parts, times that go on, the reader's zone, keys, and forms that survive the end of a session.
 // Everything works without it.
 
+import "./copy.js";
 import "./live.js";
 import "./fields.js";
 import "./keys.js";

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from pyramid.request import Request
 from pyramid.response import Response
 
-from opsapp.auth import engine, resources
+from opsapp.auth import demanded, engine, resources
 from opsapp.auth.config import LoginSettings, OidcSettings
 from opsapp.auth.cookies import (
     SESSION,
@@ -108,7 +108,10 @@ class Form(NamedTuple):
 
 
 def problem_page(registry: Any, asked: Asked, status: int, problem: Problem) -> Response:
-    """A problem's page; or, for a form of an older session, the way to go on with it."""
+    """A problem's page; or, for a form of an older session, the way to go on with it. Who has to set up a second factor
+    first is led there."""
+    if isinstance(problem, demanded.FactorDemanded):
+        return see_other(demanded.PAGE)
     kept = keptforms.typed_in(asked.path, problem.kept) if isinstance(problem, StaleForm) else None
     if not isinstance(problem, StaleForm) or not kept:
         return error_page(builder.known_of(registry), asked, status, problem)

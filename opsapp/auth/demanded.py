@@ -1,0 +1,55 @@
+"""The second factor that a role demands (`web.login.second_factor`): who has none yet signs in, sets it up, and does
+nothing else. API keys go on: a program has no second factor, and only who has set one up can make a key.
+
+Must not: know how it is set up (engine.secondfactor).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyramid.config import Configurator
+from pyramid.request import Request
+from pyramid.security import NO_PERMISSION_REQUIRED
+
+from opsapp.auth.config import LoginSettings
+from opsapp.lib.problems import Forbidden
+
+from .resources import find_enabled
+
+PAGE = "/second-factor"
+ME, ALLOWED = "/api/me", ("", "/settings", "/confirm", "/totp", "/totp/confirm")
+SETS_UP = frozenset((PAGE, "/logout", "/api/logout", *(ME + place for place in ALLOWED)))
+View = Callable[[Any, Request], Any]
+
+
+class FactorDemanded(Forbidden):
+    code = "second_factor"
+
+
+def must_set_up(request: Request) -> bool:
+    """Whether whoever asks must set up a second factor first. The identity provider looks after that of its users."""
+    caller = request.caller
+    if caller is None or caller.role not in request.node.config[LoginSettings].second_factor:
+        return False
+    user = find_enabled(request.root, caller.name)
+    return (
+        user is not None and user.totp is None and user.source == "local" and (caller.session_id or "") in user.sessions
+    )
+
+
+def demanded_deriver(view: View, info: Any) -> View:
+    if info.exception_only or info.options.get("permission") == NO_PERMISSION_REQUIRED:
+        return view
+
+    def wrapped(context: Any, request: Request) -> Any:
+        if request.path_info not in SETS_UP and must_set_up(request):
+            raise FactorDemanded("Your role demands a second factor: set it up with POST /api/me/totp first.")
+        return view(context, request)
+
+    return wrapped
+
+
+def includeme(config: Configurator) -> None:
+    config.add_view_deriver(demanded_deriver, "demanded", under="secured_view", over="confirmation")

@@ -1,0 +1,75 @@
+"""Inviting somebody, and becoming a user by an invitation: the link proves who comes, and it is good once."""
+
+from __future__ import annotations
+
+from opsapp.audit.engine import Actor, note, refusals_noted
+from opsapp.auth import resources
+from opsapp.auth.config import LoginSettings
+from opsapp.auth.logic.names import password_problem
+from opsapp.auth.records import InvitationMade, InvitationRecord
+from opsapp.auth.resources.invitations import Invitation, find_invitation, invitations_of, invite
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Conflict, Invalid, NotFound
+from opsapp.runtime.node import Node, node_of
+from opsapp.runtime.projection import readable
+from opsapp.tree.root import Root
+from opsapp.wire.records import plain
+
+from .limits import count_attempt, login_counters, turn_of
+from .passwords import hash_password, hashing_of
+from .signin import Client, now_of, open_session
+
+
+def make(root: Root, wanted: InvitationRecord, actor: Actor) -> InvitationMade:
+    """A new one, with the link that is shown this once."""
+    if wanted.username in resources.users_of(root):
+        raise Conflict("There is a user of this name already.", code="user_exists")
+    now, life = now_of(root), node_of(root).config[LoginSettings].invitation_s
+    others = (other for _, other in readable(invitations_of(root), "invitation"))
+    if any(other.username == wanted.username and other.expires_at > now for other in others):
+        raise Conflict("Somebody is invited by this name already: take that invitation back first.", code="invited")
+    invitation = Invitation(wanted.username, wanted.role, wanted.email, actor.username or "", now, life)
+    token = invite(root, invitation)
+    record = invitation.describe()
+    note(root, actor, "invitation.create", invitation.__name__, after=plain(record))
+    return InvitationMade(**vars(record), url=f"/invitation/{token}")
+
+
+def take_back(root: Root, invitation: Invitation, actor: Actor) -> None:
+    note(root, actor, "invitation.delete", invitation.__name__, before=plain(invitation.describe()))
+    del invitations_of(root)[invitation.__name__]
+
+
+def read_invitation(root: Root, token: str) -> InvitationRecord:
+    return _open(root, token).describe()
+
+
+def _open(root: Root, token: str) -> Invitation:
+    """NotFound where the link is wrong, used, too old or taken back: which of these, nobody is told."""
+    invitation = find_invitation(root, token, now_of(root))
+    if invitation is None:
+        raise NotFound("It was used or taken back, or it is too old. Ask for another one.")
+    return invitation
+
+
+def accept_invitation(node: Node, token: str, password: str, client: Client) -> JsonObject:
+    """The session of the new user, who has chosen the password. Attempts are limited as those of signing in are."""
+    counters, nobody = login_counters(node, client.ip, ""), Actor(None, client.ip)
+    with hashing_of(node).admitted(turn_of(counters)), refusals_noted(node, nobody, "invitation.use", ""):
+        count_attempt(node, counters)
+        username = node.transact(lambda root: _open(root, token).username)
+        problem = password_problem(password, username)
+        if problem:
+            raise Invalid({"password": problem})
+        life = node.config[LoginSettings].session_s
+        return node.transact(_accept, token, hash_password(node, password), client, life)
+
+
+def _accept(root: Root, token: str, password_hash: str, client: Client, life: float) -> JsonObject:
+    invitation = _open(root, token)
+    name = invitation.username
+    user = resources.create(root, name, invitation.role, password_hash, now_of(root))
+    user.own_password = True
+    del invitations_of(root)[invitation.__name__]
+    note(root, Actor(name, client.ip), "invitation.use", invitation.__name__, after=resources.describe(user))
+    return open_session(root, name, client, life)

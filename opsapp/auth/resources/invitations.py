@@ -1,0 +1,75 @@
+"""Invitations: whoever has the link of one may become a user, once. A link is kept nowhere; the name of its record is
+half of the link's digest."""
+
+from __future__ import annotations
+
+from opsapp.auth.records import InvitationRecord
+from opsapp.lib.ids import digest, new_token
+from opsapp.runtime import leases
+from opsapp.runtime.projection import readable
+from opsapp.tree.folder import Folder, Record
+from opsapp.tree.root import Root
+
+LEASE = "housekeeping"
+PAGE = 500
+
+
+class Invitation(Record):
+    url = "/api/invitations/{invitation_id}"
+
+    def __init__(self, username: str, role: str, email: str | None, invited_by: str, now: float, life: float):
+        self.username, self.role, self.email, self.invited_by = username, role, email, invited_by
+        self.created_at, self.expires_at = now, now + life
+
+    def describe(self) -> InvitationRecord:
+        return InvitationRecord(
+            self.username, self.role, self.email, self.__name__, self.invited_by, self.created_at, self.expires_at
+        )
+
+
+class Invitations(Folder):
+    url = "/api/invitations"
+
+
+def set_up(root: Root) -> None:
+    """Evolve step."""
+    root["api"]["invitations"] = Invitations()
+
+
+def invitations_of(root: Root) -> Invitations:
+    return root["api"]["invitations"]
+
+
+def invite(root: Root, invitation: Invitation) -> str:
+    """Keeps it; the link's token."""
+    token = new_token()
+    invitations_of(root)[_name_of(token)] = invitation
+    return token
+
+
+def find_invitation(root: Root, token: str, now: float) -> Invitation | None:
+    """One that is good: not too old, and by somebody who is still an admin."""
+    invitation = invitations_of(root).get(_name_of(token))
+    if invitation is None or invitation.expires_at <= now:
+        return None
+    inviter = root["api"]["users"].get(invitation.invited_by)
+    return invitation if inviter is not None and not inviter.disabled and inviter.role == "admin" else None
+
+
+def _name_of(token: str) -> str:
+    return digest(f"invitation {token}")[:32]
+
+
+def purge_invitations(root: Root, now: float, after: str = "") -> str | None:
+    page = list(invitations_of(root).tree.items(after, excludemin=True))[:PAGE]
+    for name, invitation in page:
+        if invitation.expires_at <= now:
+            del invitations_of(root)[name]
+    return page[-1][0] if len(page) == PAGE else None
+
+
+def move(root: Root, by: float) -> None:
+    """The clock was set by so many seconds: a link is good for as long as it would have been."""
+    leases.check(root, LEASE)
+    for _, invitation in readable(invitations_of(root), "invitation"):
+        invitation.expires_at += by
