@@ -30,10 +30,8 @@ def _span_problem(value: str) -> str | None:
 
 
 Wall = Annotated[str, Text(1, 40), CheckedBy(wall_problem), InAnswers(Text())]  # nothing, of one that cannot be read
-REPEATS = (
-    "Empty: once. Else cron: minute, hour, day, month, weekday. "
-    "0 3 * * 0 is every Sunday at 03:00 by the service's clock"
-)
+REPEATS = "By the service's clock. An expression has minute, hour, day, month and weekday: 0 3 * * 0"
+FORM_OF_REPEATS = FormField("Repeats", "schedule", hint=REPEATS, clears=True, unsaid="Once")
 
 
 @dataclass(frozen=True)
@@ -45,9 +43,7 @@ class WindowRecord:
     name: Annotated[str, name_kind(), FormField("Name", hint="What people read on the status page and in messages")]
     start: Annotated[Wall, FormField("Start", "moment")]
     end: Annotated[Wall, FormField("End", "moment")]
-    recurring: Annotated[
-        str | None, Text(1, 200), CheckedBy(cron.problem), FormField("Repeats", hint=REPEATS, clears=True)
-    ] = None
+    recurring: Annotated[str | None, Text(1, 200), CheckedBy(cron.problem), FORM_OF_REPEATS] = None
     scope: Annotated[
         tuple[Annotated[str, Text(1, 64)], ...],
         COVERED,

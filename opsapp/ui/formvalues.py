@@ -34,9 +34,9 @@ def body_of(act: Act, form: Mapping[str, str], row: Mapping[str, Any], service_z
         _put(body, name, value.format(**row) if isinstance(value, str) else value)
     wrong: dict[str, str] = {}
     for field in act.fields:
-        text = form.get(field.name, "")
         name = field.key or field.name
         try:
+            text = schedule(field, form) if field.kind == "schedule" else form.get(field.name, "")
             if field.kind == "rows":
                 _put_rows(body, wrong, field, form)
             elif field.whole:
@@ -67,10 +67,26 @@ def _shown_again(field: Field, form: Mapping[str, str]) -> Any:
         return picked(field, form)
     if ticked(field, form):
         return ", ".join(picked(field, form))
+    if field.kind == "schedule" and form.get(field.name, "") == form.get(f"{field.name}:was", ""):
+        return schedule(field, form)
     if field.kind == "rows":
         rows = rows_of(field, form)
         return form.get(field.name, "") if rows is None else rows
     return form.get(field.name, "")
+
+
+def schedule(field: Field, form: Mapping[str, str]) -> str:
+    """The expression that was chosen or written. One that was there before (`:was`) gives way to a choice."""
+    own, often, at, weekday, day = (
+        form.get(f"{field.name}{part}", "").strip() for part in ("", ":often", ":at", ":weekday", ":day")
+    )
+    hour, _, minute = (at or "00:00").partition(":")
+    on = {"hour": "* * * *", "day": f"{hour} * * *", "week": f"{hour} * * {weekday}", "month": f"{hour} {day} * *"}
+    if often not in on:
+        return own
+    if own not in ("", form.get(f"{field.name}:was", "").strip()):
+        raise WrongText("Choose how often, or write an expression: not both.")
+    return f"{minute} {on[often]}"
 
 
 # -- rows: the field `name:count` says how many, `name:0:inner` is a field of the first

@@ -22,6 +22,7 @@ from opsapp.auth.cookies import form_key, masked_token
 from opsapp.auth.demanded import must_set_up
 from opsapp.auth.resources import Wishes, find_enabled, wishes_of
 from opsapp.lib import durations
+from opsapp.lib.cronwords import WEEKDAYS
 from opsapp.lib.ids import new_token
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound, Problem
@@ -257,6 +258,7 @@ def _make_templates() -> Environment:
     )
     made.filters.update(
         span=words.rough_span,
+        repeats=words.repeats,
         ago=_for_reader(words.ago),
         since=_for_reader(words.since),
         clock=_for_reader(words.clock),
@@ -267,7 +269,7 @@ def _make_templates() -> Environment:
         lasted=sentences.span,
         sentence=sentences.sentence_of,
     )
-    made.globals["static"] = files.address
+    made.globals.update(static=files.address, weekdays=WEEKDAYS)
     made.filters.update(initials=words.initials, dig=builder.dig)
     made.filters.update(filled=builder.filled, holds=builder.holds, names=builder.names_of)
     made.filters.update(asking=query_with, below=with_query, months=words.months)

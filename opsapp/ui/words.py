@@ -11,6 +11,8 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
+from opsapp.lib import cron
+from opsapp.lib.cronwords import in_words
 from opsapp.lib.months import month_back, month_name
 from opsapp.ui.markup import markup
 
@@ -137,6 +139,11 @@ def months(reader: Reader) -> list[tuple[str, str]]:
 def percent(value: float) -> str:
     """Down to the next hundredth: 99.996 is never shown as 100."""
     return f"{math.floor(value * 100) / 100:g} %"
+
+
+def repeats(expression: str) -> str | None:
+    """A schedule in words; None for one that only its expression says."""
+    return None if cron.problem(expression) else in_words(cron.parse(expression))
 
 
 def initials(name: str) -> str:

@@ -17,6 +17,52 @@ def tidy(service):
     return service.otto.post_json("/api/automations", SCRIPT, status=201).json["id"]
 
 
+NIGHTLY = {
+    "hour": ("03:20", "20 * * * *"),
+    "day": ("03:20", "20 03 * * *"),
+    "week": ("03:20", "20 03 * * 2"),
+    "month": ("03:20", "20 03 15 * *"),
+    "": ("03:20", None),
+}
+
+
+@pytest.mark.parametrize("often", NIGHTLY)
+def test_how_often_is_chosen_without_an_expression(service, often):
+    at, expression = NIGHTLY[often]
+    page = service.browser("ada").get("/automations/new?type=script")
+    chosen = {"schedule:often": often, "schedule:at": at, "schedule:weekday": "2", "schedule:day": "15"}
+    press(page, "create-script", 200, name="chosen", **{"params.script": "true"}, **chosen)
+    (row,) = [row for row in service.ada.get("/api/automations").json if row["name"] == "chosen"]
+    assert row["schedule"] == expression
+
+
+def test_a_choice_takes_the_place_of_what_was_there_and_not_of_what_was_written(service):
+    body = {"name": "kept", "type": "script", "params": {"script": "true"}, "schedule": "0 4 * * 0", "timezone": "UTC"}
+    made = service.ada.post_json("/api/automations", body).json["id"]
+    place, browser = f"/automations/{made}", service.browser("ada")
+    shown = browser.get(place)
+    assert "Every Sunday at 04:00" in shown.text
+    assert len(shown.html.select("#when .plainlist li")) == 5
+    assert "Every Sunday at 04:00" in browser.get("/automations").text
+    edit = browser.get(place + "/edit")
+    refused = press(edit, "automation.save-script", 422, schedule="0 5 * * *", **{"schedule:often": "day"})
+    assert "not both" in refused.text
+    assert form(refused, "automation.save-script")["schedule"].value == "0 5 * * *", "nothing is lost"
+    edit = browser.get(place + "/edit")
+    press(edit, "automation.save-script", **{"schedule:often": "week", "schedule:weekday": "6"})
+    assert service.ada.get(f"/api{place}").json["schedule"] == "00 03 * * 6"
+    press(browser.get(place + "/edit"), "automation.save-script")
+    assert service.ada.get(f"/api{place}").json["schedule"] == "00 03 * * 6", "untouched, it stays"
+
+
+def test_a_schedule_that_no_sentence_says_is_shown_as_it_is_with_its_next_times(service):
+    body = {"name": "odd", "type": "script", "params": {"script": "true"}, "schedule": "*/7 9-17 * * 1-5"}
+    made = service.ada.post_json("/api/automations", body).json["id"]
+    when = service.browser("ada").get(f"/automations/{made}").html.select_one("#when")
+    assert when.select_one("code").text == "*/7 9-17 * * 1-5"
+    assert len(when.select(".plainlist li")) == 5
+
+
 def test_the_list_says_how_the_last_runs_went_and_when_the_next_comes(service, tidy):
     run = service.otto.post_json(f"/api/automations/{tidy}/run", {}).json["run_id"]
     service.otto.post_json(f"/api/automations/runs/{run}/cancel", {})

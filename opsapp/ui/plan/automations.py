@@ -24,8 +24,9 @@ CANCEL = Act(
 )
 RUN = Act("run", "Run now", "POST /api/automations/{id}/run", inputs="inputs", goes="/automations/runs/{run_id}")
 CONCURRENCY = Field("concurrency", "When one runs already", "choice", ("queue", "skip", "replace"))
+CRON = "An expression has minute, hour, day, month and weekday: 0 3 * * 1"
 SCHEDULE = (
-    Field("schedule", "Schedule", hint="Minute, hour, day, month, weekday: 0 3 * * 1. Empty: by hand.", clears=True),
+    Field("schedule", "Schedule", "schedule", hint=CRON, unsaid="Only by hand", clears=True),
     Field("timezone", "Its time zone", hint="Europe/Berlin. Empty: that of the service.", clears=True),
 )
 TARGET = (

@@ -163,13 +163,12 @@ def _as_filled_in(automation: JsonObject) -> JsonObject:
 
 
 def times_of(automation: AutomationRecord, reader: Reader) -> list[str]:
-    """The next times of its schedule, in the reader's zone. One without a zone of its own goes by the service's, which
-    the API tells for the next time only."""
-    schedule, zone = automation.schedule, automation.timezone
+    """The next times of its schedule, in the reader's zone. One without a zone of its own goes by the service's."""
+    schedule, zone = automation.schedule, automation.timezone or reader.service_zone
     if not schedule or automation.next_run is None:
         return []
     times = [float(automation.next_run)]
-    while zone and len(times) < NEXT_TIMES:
+    while len(times) < NEXT_TIMES:
         times.append(cron.next_time(schedule, zone, times[-1]))
     return [datetime.fromtimestamp(at, ZoneInfo(reader.zone)).strftime("%a %d %b %Y, %H:%M") for at in times]
 
