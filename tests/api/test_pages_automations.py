@@ -17,6 +17,17 @@ def tidy(service):
     return service.otto.post_json("/api/automations", SCRIPT, status=201).json["id"]
 
 
+def test_an_approved_request_leads_to_its_run(service):
+    body = {"name": "asked", "type": "script", "params": {"script": "true"}, "requires_approval": True}
+    made = service.ada.post_json("/api/automations", body).json["id"]
+    asked = service.ada.post(f"/api/automations/{made}/run").json
+    place = f"/approvals/{asked['request_id']}"
+    assert "lets begin" not in service.browser("otto").get(place).text
+    service.otto.post(f"/api{place}/approve")
+    link = service.browser("otto").get(place).html.select_one("#decision .line a")
+    assert link["href"] == f"/automations/runs/{asked['run_id']}"
+
+
 NIGHTLY = {
     "hour": ("03:20", "20 * * * *"),
     "day": ("03:20", "20 03 * * *"),

@@ -51,10 +51,20 @@ def one(answers: Answers, reader: Reader) -> dict[str, object]:
         "it": asked,
         "pending": record["status"] == PENDING,
         "ended": outcome(record),
+        "becomes": _becomes(record),
         "facts": facts(record),
         "alone": _alone(answers.get("case"), reader.now),
         "script": script_of(record),
     }
+
+
+def _becomes(record: JsonObject) -> Word | None:
+    """What an approval has set going."""
+    if record["status"] != "approved":
+        return None
+    if record.get("run_id"):
+        return Word("The run that it lets begin", f"/automations/runs/{record['run_id']}")
+    return Word("The heal that it lets begin", f"/healing/cases/{record['case_id']}") if record.get("case_id") else None
 
 
 def _alone(case: JsonObject | None, now: float) -> str:
