@@ -17,6 +17,7 @@ from persistent import Persistent
 
 from opsapp.lib.addresses import HIDDEN
 from opsapp.lib.ids import new_id
+from opsapp.lib.problems import Unavailable
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.queue import Agenda, Claims, Inbox
 from opsapp.runtime.seals import Reseal, seal_of
@@ -211,7 +212,10 @@ def bearer_of(root: Root, purpose: str, token: str) -> str | None:
 
 
 def _hmac(root: Root, text: str) -> str:
-    return hmac.new(b"status page\0" + chain_key(root), text.encode(), hashlib.sha256).hexdigest()
+    key = chain_key(root)
+    if not key:  # anybody could sign with none
+        raise Unavailable("This node cannot open the key of the store: links of the status page cannot be checked.")
+    return hmac.new(b"status page\0" + key, text.encode(), hashlib.sha256).hexdigest()
 
 
 def reseal(root: Root, anew: Reseal) -> None:

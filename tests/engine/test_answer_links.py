@@ -226,7 +226,7 @@ def test_an_incident_is_taken_over_once(desk):
     assert "Shop is down" in heading(desk.open(links["acknowledge"]))
     desk.press(links["acknowledge"])
     (incident,) = desk.read(lambda root: [incident.summary(0) for incident in incidents_of(root).values()])
-    assert incident["acknowledged_by"] == "otto"
+    assert incident.acknowledged_by == "otto"
     assert "otto has acknowledged it already" in desk.press(links["acknowledge"], status=410).text
     assert [entry["username"] for entry in desk.audit("incident.acknowledge")] == ["otto"]
 

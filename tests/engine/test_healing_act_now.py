@@ -60,7 +60,7 @@ def test_it_is_audited_in_a_sentence(left):
     [entry] = here.service.ada.get("/api/audit?action=healing.case.act_now").json
     assert (entry["username"], entry["target"]) == ("otto", here.cases[0]["id"])
     page = here.service.browser("ada").get("/audit").text
-    assert "did not want to wait any longer for the case" in page
+    assert "chose Act now for the case" in page
 
 
 @pytest.mark.parametrize("seconds", [0, 60])

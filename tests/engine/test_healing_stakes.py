@@ -357,7 +357,7 @@ def test_the_page_of_a_host_says_hands_off(ward):
     pressed(otto.get(page), "agent.hands_on")
     assert not any("Hands off" in words for words in notices(otto.get(page)))
     sentences = here.service.browser("ada").get("/audit").html.text
-    assert "said hands off the host" in sentences
+    assert "turned healing off (hands off) for the host" in sentences
 
 
 def test_a_rule_says_its_budget_in_the_form_and_as_code(ward):

@@ -1,7 +1,12 @@
 """From asking to be told to the mail that says so: real queue, real mail server, the clock is the test's."""
 
+import hmac
+import json
+
 import pytest
 
+from opsapp.lib.problems import Unavailable
+from opsapp.statuspages import resources
 from opsapp.statuspages.engine import announcements, dispatch, workers
 from opsapp.statuspages.logic.settings import StatusPageSettings
 from opsapp.statuspages.resources import store_of
@@ -53,6 +58,19 @@ def test_who_does_not_confirm_hears_no_more_and_is_forgotten_with_the_address(pr
     assert not press.service.transact(lambda root: workers.subscriptions.waits(root, token))
     workers.purge(press.node)
     assert press.store(lambda store: (len(store.subscribers), len(store.marks), len(store.pending))) == (0, 0, 0)
+
+
+def test_without_the_key_of_the_store_no_link_is_made_or_believed(press, monkeypatch):
+    press.subscribed()
+    monkeypatch.setattr(resources, "chain_key", lambda root: b"")
+    (subscriber_id,) = press.store(lambda store: list(store.subscribers))
+    guess = (
+        subscriber_id
+        + hmac.digest(b"status page\0", json.dumps(["unsubscribe", subscriber_id]).encode(), "sha256").hex()
+    )
+    with pytest.raises(Unavailable, match="the key of the store"):
+        press.service.transact(lambda root: resources.bearer_of(root, "unsubscribe", guess))
+    press.service.anonymous.get(f"/status/unsubscribe/{guess}", status=503)
 
 
 def test_the_answer_does_not_tell_whether_an_address_is_known(press):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.monitoring.records import IncidentRecord
 from opsapp.ui.reader import Reader
 from opsapp.ui.sentences import NameBook, span
 
@@ -41,8 +42,8 @@ def of_approval(record: JsonObject, reader: Reader) -> LinkQuestion:
     return LinkQuestion(asked.title.text, asked.because.text, tuple(lines), script_of(record))
 
 
-def of_incident(record: JsonObject, reader: Reader) -> LinkQuestion:
-    name, lasts = record["monitor_name"], span(max(0, reader.now - record["started"]))
-    title = f"{name} is down" if record["monitor_id"] else name  # of no monitor: another system told of it
-    lines = (AskedLine("Cause", record["cause"] or "not known"), AskedLine("For", lasts))
+def of_incident(incident: IncidentRecord, reader: Reader) -> LinkQuestion:
+    name, lasts = incident.monitor_name, span(max(0, reader.now - incident.started))
+    title = f"{name} is down" if incident.monitor_id else name  # of no monitor: another system told of it
+    lines = (AskedLine("Cause", incident.cause or "not known"), AskedLine("For", lasts))
     return LinkQuestion(title, "Take it over, so that others know that you look after it.", lines)
