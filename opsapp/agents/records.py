@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from opsapp.lib.visible import name_kind
 from opsapp.wire.commands import COMMANDS, check_params
 from opsapp.wire.fields import WireError
-from opsapp.wire.kinds import Anything, Choice, DeclaredField, MapOf, Text, Whole
+from opsapp.wire.kinds import Anything, AnyValues, Choice, DeclaredField, MapOf, Text, Whole
 from opsapp.wire.records import AT_TIMES, Between, Most, Told
 from opsapp.wire.reports import AgentMetrics, Id
 
@@ -30,7 +30,6 @@ HostKey = Annotated[
         must="be a SHA256: fingerprint or a public key line",
     ),
 ]
-AnyValues = Annotated[dict[str, Any], MapOf(DeclaredField("", Anything()))]
 At = Annotated[int, Whole(0)]
 Line = tuple[float | None, ...]
 

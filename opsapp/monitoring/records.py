@@ -7,11 +7,11 @@ Must not: know the store, or look at anything.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from opsapp.monitoring.logic.settings import Id, MonitorSettings
 from opsapp.monitoring.logic.state import STATUSES
-from opsapp.wire.kinds import Anything, Choice, DeclaredField, MapOf, Text
+from opsapp.wire.kinds import AnyValues, Choice, Text
 from opsapp.wire.plugins import MOST_METRICS, UNIT_LENGTH
 from opsapp.wire.records import AT_TIMES, Between, Most
 
@@ -211,7 +211,7 @@ class WarRoom:
     other_runs: tuple[WarRoomEvent, ...]
     suggested_automations: tuple[SuggestedRemedy, ...]
     dependencies: tuple[StandsOn, ...]
-    heals: tuple[Annotated[dict[str, Any], MapOf(DeclaredField("", Anything()))], ...]
+    heals: tuple[AnyValues, ...]
 
 
 # -- reports

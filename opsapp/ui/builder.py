@@ -6,7 +6,7 @@ Must not: decide what is allowed; the API's own views say which role they take (
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from string import Formatter
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
@@ -163,7 +163,7 @@ def many_of(page: Page, acts: dict[str, Act]) -> dict[str, ManyActs]:
     return mine
 
 
-def filled(pattern: str, values: dict[str, Any]) -> str | None:
+def filled(pattern: str, values: Mapping[str, object]) -> str | None:
     """A path with its names filled in; None where there is nothing to fill in."""
     names = {name for _, name, _, _ in Formatter().parse(pattern) if name}
     if any(dig(values, name) in (None, "") for name in names):
@@ -180,13 +180,13 @@ def names_of(act: Act) -> list[str]:
     return sorted({name for pattern in patterns for _, name, _, _ in Formatter().parse(pattern) if name})
 
 
-def holds(act: Act, row: dict[str, Any]) -> bool:
+def holds(act: Act, row: Mapping[str, object]) -> bool:
     """Whether the act makes sense on this row: one whose choices are all ruled out does not."""
     choosable = all(choices_of(field, row) for field in act.fields if field.kind == "choice")
     return choosable and all(dig(row, field) in values for field, values in act.when)
 
 
-def choices_of(field: Field, row: dict[str, Any]) -> tuple[str, ...]:
+def choices_of(field: Field, row: Mapping[str, object]) -> tuple[str, ...]:
     """The choices of this field that the row allows."""
     first, last = 0, len(field.choices)
     above, upto, below = (dig(row, name) if name else None for name in (field.above, field.upto, field.below))

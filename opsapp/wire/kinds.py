@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 Wrong = dict[str, str]  # what is wrong, by dotted path
 DEEPEST = 50
@@ -376,3 +376,6 @@ class Object(JsonKind):
                 read = kind.read(values[entry.name], below(path, entry.name), mistakes)
                 values[entry.name] = values[entry.name] if mistakes else read
                 wrong.update(mistakes)
+
+
+AnyValues = Annotated[dict[str, Any], MapOf(DeclaredField("", Anything()))]  # an object that is checked elsewhere

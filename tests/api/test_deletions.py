@@ -212,7 +212,7 @@ def test_a_page_says_what_was_deleted_and_undoes_it(service):
     assert back.request.path == f"/monitors/{path.rpartition('/')[2]}"
     assert service.ada.get(path).json["name"] == "web"
     assert back.html.select_one(".deleted") is None
-    assert "put back what was deleted:" in browser.get("/audit").html.select_one("main").get_text(" ", strip=True)
+    assert "restored" in browser.get("/audit").html.select_one("main").get_text(" ", strip=True)
 
 
 def test_many_are_undone_one_by_one(service):

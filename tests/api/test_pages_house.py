@@ -302,7 +302,7 @@ def test_the_record_is_told_in_sentences_and_filtered(service, browser):
     page = ada.get("/audit")
     assert "otto created the monitor Shop" in page.html.select_one("#entries").text
     assert "otto created" not in ada.get("/audit?user=ada").html.select_one("#entries").text
-    assert "Nothing was done that fits" in ada.get("/audit?from=2030-01-01").text
+    assert "No entry matches" in ada.get("/audit?from=2030-01-01").text
     assert "otto created" in ada.get("/audit?from=tomorrow").html.select_one("#entries").text
     assert press(page, "verify", 200).html.find("dt", string="valid")
 

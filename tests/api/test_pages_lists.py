@@ -267,7 +267,7 @@ def test_users_have_pages_and_an_order(service, browser):
     page = ada.get("/users?q=crew")
     assert names_of_users(page) == [f"crew-{n:02}" for n in range(50)]
     assert "1–50 of 60" in page.text
-    assert names_of_users(page.click("Further")) == [f"crew-{n:02}" for n in range(50, 60)]
+    assert names_of_users(page.click("Next page")) == [f"crew-{n:02}" for n in range(50, 60)]
     assert names_of_users(page.click("^Name$"))[0] == "crew-59"
     assert names_of_users(ada.get("/users?sort=-role"))[0] == "ada", "admins have the highest role"
     assert names_of_users(ada.get("/users?role=operator")) == ["otto"]
@@ -284,7 +284,7 @@ def test_suggestions_have_pages_an_order_and_their_kinds(service, browser):
     page = otto.get("/healing/suggestions")
     assert "1–50 of 60" in page.text
     assert len(page.html.select("#suggestions li")) == 50
-    assert len(page.click("Further").html.select("#suggestions li")) == 10
+    assert len(page.click("Next page").html.select("#suggestions li")) == 10
     assert page.html.select_one("nav[aria-label=Order] a[aria-current]").text == "Newest"
     chips = {chip.text for chip in page.click("Gravest").html.select("#suggestions li .chip")[:30]}
     assert chips == {"Comes back"}

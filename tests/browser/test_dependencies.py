@@ -46,7 +46,7 @@ def test_a_dependency_is_drawn_from_box_to_box_and_added(browser):
     chain.move_to_element(end.find_element(By.CSS_SELECTOR, ".node")).release().perform()
     assert (value(browser, "target"), value(browser, "depends_on")) == ("s01", "s02")
     assert browser.current_url.endswith("/healing/dependencies"), "a drag is no visit"
-    assert browser.switch_to.active_element.text == "Add it"
+    assert browser.switch_to.active_element.text == "Add"
     press(browser, "#add form[data-joins] button")
     assert "The dependency is added." in text(browser, "main")
     edges = {(edge["from"], edge["to"]) for edge in edges_of(browser)}

@@ -110,7 +110,7 @@ def test_a_viewer_sees_an_incident_and_takes_none(page, house):
     incident = house.admin.get(f"/api/monitoring/incidents?monitor_id={monitor_id}")[0]["id"]
     vera = Journey(page, house, "vera").go("/incidents").go(f"/incidents/{incident}")
     assert not vera.has("main form[method=post]")
-    says_who_may(vera, "Operators can: take it, hand over, say that it is over, run an automation, publish")
+    says_who_may(vera, "Operators can: take it, hand over, resolve, run an automation, publish")
     vera.send_by_hand(f"/incidents/{incident}", {"act": "room.take", "row-incident_id": incident, "row-id": incident})
     is_refused(vera, "vera", "operator", f"/incidents/{incident}")
     assert house.admin.get(f"/api/monitoring/incidents/{incident}")["acknowledged_by"] is None

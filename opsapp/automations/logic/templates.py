@@ -183,14 +183,14 @@ TEMPLATES: tuple[JsonObject, ...] = (
     _script(
         "zombies",
         "Zombie processes",
-        "Lists processes that nobody has buried, and fails when there are too many.",
+        "Lists processes that no parent has reaped, and fails when there are too many.",
         ZOMBIES,
         _number("most", 100, "fails above this"),
     ),
     {
         "id": "restart-service",
         "name": "Restart a service",
-        "description": "Restarts a service, by whichever manager the host has. Name it when you apply this.",
+        "description": "Restarts a service, by whichever manager the host has. Enter its name when you create it.",
         "type": "service_control",
         "schedule": None,
         "params": {"service": "cron", "action": "restart"},

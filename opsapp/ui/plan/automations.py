@@ -27,7 +27,7 @@ CONCURRENCY = Field("concurrency", "When one runs already", "choice", ("queue", 
 CRON = "An expression has minute, hour, day, month and weekday: 0 3 * * 1"
 SCHEDULE = (
     Field("schedule", "Schedule", "schedule", hint=CRON, unsaid="Only by hand", clears=True),
-    Field("timezone", "Its time zone", hint="Europe/Berlin. Empty: that of the service.", clears=True),
+    Field("timezone", "Time zone", hint="Europe/Berlin. Empty: that of the service.", clears=True),
 )
 TARGET = (
     Field("params.hostname", "On the host", "name", of="host", by="hostname", unsaid="none", clears=True),
@@ -38,20 +38,20 @@ USED = Field("automation_id", "Automation", "name", of="automation", required=Tr
 STEP = (
     Field("id", "Its name", required=True, hint="A short word, like backup"),
     USED,
-    Field("on_success", "When it is done, go on with", clears=True),
-    Field("on_failure", "When it fails, go on with", clears=True),
+    Field("on_success", "After success, start", clears=True),
+    Field("on_failure", "After failure, start", clears=True),
 )
 INPUT = (
     Field("name", "Name", required=True, hint="In scripts it is {{input:name}}"),
     Field("type", "Type", "choice", ("string", "integer", "number", "boolean", "choice"), True, preset="string"),
-    Field("required", "Must be given", "flag", unsaid="no"),
-    Field("default", "When it is not given", "like", like="type"),
+    Field("required", "Required", "flag", unsaid="no"),
+    Field("default", "Default value", "like", like="type"),
     Field("choices", "Choices", "list", hint="With commas. For the type choice"),
-    Field("description", "What it is for"),
+    Field("description", "Description"),
 )
 INPUTS = Field("inputs", "Inputs", "rows", fields=INPUT, hint="What is asked for when it is run")
 DESCRIPTORS = Field(
-    "params.descriptors", "By descriptor (JSON)", "json",
+    "params.descriptors", "Secrets by file descriptor (JSON)", "json",
     hint='{"TOKEN_FD": "{{secret:name}}"}: the script reads it with cat /dev/fd/$TOKEN_FD',
 )  # fmt: skip
 FIELDS = {
@@ -123,7 +123,7 @@ def new_of(kind: str) -> Act:
         "POST /api/automations",
         (
             Field("name", "Name", required=True),
-            Field("description", "What it is for"),
+            Field("description", "Description"),
             *FIELDS[kind],
             *SCHEDULE,
             INPUTS,
@@ -139,17 +139,17 @@ def new_of(kind: str) -> Act:
 def all_fields(kind: str) -> tuple[Field, ...]:
     return (
         Field("name", "Name", required=True),
-        Field("description", "What it is for"),
+        Field("description", "Description"),
         *FIELDS[kind],
         INPUTS,
         *SCHEDULE,
         Field("timeout", "Time limit", "duration"),
-        Field("retries", "Tries again", "number"),
+        Field("retries", "Retries", "number"),
         CONCURRENCY,
         Field("requires_approval", "Ask before each run", "flag"),
         Field("approvers", "Who may approve", "names", of="user", by="username",
               hint="User names with commas. Empty: operators but who asked.", clears=True),
-        Field("quorum", "How many have to approve", "number"),
+        Field("quorum", "Approvals needed", "number"),
     )  # fmt: skip
 
 
@@ -237,7 +237,7 @@ AUTOMATIONS = (
                 acts=(
                     Act(
                         "apply",
-                        "Make one of it",
+                        "Create from template",
                         "POST /api/automations/templates/{id}/apply",
                         shows=True,
                         result="automation_made.jinja2",

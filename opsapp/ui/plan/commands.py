@@ -16,14 +16,14 @@ OFFERED = {
     "service": "Control a service",
     "process_list": "List processes",
     "logs": "Read logs",
-    "capabilities": "Look for tools again",
+    "capabilities": "Refresh capabilities",
     "update": "Update the agent",
 }
 LABELS = {
     "command": "Command",
     "timeout": "Time limit (s)",
     "env": "Environment (JSON)",
-    "descriptors": "By descriptor (JSON)",
+    "descriptors": "Secrets by file descriptor (JSON)",
     "interpreter": "Interpreter",
     "service": "Service",
     "action": "What to do",

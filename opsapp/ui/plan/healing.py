@@ -20,7 +20,7 @@ HEALING = (
         "Healing",
         (
             Part(
-                "How it stands",
+                "Status",
                 HEALTH,
                 (
                     Column("Status", "status", "state"),
@@ -74,7 +74,7 @@ HEALING = (
         forms=(
             Act(
                 "window",
-                "Begin a window",
+                "Start a window",
                 "POST /api/healing/maintenance",
                 (
                     Field("target", "On what", required=True, hint="A host, a service like web-1/nginx, or all"),
@@ -195,13 +195,13 @@ HEALING = (
         "What it sent",
         (
             Part(
-                "Events, the newest word first",
+                "Events, newest update first",
                 "/api/healing/inlets/{inlet_id}/events",
                 (
                     Column("Name", "name"),
                     Column("About", "target"),
                     Column("State", "status"),
-                    Column("Last word", "told_at", "time"),
+                    Column("Last update", "told_at", "time"),
                     Column("Became", "became"),
                     Column("Incident", "incident_id", link="/incidents/{incident_id}"),
                     Column("Summary", "summary"),

@@ -45,7 +45,7 @@ HOSTS = (
                         warns="The tags that they have now are replaced. Rules that act on a tag follow at once."),
                     Act("update", "Update the agent", "POST /api/agents/{id}/commands", body=(("type", "update"),),
                         many=True, warns="Each agent downloads this service's version and restarts with it."),
-                    Act("capabilities", "Look for tools again", "POST /api/agents/{id}/commands",
+                    Act("capabilities", "Refresh capabilities", "POST /api/agents/{id}/commands",
                         body=(("type", "capabilities"),), many=True),
                     Act("delete", "Delete", "DELETE /api/agents/{id}", grave=True, many=True,
                         warns="Their records, their keys and all that they measured are deleted. Monitors that run "
@@ -66,7 +66,7 @@ HOSTS = (
         forms=(
             Act(
                 "create",
-                "Make its key",
+                "Create the key",
                 "POST /api/agents",
                 (
                     Field("label", "Name", required=True, hint="As you call it. It can be changed later."),

@@ -19,7 +19,7 @@ HOUSE = (
         "Deleted just now",
         (
             Part(
-                "What can be put back",
+                "Deleted, can be restored",
                 "/api/deleted",
                 (Column("Kind", "kind"), Column("Name", "name"), Column("Until", "until", "time")),
                 name="deleted",
@@ -59,7 +59,7 @@ HOUSE = (
                         warns="All sessions and API keys of this user end at once. The account stays, and can "
                         "be enabled again.",
                         done="This user cannot sign in any more. Sessions and API keys have ended."),
-                    Act("unlock", "Let sign in again", "POST /api/users/{username}/unlock",
+                    Act("unlock", "Unlock", "POST /api/users/{username}/unlock",
                         done="Failed attempts are forgotten: this user may try again now."),
                     Act("totp-off", "Turn the second factor off", "DELETE /api/users/{username}/totp",
                         when=(("totp_enabled", (True,)),), grave=True,
@@ -78,7 +78,7 @@ HOUSE = (
                 (Column("Name", "username"),),
                 name="invited",
                 hidden=True,
-                acts=(Act("take-back", "Take back", "DELETE /api/invitations/{id}",
+                acts=(Act("take-back", "Revoke", "DELETE /api/invitations/{id}",
                           done="The link is good for nothing any more."),),
             ),
         ),
@@ -116,7 +116,7 @@ HOUSE = (
                     Act("allow", "Allow an automation", "POST /api/secrets/{id}/allow", AUTOMATION),
                     Act("confirm", "Allow it again", "POST /api/secrets/{id}/allow",
                         body=(("automation_id", "{automation_id}"),)),
-                    Act("take-back", "Take back", "DELETE /api/secrets/{id}/allow",
+                    Act("take-back", "Revoke", "DELETE /api/secrets/{id}/allow",
                         body=(("automation_id", "{automation_id}"),)),
                     Act("delete", "Delete", "DELETE /api/secrets/{id}", grave=True,
                         warns="Runs of the automations that use it fail from now on. The value cannot be restored."),

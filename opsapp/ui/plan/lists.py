@@ -7,15 +7,15 @@ from .shape import Act, Field, Page
 FILTERS = "/api/me/filters"
 KEEP = Act(
     "keep-filter",
-    "Keep this list",
+    "Save this filter",
     f"POST {FILTERS}",
-    (Field("name", "Call it", required=True, hint="It stands on this page, and is found by its name"),),
+    (Field("name", "Name", required=True, hint="It stands on this page, and is found by its name"),),
     body=(("path", "{path}"), ("query", "{query}")),
     done="The list is kept, with its filters and its order.",
 )
 FORGET = Act(
     "forget-filter",
-    "Forget",
+    "Delete the filter",
     "DELETE /api/me/filters/{filter_id}",
     done="The saved filter is deleted. What it listed is as it was.",
 )

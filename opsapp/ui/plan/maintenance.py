@@ -18,8 +18,8 @@ COVERAGE = (
 )
 COVERED = (PageBlock("covered", ("covered",), shapes.covered),)  # what the script asks for, as it is chosen
 MAKING = (
-    Act("create", "Plan it", "POST /api/maintenance", WINDOW, goes="/maintenance/{id}", here=True),
-    Act("preview", "When would it be?", "POST /api/maintenance/preview", WINDOW, tries=True, here=True),
+    Act("create", "Plan the window", "POST /api/maintenance", WINDOW, goes="/maintenance/{id}", here=True),
+    Act("preview", "Show next times", "POST /api/maintenance/preview", WINDOW, tries=True, here=True),
 )
 
 MAINTENANCE = (
@@ -33,7 +33,7 @@ MAINTENANCE = (
                 (),
                 name="windows",
                 acts=(
-                    Act("activate", "Begin now", "POST /api/maintenance/{id}/activate", when=(("active", (False,)),)),
+                    Act("activate", "Start now", "POST /api/maintenance/{id}/activate", when=(("active", (False,)),)),
                     Act("deactivate", "End now", "POST /api/maintenance/{id}/deactivate", when=(("active", (True,)),)),
                 ),
             ),
@@ -54,7 +54,7 @@ MAINTENANCE = (
         forms=(
             Act(
                 "quieten",
-                "Hold healing for a while",
+                "Pause healing for a target",
                 "POST /api/healing/maintenance",
                 inputs(HealingWindowRecord),
             ),
@@ -101,12 +101,12 @@ MAINTENANCE = (
                 facts=True,
                 acts=(
                     Act("save", "Save", "PUT /api/maintenance/{id}", WINDOW, here=True, done="Saved."),
-                    Act("preview", "When would it be?", "POST /api/maintenance/preview", WINDOW, tries=True, here=True),
-                    Act("activate", "Begin now", "POST /api/maintenance/{id}/activate", when=(("active", (False,)),)),
+                    Act("preview", "Show next times", "POST /api/maintenance/preview", WINDOW, tries=True, here=True),
+                    Act("activate", "Start now", "POST /api/maintenance/{id}/activate", when=(("active", (False,)),)),
                     Act("deactivate", "End now", "POST /api/maintenance/{id}/deactivate", when=(("active", (True,)),)),
-                    Act("disable", "Switch off", "PUT /api/maintenance/{id}", when=(("enabled", (True,)),),
+                    Act("disable", "Disable", "PUT /api/maintenance/{id}", when=(("enabled", (True,)),),
                         body=(("enabled", False),)),
-                    Act("enable", "Switch on", "PUT /api/maintenance/{id}", when=(("enabled", (False,)),),
+                    Act("enable", "Enable", "PUT /api/maintenance/{id}", when=(("enabled", (False,)),),
                         body=(("enabled", True),)),
                     Act("delete", "Delete", "DELETE /api/maintenance/{id}", grave=True, goes="/maintenance"),
                 ),

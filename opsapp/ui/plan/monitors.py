@@ -47,7 +47,7 @@ LIST = Page(
                 Act("resume", "Resume", f"PUT {ONE}", body=(("enabled", True),), many=True),
                 Act("tags", "Set the tags", f"PUT {ONE}", (TAGS,), many=True,
                     warns="The tags that they have now are replaced."),
-                Act("interval", "Set how often", f"PUT {ONE}", (INTERVAL,), many=True),
+                Act("interval", "Set the interval", f"PUT {ONE}", (INTERVAL,), many=True),
                 Act("delete", "Delete", f"DELETE {ONE}", grave=True, many=True,
                     warns="Their results and their uptime are deleted with them. Open incidents end, past ones stay, "
                     "and so do rules and windows that name them. You can undo it for a minute."),
@@ -74,7 +74,7 @@ ONE_MONITOR = Page(
             acts=(
                 Act("check", "Check now", f"POST {ONE}/check", when=(("enabled", (True,)),)),
                 Act("pause", "Pause", f"PUT {ONE}", when=(("enabled", (True,)),), body=(("enabled", False),)),
-                Act("delete", "Delete it", f"DELETE {ONE}", grave=True, goes="/monitors"),
+                Act("delete", "Delete", f"DELETE {ONE}", grave=True, goes="/monitors"),
                 Act("resume", "Resume", f"PUT {ONE}", when=(("enabled", (False,)),), body=(("enabled", True),)),
             ),
         ),

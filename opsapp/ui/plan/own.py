@@ -14,9 +14,9 @@ PASSWORD = Act(
     "Change your password",
     "PUT /api/me/password",
     (
-        Field("current", "The present one", "password", required=True),
-        Field("new", "The new one", "password", required=True, hint="At least 10 characters"),
-        Field("end_keys", "End your API keys too", "flag", unsaid="no"),
+        Field("current", "Current password", "password", required=True),
+        Field("new", "New password", "password", required=True, hint="At least 10 characters"),
+        Field("end_keys", "Revoke your API keys too", "flag", unsaid="no"),
     ),
     done="Your password is changed. Your other sessions have ended.",
 )
@@ -72,7 +72,7 @@ SETTINGS = (
             ),
             Act(
                 "key",
-                "Make an API key",
+                "Create an API key",
                 "POST /api/keys",
                 (
                     Field("name", "Name", required=True, hint="What uses it"),
@@ -111,7 +111,7 @@ SETTINGS = (
         ),
         forms=(
             Act("pack", "Pack the store", "POST /api/store/pack",
-                (Field("days", "Keep the past of (days)", "number", preset="1"),), done="The store is packed."),
+                (Field("days", "Keep history of (days)", "number", preset="1"),), done="The store is packed."),
         ),
         template="service.jinja2",
         shape=shapes.service,
@@ -121,11 +121,11 @@ SETTINGS = (
         "As code",
         (Part("Export", "/api/export", (), name="export", hidden=True),),
         forms=(
-            Act("apply", "Make it so", "POST /api/apply",
+            Act("apply", "Apply", "POST /api/apply",
                 (Field("document", "Document (YAML or JSON)", "yaml", required=True),
                  Field("prune", "Delete what is not in it", "flag", required=True, preset="false")),
                 body=(("dry_run", False),), here=True, done="It is so now."),
-            Act("look", "What would change?", "POST /api/apply",
+            Act("look", "Show the changes", "POST /api/apply",
                 (Field("document", "Document (YAML or JSON)", "yaml", required=True),
                  Field("prune", "Delete what is not in it", "flag", required=True, preset="false")),
                 body=(("dry_run", True),), here=True, tries=True),

@@ -36,7 +36,7 @@ PROBLEMS = (
                 paged=True,
                 filters=(
                     Field("state", "State", "choice", STATES),
-                    Field("owner", "Who has it"),
+                    Field("owner", "Assignee"),
                     Field("rule_id", "Rule", "name", of="rule", unsaid="any"),
                     Field("target", "Target"),
                 ),
@@ -67,10 +67,10 @@ PROBLEMS = (
                         (
                             Field("state", "State", "choice", STATES, True,
                                   hint="Accepted: it is known, and is not mended now"),
-                            Field("owner", "Who looks for the cause", "choice", clears=True, unsaid="nobody"),
+                            Field("owner", "Assignee", "choice", clears=True, unsaid="nobody"),
                             Field("due", "Until when", "date", clears=True,
                                   hint="After that day its rule asks people before it acts on this target"),
-                            Field("note", "What is known", "area"),
+                            Field("note", "Description", "area"),
                         ),
                         here=True,
                         done="It is saved.",

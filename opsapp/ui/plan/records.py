@@ -113,7 +113,7 @@ RECORDS = (
                     ),
                     Act(
                         "take_out",
-                        "Take the dependency out",
+                        "Remove the dependency",
                         "POST /api/healing/suggestions/{id}/confirm",
                         when=(("category", ("dependency_doubt",)),),
                     ),

@@ -34,7 +34,7 @@ RULES = (
                 acts=(
                     Act(
                         "disable",
-                        "Switch off",
+                        "Disable",
                         "PUT /api/healing/rules/{id}",
                         when=(("enabled", (True,)),),
                         body=(("enabled", False),),
@@ -43,7 +43,7 @@ RULES = (
                     ),
                     Act(
                         "enable",
-                        "Switch on",
+                        "Enable",
                         "PUT /api/healing/rules/{id}",
                         when=(("enabled", (False,)),),
                         body=(("enabled", True),),

@@ -30,7 +30,7 @@ STATUS_PAGE = (
                     Act("logo", "Set the logo", "PUT /api/status/logo", LOGO, done="Visitors see it at once."),
                     Act(
                         "no-logo",
-                        "Take the logo away",
+                        "Remove the logo",
                         "DELETE /api/status/logo",
                         grave=True,
                         warns="Visitors see the name alone. The picture is deleted.",
@@ -39,7 +39,7 @@ STATUS_PAGE = (
                 facts=True,
                 name="settings",
             ),
-            Part("How many are told", "/api/status/subscriptions/counts", (), facts=True, name="counts"),
+            Part("Subscribers by channel", "/api/status/subscriptions/counts", (), facts=True, name="counts"),
             Part(
                 "Subscribers",
                 "/api/status/subscriptions",
@@ -55,7 +55,7 @@ STATUS_PAGE = (
                 acts=(
                     Act(
                         "drop",
-                        "Take off the list",
+                        "Remove the subscriber",
                         "DELETE /api/status/subscriptions/{id}",
                         grave=True,
                         warns="This subscriber is told nothing any more, and is not told of this either.",

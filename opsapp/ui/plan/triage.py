@@ -26,7 +26,7 @@ HAND_OVER = Act(
     "assign",
     "Hand over",
     f"POST {INCIDENTS_API}/{{id}}/assign",
-    (Field("username", "To whom", "name", of="user", by="username", required=True), Field("note", "Note")),
+    (Field("username", "Assign to", "name", of="user", by="username", required=True), Field("note", "Note")),
 )
 APPROVE = Act("approve", "Approve", "POST /api/approvals/{request_id}/approve", COMMENT, when=UNDECIDED)
 REJECT = Act("reject", "Reject", "POST /api/approvals/{request_id}/reject", COMMENT, when=UNDECIDED)
@@ -49,7 +49,7 @@ HERE = Act(
     ),
     done="Until then, what has a medium risk is asked about first.",
 )
-LEAVE = Act("leave", "I am not here any more", "DELETE /api/healing/here", done="Healing acts by itself again.")
+LEAVE = Act("leave", "I am away", "DELETE /api/healing/here", done="Healing acts by itself again.")
 OVERVIEW = (
     Page(
         "/",
@@ -60,7 +60,7 @@ OVERVIEW = (
             told(
                 "suggestions",
                 "/api/healing/suggestions?limit=3",
-                acts=(Act("dismiss", "Put away", "POST /api/healing/suggestions/{id}/dismiss"),),
+                acts=(Act("dismiss", "Dismiss", "POST /api/healing/suggestions/{id}/dismiss"),),
             ),
             told("problems", "/api/healing/problems?limit=50", optional=True),
             told(parts.DELIVERIES, "/api/notifications/deliveries?status=failed&limit=20", optional=True),
@@ -111,7 +111,7 @@ INCIDENTS = (
                 ),
                 filters=(
                     Field("status", "State", "choice", ("open", "resolved")),
-                    Field("owner", "Who has it"),
+                    Field("owner", "Assignee"),
                     Field("monitor_id", "Monitor"),
                 ),
             ),
@@ -131,18 +131,16 @@ INCIDENTS = (
             ),
         ),
         forms=(
-            Act(
-                "notice", "Put a notice on the status page", f"POST {NOTICES_API}", NOTICE, done="Visitors read it now."
-            ),
+            Act("notice", "Post a notice", f"POST {NOTICES_API}", NOTICE, done="Visitors read it now."),
             Act(
                 "create",
                 "Open an incident",
                 f"POST {INCIDENTS_API}",
                 (
-                    Field("name", "What is wrong", required=True, hint="Nothing here measures it"),
+                    Field("name", "Title", required=True, hint="Nothing here measures it"),
                     Field("target", "Where"),
-                    Field("description", "What is known", "area"),
-                    Field("severity", "How bad", "choice", ("critical", "warning", "info"), required=True),
+                    Field("description", "Description", "area"),
+                    Field("severity", "Severity", "choice", ("critical", "warning", "info"), required=True),
                 ),
                 done="The incident is open, and people are told.",
             ),
@@ -165,7 +163,7 @@ INCIDENTS = (
                     HAND_OVER._replace(when=(("status", ("open",)),)),
                     Act(
                         "resolve",
-                        "Say that it is over",
+                        "Resolve",
                         f"POST {INCIDENTS_API}/{{id}}/resolve",
                         (Field("note", "Note", "area"),),
                         done="The incident is over.",

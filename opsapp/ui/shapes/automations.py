@@ -190,7 +190,7 @@ def facts_of(automation: AutomationRecord) -> list[tuple[str, str]]:
         ("Asks", asks),
         ("When one runs already", MEANWHILE[automation.concurrency]),
         ("Time limit", f"{automation.timeout} s"),
-        ("Tries again", f"{automation.retries} times" if automation.retries else "no"),
+        ("Retries", f"{automation.retries} times" if automation.retries else "no"),
     ]
 
 

@@ -193,7 +193,7 @@ def _root(incident: IncidentRecord) -> str:
         return "Another system told of it. It is about no host or monitor here"
     if incident.is_open:
         return f"{incident.monitor_name} is the root cause, as far as is known"
-    return "It is over"
+    return "Resolved"
 
 
 def _facts(incident: IncidentRecord, overview: Overview, names: NameBook) -> list[Sentence]:
@@ -235,7 +235,7 @@ def _told_facts(incident: IncidentRecord) -> list[Sentence]:
         facts.append(said(None, "icon:bell", f"Its severity is {incident.severity}."))
     facts += [said(None, "icon:out", Word(link, link)) for link in incident.links or ()]
     if incident.resolved is not None:
-        facts.append(said(incident.resolved, "ok", "It is over."))
+        facts.append(said(incident.resolved, "ok", "Resolved."))
     return facts
 
 
