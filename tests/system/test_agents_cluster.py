@@ -191,7 +191,7 @@ def test_an_alert_fires_whichever_node_is_reported_to(pair, number):
 
 def test_a_poller_that_is_watched_on_the_other_node_reports_more_often(pair, tmp_path):
     """The node that answers its polls has to know of a reader that came to the other one."""
-    slow = {**CONFIG, "agents": {"report_interval_s": 60}}
+    slow = {**CONFIG, "agents": {**CONFIG["agents"], "report_interval_s": 60}}
     one, two = pair[0], pair[1]
     made = one.admin.post("/api/agents", {"label": "poller"})
     path, headers = f"/api/agents/{made['agent_id']}", {"X-Agent-Key": made["key"]}
@@ -213,6 +213,17 @@ def test_a_poller_that_is_watched_on_the_other_node_reports_more_often(pair, tmp
         for serve in (one, two):
             serve.config.write_text(yaml.safe_dump(CONFIG))
             serve.child.send_signal(signal.SIGHUP)
+            until_it_reports_again(serve)
+
+
+def until_it_reports_again(serve):
+    """The other tests of this file have the interval and the sizes of CONFIG."""
+
+    def interval():
+        rows = {row["name"]: row["value"] for row in serve.admin.get("/api/settings")["settings"]}
+        return rows["agents.report_interval_s"]
+
+    until(lambda: interval() == "1", what="the configuration that was there before")
 
 
 def test_policies_given_on_a_third_node_reach_the_session(agent, pair):
