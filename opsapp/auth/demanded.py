@@ -1,5 +1,5 @@
 """The second factor that a role demands (`web.login.second_factor`): who has none yet signs in, sets it up, and does
-nothing else. API keys go on: a program has no second factor, and only who has set one up can make a key.
+nothing else. API keys keep working: a program has no second factor, and only who has set one up can make a key.
 
 Must not: know how it is set up (engine.secondfactor).
 """
@@ -45,7 +45,7 @@ def demanded_deriver(view: View, info: Any) -> View:
 
     def wrapped(context: Any, request: Request) -> Any:
         if request.path_info not in SETS_UP and must_set_up(request):
-            raise FactorDemanded("Your role demands a second factor: set it up with POST /api/me/totp first.")
+            raise FactorDemanded("Your role requires a second factor. Set it up first (POST /api/me/totp).")
         return view(context, request)
 
     return wrapped

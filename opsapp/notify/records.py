@@ -46,7 +46,7 @@ class ChannelRecord:
         str,
         Text(0, 64),
         FormField(
-            "Whoever reads it answers as", hint="A username: links approve and take over as this user", clears=True
+            "Answers as", hint="A username. Links in messages approve, reject and acknowledge as this user", clears=True
         ),
     ] = ""
 

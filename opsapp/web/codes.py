@@ -84,7 +84,7 @@ MEANINGS: dict[int, dict[str, str]] = {
         "id_taken": "There is a rule with this id already.",
         "idempotency_key_reused": "The Idempotency-Key came with another body before.",
         "in_use": "Others use this: the message names them.",
-        "invited": "Somebody is invited by this name already.",
+        "invited": "A person with this name is already invited.",
         "known_edge": "The dependency is there already.",
         "lapsed": "The request can be decided no more.",
         "last_admin": "This is the last enabled admin.",

@@ -22,10 +22,10 @@ def test_an_approved_request_leads_to_its_run(service):
     made = service.ada.post_json("/api/automations", body).json["id"]
     asked = service.ada.post(f"/api/automations/{made}/run").json
     place = f"/approvals/{asked['request_id']}"
-    assert "lets begin" not in service.browser("otto").get(place).text
+    assert service.browser("otto").get(place).html.select_one("#decision .line a") is None
     service.otto.post(f"/api{place}/approve")
     link = service.browser("otto").get(place).html.select_one("#decision .line a")
-    assert link["href"] == f"/automations/runs/{asked['run_id']}"
+    assert (link.text, link["href"]) == ("Open the run", f"/automations/runs/{asked['run_id']}")
 
 
 NIGHTLY = {

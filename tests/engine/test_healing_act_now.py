@@ -105,3 +105,11 @@ def test_the_pages_of_the_case_the_approval_and_what_is_under_way_offer_it(left)
     assert "It is left alone for 40 s more, to learn whether it helps." in browser.get(f"/approvals/{approval}").text
     form = next(form for form in browser.get("/").html.select("form") if "Act now" in form.text)
     assert form.select_one("input[name=act]")["value"] == "overview.act_now"
+
+
+def test_the_page_of_the_approved_request_leads_to_the_heal(left):
+    here = left("approve")
+    [case] = [case for case in here.cases if case["state"] != "closed"]
+    [asked] = here.service.otto.get("/api/approvals?status=approved").json
+    links = here.service.browser("otto").get(f"/approvals/{asked['request_id']}").html.select("#decision .line a")
+    assert ("Open the heal", f"/healing/cases/{case['id']}") in [(link.text, link["href"]) for link in links]

@@ -26,7 +26,9 @@ def called(tmp_path_factory):
         for url, body in ((webhook, {}), (inlet, event)):
             assert serve.client().request("POST", url[url.index("/api/") :], body).status == 200
         link = answered(serve, receiver)
-    urls = {"webhook": webhook, "inlet": inlet, "answer": link}
+        invitation = admin.post("/api/invitations", {"username": "grace", "role": "viewer"}, expect=201)["url"]
+        assert serve.client().request("GET", invitation).status == 200
+    urls = {"webhook": webhook, "inlet": inlet, "answer": link, "invitation": invitation}
     return place, {kind: url.rpartition("/")[2] for kind, url in urls.items()}
 
 
@@ -46,7 +48,7 @@ def answered(serve, receiver):
     return link
 
 
-@pytest.mark.parametrize("kind", ["webhook", "inlet", "answer"])
+@pytest.mark.parametrize("kind", ["webhook", "inlet", "answer", "invitation"])
 def test_no_file_has_it_in_clear(called, kind):
     place, tokens = called
     files = [path for path in place.rglob("*") if path.is_file()]

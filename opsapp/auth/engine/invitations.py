@@ -1,4 +1,4 @@
-"""Inviting somebody, and becoming a user by an invitation: the link proves who comes, and it is good once."""
+"""Inviting somebody, and becoming a user by an invitation: the link proves who comes, and it works once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def make(root: Root, wanted: InvitationRecord, actor: Actor) -> InvitationMade:
     now, life = now_of(root), node_of(root).config[LoginSettings].invitation_s
     others = (other for _, other in readable(invitations_of(root), "invitation"))
     if any(other.username == wanted.username and other.expires_at > now for other in others):
-        raise Conflict("Somebody is invited by this name already: take that invitation back first.", code="invited")
+        raise Conflict("A person with this name is already invited: revoke that invitation first.", code="invited")
     invitation = Invitation(wanted.username, wanted.role, wanted.email, actor.username or "", now, life)
     token = invite(root, invitation)
     record = invitation.describe()
@@ -35,7 +35,7 @@ def make(root: Root, wanted: InvitationRecord, actor: Actor) -> InvitationMade:
     return InvitationMade(**vars(record), url=f"/invitation/{token}")
 
 
-def take_back(root: Root, invitation: Invitation, actor: Actor) -> None:
+def revoke(root: Root, invitation: Invitation, actor: Actor) -> None:
     note(root, actor, "invitation.delete", invitation.__name__, before=plain(invitation.describe()))
     del invitations_of(root)[invitation.__name__]
 
@@ -45,10 +45,10 @@ def read_invitation(root: Root, token: str) -> InvitationRecord:
 
 
 def _open(root: Root, token: str) -> Invitation:
-    """NotFound where the link is wrong, used, too old or taken back: which of these, nobody is told."""
+    """NotFound where the link is wrong, used, expired or revoked: which of these, nobody is told."""
     invitation = find_invitation(root, token, now_of(root))
     if invitation is None:
-        raise NotFound("It was used or taken back, or it is too old. Ask for another one.")
+        raise NotFound("It was used or revoked, or it has expired. Ask for a new one.")
     return invitation
 
 

@@ -35,8 +35,8 @@ def invite(context: Invitations, request: Request) -> InvitationMade:
 
 
 @api.delete(Invitation, role="admin", confirmed=True, returns=schemas.StatusOk, audit="invitation.delete")
-def take_back(context: Invitation, request: Request) -> JsonObject:
-    """The link is good for nothing any more."""
+def revoke(context: Invitation, request: Request) -> JsonObject:
+    """The link can no longer be used."""
     request.audited = True
-    engine.take_back(request.root, context, request.actor)
+    engine.revoke(request.root, context, request.actor)
     return {"status": "ok"}

@@ -78,8 +78,8 @@ HOUSE = (
                 (Column("Name", "username"),),
                 name="invited",
                 hidden=True,
-                acts=(Act("take-back", "Revoke", "DELETE /api/invitations/{id}",
-                          done="The link is good for nothing any more."),),
+                acts=(Act("revoke", "Revoke", "DELETE /api/invitations/{id}",
+                          done="The invitation is revoked."),),
             ),
         ),
         forms=(

@@ -59,12 +59,12 @@ def one(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def _becomes(record: JsonObject) -> Word | None:
-    """What an approval has set going."""
+    """What an approval has started."""
     if record["status"] != "approved":
         return None
     if record.get("run_id"):
-        return Word("The run that it lets begin", f"/automations/runs/{record['run_id']}")
-    return Word("The heal that it lets begin", f"/healing/cases/{record['case_id']}") if record.get("case_id") else None
+        return Word("Open the run", f"/automations/runs/{record['run_id']}")
+    return Word("Open the heal", f"/healing/cases/{record['case_id']}") if record.get("case_id") else None
 
 
 def _alone(case: JsonObject | None, now: float) -> str:

@@ -40,7 +40,7 @@ def form_for(request: Request) -> Form:
 
 
 def shown(form: Form, token: str, read: Callable[[], InvitationRecord], problem: Problem | None = None) -> Response:
-    """The form, with what was wrong; of a link that is good for nothing, that."""
+    """The form, with what was wrong; of a link that cannot be used, that."""
     try:
         invited = read()
     except NotFound as gone:
