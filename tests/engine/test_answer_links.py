@@ -1,5 +1,6 @@
 """Messages that are answered by links: what a link does, for whom, and when it does nothing."""
 
+import itertools
 import logging
 import re
 
@@ -214,6 +215,18 @@ def test_what_is_no_link_of_ours_is_not_found_and_counted_and_links_go_on(desk):
     answer = desk.press("/answer/x.y", status=429)
     assert int(answer.headers["Retry-After"]) > 0
     assert heading(desk.press(links["approve"])) == "Approved"
+
+
+def test_a_message_has_one_link_for_an_act_though_seconds_pass_while_it_is_written(desk, monkeypatch):
+    """So what is kept out of errors and logs is what was sent."""
+    lookout, clock, ticks = Lookout(desk.service), desk.service.node.clock, itertools.count()
+    lookout.sees |= dict.fromkeys([lookout.add(name="Shop", retries=0)], DOWN)
+    lookout.run(61, step=5)
+    now = clock.now
+    monkeypatch.setattr(clock, "now", lambda: now() + next(ticks))
+    desk.after(30)
+    told = desk.receiver.messages[-1]
+    assert re.findall(r"Acknowledge: (\S+)", told["message"]) == [told["links"]["acknowledge"]]
 
 
 def test_an_incident_is_taken_over_once(desk):

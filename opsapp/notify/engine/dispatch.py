@@ -234,11 +234,15 @@ def _letter(root: Root, channel: Channel, delivery: Delivery) -> OutgoingMessage
 
 
 def _links_in(root: Root, channel: Channel) -> texts.LinksOf:
-    addresses = node_of(root).registry.queryUtility(IPageAddresses)
+    """Those of each message are made once: text, document and buttons have the same, and so has what is kept out of
+    errors."""
+    addresses, made = node_of(root).registry.queryUtility(IPageAddresses), dict[int, texts.MessageLinks]()
 
     def links_of(message: MessageContent) -> texts.MessageLinks:
-        page = addresses(message.kind, message.ids) if addresses is not None else None
-        return texts.MessageLinks(page, buttons_of(root, channel, message))
+        if id(message) not in made:
+            page = addresses(message.kind, message.ids) if addresses is not None else None
+            made[id(message)] = texts.MessageLinks(page, buttons_of(root, channel, message))
+        return made[id(message)]
 
     return links_of
 
