@@ -1,9 +1,8 @@
-"""The query and the answer of /api/audit."""
+"""The query of /api/audit; `records` has what it answers."""
 
 from __future__ import annotations
 
-from opsapp.web.fields import Body, Paging, anything, text, whole
-from opsapp.web.schemas import ChainAnswer
+from opsapp.web.fields import Paging, text, whole
 
 
 class AuditQuery(Paging):
@@ -13,20 +12,3 @@ class AuditQuery(Paging):
     target = text(1, 500, default=None)
     since = whole(0, 10**11, default=None)
     until = whole(0, 10**11, default=None)
-
-
-class AuditEntry(Body):
-    id = text()
-    time = whole()
-    username = text(null=True)
-    ip = text(null=True)
-    action = text()
-    target = text()
-    result = text()
-    reason = text(null=True)
-    before = anything(null=True)
-    after = anything(null=True)
-
-
-class AuditVerdict(ChainAnswer):
-    first_bad = text(null=True)

@@ -8,22 +8,23 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.root import Root
 from opsapp.web import api, files
 from opsapp.web.answers import Deferred, Stream
+from opsapp.wire.records import made
 
-from . import engine, resources, schemas
+from . import engine, records, resources, schemas
 
 
-@api.get(resources.Audit, role="admin", query=schemas.AuditQuery, returns=[schemas.AuditEntry])
-def entries(context: resources.Audit, request: Request) -> list[JsonObject]:
+@api.get(resources.Audit, role="admin", query=schemas.AuditQuery, returns=[records.AuditEntry])
+def entries(context: resources.Audit, request: Request) -> list[records.AuditEntry]:
     """Newest first."""
     page, total = resources.read(request.root, request.valid_query)
     request.response.headers["X-Total-Count"] = str(total)
-    return page
+    return [made(records.AuditEntry, entry) for entry in page]
 
 
 @api.get(resources.Audit, "file", role="admin", query=files.FileQuery, returns=files.CSV)
 def file(context: resources.Audit, request: Request) -> Stream:
     """The entries of a month as a file, newest first."""
-    return files.of_month(request, "audit", files.columns_of(schemas.AuditEntry), _entries_of)
+    return files.of_month(request, "audit", files.columns_of(records.AuditEntry), _entries_of)
 
 
 def _entries_of(root: Root, month: files.FilePage) -> list[JsonObject]:
@@ -31,7 +32,7 @@ def _entries_of(root: Root, month: files.FilePage) -> list[JsonObject]:
     return resources.read(root, wanted, month.last)[0]
 
 
-@api.get(resources.Audit, "verify", role="admin", returns=schemas.AuditVerdict)
+@api.get(resources.Audit, "verify", role="admin", returns=records.AuditVerdict)
 def verify(context: resources.Audit, request: Request) -> Deferred:
     """Whether the record is whole: nothing changed, added or taken out but by its retention. `first_bad` is the entry
     from which on that is not certain."""

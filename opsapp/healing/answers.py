@@ -1,265 +1,308 @@
-"""Answers of /api/healing."""
+"""Answers about the ledger, cases, trust and suggestions, each declared once (`wire.records`): views answer them, pages
+read them.
+
+Must not: know the store, decide anything.
+"""
 
 from __future__ import annotations
 
-from opsapp.web.fields import Body, anything, choice, field, flag, list_of, map_of, number, scalar, text, whole
-from opsapp.web.schemas import ChainAnswer
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
 from opsapp.wire.causes import CAUSES
+from opsapp.wire.kinds import AnyValues, Choice, DeclaredField, MapOf, Scalar
+from opsapp.wire.records import AT_TIMES, Between, Most, SaidAs
 
 from .logic.chain import HEADS
-from .logic.gates import RESULTS, STAGES
+from .logic.gates import STAGES, CaseGate
+from .logic.graph import GraphMistake
 from .logic.levels import LEVELS
-from .logic.stakes import KINDS as STAKES
-from .wave_answers import CaseWave
+from .logic.stakes import Lowered
+from .records import Count
+from .stages.ledger import Effectiveness
+
+Level = Annotated[str, Choice(*LEVELS)]
+Readings = Annotated[Mapping[str, object] | None, MapOf(DeclaredField("", Scalar()))]
+Bit = Annotated[int, Between(0, 1)]
 
 
-class Status(Body):
-    status = text()
+@dataclass(frozen=True)
+class Status:
+    status: str
 
 
-class LedgerVerdict(ChainAnswer):
-    """`folded` entries are away, and a signed mark stands for them: the check began at the entry `from`. `head`, where
-    one was given: whether the chain still goes through it. It is `unknown` where its links were folded away."""
-
-    folded = whole(optional=True)
-    begins_at = whole(name="from", null=True, optional=True)
-    head = choice(*HEADS, optional=True)
+@dataclass(frozen=True)
+class Success:
+    success: bool
 
 
-class LastCheck(Body):
-    checked_at = whole(null=True)
-    verdict = field(LedgerVerdict, null=True)
+# -- the ledger
 
 
-class LedgerHarm(Body):
-    rule_id = text()
-    target = text()
-    condition = text()
+@dataclass(frozen=True)
+class LedgerVerdict:
+    """Whether the chain is whole, and where it is not. `folded` entries are away, and a signed mark stands for them:
+    the check began at the entry `from`. `head`, where one was given: whether the chain still goes through it. It is
+    `unknown` where its links were folded away."""
+
+    valid: bool
+    entries: int
+    first_bad: int | None
+    reason: Annotated[str | None, AT_TIMES] = None
+    folded: Annotated[int, AT_TIMES] = 0
+    begins_at: Annotated[int | None, SaidAs("from"), AT_TIMES] = 0  # null where all are away
+    head: Annotated[str | None, Choice(*HEADS), AT_TIMES] = None
 
 
-class CauseNamed(Body):
+@dataclass(frozen=True)
+class LastCheck:
+    checked_at: int | None
+    verdict: LedgerVerdict | None
+
+
+@dataclass(frozen=True)
+class LedgerHarm:
+    rule_id: str
+    target: str
+    condition: str
+
+
+@dataclass(frozen=True)
+class CauseNamed:
     """Why it was as it was, as the host said before the last step or after it failed."""
 
-    id = choice(*CAUSES)
-    text = text()
+    id: Annotated[str, Choice(*CAUSES)]
+    text: str
 
 
+@dataclass(frozen=True)
 class CaseCause(CauseNamed):
     """`evidence`: lines that show it, for operators; of the unit of a private log for admins."""
 
-    evidence = list_of(text())
+    evidence: tuple[str, ...]
 
 
-class StakeNamed(Body):
-    kind = choice(*STAKES)
-    said = text()
-    by = text()
-    until = whole(null=True)
+@dataclass(frozen=True)
+class LedgerEntryShown:
+    """`rollback_status` comes from the later entry that rolled it back; `has_case`: whether its case is kept still."""
+
+    id: int
+    case_id: str | None
+    has_case: bool
+    correlation_key: str
+    rule_id: str
+    condition: str
+    target: str
+    action_type: str
+    action_params: str
+    escalation_step: int
+    action_success: Bit
+    verified: Bit
+    duration_s: float
+    trust_level: str
+    source: str
+    created_at: int
+    state: str
+    outcome: str | None
+    events: int
+    reason: str
+    risk: str | None
+    approval_id: str | None
+    snapshot_id: str | None
+    rollback_status: str | None
+    rolls_back: int | None
+    metrics_before: Readings
+    metrics_after: Readings
+    worse: tuple[LedgerHarm, ...]
+    cause: CauseNamed | None
+    lowered: Lowered | None
+    finished_at: int | None
+    prev_hash: str | None
+    hash: str | None
 
 
-class LoweredLevel(Body):
-    """The level that counted instead of another one, and what was at stake."""
-
-    level = choice(*LEVELS)
-    instead_of = choice(*LEVELS)
-    reasons = list_of(StakeNamed)
+# -- cases
 
 
-class LedgerRecord(Body):
-    component = "LedgerEntry"
-    id = whole()
-    case_id = text(null=True)
-    has_case = flag()
-    correlation_key = text()
-    rule_id = text()
-    condition = text()
-    target = text()
-    action_type = text()
-    action_params = text()
-    escalation_step = whole()
-    action_success = whole(0, 1)
-    verified = whole(0, 1)
-    duration_s = number()
-    trust_level = text()
-    source = text()
-    created_at = whole()
-    state = text()
-    outcome = text(null=True)
-    events = whole()
-    reason = text()
-    risk = text(null=True)
-    approval_id = text(null=True)
-    snapshot_id = text(null=True)
-    rollback_status = text(null=True)
-    rolls_back = whole(null=True)
-    metrics_before = map_of(scalar(), null=True)
-    metrics_after = map_of(scalar(), null=True)
-    worse = list_of(LedgerHarm)
-    cause = field(CauseNamed, null=True)
-    lowered = field(LoweredLevel, null=True)
-    finished_at = whole(null=True)
-    prev_hash = text(null=True)
-    hash = text(null=True)
+@dataclass(frozen=True)
+class WaveCounts:
+    """One wave: how many went, and what they came to: `well`, not healed or worse (`harm`), `unknown`, or nothing was
+    done (`left`). The others are at work."""
+
+    number: Annotated[int, Between(1)]
+    hosts: Count
+    well: Count
+    harm: Count
+    unknown: Count
+    left: Count
 
 
-class Effectiveness(Body):
-    action_type = text()
-    condition = text()
-    total = whole()
-    verified = whole()
-    failed = whole()
-    success_rate = number(null=True)
-    lower_bound = number(null=True)
+@dataclass(frozen=True)
+class CaseWave:
+    """Its turn among the targets of its outage. `number` 0: it waits. Of the present wave: `wave` of `waves` and its
+    `hosts`; `waiting`: for its verdict. `stopped`: why it goes no further. `compared_at`: when those that went and
+    those that wait are measured, and no wave opens before; null where the wave is no trial. `counts`: the last waves,
+    oldest first."""
+
+    number: Count
+    wave: Count
+    waves: Count
+    hosts: Count
+    waiting: Count
+    targets: Count
+    stopped: str
+    compared_at: int | None
+    counts: tuple[WaveCounts, ...]
 
 
-class SuggestionAbout(Body):
-    """A dependency that may be declared, or the metric of a host that is about to run short."""
+@dataclass(frozen=True)
+class CaseAct:
+    """What is done, as far as people may see it: a snapshot is the host's, of which only its kind is said."""
 
-    target = text(optional=True)
-    depends_on = text(optional=True)
-    support = number(optional=True)
-    confidence = number(optional=True)
-    lift = number(optional=True)
-    parent_first = number(optional=True)
-    sure = flag(optional=True)
-    agent_id = text(optional=True)
-    metric = text(optional=True)
-
-
-class SuggestionRecord(Body):
-    id = whole()
-    category = text()
-    severity = text()
-    message = text()
-    rule_id = text()
-    dismissed = whole(0, 1)
-    created_at = whole()
-    about = field(SuggestionAbout, optional=True)
+    host: str
+    action: str
+    params: AnyValues
+    began_at: int
+    acted_at: int | None
+    armed: bool
+    snapshot: str | None
+    command_id: str | None
 
 
-class DependencyMistake(Body):
-    target = text()
-    error = text()
+@dataclass(frozen=True)
+class CaseShown:
+    """`left_until`: nothing is done before; `arm`: what its coin says, where one was tossed."""
+
+    id: str
+    target: str
+    rule_id: str
+    state: str
+    outcome: str | None
+    step: int
+    events: dict[str, int]
+    opened_at: int
+    closed_at: int | None
+    recovered_at: int | None
+    why: tuple[str, ...]
+    condition: str
+    severity: str
+    source: str
+    agent_id: str | None
+    subject: str | None
+    monitor_id: str | None
+    level: str
+    lowered: Lowered | None
+    stage: Annotated[str, Choice(*STAGES)]
+    due: int | None
+    left_until: int | None
+    arm: Literal["treated", "control"] | None
+    wave: CaseWave | None
+    deadline: int | None
+    gates: tuple[CaseGate, ...]
+    act: CaseAct | None
+    cause: CaseCause | None
+    entries: tuple[LedgerEntryShown, ...]
+    records: tuple[Effectiveness, ...]
 
 
-class Validation(Body):
-    valid = flag()
-    errors = list_of(DependencyMistake, 10_000)
+# -- trust, suggestions
 
 
-class Success(Body):
-    success = flag()
-
-
-class TrustEvidence(Body):
+@dataclass(frozen=True)
+class TrustEvidence:
     """`bad`, `needless`: what those have won who bet that it helps less often than promotion asks for, or that more
     recover by themselves than used to. At `alarm` it is believed."""
 
-    triggers_7d = whole(0)
-    executions = whole(0)
-    verified = whole(0)
-    failed = whole(0)
-    sequential_bound = number()
-    bad = number()
-    needless = number()
-    alarm = number()
-    lift_low = number()
+    triggers_7d: Count
+    executions: Count
+    verified: Count
+    failed: Count
+    sequential_bound: float
+    bad: float
+    needless: float
+    alarm: float
+    lift_low: float
 
 
-class TrustRecord(Body):
-    rule_id = text()
-    current_level = choice(*LEVELS)
-    ceiling = choice(*LEVELS)
-    promoted_at = whole(null=True)
-    demoted_at = whole(null=True)
-    promotion_count = whole()
-    demotion_count = whole()
-    last_evaluated = whole()
-    evidence = TrustEvidence()
-    needs = list_of(text())
+@dataclass(frozen=True)
+class TrustShown:
+    rule_id: str
+    current_level: Level
+    ceiling: Level
+    promoted_at: int | None
+    demoted_at: int | None
+    promotion_count: int
+    demotion_count: int
+    last_evaluated: int
+    evidence: TrustEvidence
+    needs: tuple[str, ...]
 
 
-class NewLevel(Body):
-    success = flag()
-    rule_id = text()
-    new_level = choice(*LEVELS)
+@dataclass(frozen=True)
+class NewLevel:
+    success: bool
+    rule_id: str
+    new_level: Level
 
 
-class CaseGate(Body):
-    """One gate that a case met, as `detail` has its figure or reason."""
+@dataclass(frozen=True)
+class SuggestionAbout:
+    """A dependency that may be declared, or the metric of a host that is about to run short."""
 
-    stage = choice(*STAGES)
-    gate = text()
-    result = choice(*RESULTS)
-    subject = text()
-    detail = text()
-    step = whole(null=True)
-    command_id = text(null=True)
+    leaves_out_null: ClassVar[bool] = True
 
-
-class CaseAct(Body):
-    host = text()
-    action = text()
-    params = map_of(anything())
-    began_at = whole()
-    acted_at = whole(null=True)
-    armed = flag()
-    snapshot = text(null=True)
-    command_id = text(null=True)
+    target: str | None = None
+    depends_on: str | None = None
+    support: float | None = None
+    confidence: float | None = None
+    lift: float | None = None
+    parent_first: float | None = None
+    sure: bool | None = None
+    agent_id: str | None = None
+    metric: str | None = None
 
 
-class CaseRecord(Body):
-    """`left_until`: nothing is done before; `arm`: what its coin says, where one was tossed."""
-
-    id = text()
-    target = text()
-    rule_id = text()
-    state = text()
-    outcome = text(null=True)
-    step = whole()
-    events = map_of(whole())
-    opened_at = whole()
-    closed_at = whole(null=True)
-    recovered_at = whole(null=True)
-    why = list_of(text())
-    condition = text()
-    severity = text()
-    source = text()
-    agent_id = text(null=True)
-    subject = text(null=True)
-    monitor_id = text(null=True)
-    level = text()
-    lowered = field(LoweredLevel, null=True)
-    stage = choice(*STAGES)
-    due = whole(null=True)
-    left_until = whole(null=True)
-    arm = choice("treated", "control", null=True)
-    wave = field(CaseWave, null=True)
-    deadline = whole(null=True)
-    gates = list_of(CaseGate)
-    act = field(CaseAct, null=True)
-    cause = field(CaseCause, null=True)
-    entries = list_of(LedgerRecord)
-    records = list_of(Effectiveness)
+@dataclass(frozen=True)
+class SuggestionRecord:
+    id: int
+    category: str
+    severity: str
+    message: str
+    rule_id: str
+    dismissed: Bit
+    created_at: int
+    about: Annotated[SuggestionAbout | None, AT_TIMES] = None
 
 
-class ActionHandler(Body):
-    tools = list_of(text())
-    steps = list_of(list_of(text()))
-    when = text(null=True)
+@dataclass(frozen=True)
+class Validation:
+    valid: bool
+    errors: Annotated[tuple[GraphMistake, ...], Most(10_000)]
 
 
-class ActionRecord(Body):
-    name = text()
-    risk = choice("low", "medium", "high")
-    where = choice("host", "server")
-    reversible = flag()
-    implemented = flag()
-    timeout = whole()
-    settle_s = number()
-    armed_s = number(null=True)
-    params = map_of(map_of(anything()))
-    target_param = text(null=True)
-    either = list_of(text())
-    snapshot = text(null=True)
-    handlers = list_of(ActionHandler)
+# -- what can be done
+
+
+@dataclass(frozen=True)
+class ActionHandler:
+    tools: tuple[str, ...]
+    steps: tuple[tuple[str, ...], ...]
+    when: str | None
+
+
+@dataclass(frozen=True)
+class ActionRecord:
+    name: str
+    risk: Literal["low", "medium", "high"]
+    where: Literal["host", "server"]
+    reversible: bool
+    implemented: bool
+    timeout: int
+    settle_s: float
+    armed_s: float | None
+    params: dict[str, AnyValues]
+    target_param: str | None
+    either: tuple[str, ...]
+    snapshot: str | None
+    handlers: tuple[ActionHandler, ...]

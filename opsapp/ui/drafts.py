@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from pyramid.request import Request
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Forbidden, Invalid, Problem
 from opsapp.web import idempotency
 from opsapp.web.answers import Deferred
@@ -21,7 +20,7 @@ from .apicalls import ask, value_of
 from .builder import filled
 from .pages import see_other
 from .questions import Draft, Question
-from .reader import Reader
+from .reader import Answers, Reader
 
 REDRAW, SAVE = "draft", "save"
 
@@ -29,7 +28,7 @@ REDRAW, SAVE = "draft", "save"
 class Redrawn(NamedTuple):
     """What is known of a draft: the answers about it, what was filled in, and what is wrong with it."""
 
-    answers: JsonObject
+    answers: Answers
     given: Mapping[str, str]
     wrong: Mapping[str, str] = {}
     problem: str = ""
@@ -44,8 +43,8 @@ Draw = Callable[[Redrawn], Any]
 def drawn(request: Request, draft: Draft, form: Mapping[str, str], ids: Mapping[str, str], draw: Draw) -> Any:
     """The page once more, with answers about what is filled in; or the page after it, once that is saved."""
     if form.get("do") == SAVE and draft.save is not None:
-        return _saved(request, draft, draft.save(form, ids), ids, Redrawn({}, form), draw)
-    answers: JsonObject = {}
+        return _saved(request, draft, draft.save(form, ids), ids, Redrawn(Answers(), form), draw)
+    answers = Answers()
     wrong: dict[str, str] = {}
     late: dict[str, Deferred] = {}
     asked: set[str] = set()
@@ -70,7 +69,7 @@ def drawn(request: Request, draft: Draft, form: Mapping[str, str], ids: Mapping[
 
 def _with_late(known: Redrawn, late: Mapping[str, Deferred]) -> Redrawn:
     """With the answers that are made outside of the transaction, and what is wrong with those."""
-    answers, wrong = dict(known.answers), dict(known.wrong)
+    answers, wrong = Answers(known.answers), dict(known.wrong)
     for name, deferred in late.items():
         try:
             answers[name] = value_of(deferred)

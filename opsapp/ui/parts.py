@@ -4,11 +4,15 @@ Must not: know an API's address, or what is shown of an answer.
 """
 
 from opsapp.agents.records import AgentDetail, AgentRow, CommandRecord, FleetRow
+from opsapp.audit.records import AuditEntry
+from opsapp.healing.answers import ActionRecord, CaseShown, LastCheck, LedgerEntryShown, SuggestionRecord, TrustShown
 from opsapp.healing.foretold import ForecastRecord
 from opsapp.healing.health_answers import Health
+from opsapp.healing.lift_answers import LiftAnswer, WaitAnswer
 from opsapp.healing.moments import Moment
 from opsapp.healing.overview_answers import Overview
-from opsapp.healing.records import RuleRecord
+from opsapp.healing.records import ProblemRecord, RuleRecord
+from opsapp.healing.whatif import Compared, ReadingRecord, Rehearsed, Replayed, Simulated
 from opsapp.maintenance.records import WindowCoverage
 from opsapp.monitoring.notices import NoticeRecord
 from opsapp.monitoring.records import IncidentRecord, MonitorRecord, UptimeFigures, WarRoom
@@ -16,34 +20,54 @@ from opsapp.notify.records import ChannelRecord, DeliveryRecord
 
 from .reader import AnswerOf, Answers
 
+ACTIONS = AnswerOf("actions", list[ActionRecord])
 AGENT = AnswerOf("agent", AgentDetail)
 AGENTS = AnswerOf("hosts", list[AgentRow])
+AUDIT = AnswerOf("audit", list[AuditEntry])
 BEATS = AnswerOf("beats", list[MonitorRecord])
+CASE = AnswerOf("case", CaseShown)
 CHANNEL = AnswerOf("channel", ChannelRecord)
 CHANNELS = AnswerOf("channels", list[ChannelRecord])
+CHECK = AnswerOf("check", LastCheck)
 COMMAND = AnswerOf("command", CommandRecord)
 COMMANDS = AnswerOf("commands", list[CommandRecord])
 COVERED = AnswerOf("covered", WindowCoverage)
 DEAD = AnswerOf("dead", list[AgentRow])
 DELIVERIES = AnswerOf("deliveries", list[DeliveryRecord])
 DELIVERY = AnswerOf("delivery", DeliveryRecord)
+ENTRIES = AnswerOf("entries", list[AuditEntry])
 EVERYTHING = AnswerOf("everything", WindowCoverage)
 FAILED = AnswerOf("failed", list[DeliveryRecord])
 FORECASTS = AnswerOf("forecasts", list[ForecastRecord])
 HEALTH = AnswerOf("health", Health)
+HEALS = AnswerOf("heals", list[LedgerEntryShown])
 HOSTS = AnswerOf("hosts", list[FleetRow])
 INCIDENTS = AnswerOf("incidents", list[IncidentRecord])
+LEDGER = AnswerOf("ledger", list[LedgerEntryShown])
+LIFT = AnswerOf("lift", LiftAnswer)
 MOMENT = AnswerOf("moment", Moment)
 MONITOR = AnswerOf("monitor", MonitorRecord)
 MONITORS = AnswerOf("monitors", list[MonitorRecord])
 NOTICES = AnswerOf("notices", list[NoticeRecord])
+NOW = AnswerOf("now", Compared)
 OFFLINE = AnswerOf("offline", list[AgentRow])
 OPEN = AnswerOf("open", list[IncidentRecord])
+OVER_PAST = AnswerOf("over_past", Rehearsed)
 OVERVIEW = AnswerOf("overview", Overview)
+PAST = AnswerOf("past", Replayed)
+PROBLEM = AnswerOf("problem", ProblemRecord)
+PROBLEMS = AnswerOf("problems", list[ProblemRecord])
+READINGS = AnswerOf("readings", list[ReadingRecord])
 ROOM = AnswerOf("room", WarRoom)
+RULE = AnswerOf("rule", RuleRecord)
 RULES = AnswerOf("rules", list[RuleRecord])
+SOURCE = AnswerOf("source", RuleRecord)
+SUGGESTIONS = AnswerOf("suggestions", list[SuggestionRecord])
+TRUST = AnswerOf("trust", list[TrustShown])
 UPTIME = AnswerOf("uptime", list[UptimeFigures])
+WAIT = AnswerOf("wait", WaitAnswer)
 WAITING = AnswerOf("waiting", list[DeliveryRecord])
+WHAT_IF = AnswerOf("what_if", Simulated)
 
 
 def names_in(answers: Answers) -> dict[str, str]:

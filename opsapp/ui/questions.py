@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
 
+from .reader import Answers
+
 
 class Call(NamedTuple):
     """What a button of a page calls that is no act of the plan: its words, and "POST /api/…"."""
@@ -31,7 +33,7 @@ class Draft(NamedTuple):
     Both functions get the form and what the address names. `questions` is called once more with the answers that it led
     to: some questions follow from others. `goes` is where one is after saving."""
 
-    questions: Callable[[Mapping[str, str], Mapping[str, str], JsonObject], tuple[Question, ...]]
+    questions: Callable[[Mapping[str, str], Mapping[str, str], Answers], tuple[Question, ...]]
     save: Callable[[Mapping[str, str], Mapping[str, str]], Question] | None = None
     goes: str = ""
     apis: tuple[Call, ...] = ()  # what it may ask or save by

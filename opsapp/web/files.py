@@ -21,9 +21,10 @@ from opsapp.lib.months import month_back, month_problem, month_span
 from opsapp.lib.zones import zone_problem
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
+from opsapp.wire.records import parts_of
 
 from .answers import Stream
-from .fields import Body, Query, choice, text
+from .fields import Query, choice, text
 from .jsontext import dumps
 
 CSV, JSON = "text/csv", "application/json"
@@ -53,8 +54,8 @@ class FilePage(NamedTuple):
 Read = Callable[[Root, FilePage], list[JsonObject]]
 
 
-def columns_of(record: type[Body]) -> list[str]:
-    return [field.name for field in record().children]
+def columns_of(record: type) -> list[str]:
+    return [part.name for part in parts_of(record)]
 
 
 def of_month(request: Request, name: str, columns: list[str], read: Read) -> Stream:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .fields import Body, Query, anything, choice, flag, list_of, map_of, text, whole
+from .fields import Body, Query, anything, choice, list_of, map_of, text, whole
 
 
 class Created(Body):
@@ -16,15 +16,6 @@ class Updated(Body):
 
 class Deleted(Body):
     status = choice("deleted")
-
-
-class ChainAnswer(Body):
-    """Whether a signed chain of records is whole, and where it is not."""
-
-    valid = flag()
-    entries = whole()
-    first_bad = whole(null=True)
-    reason = text(optional=True)
 
 
 class ArchiveQuery(Query):

@@ -3,9 +3,11 @@
 import pytest
 
 from opsapp.healing.engine import rehearsals
+from opsapp.healing.records import RuleSettings
 from opsapp.runtime import serieswork
 from opsapp.ui import words
 from opsapp.ui.shapes.ruledraft import of_form, of_rule, rule_of
+from opsapp.wire.records import made
 
 NEW = "/healing/rules/new"
 
@@ -167,8 +169,8 @@ def test_a_rule_of_one_action_stays_one():
         "verify_timeout_s": None, "cooldown_s": 60, "trust_ceiling": "execute", "initial_level": "notify",
         "enabled": False, "description": "",
     }  # fmt: skip
-    made = rule_of(of_rule(rule))
-    assert (made["action"], made["escalation_chain"], made["enabled"]) == (rule["action"], [], False)
+    body = rule_of(of_rule(made(RuleSettings, rule)))
+    assert (body["action"], body["escalation_chain"], body["enabled"]) == (rule["action"], [], False)
 
 
 def test_values_go_as_the_type_of_their_parameter():

@@ -14,7 +14,7 @@ from opsapp.healing.resources.rules import put_rule
 from opsapp.healing.stages import trust as governor
 from opsapp.lib.problems import Conflict, NotFound
 from opsapp.monitoring.resources import incidents_of, monitors_of
-from opsapp.wire.records import made
+from opsapp.wire.records import made, plain
 from opsapp.wire.reports import LocalOutcome
 from tests.engine.healing import NGINX
 from tests.engine.test_healing_pipeline import ACTIVE, FAILED, PAUSE, WILD, broken, outcomes
@@ -389,7 +389,7 @@ def test_recurring_heals_are_pointed_out_once(ward):
     here = ward(brake=limits).at("execute")
     for _ in range(11):
         here.report(**FAILED).turn().turn(5).heal(**ACTIVE)
-    found = here.node.transact(lambda root: healing_of(root)["suggestions"].active())
+    found = here.node.transact(lambda root: [*map(plain, healing_of(root)["suggestions"].active())])
     assert [one["category"] for one in found] == ["recurring_issue"]
     here.service.otto.post(f"/api/healing/suggestions/{found[0]['id']}/dismiss")
     here.report(**FAILED).turn().turn(5).heal(**ACTIVE)

@@ -7,6 +7,7 @@ from opsapp.healing.logic.lift import Arm, Bets
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import put_rule
 from opsapp.wire.actions import ACTIONS
+from opsapp.wire.records import plain
 from tests.engine.healing import ALL, QUICK
 from tests.support.hosts import place
 
@@ -560,7 +561,7 @@ def test_a_rule_that_is_known_to_help_nothing_or_no_more_asks_people_again(held,
     failing(here).pass_time(20, step=10, **FAILED)
     here.report(**ACTIVE).turn()
     assert here.trust().current_level == "approve"
-    [suggestion] = here.node.transact(lambda root: healing_of(root)["suggestions"].active())
+    [suggestion] = here.node.transact(lambda root: [*map(plain, healing_of(root)["suggestions"].active())])
     said = "36 of 40 recovered with the heal, 37 of 41 by themselves"
     assert words in suggestion["message"]
     assert said in suggestion["message"]

@@ -24,7 +24,7 @@ def told(here):
 
 
 def suggestions(here, category):
-    active = here.node.transact(lambda root: healing_of(root)["suggestions"].active())
+    active = here.node.transact(lambda root: [*map(plain, healing_of(root)["suggestions"].active())])
     return [one["message"] for one in active if one["category"] == category]
 
 

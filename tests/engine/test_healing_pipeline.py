@@ -3,6 +3,7 @@
 import pytest
 
 from opsapp.healing.resources import healing_of
+from opsapp.wire.records import plain
 from tests.engine.healing import NGINX
 from tests.support.hosts import place
 
@@ -184,7 +185,7 @@ def test_a_bad_history_skips_the_step(ward):
         here.at("execute")
     here.report(**FAILED).turn().turn(5)
     assert here.hosts.waiting("snapshot")["params"]["action_type"] == "restart_service"
-    suggestions = here.node.transact(lambda root: healing_of(root)["suggestions"].active())
+    suggestions = here.node.transact(lambda root: [*map(plain, healing_of(root)["suggestions"].active())])
     assert "low_effectiveness" in [one["category"] for one in suggestions]
 
 
@@ -195,7 +196,7 @@ def test_three_failures_in_a_row_trip_the_breaker(ward):
         here.report(**ACTIVE).turn(1).turn(120)
     assert here.trust().current_level == "notify"
     assert [event["cause"] for event in here.events("trust")][-1] == "circuit_breaker"
-    suggestions = here.node.transact(lambda root: healing_of(root)["suggestions"].active())
+    suggestions = here.node.transact(lambda root: [*map(plain, healing_of(root)["suggestions"].active())])
     assert [one["category"] for one in suggestions] == ["circuit_breaker"]
     before = len(here.hosts.sent)
     here.report(**FAILED).turn(1).turn(5)

@@ -10,6 +10,7 @@ from opsapp.healing.engine.forecasts import close, examine, is_coming, keep, sub
 from opsapp.healing.engine.foresight import Foresight, MetricNews, Point, limits_of
 from opsapp.healing.resources import healing_of
 from opsapp.notify.resources import inbox
+from opsapp.wire.records import plain
 from tests.support.hosts import place
 
 HOUR, FINE = 3600.0, 300.0
@@ -41,7 +42,7 @@ def look(here, *news, foresight=None):
 
 
 def suggestions(here):
-    return here.node.transact(lambda root: healing_of(root)["suggestions"].active())
+    return here.node.transact(lambda root: [*map(plain, healing_of(root)["suggestions"].active())])
 
 
 def soon(here):

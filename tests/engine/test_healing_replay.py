@@ -140,7 +140,7 @@ def fail(here, *agents):
 
 
 def suggestions(here):
-    return here.node.transact(lambda root: healing_of(root)["suggestions"].active())
+    return here.node.transact(lambda root: [*map(plain, healing_of(root)["suggestions"].active())])
 
 
 def test_what_fails_together_is_suggested_once_and_confirmed(cascades):

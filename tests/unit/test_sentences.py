@@ -8,11 +8,14 @@ import pytest
 from markupsafe import escape
 
 import opsapp
+from opsapp.audit.records import AuditEntry
+from opsapp.healing.answers import CaseGate, CaseShown, LedgerEntryShown
 from opsapp.healing.stages.ledger import OUTCOMES, STATES
 from opsapp.monitoring.records import IncidentNote, IncidentRecord
 from opsapp.ui import sentences
 from opsapp.ui.sentences import NameBook, count, listed, span
 from opsapp.ui.shapes.gates import helped_before, line
+from tests.support.partly import partly
 
 NAMES = NameBook(
     monitors={"Shop database": "m1", "Checkout": "m2"}, hosts={"db-1": "a1", "Cellar": "a9"}, automations={"x1": "Tidy"}
@@ -25,6 +28,16 @@ ENTRY = {
     "outcome": "verified", "reason": "", "approval_id": None, "rolls_back": None, "metrics_before": {},
     "metrics_after": {},
 }  # fmt: skip
+
+
+def heal(entry):
+    return sentences.heal(partly(LedgerEntryShown, entry), NAMES)
+
+
+def audit(entry, names=()):
+    return sentences.audit(partly(AuditEntry, entry), dict(names))
+
+
 INCIDENT = IncidentRecord(
     id="i1", monitor_id="m1", monitor_name="Shop database", started=100, cause="connection refused", status="open",
     duration_minutes=1, acknowledged_by=None,
@@ -112,12 +125,12 @@ INCIDENT = IncidentRecord(
     ],
 )
 def test_an_entry_of_the_ledger(changes, text):
-    assert sentences.heal(ENTRY | changes, NAMES).text == text
+    assert heal(ENTRY | changes).text == text
 
 
 def test_every_outcome_and_state_is_a_sentence():
-    told = [sentences.heal(ENTRY | {"outcome": outcome, "reason": "x"}, NAMES) for outcome in OUTCOMES]
-    told += [sentences.heal(ENTRY | {"outcome": None, "state": state}, NAMES) for state in STATES[:-1]]
+    told = [heal(ENTRY | {"outcome": outcome, "reason": "x"}) for outcome in OUTCOMES]
+    told += [heal(ENTRY | {"outcome": None, "state": state}) for state in STATES[:-1]]
     for sentence in told:
         assert "db-1" in sentence.text
         assert "_approval" not in sentence.text
@@ -126,7 +139,7 @@ def test_every_outcome_and_state_is_a_sentence():
 
 
 def test_names_lead_to_what_they_name():
-    shown = str(escape(sentences.heal(ENTRY | {"target": "db-1/postgresql"}, NAMES)))
+    shown = str(escape(heal(ENTRY | {"target": "db-1/postgresql"})))
     assert '<b>postgresql</b> on <a href="/agents/a1">db-1</a>' in shown
     assert NAMES.target("a9")[0].href == "/agents/a9"
     assert NAMES.target("nobody")[0].href == ""
@@ -150,7 +163,7 @@ def test_a_target_is_spoken_of_alike_where_its_host_is_known_and_where_it_is_not
 
 def test_what_a_program_says_is_text():
     entry = ENTRY | {"target": "<b>", "outcome": "failed", "reason": "<script>", "action_params": '{"a": "<i>"}'}
-    shown = str(escape(sentences.heal(entry, NAMES)))
+    shown = str(escape(heal(entry)))
     assert "<script" not in shown
     assert "<i>" not in shown
     assert "&lt;script&gt;" in shown
@@ -239,7 +252,7 @@ DONE = {
 def test_a_problem_is_told_in_the_audit_as_it_is_called_elsewhere():
     noted = {"title": "nginx on db-1//var", "rule_id": "nginx", "target": "db-1//var", "state": "open"}
     entry = DONE | {"username": None, "action": "healing.problem.open", "target": "p1", "after": noted}
-    assert sentences.audit(entry).text.endswith("again and again: /var on db-1 (rule nginx).")
+    assert audit(entry).text.endswith("again and again: /var on db-1 (rule nginx).")
 
 
 @pytest.mark.parametrize(
@@ -274,13 +287,13 @@ def test_a_problem_is_told_in_the_audit_as_it_is_called_elsewhere():
     ],
 )
 def test_an_audit_entry(action, more, text):
-    assert sentences.audit(DONE | {"action": action} | more).text == text
+    assert audit(DONE | {"action": action} | more).text == text
 
 
 def test_what_was_refused_leads_only_to_what_is_there():
     refused = DONE | {"action": "monitor.check", "target": "m1", "result": "refused"}
-    assert not [word for word in sentences.audit(refused | {"target": "endpoints"}, {"m1": "Shop"}).words if word.href]
-    (shop,) = [word for word in sentences.audit(refused, {"m1": "Shop"}).words if word.href]
+    assert not [word for word in audit(refused | {"target": "endpoints"}, {"m1": "Shop"}).words if word.href]
+    (shop,) = [word for word in audit(refused, {"m1": "Shop"}).words if word.href]
     assert (shop.text, shop.href) == ("Shop", "/monitors/m1")
 
 
@@ -309,7 +322,7 @@ def audited():
 @pytest.mark.parametrize("action", audited())
 def test_every_audited_action_is_told_in_words(action):
     entry = {"time": 1, "action": action, "result": "ok", "reason": "", "username": "ada", "target": "it"}
-    text = sentences.audit(entry | {"after": None, "before": None}).text
+    text = audit(entry | {"after": None, "before": None}).text
     assert "_" not in text
     words = action.replace(".", " ").replace("_", " ")
     assert not text.startswith(f"ada {words}"), "its name stands for it"
@@ -318,12 +331,12 @@ def test_every_audited_action_is_told_in_words(action):
 def test_an_audited_thing_is_called_by_its_name():
     entry = {"time": 1, "action": "monitor.check", "result": "ok", "reason": "", "username": "ada", "target": "m1"}
     entry |= {"after": None, "before": None}
-    assert sentences.audit(entry, {"m1": "Checkout"}).text == "ada checked the monitor Checkout."
-    assert sentences.audit(entry).text == "ada checked the monitor m1."
+    assert audit(entry, {"m1": "Checkout"}).text == "ada checked the monitor Checkout."
+    assert audit(entry).text == "ada checked the monitor m1."
     edge = entry | {"action": "healing.dependencies.add", "after": {"target": "shop", "depends_on": "db"}}
-    assert sentences.audit(edge).text == "ada added the dependency shop on db."
+    assert audit(edge).text == "ada added the dependency shop on db."
     run = entry | {"action": "automation.apply_template", "after": {"name": "Memory"}}
-    assert sentences.audit(run).text == "ada created from a template the automation Memory."
+    assert audit(run).text == "ada created from a template the automation Memory."
 
 
 CASE = {"records": [{"action_type": "webhook", "verified": 3, "total": 4}],
@@ -331,13 +344,13 @@ CASE = {"records": [{"action_type": "webhook", "verified": 3, "total": 4}],
 
 
 def test_how_often_an_action_had_helped_leaves_the_case_out():
-    assert helped_before(CASE, "webhook") == "helped 2 of 3 times"
-    assert helped_before(CASE, "other") == ""
+    assert helped_before(partly(CaseShown, CASE), "webhook") == "helped 2 of 3 times"
+    assert helped_before(partly(CaseShown, CASE), "other") == ""
     first = CASE | {"records": [{"action_type": "webhook", "verified": 1, "total": 1}]}
-    assert helped_before(first, "webhook") == ""
+    assert helped_before(partly(CaseShown, first), "webhook") == ""
 
 
 def test_what_the_service_does_itself_is_not_sent_to_a_host():
-    gate = {"gate": "execute", "result": "passed", "detail": "", "subject": "", "stage": "execution"}
+    gate = CaseGate("execution", "execute", "passed")
     assert line(gate, by_service=True).words == "Done by the service itself"
     assert line(gate).words == "Sent to the host"

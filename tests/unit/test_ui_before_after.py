@@ -2,8 +2,10 @@
 
 import re
 
+from opsapp.healing.answers import CaseShown
 from opsapp.ui.reader import Reader
 from opsapp.ui.shapes import beforeafter
+from tests.support.partly import partly
 
 NOW = 1_800_000_000
 OPENED = NOW - 7200
@@ -22,7 +24,7 @@ def entry(**more):
 def case(condition="disk./var.percent > 90", **more):
     acted = {"began_at": OPENED + 5, "acted_at": OPENED + 20}
     ends = {"opened_at": OPENED, "closed_at": OPENED + 80, "recovered_at": OPENED + 80, "monitor_id": None}
-    return {"condition": condition, "act": acted, "entries": [entry()], **ends, **more}
+    return partly(CaseShown, {"condition": condition, "act": acted, "entries": [entry()], **ends, **more})
 
 
 def points(**values):

@@ -2,7 +2,9 @@
 
 import pytest
 
+from opsapp.healing.lift_answers import LiftAnswer, WaitAnswer
 from opsapp.ui.shapes.worth import if_nobody_acts, worth_of
+from tests.support.partly import partly
 
 NOTHING, NO_WAVE = {"n": 0, "recovered": 0}, {"n": 0, "treated": 0, "alone": 0, "open": 0}
 
@@ -11,7 +13,7 @@ def answer(**changes):
     known = {"treated": {"n": 14, "recovered": 13}, "control": {"n": 14, "recovered": 3}, "lift": 0.714, "low": 0.09,
              "high": 0.98, "usual": {"low": 0.43, "high": 0.82}, "share": 0.1, "saved_minutes": 32.5,
              "verdict": "helps", "waves": NO_WAVE}  # fmt: skip
-    return {**known, **changes}
+    return partly(LiftAnswer, {**known, **changes})
 
 
 def test_a_rule_that_helps_says_by_how_much_and_how_sure():
@@ -65,7 +67,7 @@ def test_a_rule_that_harms_or_may_harm_says_so(low, high, words):
 def test_the_wait_in_words(wait_s, words):
     curve = [{"seconds": 0, "share": 1}, {"seconds": 38, "share": 0.7}]
     answer = {"cases": 9, "recovered": 3, "borrowed": 0, "wait_s": wait_s, "saves_s": 12, "curve": curve}
-    told = if_nobody_acts(answer)
+    told = if_nobody_acts(partly(WaitAnswer, answer))
     assert told.words == words
     assert "<svg" in told.curve
 
@@ -73,9 +75,9 @@ def test_the_wait_in_words(wait_s, words):
 def test_what_is_borrowed_is_said():
     curve = [{"seconds": 0, "share": 1}, {"seconds": 38, "share": 0.7}]
     answer = {"cases": 5, "recovered": 3, "borrowed": 40, "weight": 0.25, "wait_s": 0, "saves_s": 12, "curve": curve}
-    told = if_nobody_acts({**answer, "borrowed_from": "same_readings"})
+    told = if_nobody_acts(partly(WaitAnswer, {**answer, "borrowed_from": "same_readings"}))
     assert "Until there are 20, 40 cases of rules about the same readings count too: 75% of the curve." in told.words
-    told = if_nobody_acts({**answer, "cases": 0, "borrowed_from": "all_rules", "weight": 0})
+    told = if_nobody_acts(partly(WaitAnswer, {**answer, "cases": 0, "borrowed_from": "all_rules", "weight": 0}))
     assert told.words.startswith(
         "No case was left alone yet. Until there are 20, 40 cases of all other rules count too"
     )
@@ -83,5 +85,5 @@ def test_what_is_borrowed_is_said():
 
 
 def test_without_cases_there_is_no_curve():
-    told = if_nobody_acts({"cases": 0, "recovered": 0, "borrowed": 0, "wait_s": None, "saves_s": None, "curve": []})
+    told = if_nobody_acts(partly(WaitAnswer, {"cases": 0, "recovered": 0, "borrowed": 0, "curve": []}))
     assert (told.words, told.curve) == ("No case was left alone yet.", None)

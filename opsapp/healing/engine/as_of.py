@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from opsapp.healing.answers import TrustShown
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.records import DependencyGraph, RuleRecord
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import Rule
 from opsapp.healing.resources.signedtrust import TRUST
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
@@ -16,8 +16,8 @@ from .dependencies import graph_shown
 from .world import failing_of
 
 
-def trust(root: Root, at: int, settings: HealingSettings) -> list[JsonObject]:
-    return [state.plain(at, settings) for _, state in readable(healing_of(root).trust, TRUST)]
+def trust(root: Root, at: int, settings: HealingSettings) -> list[TrustShown]:
+    return [state.shown(at, settings) for _, state in readable(healing_of(root).trust, TRUST)]
 
 
 def rules(root: Root) -> list[RuleRecord]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opsapp.agents.engine import is_private_unit
+from opsapp.healing.answers import CaseAct, CaseCause, CaseShown, CaseWave, WaveCounts
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.gates import STAGES, CaseGate, gates
+from opsapp.healing.logic.stakes import Lowered
 from opsapp.healing.logic.waves import WaveSizes, sizes_for
 from opsapp.healing.resources import Healing
 from opsapp.healing.resources.cases import NEVER
@@ -19,6 +21,7 @@ from opsapp.healing.stages.ledger import Effectiveness, LedgerRecord, effectiven
 from opsapp.lib.addresses import HIDDEN
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import Node
+from opsapp.wire.records import made
 
 LOOKED_AT = 500  # entries of a rule and target among which a case's are looked for
 STAGE_OF = {
@@ -32,78 +35,82 @@ STAGE_OF = {
 }
 
 
-def story(healing: Healing, case_id: str, settings: HealingSettings) -> JsonObject:
+def story(healing: Healing, case_id: str, node: Node, *, operates: bool, administers: bool) -> CaseShown:
+    """A case as somebody may see it."""
     case = healing.book.cases[case_id].record
-    entries = entries_of(healing.ledger, case)
+    entries, about = entries_of(healing.ledger, case), case.about
     met = gates(case.why)
     acted = sorted({entry.action_type for entry in entries if entry.action_type not in ("", "rollback")})
-    return {
-        "id": case.id,
-        "target": case.target,
-        "rule_id": case.rule_id,
-        "state": case.state,
-        "outcome": case.outcome if isinstance(case, ClosedCase) else None,
-        "step": case.step,
-        "events": dict(case.events),
-        "opened_at": int(case.opened_at),
-        "closed_at": int(case.closed_at) if isinstance(case, ClosedCase) and case.closed_at is not None else None,
-        "recovered_at": None if case.recovered_at is None else int(case.recovered_at),
-        "why": list(case.why),
-        "condition": case.about.rule_condition,
-        "severity": case.about.severity,
-        "source": case.about.source,
-        "agent_id": case.about.agent_id,
-        "subject": case.about.subject,
-        "monitor_id": _monitor_id(case.about.subject),
-        "level": case.level,
-        "lowered": case.lowered,
-        "stage": STAGE_OF.get(case.state, STAGES[0]),
-        "due": None if case.due == NEVER else int(case.due),
-        "left_until": None if case.left_until is None else int(case.left_until),
-        "arm": case.arm,
-        "wave": wave_of(healing, case, settings),
-        "deadline": int(case.deadline) if isinstance(case, VerifyingCase) else None,
-        "gates": [gate._asdict() for gate in met],
-        "act": None if case.heal is None else _act(case.heal, met),
-        "cause": case.cause,
-        "entries": [healing.ledger.shown(entry) for entry in entries],
-        "records": [figures._asdict() for figures in _figures(healing.ledger, acted, case.about.condition)],
-    }
+    return CaseShown(
+        id=case.id,
+        target=case.target,
+        rule_id=case.rule_id,
+        state=case.state,
+        outcome=case.outcome if isinstance(case, ClosedCase) else None,
+        step=case.step,
+        events=dict(case.events),
+        opened_at=int(case.opened_at),
+        closed_at=_whole(case.closed_at) if isinstance(case, ClosedCase) else None,
+        recovered_at=_whole(case.recovered_at),
+        why=case.why,
+        condition=about.rule_condition,
+        severity=about.severity,
+        source=about.source,
+        agent_id=about.agent_id,
+        subject=about.subject,
+        monitor_id=_monitor_id(about.subject),
+        level=case.level,
+        lowered=case.lowered and made(Lowered, case.lowered),
+        stage=STAGE_OF.get(case.state, STAGES[0]),
+        due=None if case.due == NEVER else int(case.due),
+        left_until=_whole(case.left_until),
+        arm=case.arm,
+        wave=wave_of(healing, case, node.config[HealingSettings]),
+        deadline=int(case.deadline) if isinstance(case, VerifyingCase) else None,
+        gates=tuple(met),
+        act=None if case.heal is None else _act(case.heal, met),
+        cause=_cause(case.cause, node, operates, administers),
+        entries=tuple(map(healing.ledger.shown, entries)),
+        records=_figures(healing.ledger, acted, about.condition),
+    )
 
 
-def with_evidence_for(told: JsonObject, node: Node, *, operates: bool, administers: bool) -> JsonObject:
-    """A case as somebody may see it: evidence may be the last lines of a unit, which are a log and an output."""
-    cause = told["cause"]
+def _whole(time: float | None) -> int | None:
+    return None if time is None else int(time)
+
+
+def _cause(cause: JsonObject | None, node: Node, operates: bool, administers: bool) -> CaseCause | None:
+    """Evidence may be the last lines of a unit, which are a log and an output."""
     if cause is None:
-        return told
+        return None
     is_private = cause["unit"] is not None and is_private_unit(node, cause["unit"])
     may_read = administers if is_private else operates
     evidence = cause["evidence"] if may_read else [HIDDEN] * bool(cause["evidence"])
-    return {**told, "cause": {"id": cause["id"], "text": cause["text"], "evidence": evidence}}
+    return CaseCause(cause["id"], cause["text"], tuple(evidence))
 
 
-def wave_of(healing: Healing, case: CaseRecord, settings: HealingSettings) -> JsonObject | None:
+def wave_of(healing: Healing, case: CaseRecord, settings: HealingSettings) -> CaseWave | None:
     """Its turn among the targets of its outage, where it is not the only one."""
     stored = None if healing.deeds_of_outages is None else healing.deeds_of_outages.find(case.deed)
     if stored is None or not stored.deed.is_shared:
         return None
     deed, rule = stored.deed, healing.rules.get(case.rule_id)
     sizes = sizes_for(None if rule is None else rule.record.waves, settings.waves) or WaveSizes()
-    return {
-        "number": case.wave,
-        "wave": deed.wave,
-        "waves": max(deed.wave, sizes.waves(deed.members - (0 if deed.stopped else deed.ends.left))),
-        "hosts": deed.hosts,
-        "waiting": deed.waiting,
-        "targets": deed.members,
-        "stopped": deed.stopped,
-        "compared_at": next((int(wave.moment) for name, wave in healing.trials.compared() if name == deed.trial), None),
-        "counts": [{"number": wave.number, "hosts": wave.hosts, **wave.ends._asdict()} for wave in deed.waves],
-    }
+    return CaseWave(
+        number=case.wave,
+        wave=deed.wave,
+        waves=max(deed.wave, sizes.waves(deed.members - (0 if deed.stopped else deed.ends.left))),
+        hosts=deed.hosts,
+        waiting=deed.waiting,
+        targets=deed.members,
+        stopped=deed.stopped,
+        compared_at=next((int(wave.moment) for name, wave in healing.trials.compared() if name == deed.trial), None),
+        counts=tuple(WaveCounts(wave.number, wave.hosts, **wave.ends._asdict()) for wave in deed.waves),
+    )
 
 
-def _figures(ledger: Ledger, actions: Iterable[str], condition: str) -> list[Effectiveness]:
-    return [effectiveness(action, condition, *ledger.statistics(action, condition)) for action in actions]
+def _figures(ledger: Ledger, actions: Iterable[str], condition: str) -> tuple[Effectiveness, ...]:
+    return tuple(effectiveness(action, condition, *ledger.statistics(action, condition)) for action in actions)
 
 
 def _monitor_id(subject: str | None) -> str | None:
@@ -126,17 +133,16 @@ def entries_of(ledger: Ledger, case: CaseRecord) -> list[LedgerRecord]:
     return [entry_by_id[entry_id] for entry_id in sorted(entry_by_id)]
 
 
-def _act(heal: Heal, met: Iterable[CaseGate]) -> JsonObject:
-    """What is done, as far as people may see it: a snapshot is the host's, of which only its kind is said."""
+def _act(heal: Heal, met: Iterable[CaseGate]) -> CaseAct:
     snapshot = heal.snapshot
     commands = [gate.command_id for gate in met if gate.gate == "execute"]
-    return {
-        "command_id": commands[-1] if commands else None,
-        "host": heal.host,
-        "action": heal.action,
-        "params": dict(heal.params),
-        "began_at": int(heal.began_at),
-        "acted_at": None if heal.acted_at is None else int(heal.acted_at),
-        "armed": heal.armed,
-        "snapshot": None if snapshot is None else str(snapshot.get("kind") or "state"),
-    }
+    return CaseAct(
+        command_id=commands[-1] if commands else None,
+        host=heal.host,
+        action=heal.action,
+        params=dict(heal.params),
+        began_at=int(heal.began_at),
+        acted_at=_whole(heal.acted_at),
+        armed=heal.armed,
+        snapshot=None if snapshot is None else str(snapshot.get("kind") or "state"),
+    )

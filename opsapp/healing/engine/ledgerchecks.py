@@ -8,10 +8,10 @@ from __future__ import annotations
 import logging
 from typing import NamedTuple
 
+from opsapp.healing.answers import LedgerVerdict
 from opsapp.healing.logic import chain
 from opsapp.healing.logic.chain import ChainVerdict, NotedHead, read_head
 from opsapp.healing.resources import healing_of, ledgercheck
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.chainkey import chain_key, is_shut
 from opsapp.runtime.node import Node
 from opsapp.runtime.sharedread import SharedRead
@@ -82,14 +82,13 @@ def _is_long(root: Root) -> bool:
     return healing_of(root).ledger.links() > LONG
 
 
-def shown(verdict: ChainVerdict) -> JsonObject:
-    """As the API answers it: what is about a mistake or folded entries is left out where there is none."""
-    shown = {name: getattr(verdict, name) for name in ("valid", "entries", "first_bad")}
-    shown |= {} if verdict.reason is None else {"reason": verdict.reason}
-    return shown | ({"folded": verdict.folded, "from": verdict.begins_at} if verdict.folded else {})
+def shown(verdict: ChainVerdict, head: str | None = None) -> LedgerVerdict:
+    """What is about a mistake or folded entries is left out where there is none."""
+    known = verdict if verdict.folded else verdict._replace(begins_at=0)
+    return LedgerVerdict(*known, head=head)
 
 
-def answered(node: Node, head: str | None) -> JsonObject:
+def answered(node: Node, head: str | None) -> LedgerVerdict:
     """What a check now finds; with a head that somebody has kept, whether the chain still goes through it."""
     verdict = checks_of(node).now().verdict
     if head is None:
@@ -97,7 +96,7 @@ def answered(node: Node, head: str | None) -> JsonObject:
     says = node.transact(_head, read_head(head))
     if says == chain.CONTRADICTED and verdict.valid:
         verdict = verdict._replace(valid=False, reason="a signed head that was kept outside says otherwise")
-    return {**shown(verdict), "head": says}
+    return shown(verdict, says)
 
 
 def _head(root: Root, noted: NotedHead) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opsapp.automations.engine import Outage, outages_of
+from opsapp.healing.answers import CaseWave
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.resources.ledger import Ledger
@@ -15,6 +16,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
+from opsapp.wire.records import plain
 
 from .casestory import wave_of
 from .inventory import fleet_access
@@ -37,7 +39,7 @@ def section(root: Root, incident: JsonObject, now: float) -> dict[str, list[Any]
     heals = [row for row in rows.values() if _belongs(row, incident, now)]
     heals = sorted([*heals, *_held_down(healing, names, incident, now)], key=lambda row: row.id)
     return {
-        "heals": [{**ledger.shown(row), "wave": _wave(root, row.case_id)} for row in heals],
+        "heals": [{**plain(ledger.shown(row)), "wave": _wave(root, row.case_id)} for row in heals],
         "events": _events(heals),
         "dependencies": _dependencies(healing, names, causes_of(root, names, now)),
         "suggested_automations": _helped(
@@ -46,7 +48,7 @@ def section(root: Root, incident: JsonObject, now: float) -> dict[str, list[Any]
     }
 
 
-def _wave(root: Root, case_id: str | None) -> JsonObject | None:
+def _wave(root: Root, case_id: str | None) -> CaseWave | None:
     """Where the deed of its outage stands."""
     healing, settings = healing_of(root), node_of(root).config[HealingSettings]
     record = None if case_id is None else healing.book.record_of(case_id)
@@ -148,7 +150,7 @@ def _helped(ledger: Ledger, rows: list[LedgerRecord], monitor: str, outages: Seq
             ended = [_ended(entries, outage) for outage in outages]
             tried_here, helped_here = len(ended) - ended.count(None), ended.count(True)
             shown = {"tried_here": tried_here, "helped_here": helped_here, "score": round(score, 4)}
-            helpful.append((-shown["score"], action, measured._asdict() | shown))
+            helpful.append((-shown["score"], action, plain(measured) | shown))
     return [row for _, _, row in sorted(helpful, key=lambda line: line[:2])]
 
 

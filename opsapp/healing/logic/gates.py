@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Annotated, NamedTuple
+
+from opsapp.wire.kinds import Choice
 
 STAGES = ("correlation", "planning", "execution", "verification", "ledger", "trust")
 RESULTS = ("passed", "stopped", "lowered", "waits", "noted")
@@ -16,13 +19,14 @@ RESULTS = ("passed", "stopped", "lowered", "waits", "noted")
 VERIFIED = ("verified", "failed", "inconclusive", "rolled_back")
 
 
-class CaseGate(NamedTuple):
+@dataclass(frozen=True)
+class CaseGate:
     """One gate. `gate` is a stable word; `subject` is the action, phase or person that it is about; `detail` is its
     figure or reason as the stage said it. `command_id` leads to what a host was asked."""
 
-    stage: str
+    stage: Annotated[str, Choice(*STAGES)]
     gate: str
-    result: str
+    result: Annotated[str, Choice(*RESULTS)]
     subject: str = ""
     detail: str = ""
     step: int | None = None
@@ -70,7 +74,7 @@ def _read(line: str, stage: str, *, acted: bool) -> CaseGate:
     gate = next((gate for known in LINES if (gate := known.read(line)) is not None), None)
     if gate is None:
         return CaseGate(stage, "said", "noted", detail=line)
-    return gate._replace(stage=stage) if gate.gate == "outcome" and not (acted and gate.subject in VERIFIED) else gate
+    return replace(gate, stage=stage) if gate.gate == "outcome" and not (acted and gate.subject in VERIFIED) else gate
 
 
 def _line(pattern: str, stage: str, gate: str, result: str, of: str = "", **results: str) -> LinePattern:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from opsapp.wire.kinds import Choice, Text
 from opsapp.wire.records import Most, Told
@@ -31,7 +31,8 @@ class GraphNode(Dependency):
     source: Told[str] = "api"
 
 
-class GraphMistake(NamedTuple):
+@dataclass(frozen=True)
+class GraphMistake:
     """What is wrong with a declared target, as the API says it."""
 
     target: str

@@ -11,9 +11,10 @@ from typing import Annotated, NamedTuple
 
 from opsapp.lib.durations import DurationKind, seconds
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire.kinds import Choice
 from opsapp.wire.records import Between
 
-from .levels import lowest, one_below, rank
+from .levels import LEVELS, lowest, one_below, rank
 
 BUDGET, RELEASE, HANDS_OFF, HERE = "budget", "release", "hands_off", "here"
 KINDS = (BUDGET, RELEASE, HANDS_OFF, HERE)
@@ -23,27 +24,26 @@ NEARLY_GONE = 0.1
 SHORTEST_S = 3600.0  # over which there is a budget
 
 
-class Stake(NamedTuple):
+@dataclass(frozen=True)
+class Stake:
     """One reason: its kind, the whole of it in words, and by whom and until when it is, where a person gave it."""
 
-    kind: str
+    kind: Annotated[str, Choice(*KINDS)]
     said: str
     by: str = ""
     until: int | None = None
 
 
-class Lowered(NamedTuple):
+@dataclass(frozen=True)
+class Lowered:
     """The level that counts instead of another one, and why."""
 
-    level: str
-    instead_of: str
+    level: Annotated[str, Choice(*LEVELS)]
+    instead_of: Annotated[str, Choice(*LEVELS)]
     reasons: tuple[Stake, ...]
 
     def __str__(self) -> str:
         return f"{self.level} instead of {self.instead_of}: {'; '.join(stake.said for stake in self.reasons)}"
-
-    def stored(self) -> JsonObject:
-        return {**self._asdict(), "reasons": [stake._asdict() for stake in self.reasons]}
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from BTrees.IOBTree import IOBTree
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
+from opsapp.healing.answers import LedgerEntryShown
 from opsapp.healing.config import HealingSettings, SkipSettings
 from opsapp.healing.logic import chain, effectiveness
 from opsapp.healing.logic.effectiveness import OutcomeTally
@@ -30,6 +31,7 @@ from opsapp.runtime.projection import among, child_of
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
+from opsapp.wire.records import made, plain
 
 from . import ledgercounts
 from .ledgerfilters import ENTRY, NO_FILTER, FilterIndex, LedgerFilter
@@ -237,7 +239,7 @@ class Ledger(Folder):
         return None if later is None else self.record(later)
 
     def tell(self, root: Root, record: LedgerRecord) -> None:
-        emit(root, "heal", self.shown(record))
+        emit(root, "heal", plain(self.shown(record)))
 
     def _index(self, record: LedgerRecord) -> None:
         self.all.add(record.id)
@@ -283,14 +285,11 @@ class Ledger(Folder):
         entry = child_of(self.entries, ENTRY, entry_id)
         return None if entry is None else entry.record
 
-    def shown(self, record: LedgerRecord) -> JsonObject:
-        """An entry as the API gives it. `rollback_status` comes from the later entry that rolled it back; `has_case`:
-        whether its case is kept still."""
+    def shown(self, record: LedgerRecord) -> LedgerEntryShown:
+        """An entry as the API gives it."""
         has_case = record.case_id in self.__parent__.book.cases if record.case_id else False
-        shown = {**record._asdict(), "rollback_status": self._rollback_status(record), "has_case": has_case}
-        shown["worse"] = list(record.worse)
-        del shown["executed"], shown["verdict"]
-        return shown
+        status = self._rollback_status(record)
+        return made(LedgerEntryShown, {**record._asdict(), "rollback_status": status, "has_case": has_case})
 
     def _rollback_status(self, record: LedgerRecord) -> str | None:
         later = self.rolled_back_by(record)
@@ -313,7 +312,7 @@ class Ledger(Folder):
         fitting = self._fitting(only, None if index is self.all else index.negative())
         return len(fitting), [*self.records(fitting[offset : offset + limit])]
 
-    def before(self, last: int | None, limit: int, only: LedgerFilter) -> list[JsonObject]:
+    def before(self, last: int | None, limit: int, only: LedgerFilter) -> list[LedgerEntryShown]:
         """The newest that fit and are older than the entry `last`."""
         older = (entry_id for entry_id in self._fitting(only) if last is None or entry_id < last)
         return [self.shown(record) for record in islice(self.records(older), limit)]

@@ -8,6 +8,7 @@ from BTrees.OOBTree import OOBTree
 from zope.interface import Interface
 
 from opsapp.automations.resources import digests, with_parts
+from opsapp.healing.answers import TrustShown
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.levels import LEVELS, lowest
 from opsapp.healing.records import RuleRecord, RuleSettings
@@ -20,7 +21,7 @@ from opsapp.runtime.sealedfields import SealedFields
 from opsapp.runtime.wakes import after_commit
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
-from opsapp.wire.records import made
+from opsapp.wire.records import made, plain
 
 from .signedtrust import SignedTrust
 
@@ -115,20 +116,20 @@ class TrustState(SignedTrust):
 
     url = "/api/healing/trust/{rule_id}"
 
-    def plain(self, now: float, settings: HealingSettings) -> JsonObject:
+    def shown(self, now: float, settings: HealingSettings) -> TrustShown:
         trust = self.trust
-        return {
-            "rule_id": trust.rule_id,
-            "current_level": trust.current_level,
-            "ceiling": trust.ceiling,
-            "promoted_at": _whole(trust.promoted_at),
-            "demoted_at": _whole(trust.demoted_at),
-            "promotion_count": trust.promotion_count,
-            "demotion_count": trust.demotion_count,
-            "last_evaluated": int(trust.last_evaluated),
-            "evidence": evidence(trust, now, settings),
-            "needs": needs(trust, now, settings),
-        }
+        return TrustShown(
+            trust.rule_id,
+            trust.current_level,
+            trust.ceiling,
+            _whole(trust.promoted_at),
+            _whole(trust.demoted_at),
+            trust.promotion_count,
+            trust.demotion_count,
+            int(trust.last_evaluated),
+            evidence(trust, now, settings),
+            tuple(needs(trust, now, settings)),
+        )
 
     def become(self, root: Root, trust: Trust, *, cause: str, now: float) -> None:
         """Keep the new trust; an event tells of a changed level or ceiling. What follows from an edited one is not
@@ -141,7 +142,7 @@ class TrustState(SignedTrust):
             root["api"]["healing"].book.review(root, trust.rule_id, now)
         if (before.current_level, before.ceiling) != (trust.current_level, trust.ceiling):
             settings = node_of(root).config[HealingSettings]
-            emit(root, "trust", {**self.plain(now, settings), "old_level": before.current_level, "cause": cause})
+            emit(root, "trust", {**plain(self.shown(now, settings)), "old_level": before.current_level, "cause": cause})
 
     def fall(self, root: Root, rule: RuleSettings, now: float) -> None:
         """Somebody has edited it: the rule notifies at most, and its evidence begins anew."""
@@ -151,7 +152,7 @@ class TrustState(SignedTrust):
         self.mark(root)
         root["api"]["healing"].book.review(root, self.__name__, now)
         settings = node_of(root).config[HealingSettings]
-        emit(root, "trust", {**self.plain(now, settings), "old_level": None, "cause": EDITED})
+        emit(root, "trust", {**plain(self.shown(now, settings)), "old_level": None, "cause": EDITED})
 
 
 def _whole(time: float | None) -> int | None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from BTrees.OOBTree import OOBTree
 
+from opsapp.healing.answers import SuggestionRecord
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.folder import Folder, Record
+from opsapp.wire.records import made
 
 
 class Suggestions(Folder):
@@ -56,9 +58,9 @@ class Suggestions(Folder):
         for key in [key for key, number in self.evidence.items() if number in ids]:
             del self.evidence[key]
 
-    def active(self) -> list[JsonObject]:
-        suggestions = [suggestion.plain() for suggestion in self.values() if not suggestion.fields["dismissed"]]
-        return sorted(suggestions, key=lambda suggestion: -suggestion["id"])
+    def active(self) -> list[SuggestionRecord]:
+        suggestions = [suggestion.record for suggestion in self.values()]
+        return sorted((row for row in suggestions if not row.dismissed), key=lambda row: -row.id)
 
 
 class Suggestion(Record):
@@ -67,8 +69,9 @@ class Suggestion(Record):
     def __init__(self, fields: JsonObject):
         self.fields = fields
 
-    def plain(self) -> JsonObject:
-        return dict(self.fields)
+    @property
+    def record(self) -> SuggestionRecord:
+        return made(SuggestionRecord, self.fields)
 
     def dismiss(self) -> None:
         self.fields = {**self.fields, "dismissed": 1}

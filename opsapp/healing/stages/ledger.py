@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from opsapp.healing.logic import bounds, chain
@@ -87,7 +88,8 @@ class LedgerRecord(NamedTuple):
         return self.state == "final"
 
 
-class Effectiveness(NamedTuple):
+@dataclass(frozen=True)
+class Effectiveness:
     """How often an action has helped against a condition; nothing is known of what was never tried."""
 
     action_type: str

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from opsapp.wire.heals import HostAnswer
+from opsapp.wire.records import plain
 
 from . import approval, correlation, execution, guards, holdout, looking, planning, turns, verification, waves
 from .approval import EXPIRED, Hashed, Request
@@ -89,8 +90,8 @@ def planned(case: PlanningCase, world: World, facts: Facts) -> Next:
         case, alone = holdout.toss(case, plan.choice, world)
         if alone is not None:
             return alone
-    lowered = plan.effective.lowered
-    case = replace(case, level=plan.effective.level, lowered=lowered and lowered.stored()).saying(*plan.why)
+    lowered = None if (less := plan.effective.lowered) is None else plain(less)
+    case = replace(case, level=plan.effective.level, lowered=lowered).saying(*plan.why)
     if plan.choice is not None:
         case = replace(case, step=plan.choice.step.position)
     if plan.outcome is not None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from opsapp.healing.answers import TrustEvidence
 from opsapp.healing.config import BreakerSettings, HealingSettings, PromotionSettings
 from opsapp.healing.logic import bounds
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES, lowest, one_above, one_below, rank
 from opsapp.healing.logic.lift import NO_EFFECT, NOTHING, Arm, Bets, Trials, WaveSums, bet_on_bad, won
 from opsapp.healing.logic.stakes import Lowered, Stake, lowered
-from opsapp.lib.jsontypes import JsonObject
 
 KEPT_TRIGGERS = 1000
 KEPT_ROOTS = 50
@@ -286,18 +286,18 @@ def said_of_lift(trials: Trials) -> str:
     return f"{said}; in {waves.n} wave{'s' * (waves.n > 1)}, {shares}"
 
 
-def evidence(trust: Trust, now: float, settings: HealingSettings) -> JsonObject:
-    return {
-        "triggers_7d": len(_recent(trust.triggers, now, settings.promotion)),
-        "executions": trust.executions,
-        "verified": trust.verified,
-        "failed": trust.failed,
-        "sequential_bound": round(100 * bounds.sequential(trust.verified, trust.failed), 2),
-        "bad": round(won(trust.bad), 2),
-        "needless": round(trust.trials.needless, 2),
-        "alarm": settings.change.threshold,
-        "lift_low": round(trust.bets.low, 4),
-    }
+def evidence(trust: Trust, now: float, settings: HealingSettings) -> TrustEvidence:
+    return TrustEvidence(
+        len(_recent(trust.triggers, now, settings.promotion)),
+        trust.executions,
+        trust.verified,
+        trust.failed,
+        round(100 * bounds.sequential(trust.verified, trust.failed), 2),
+        round(won(trust.bad), 2),
+        round(trust.trials.needless, 2),
+        settings.change.threshold,
+        round(trust.bets.low, 4),
+    )
 
 
 def _recent(triggers: tuple[float, ...], now: float, promotion: PromotionSettings) -> tuple[float, ...]:

@@ -20,7 +20,7 @@ from opsapp.web.answers import Deferred
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
 from opsapp.wire.actions import ACTIONS
-from opsapp.wire.records import made, plain
+from opsapp.wire.records import made
 
 R = TypeVar("R")
 
@@ -51,7 +51,7 @@ def resume(context: Healing, request: Request) -> Any:
 def simulate(context: Healing, request: Request) -> Any:
     """What the pipeline would do with an event; nothing is changed or done."""
     draft = request.valid_body["rule"]
-    answer = plain(dryrun.dry_run(request.root, request.valid_body["event"], draft and made(DeclaredRule, draft)))
+    answer = dryrun.dry_run(request.root, request.valid_body["event"], draft and made(DeclaredRule, draft))
     request.tm.doom()
     return answer
 
@@ -60,8 +60,7 @@ def simulate(context: Healing, request: Request) -> Any:
 def evaluate(context: Healing, request: Request) -> Any:
     """What a condition says of every host and monitor now; nothing is changed or done."""
     targets = request.valid_body["targets"]
-    compared = dryrun.compare(request.root, request.valid_body["condition"], targets and made(RuleTargets, targets))
-    return plain(compared)
+    return dryrun.compare(request.root, request.valid_body["condition"], targets and made(RuleTargets, targets))
 
 
 @api.get(Healing, "readings", query=Paging, returns=[whatif.ReadingRecord])
@@ -76,7 +75,7 @@ def replay(context: Healing, request: Request) -> Any:
     node, body = request.node, request.valid_body
     rules, dependencies = _made_all(DeclaredRule, body["rules"]), _made_all(Dependency, body["dependencies"])
     change = replaying.change_of(request.root, rules, dependencies)
-    return Deferred(lambda: (200, {}, plain(replaying.replay(node, body["days"], change))))
+    return Deferred(lambda: (200, {}, replaying.replay(node, body["days"], change)))
 
 
 def _made_all(record: type[R], read: list[JsonObject] | None) -> list[R] | None:
@@ -89,7 +88,7 @@ def rehearse(context: Healing, request: Request) -> Any:
     node, body = request.node, request.valid_body
     span = rehearsals.span_of(body["days"], body["from"], body["to"], node.clock.now())
     policy = rehearsals.policy_of(request.root, made(NewRule, body["rule"]), span)
-    return Deferred(lambda: (200, {}, plain(rehearsals.rehearse(node, policy, span))))
+    return Deferred(lambda: (200, {}, rehearsals.rehearse(node, policy, span)))
 
 
 @api.get(Healing, "forecasts", query=schemas.ForecastQuery, returns=[ForecastRecord])
@@ -103,4 +102,4 @@ def forecasts(context: Healing, request: Request) -> Any:
 @api.get(Healing, "actions", query=Paging, returns=[answers.ActionRecord])
 def actions(context: Healing, request: Request) -> Any:
     """Every action with its risk, its parameters and its ways of being done."""
-    return page_of(request, [action.describe() for action in ACTIONS.values()])
+    return page_of(request, [made(answers.ActionRecord, action.describe()) for action in ACTIONS.values()])

@@ -74,7 +74,7 @@ def validate(context: Dependencies, request: Request) -> Any:
     if request.body:
         require_plain_json(request)
     errors = mistakes_in(request.root, read_list(request.body))
-    return {"valid": not errors, "errors": [mistake._asdict() for mistake in errors]}
+    return answers.Validation(not errors, tuple(errors))
 
 
 def read_list(raw: bytes) -> list[Any]:

@@ -12,7 +12,6 @@ from opsapp.healing.resources.problems import Problems, RecurringProblem
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
 from opsapp.web.listpages import page_of
-from opsapp.wire.records import plain
 
 
 @api.get(Problems, query=schemas.ProblemQuery, returns=[records.ProblemRecord])
@@ -26,13 +25,13 @@ def problems(context: Problems, request: Request) -> Any:
         if damage.id
     ]
     rows = unread + [engine.shown(request.root, problem, now) for problem in listed]
-    return request.shown([*map(plain, page_of(request, rows))])
+    return request.shown(page_of(request, rows))
 
 
 @api.get(RecurringProblem, returns=records.ProblemRecord)
 def problem(context: RecurringProblem, request: Request) -> Any:
     """One problem."""
-    return request.shown(plain(engine.shown(request.root, context, request.node.clock.now())))
+    return request.shown(engine.shown(request.root, context, request.node.clock.now()))
 
 
 @api.update(
@@ -47,4 +46,4 @@ def change(context: RecurringProblem, request: Request) -> Any:
     now, by = request.node.clock.now(), request.caller.name
     before, after = engine.change(request.root, context, request.valid_body, by, now)
     request.audit("healing.problem.update", context.__name__, before=before, after=after)
-    return request.shown(plain(engine.shown(request.root, context, now)))
+    return request.shown(engine.shown(request.root, context, now))

@@ -7,14 +7,14 @@ from typing import Any
 from pyramid.request import Request
 
 from opsapp.healing import answers, records, schemas
-from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine import archive, ledgerchecks, rollback, trials
-from opsapp.healing.engine.casestory import story, with_evidence_for
+from opsapp.healing.engine.casestory import story
 from opsapp.healing.engine.dependencies import learn_edge, remove_edge
 from opsapp.healing.resources import Cases, CaseView, Healing, RollbackOf, healing_of
 from opsapp.healing.resources.ledger import Ledger
 from opsapp.healing.resources.ledgerfilters import LedgerFilter
 from opsapp.healing.resources.suggestions import Suggestion, Suggestions
+from opsapp.healing.stages.ledger import Effectiveness
 from opsapp.healing.stages.ledger import effectiveness as figures
 from opsapp.lib.durations import seconds
 from opsapp.lib.jsontypes import JsonObject
@@ -25,11 +25,12 @@ from opsapp.web import api, files
 from opsapp.web.answers import Deferred, Stream
 from opsapp.web.listpages import in_order, page_of
 from opsapp.web.schemas import ArchiveAnswer, ArchiveQuery
+from opsapp.wire.records import plain
 
 from . import WORST_FIRST
 
 
-@api.get(Ledger, query=schemas.LedgerQuery, returns=[answers.LedgerRecord])
+@api.get(Ledger, query=schemas.LedgerQuery, returns=[answers.LedgerEntryShown])
 def ledger(context: Ledger, request: Request) -> Any:
     """Every outcome, newest first."""
     query = request.valid_query
@@ -44,12 +45,12 @@ def ledger(context: Ledger, request: Request) -> Any:
 @api.get(Ledger, "file", query=files.FileQuery, returns=files.CSV)
 def file(context: Ledger, request: Request) -> Stream:
     """The entries of a month as a file, newest first."""
-    return files.of_month(request, "ledger", files.columns_of(answers.LedgerRecord), _entries_of)
+    return files.of_month(request, "ledger", files.columns_of(answers.LedgerEntryShown), _entries_of)
 
 
 def _entries_of(root: Root, month: files.FilePage) -> list[JsonObject]:
     only = LedgerFilter(since=month.since, until=month.until - 1)
-    return healing_of(root).ledger.before(month.last, month.limit, only)
+    return [*map(plain, healing_of(root).ledger.before(month.last, month.limit, only))]
 
 
 @api.get(Ledger, "verify", query=schemas.KeptHead, returns=answers.LedgerVerdict)
@@ -62,12 +63,13 @@ def verify(context: Ledger, request: Request) -> Deferred:
 
 
 @api.get(Ledger, "last-check", returns=answers.LastCheck)
-def last_check(context: Ledger, request: Request) -> JsonObject:
+def last_check(context: Ledger, request: Request) -> answers.LastCheck:
     """What the node that answers found when it checked that last, which it does each hour. Null as long as it has not
     done so since its start."""
     last = ledgerchecks.checks_of(request.node).last
-    verdict = None if last is None else ledgerchecks.shown(last.verdict)
-    return {"checked_at": None if last is None else last.at, "verdict": verdict}
+    return (
+        answers.LastCheck(None, None) if last is None else answers.LastCheck(last.at, ledgerchecks.shown(last.verdict))
+    )
 
 
 @api.get(Ledger, "archive", role="admin", query=ArchiveQuery, returns=ArchiveAnswer, errors=(409,))
@@ -77,12 +79,12 @@ def archived_entries(context: Ledger, request: Request) -> JsonObject:
 
 
 @api.act(Ledger, "archived", role="admin", body=schemas.Archived, returns=answers.Success)
-def archived(context: Ledger, request: Request) -> JsonObject:
+def archived(context: Ledger, request: Request) -> answers.Success:
     """Says that an archive has the entries up to this link: nobody is told any more that they will be folded."""
     body = request.valid_body
     archive.archived(request.root, body["links"], body["head"])
     request.audit("healing.ledger.archived", "ledger", after=body)
-    return {"success": True}
+    return answers.Success(True)
 
 
 @api.get(Cases, "archive", role="admin", query=ArchiveQuery, returns=ArchiveAnswer)
@@ -91,11 +93,11 @@ def archived_cases(context: Cases, request: Request) -> JsonObject:
     return archive.case_page(request.root, request.valid_query["after"])._asdict()
 
 
-@api.get(Healing, "effectiveness", query=schemas.EffectivenessQuery, returns=answers.Effectiveness)
+@api.get(Healing, "effectiveness", query=schemas.EffectivenessQuery, returns=Effectiveness)
 def effectiveness(context: Healing, request: Request) -> Any:
     """How often an action has helped against a condition."""
     action, condition, target = (request.valid_query[name] for name in ("action_type", "condition", "target"))
-    return figures(action, condition, *context.ledger.statistics(action, condition, target))._asdict()
+    return figures(action, condition, *context.ledger.statistics(action, condition, target))
 
 
 @api.get(Suggestions, query=schemas.SuggestionList, returns=[answers.SuggestionRecord])
@@ -105,7 +107,7 @@ def suggestions(context: Suggestions, request: Request) -> Any:
     matching = [
         row
         for row in context.active()
-        if query["category"] in (None, row["category"]) and query["rule_id"] in (None, row["rule_id"])
+        if query["category"] in (None, row.category) and query["rule_id"] in (None, row.rule_id)
     ]
     return request.shown(page_of(request, in_order(matching, query["sort"], {"severity": WORST_FIRST})))
 
@@ -115,7 +117,7 @@ def dismiss(context: Suggestion, request: Request) -> Any:
     """Puts it away; the same evidence does not bring it back."""
     context.dismiss()
     request.audit("healing.suggestion.dismiss", context.__name__)
-    return {"success": True}
+    return answers.Success(True)
 
 
 @api.act(Suggestion, "confirm", returns=answers.Success)
@@ -132,15 +134,16 @@ def confirm(context: Suggestion, request: Request) -> Any:
         learn_edge(request.root, about["target"], about["depends_on"])
     context.dismiss()
     request.audit("healing.suggestion.confirm", context.__name__, after=about)
-    return {"success": True}
+    return answers.Success(True)
 
 
-@api.get(CaseView, returns=answers.CaseRecord)
+@api.get(CaseView, returns=answers.CaseShown)
 def case(context: CaseView, request: Request) -> Any:
     """One case: what it took in, its plan, and why it went as it did."""
     may_administer = bool(request.has_permission(Permission.administer))
-    told = story(context.__parent__.__parent__, context.__name__, request.node.config[HealingSettings])
-    return request.shown(with_evidence_for(told, request.node, operates=request.may_edit, administers=may_administer))
+    healing, node = context.__parent__.__parent__, request.node
+    told = story(healing, context.__name__, node, operates=request.may_edit, administers=may_administer)
+    return request.shown(told)
 
 
 @api.act(CaseView, "act-now", returns=answers.Success)
@@ -148,7 +151,7 @@ def act_now(context: CaseView, request: Request) -> Any:
     """Does not wait any longer for a case that is left alone; it counts for neither arm then."""
     trials.act_now(request.root, context.__name__, request.caller.name, request.node.clock.now())
     request.audit("healing.case.act_now", context.__name__)
-    return {"success": True}
+    return answers.Success(True)
 
 
 @api.act(RollbackOf, role="admin", idempotent=True, returns=records.RolledBack)

@@ -15,7 +15,6 @@ from opsapp.healing.resources.rules import Rule, Rules, TrustBook, TrustState, d
 from opsapp.healing.resources.signedtrust import TRUST
 from opsapp.healing.stages import trust as governor
 from opsapp.lib.ids import new_id
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.projection import readable
 from opsapp.tree.damage import NAMELESS, Damage
@@ -74,8 +73,8 @@ def rule(context: Rule, request: Request) -> Any:
     """One rule."""
     at = request.valid_query["as_of"]
     if at is not None:
-        return request.shown(plain(request.node.transact_at(at, as_of.rule, context.__name__)))
-    return request.shown(plain(context.record))
+        return request.shown(request.node.transact_at(at, as_of.rule, context.__name__))
+    return request.shown(context.record)
 
 
 @api.update(
@@ -104,14 +103,14 @@ def delete_rule(context: Rule, request: Request) -> Any:
     return {"status": "deleted"}
 
 
-@api.get(TrustBook, query=schemas.PastPage, returns=[answers.TrustRecord])
+@api.get(TrustBook, query=schemas.PastPage, returns=[answers.TrustShown])
 def trust(context: TrustBook, request: Request) -> Any:
     """How far each rule is trusted, on what evidence, and what it lacks for more."""
     at, settings = request.valid_query["as_of"], request.node.config[HealingSettings]
     if at is not None:
         return page_of(request, request.node.transact_at(at, as_of.trust, at, settings))
     now = request.node.clock.now()
-    return page_of(request, [state.plain(now, settings) for _, state in readable(context, TRUST)])
+    return page_of(request, [state.shown(now, settings) for _, state in readable(context, TRUST)])
 
 
 @api.act(TrustState, "promote", role="admin", body=schemas.Promotion, returns=answers.NewLevel)
@@ -126,7 +125,7 @@ def demote(context: TrustState, request: Request) -> Any:
     return _move(context, request, governor.demote, "demote")
 
 
-def _move(context: TrustState, request: Request, move: Any, name: str) -> JsonObject:
+def _move(context: TrustState, request: Request, move: Any, name: str) -> answers.NewLevel:
     before, now = context.trust.current_level, request.node.clock.now()
     context.require_sound(request.root)
     try:
@@ -135,4 +134,4 @@ def _move(context: TrustState, request: Request, move: Any, name: str) -> JsonOb
         raise Conflict(str(refusal), code="level_refused") from None
     context.become(request.root, moved, cause=f"{name} by {request.caller.name}", now=now)
     request.audit(f"healing.trust.{name}", context.__name__, before=before, after=moved.current_level)
-    return {"success": True, "rule_id": context.__name__, "new_level": moved.current_level}
+    return answers.NewLevel(True, context.__name__, moved.current_level)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opsapp.ui import parts
 from opsapp.ui.shapes import dependencies
 
 from .shape import Act, Column, Field, Page, Part
@@ -23,7 +24,7 @@ DEPENDENCIES = (
                 "Suggested",
                 "/api/healing/suggestions",
                 (Column("What", "message"),),
-                name="suggestions",
+                name=parts.SUGGESTIONS,
                 hidden=True,
                 acts=(
                     Act(

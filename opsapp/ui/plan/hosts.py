@@ -163,7 +163,7 @@ HOSTS = (
             moment.of("hosts"),
             told(parts.FORECASTS, "/api/healing/forecasts?agent_id={id}", optional=True),
             Part("Commands", "/api/agents/{id}/commands?limit=100", COMMAND_COLUMNS, name=parts.COMMANDS),
-            told("heals", "/api/healing/ledger?limit=8&target={agent.hostname}"),
+            told(parts.HEALS, "/api/healing/ledger?limit=8&target={agent.hostname}"),
             told("windows", "/api/maintenance?active=true"),
             told("holds", "/api/healing/maintenance"),
             told(parts.RULES, "/api/healing/rules"),

@@ -150,7 +150,7 @@ HOUSE = (
                 "Who did what, newest first",
                 "/api/audit",
                 (Column("Time", "time", "time"),),
-                name="entries",
+                name=parts.ENTRIES,
                 paged=True,
                 filters=(
                     Field("user", "Who"),

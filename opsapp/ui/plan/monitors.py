@@ -85,7 +85,7 @@ ONE_MONITOR = Page(
         told("days", f"{ONE}/history?range_h=2160&resolution=86400"),
         told(parts.INCIDENTS, "/api/monitoring/incidents?monitor_id={monitor.id}&limit=50"),
         told("dependencies", "/api/healing/dependencies", optional=True),
-        told("heals", "/api/healing/ledger?target={monitor.name}&limit=5", optional=True),
+        told(parts.HEALS, "/api/healing/ledger?target={monitor.name}&limit=5", optional=True),
         told(parts.RULES, "/api/healing/rules?limit=500", optional=True),
         told("windows", "/api/maintenance", optional=True),
         about("target={monitor.name}"),

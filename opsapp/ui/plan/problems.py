@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opsapp.ui import parts
 from opsapp.ui.shapes import problems
 
 from .shape import Act, Column, Field, Page, Part, told
@@ -20,7 +21,7 @@ TAKE = Act(
 
 def about(query: str) -> Part:
     """The problems of what another page is about."""
-    return told("problems", f"/api/healing/problems?{query}&limit=20", optional=True)
+    return told(parts.PROBLEMS, f"/api/healing/problems?{query}&limit=20", optional=True)
 
 
 PROBLEMS = (
@@ -32,7 +33,7 @@ PROBLEMS = (
                 "Problems",
                 "/api/healing/problems",
                 (Column("What", "target"),),
-                name="problems",
+                name=parts.PROBLEMS,
                 paged=True,
                 filters=(
                     Field("state", "State", "choice", STATES),
@@ -55,7 +56,7 @@ PROBLEMS = (
                 "Problem",
                 "/api/healing/problems/{id}",
                 (),
-                name="problem",
+                name=parts.PROBLEM,
                 hidden=True,
                 facts=True,
                 acts=(
@@ -78,7 +79,7 @@ PROBLEMS = (
                 ),
             ),
             told("people", "/api/people?limit=1000", optional=True),
-            told("ledger", "/api/healing/ledger?rule_id={problem.rule_id}&target={problem.target}&limit=20"),
+            told(parts.LEDGER, "/api/healing/ledger?rule_id={problem.rule_id}&target={problem.target}&limit=20"),
         ),
         template="recurring.jinja2",
         shape=problems.single,

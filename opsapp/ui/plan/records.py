@@ -36,7 +36,7 @@ DEMOTE = Act(
     (Field("level", "To", "choice", LEVELS, True, below="current_level"),),
     grave=True,
 )
-TRUST = told("trust", "/api/healing/trust", acts=(PROMOTE, DEMOTE))
+TRUST = told(parts.TRUST, "/api/healing/trust", acts=(PROMOTE, DEMOTE))
 
 RECORDS = (
     Page(
@@ -47,12 +47,12 @@ RECORDS = (
                 "Case",
                 "/api/healing/cases/{case_id}",
                 (),
-                name="case",
+                name=parts.CASE,
                 facts=True,
                 hidden=True,
                 acts=(ROLL_BACK, ACT_NOW),
             ),
-            told("trust", "/api/healing/trust"),
+            told(parts.TRUST, "/api/healing/trust"),
             told("host", "/api/agents/{case.agent_id}/metrics", asks=beforeafter.asked_by_case),
             told("monitor", "/api/monitoring/endpoints/{case.monitor_id}/history", asks=beforeafter.asked_by_case),
             told(parts.COMMAND, "/api/agents/{case.act.host}/commands/{case.act.command_id}", optional=True),
@@ -70,7 +70,7 @@ RECORDS = (
                 "/api/healing/ledger",
                 (Column("What happened", "id"),),
                 paged=True,
-                name="ledger",
+                name=parts.LEDGER,
                 filters=(
                     Field("rule_id", "Rule", "name", of="rule", unsaid="any"),
                     Field("target", "Target"),
@@ -80,14 +80,14 @@ RECORDS = (
                 ),
                 empty="No entry fits.",
             ),
-            Part("The chain", "/api/healing/ledger/last-check", (), name="check", facts=True, hidden=True),
+            Part("The chain", "/api/healing/ledger/last-check", (), name=parts.CHECK, facts=True, hidden=True),
         ),
         forms=(Act("verify", "Check the chain", "GET /api/healing/ledger/verify", done="Every entry was read."),),
         menu="Ledger",
         template="ledger.jinja2",
         calls=(Call("CSV", "GET /api/healing/ledger/file"),),
         shape=ledger.shape,
-        blocks=(PageBlock("rows", ("ledger",), ledger.rows),),
+        blocks=(PageBlock("rows", (parts.LEDGER,), ledger.rows),),
     ),
     Page(
         "/healing/suggestions",
@@ -97,7 +97,7 @@ RECORDS = (
                 "Suggestions",
                 "/api/healing/suggestions",
                 (),
-                name="suggestions",
+                name=parts.SUGGESTIONS,
                 paged=True,
                 filters=(
                     Field("category", "About", "choice", tuple(learned.CATEGORIES)),

@@ -9,7 +9,10 @@ from opsapp.ui.shapes import ruledraft, ruleeditor, rulelist
 from .problems import about
 from .shape import Act, Field, Page, Part, told
 
-KNOWN = (told("actions", "/api/healing/actions?limit=1000"), told("readings", "/api/healing/readings?limit=1000"))
+KNOWN = (
+    told(parts.ACTIONS, "/api/healing/actions?limit=1000"),
+    told(parts.READINGS, "/api/healing/readings?limit=1000"),
+)
 DRY_RUN = "POST /api/healing/dry-run"
 ASKED = (
     *(Call("Try it", api) for api in ("POST /api/healing/evaluate", DRY_RUN, "POST /api/healing/replay")),
@@ -60,7 +63,7 @@ RULES = (
                     ),
                 ),
             ),
-            told("trust", "/api/healing/trust?limit=1000"),
+            told(parts.TRUST, "/api/healing/trust?limit=1000"),
             told(parts.MONITORS, "/api/monitoring/endpoints", asks=rulelist.targets_asked),
             told(parts.AGENTS, "/api/agents", asks=rulelist.targets_asked),
         ),
@@ -80,7 +83,7 @@ RULES = (
     Page(
         "/healing/rules/{source}/clone",
         "Clone a rule",
-        (Part("Rule", "/api/healing/rules/{source}", (), name="source", hidden=True, facts=True), *KNOWN),
+        (Part("Rule", "/api/healing/rules/{source}", (), name=parts.SOURCE, hidden=True, facts=True), *KNOWN),
         template="rule.jinja2",
         shape=ruleeditor.shape,
         draft=DRAFT,
@@ -94,7 +97,7 @@ RULES = (
                 "Rule",
                 "/api/healing/rules/{rule_id}",
                 (),
-                name="rule",
+                name=parts.RULE,
                 hidden=True,
                 facts=True,
                 acts=(
@@ -109,9 +112,9 @@ RULES = (
                 ),
             ),
             *KNOWN,
-            told("trust", "/api/healing/trust?limit=1000"),
-            told("lift", "/api/healing/lift?rule_id={rule_id}"),
-            told("wait", "/api/healing/wait?rule_id={rule_id}"),
+            told(parts.TRUST, "/api/healing/trust?limit=1000"),
+            told(parts.LIFT, "/api/healing/lift?rule_id={rule_id}"),
+            told(parts.WAIT, "/api/healing/wait?rule_id={rule_id}"),
             about("rule_id={rule_id}"),
         ),
         template="rule.jinja2",

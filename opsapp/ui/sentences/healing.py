@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 
+from opsapp.healing.answers import LedgerEntryShown
 from opsapp.healing.interfaces import reason
-from opsapp.lib.jsontypes import JsonObject
 
 from .words import NameBook, Sentence, Word, case, said, sentence_of, span
 
@@ -30,21 +30,21 @@ LOOKS = {
 BESIDE = 3  # figures that are shown of a heal: more is for its own page
 
 
-def root_of(entry: JsonObject) -> str | None:
+def root_of(entry: LedgerEntryShown) -> str | None:
     """What an entry was put under: the name of its root cause."""
-    text = str(entry["reason"] or "")
+    text = entry.reason
     return text[len(UNDER) :].partition(": ")[0] if text.startswith(UNDER) else None
 
 
-def act(entry: JsonObject) -> Word:
+def act(entry: LedgerEntryShown) -> Word:
     """The action with its parameters, as one would type it."""
-    values = json.loads(entry["action_params"] or "{}").values()
-    return Word(" ".join([str(entry["action_type"]), *(str(value) for value in values)]), code=True)
+    values = json.loads(entry.action_params or "{}").values()
+    return Word(" ".join([entry.action_type, *(str(value) for value in values)]), code=True)
 
 
-def figures(entry: JsonObject) -> str:
+def figures(entry: LedgerEntryShown) -> str:
     """What was measured before and after it, where that is a number: "disk_percent 100 → 91"."""
-    before, after = entry["metrics_before"] or {}, entry["metrics_after"] or {}
+    before, after = entry.metrics_before or {}, entry.metrics_after or {}
     pairs = [
         f"{name} {before[name]:g} → {after[name]:g}"
         for name in sorted(before.keys() & after.keys())
@@ -57,29 +57,29 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def why_of(entry: JsonObject) -> Word | str:
+def why_of(entry: LedgerEntryShown) -> Word | str:
     """Where the case of an entry is, or that it is not kept any more: the ledger is, for longer. What an agent healed
     alone never had one here."""
-    if entry["has_case"]:
-        return case(entry["case_id"])
-    return "" if entry["source"] == "agent" or not entry["case_id"] else "Its case was purged."
+    if entry.has_case:
+        return case(entry.case_id)
+    return "" if entry.source == "agent" or not entry.case_id else "Its case was purged."
 
 
-def heal(entry: JsonObject, names: NameBook) -> Sentence:
+def heal(entry: LedgerEntryShown, names: NameBook) -> Sentence:
     """An entry of the ledger: what was done and what became of it, or what was not done and why."""
-    at = entry["finished_at"] or entry["created_at"]
-    where, why = names.target(entry["target"]), why_of(entry)
-    outcome, did = entry["outcome"], act(entry)
-    if outcome is None or entry["state"] != "final":
+    at = entry.finished_at or entry.created_at
+    where, why = names.target(entry.target), why_of(entry)
+    outcome, did = entry.outcome, act(entry)
+    if outcome is None or entry.state != "final":
         return _under_way(entry, names)
-    ended = reason(str(entry["reason"] or ""))
+    ended = reason(entry.reason)
     because = sentence_of(f": {ended}") if ended else "."
     look = LOOKS.get(outcome, "icon:rule")
     if outcome == "suppressed":
         return said(at, look, where, *_held(entry, names, because), why)
     if outcome in ("absorbed", "observed", "simulated", "notified", "skipped"):
         return said(at, look, *_not_done(outcome, entry, where, did), because, " ", why)
-    if entry["rolls_back"]:
+    if entry.rolls_back:
         return said(at, look, "Undone on ", where, because, " ", why)
     if outcome in ("rejected", "expired", "withdrawn"):
         told = {"rejected": " was rejected", "expired": ": nobody decided in time", "withdrawn": " was not needed"}
@@ -87,13 +87,13 @@ def heal(entry: JsonObject, names: NameBook) -> Sentence:
     return said(at, look, *_done(outcome, entry, where, did, because), " ", why)
 
 
-def _under_way(entry: JsonObject, names: NameBook) -> Sentence:
-    where, did, why = names.target(entry["target"]), act(entry), why_of(entry)
-    at, state = entry["created_at"], entry["state"]
-    if state == "awaiting_approval" and entry["reason"]:  # people have said yes, and a coin that it waits
-        return said(at, "heal", where, f" is {entry['reason']}. ", why)
+def _under_way(entry: LedgerEntryShown, names: NameBook) -> Sentence:
+    where, did, why = names.target(entry.target), act(entry), why_of(entry)
+    at, state = entry.created_at, entry.state
+    if state == "awaiting_approval" and entry.reason:  # people have said yes, and a coin that it waits
+        return said(at, "heal", where, f" is {entry.reason}. ", why)
     if state == "awaiting_approval":
-        place = f"/approvals/{entry['approval_id']}"
+        place = f"/approvals/{entry.approval_id}"
         return said(
             at, "icon:check", "The machine asks whether it ", Word("may run", place), " ", did, " on ", where, "."
         )
@@ -107,7 +107,7 @@ def _under_way(entry: JsonObject, names: NameBook) -> Sentence:
     return said(at, "heal", told.get(state, "The machine works with "), did, " on ", where, end, why)
 
 
-def _held(entry: JsonObject, names: NameBook, because: str) -> list[str | Word | tuple[Word, ...]]:
+def _held(entry: LedgerEntryShown, names: NameBook, because: str) -> list[str | Word | tuple[Word, ...]]:
     root = root_of(entry)
     if root is not None:
         return [" was put under ", names.target(root), ", its root cause. "]
@@ -115,7 +115,7 @@ def _held(entry: JsonObject, names: NameBook, because: str) -> list[str | Word |
 
 
 def _not_done(
-    outcome: str, entry: JsonObject, where: tuple[Word, ...], did: Word
+    outcome: str, entry: LedgerEntryShown, where: tuple[Word, ...], did: Word
 ) -> list[str | Word | tuple[Word, ...]]:
     if outcome == "skipped":
         return ["Nothing was done about ", where]
@@ -123,19 +123,19 @@ def _not_done(
         return ["Another alert of ", where, " was added to its case"]
     if outcome == "notified":
         return ["People were told of ", where]
-    if outcome == "simulated" and entry["action_type"]:
+    if outcome == "simulated" and entry.action_type:
         return ["The machine would have run ", did, " on ", where]
-    return ["The machine saw ", Word(str(entry["condition"]), code=True), " on ", where]
+    return ["The machine saw ", Word(entry.condition, code=True), " on ", where]
 
 
 def _done(
-    outcome: str, entry: JsonObject, where: tuple[Word, ...], did: Word, because: str
+    outcome: str, entry: LedgerEntryShown, where: tuple[Word, ...], did: Word, because: str
 ) -> list[str | Word | tuple[Word, ...]]:
-    took, measured = span(entry["duration_s"]), figures(entry)
+    took, measured = span(entry.duration_s), figures(entry)
     beside = f" {measured}." if measured else ""
     if outcome == "verified":
         return [where, " was healed in ", took, " by ", did, ".", beside]
-    if outcome == "failed" and not entry["action_success"]:
+    if outcome == "failed" and not entry.action_success:
         return [did, " on ", where, " failed", because, beside]
     told = {
         "failed": " did not help",

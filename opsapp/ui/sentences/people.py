@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import quote
 
+from opsapp.audit.records import AuditEntry
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.records import IncidentNote, IncidentRecord
 
@@ -246,50 +247,50 @@ def window(record: JsonObject, now: int) -> Sentence:
     return said(began, "maint", "Maintenance ", name, " is on. ", who, " planned it.")
 
 
-def audit(entry: JsonObject, names: Mapping[str, str] = {}) -> Sentence:
+def audit(entry: AuditEntry, names: Mapping[str, str] = {}) -> Sentence:
     """What somebody did, or was refused. `names` are those of ids, as far as they are known."""
-    action = str(entry["action"])
-    done = entry["result"] in ("ok", "accepted")
+    action = entry.action
+    done = entry.result in ("ok", "accepted")
     refused = "" if done else f" ({_why_refused(entry)})"
     look = "icon:x" if refused else "icon:list"
     family, _, verb = action.rpartition(".")
-    name = "" if verb in MAKES and not done and entry["after"] is None else named(entry, names)
-    place = PLACES.get(family) if done or entry["target"] in names else None
+    name = "" if verb in MAKES and not done and entry.after is None else named(entry, names)
+    place = PLACES.get(family) if done or entry.target in names else None
     target = (
-        Word(name, place.format(quote(str(entry["target"]), safe="")))
+        Word(name, place.format(quote(entry.target, safe="")))
         if place and verb != "delete"
         else Word(name, strong=True)
     )
-    actor = person(entry["username"] if done else entry["username"] or "somebody")
+    actor = person(entry.username if done else entry.username or "somebody")
     who = (actor, " ") if done else (_times_refused(entry), actor, " ")
     method, _, path = action.partition(" ")
     if path:  # a call that has no action of its own
-        return said(entry["time"], look, *who, "called ", Word(f"{method.upper()} {path}", code=True), refused, ".")
+        return said(entry.time, look, *who, "called ", Word(f"{method.upper()} {path}", code=True), refused, ".")
     if action in WHOLE:
         tail = (" ", target) if name and (family in PLACES or action in NAMED) else ()
-        return said(entry["time"], look, *who, WHOLE[action], *tail, refused, ".")
+        return said(entry.time, look, *who, WHOLE[action], *tail, refused, ".")
     if verb in DEEDS:
         deed = DEEDS[verb].format(thing=THINGS.get(family, family.rpartition(".")[2]))
-        return said(entry["time"], look, *who, deed, *((" ", target) if name else ()), refused, ".")
-    return said(entry["time"], look, *who, action.replace(".", " ").replace("_", " "), " ", target, refused, ".")
+        return said(entry.time, look, *who, deed, *((" ", target) if name else ()), refused, ".")
+    return said(entry.time, look, *who, action.replace(".", " ").replace("_", " "), " ", target, refused, ".")
 
 
-def _why_refused(entry: JsonObject) -> str:
-    why = str(entry["reason"] or entry["result"])
+def _why_refused(entry: AuditEntry) -> str:
+    why = entry.reason or entry.result
     return WHY_REFUSED.get(why, why.replace("_", " "))
 
 
-def _times_refused(entry: JsonObject) -> str:
+def _times_refused(entry: AuditEntry) -> str:
     """Refusals of one kind are counted: the entry says how many there were, and since when."""
-    after = entry["after"]
+    after = entry.after
     if not isinstance(after, dict) or after.keys() != COUNTED:
         return "Refused: "
-    return f"Refused {count(after['count'], 'time')} within {span(max(1, entry['time'] - after['since']))}: "
+    return f"Refused {count(after['count'], 'time')} within {span(max(1, entry.time - after['since']))}: "
 
 
-def named(entry: JsonObject, names: Mapping[str, str] = {}) -> str:
+def named(entry: AuditEntry, names: Mapping[str, str] = {}) -> str:
     """The name of what the entry is about, where it was written down or is known; else its id."""
-    for told in (entry["after"], entry["before"]):
+    for told in (entry.after, entry.before):
         if isinstance(told, dict):
             if isinstance(told.get("depends_on"), str):
                 return f"{told.get('target')} on {told['depends_on']}"
@@ -298,4 +299,4 @@ def named(entry: JsonObject, names: Mapping[str, str] = {}) -> str:
             for field in ("name", "label", "username", "title"):
                 if isinstance(told.get(field), str):
                     return str(told[field])
-    return names.get(str(entry["target"]), str(entry["target"]))
+    return names.get(entry.target, entry.target)

@@ -9,9 +9,10 @@ import json
 from typing import NamedTuple
 from urllib.parse import quote
 
+from opsapp.healing.answers import CaseShown
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import sentences
-from opsapp.ui.parts import OVERVIEW
+from opsapp.ui.parts import CASE, OVERVIEW
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import NameBook, Word, count, span, spoken_target
 
@@ -53,7 +54,7 @@ def one(answers: Answers, reader: Reader) -> dict[str, object]:
         "ended": outcome(record),
         "becomes": _becomes(record),
         "facts": facts(record),
-        "alone": _alone(answers.get("case"), reader.now),
+        "alone": _alone(answers.known(CASE), reader.now),
         "script": script_of(record),
     }
 
@@ -67,11 +68,11 @@ def _becomes(record: JsonObject) -> Word | None:
     return Word("Open the heal", f"/healing/cases/{record['case_id']}") if record.get("case_id") else None
 
 
-def _alone(case: JsonObject | None, now: float) -> str:
+def _alone(case: CaseShown | None, now: float) -> str:
     """What was agreed to may be left alone first."""
-    if case is None or case["state"] != "awaiting_approval":
+    if case is None or case.state != "awaiting_approval":
         return ""
-    left = (case["left_until"] or 0) - now
+    left = (case.left_until or 0) - now
     if left <= 0:
         return ""
     return f"It is left alone for {span(left)} more, to learn whether it helps. If it does not recover, it is healed."

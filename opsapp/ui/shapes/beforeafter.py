@@ -14,10 +14,12 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
+from opsapp.healing.answers import CaseShown, LedgerEntryShown
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import charts
 from opsapp.ui.charts import ActMark, Curve, Limit, Looks, Plot, TimeAxis
-from opsapp.ui.reader import Reader
+from opsapp.ui.parts import CASE
+from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import act
 from opsapp.ui.words import MINUTE
 from opsapp.wire.conditions import Comparison, ConditionError, Literal, Name, Several, parse
@@ -104,22 +106,22 @@ def query_of(time_range: Around) -> dict[str, str]:
     return {"range_h": str(hours), "resolution": str(time_range.step), "until": str(ceil(time_range.end))}
 
 
-def asked_by_case(reader: Reader, earlier: JsonObject) -> dict[str, str]:
-    case = earlier["case"]
-    return query_of(around(case["opened_at"], case["closed_at"], reader))
+def asked_by_case(reader: Reader, earlier: Answers) -> dict[str, str]:
+    case = earlier[CASE]
+    return query_of(around(case.opened_at, case.closed_at, reader))
 
 
-def of_case(case: JsonObject, host: Sequence[JsonObject], monitor: Sequence[JsonObject], reader: Reader) -> BeforeAfter:
-    time_range = around(case["opened_at"], case["closed_at"], reader)
-    wanted, note = wanted_by(case["condition"]), ""
+def of_case(case: CaseShown, host: Sequence[JsonObject], monitor: Sequence[JsonObject], reader: Reader) -> BeforeAfter:
+    time_range = around(case.opened_at, case.closed_at, reader)
+    wanted, note = wanted_by(case.condition), ""
     points = _within(monitor, time_range) or _within(host, time_range)
-    plots = monitor_plots(wanted, points) if case["monitor_id"] else host_plots(wanted, points)
+    plots = monitor_plots(wanted, points) if case.monitor_id else host_plots(wanted, points)
     if not plots and points:
         plots = [plot for name in CONTEXT if (plot := _plot(name, points, ())) is not None]
         names = ", ".join(wanted.names) or "what it reads"
         note = f"No history is kept of {names}: only figures have one. This is the host meanwhile." if plots else ""
     moments = moments_of(case)
-    held = [(case["opened_at"], held_until(case, reader.now))]
+    held = [(case.opened_at, held_until(case, reader.now))]
     drawn = draw(plots, points, time_range, moments, held, reader)
     return BeforeAfter(tuple(drawn), tuple(moments), note, bool(reader.query.get("from") and reader.query.get("to")))
 
@@ -241,34 +243,34 @@ def _within(points: Iterable[JsonObject] | None, time_range: Around) -> list[Jso
     return [point for point in points or () if time_range.start - time_range.step < point["time"] <= time_range.end]
 
 
-def held_until(case: JsonObject, now: float) -> float:
+def held_until(case: CaseShown, now: float) -> float:
     """How long the condition held, as far as that is known: of a case that ended otherwise, until its end."""
-    return float(case["recovered_at"] or case["closed_at"] or now)
+    return float(case.recovered_at or case.closed_at or now)
 
 
-def moments_of(case: JsonObject) -> list[ShownMoment]:
+def moments_of(case: CaseShown) -> list[ShownMoment]:
     """What happened, oldest first."""
-    acted, entries = case["act"], case["entries"]
-    steps = [entry for entry in entries if entry["action_type"]]
-    newest = next((entry for entry in reversed(steps) if not entry["rolls_back"]), None)
-    happened: list[Happened] = [(case["opened_at"], "bad", "the alert came")]
+    acted, entries = case.act, case.entries
+    steps = [entry for entry in entries if entry.action_type]
+    newest = next((entry for entry in reversed(steps) if not entry.rolls_back), None)
+    happened: list[Happened] = [(case.opened_at, "bad", "the alert came")]
     for entry in steps:
-        last = acted is not None and entry is newest
-        happened += _of_entry(entry, (acted["acted_at"] or acted["began_at"]) if last else entry["created_at"])
-    if case["recovered_at"] is not None and not any(look == "ok" for _, look, _ in happened):
-        happened.append((case["recovered_at"], "ok", "the condition was false again"))
+        last = acted if entry is newest else None
+        happened += _of_entry(entry, last.acted_at or last.began_at if last else entry.created_at)
+    if case.recovered_at is not None and not any(look == "ok" for _, look, _ in happened):
+        happened.append((case.recovered_at, "ok", "the condition was false again"))
     return numbered(happened)
 
 
-def _of_entry(entry: JsonObject, at: float) -> list[Happened]:
+def _of_entry(entry: LedgerEntryShown, at: float) -> list[Happened]:
     """A step: when it acted, and how it ended."""
-    if entry["rolls_back"]:
-        return [(entry["finished_at"] or entry["created_at"], "warn", "it was undone")]
-    if not entry["action_success"]:
+    if entry.rolls_back:
+        return [(entry.finished_at or entry.created_at, "warn", "it was undone")]
+    if not entry.action_success:
         return []
-    ended = ENDS.get(entry["outcome"] or "")
+    ended = ENDS.get(entry.outcome or "")
     done = [(at, "heal", act(entry).text)]
-    return done + ([(entry["finished_at"], *ended)] if ended and entry["finished_at"] is not None else [])
+    return done + ([(entry.finished_at, *ended)] if ended and entry.finished_at is not None else [])
 
 
 def numbered(happened: Iterable[Happened]) -> list[ShownMoment]:

@@ -5,14 +5,15 @@ Pure. Must not: ask anybody.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
 from opsapp.agents.records import CommandRecord
+from opsapp.healing.answers import CaseShown, CaseWave, LedgerEntryShown, WaveCounts
+from opsapp.healing.whatif import Simulated
 from opsapp.lib.addresses import HIDDEN
-from opsapp.lib.jsontypes import JsonObject
-from opsapp.ui.parts import COMMAND
+from opsapp.ui.parts import CASE, COMMAND, TRUST, WHAT_IF
 from opsapp.ui.questions import Question
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import act, count, reason, span, spoken_target
@@ -73,7 +74,7 @@ class ComesNext(NamedTuple):
     words: str
     at: int | None
     href: str
-    left: JsonObject | None = None
+    left: CaseShown | None = None
 
 
 class ReadingPair(NamedTuple):
@@ -124,29 +125,29 @@ class CasePage(NamedTuple):
     readings: tuple[ReadingPair, ...]
     output: SaidByHost | None
     undo: str
-    undone: JsonObject | None  # the entry that can be rolled back
+    undone: LedgerEntryShown | None  # the entry that can be rolled back
     record: str
-    event: JsonObject
+    event: dict[str, str]
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
-    case = answers["case"]
-    trust = next((row for row in answers["trust"] or () if row["rule_id"] == case["rule_id"]), None)
+    case = answers[CASE]
+    trust = next((row for row in answers[TRUST] if row.rule_id == case.rule_id), None)
     ladder = rungs(case, trust)
-    entries = case["entries"]
+    entries = case.entries
     view = CasePage(
         title=title(case),
-        kind=KINDS.get(case["outcome"] or "", "heal" if case["state"] != "closed" else "off"),
-        state=(case["outcome"] or "").replace("_", " ").capitalize() or STATES.get(case["state"], case["state"]),
-        at=case["opened_at"],
+        kind=KINDS.get(case.outcome or "", "heal" if case.state != "closed" else "off"),
+        state=(case.outcome or "").replace("_", " ").capitalize() or STATES.get(case.state, case.state),
+        at=case.opened_at,
         took=_took(case),
         place=place(case),
-        rule=Place(case["rule_id"], f"/healing/rules/{quote(case['rule_id'], safe='')}"),
+        rule=Place(case.rule_id, f"/healing/rules/{quote(case.rule_id, safe='')}"),
         asked=_asked(entries),
-        cause=case["cause"]["text"] if case["cause"] else "",
-        evidence=tuple(case["cause"]["evidence"]) if case["cause"] else (),
-        wave=wave_words(case["wave"]) if case["wave"] else "",
-        waves=_waves(case["wave"]) if case["wave"] else (),
+        cause=case.cause.text if case.cause else "",
+        evidence=tuple(case.cause.evidence) if case.cause else (),
+        wave=wave_words(case.wave) if case.wave else "",
+        waves=_waves(case.wave) if case.wave else (),
         rungs=ladder,
         counted=counted(ladder),
         next=_next(case, reader.now),
@@ -154,109 +155,108 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         output=_output(case, answers.known(COMMAND)),
         undo=_undo(case),
         undone=_undoable(case),
-        record=helped_before(case, case["act"]["action"]) if case["act"] else "",
-        event={name: case[name] for name in ("rule_id", "target", "condition")},
+        record=helped_before(case, case.act.action) if case.act else "",
+        event={name: getattr(case, name) for name in ("rule_id", "target", "condition")},
     )
-    tried = answers.get("what_if")
+    tried = answers.known(WHAT_IF)
     return {
         "title": view.title,
         "case": view,
-        "case_id": case["id"],
+        "case_id": case.id,
         "around": beforeafter.of_case(case, answers["host"] or (), answers["monitor"] or (), reader),
         "what_if": None if tried is None else WhatIf(of_dry_run(tried, _record(case)), _differs(case, tried)),
         "may_try": reader.may("POST /api/healing/dry-run"),
     }
 
 
-def title(case: JsonObject) -> str:
+def title(case: CaseShown) -> str:
     """Why something was done, or was not, as a sentence."""
-    named, acted = spoken_target(case["target"]), case["act"]
-    if case["state"] != "closed":
+    named, acted = spoken_target(case.target), case.act
+    if case.state != "closed":
         return f"What is done about {named}"
-    did = acted and acted["acted_at"] is not None
-    if did:
-        verb = DONE.get(acted["action"])
-        return f"Why {named} {verb}" if verb else f"Why {acted['action']} was run on {named}"
-    if case["outcome"] == "notified":
+    if acted and acted.acted_at is not None:
+        verb = DONE.get(acted.action)
+        return f"Why {named} {verb}" if verb else f"Why {acted.action} was run on {named}"
+    if case.outcome == "notified":
         return f"Why people were told of {named}"
     if acted:
-        return f"Why {acted['action']} was not carried through on {named}"
+        return f"Why {acted.action} was not carried through on {named}"
     return f"Why nothing was done about {named}"
 
 
-def place(case: JsonObject) -> Place:
-    kind, _, name = (case["subject"] or "").partition(":")
+def place(case: CaseShown) -> Place:
+    kind, _, name = (case.subject or "").partition(":")
     href = {"agent": f"/agents/{name}", "monitor": f"/monitors/{name}"}.get(kind, "")
-    return Place(case["target"].partition("/")[0], href)
+    return Place(case.target.partition("/")[0], href)
 
 
-def _asked(entries: list[JsonObject]) -> Place | None:
-    approval_id = next((entry["approval_id"] for entry in reversed(entries) if entry["approval_id"]), None)
+def _asked(entries: Sequence[LedgerEntryShown]) -> Place | None:
+    approval_id = next((entry.approval_id for entry in reversed(entries) if entry.approval_id), None)
     return Place("the approval", f"/approvals/{approval_id}") if approval_id else None
 
 
-def _took(case: JsonObject) -> str:
-    if case["closed_at"] is None:
+def _took(case: CaseShown) -> str:
+    if case.closed_at is None:
         return ""
-    spent = span(case["closed_at"] - case["opened_at"])
-    return f"true to healed in {spent}" if case["outcome"] == "verified" else f"over after {spent}"
+    spent = span(case.closed_at - case.opened_at)
+    return f"true to healed in {spent}" if case.outcome == "verified" else f"over after {spent}"
 
 
-def _next(case: JsonObject, now: float) -> ComesNext | None:
-    state = case["state"]
+def _next(case: CaseShown, now: float) -> ComesNext | None:
+    state = case.state
     if state == "closed":
         return None
-    if state in ("planning", "awaiting_approval") and (case["left_until"] or 0) > now:
-        return ComesNext(LEFT_TO_LEARN if case["arm"] == "control" else LEFT_TO_WAIT, case["left_until"], "", case)
-    turn = case["wave"]
-    if turn and not turn["number"] and (state == "planning" or (state == "awaiting_approval" and turn["wave"])):
-        words = WAITS_FOR_WAVE.format(words=wave_words(turn)) + (COMPARED if turn["compared_at"] else "")
-        return ComesNext(words, turn["compared_at"], "")
-    entry = case["entries"][-1] if case["entries"] else None
-    asked = state == "awaiting_approval" and entry and entry["approval_id"]
-    at = case["deadline"] if state == "verifying" else case["due"] if state in ("correlating", "settling") else None
-    return ComesNext(NEXT.get(state, ""), at, f"/approvals/{entry['approval_id']}" if asked and entry else "")
+    if state in ("planning", "awaiting_approval") and (case.left_until or 0) > now:
+        return ComesNext(LEFT_TO_LEARN if case.arm == "control" else LEFT_TO_WAIT, case.left_until, "", case)
+    turn = case.wave
+    if turn and not turn.number and (state == "planning" or (state == "awaiting_approval" and turn.wave)):
+        words = WAITS_FOR_WAVE.format(words=wave_words(turn)) + (COMPARED if turn.compared_at else "")
+        return ComesNext(words, turn.compared_at, "")
+    entry = case.entries[-1] if case.entries else None
+    asked = state == "awaiting_approval" and entry and entry.approval_id
+    at = case.deadline if state == "verifying" else case.due if state in ("correlating", "settling") else None
+    return ComesNext(NEXT.get(state, ""), at, f"/approvals/{entry.approval_id}" if asked and entry else "")
 
 
-def wave_words(turn: JsonObject) -> str:
+def wave_words(turn: CaseWave) -> str:
     """Where the deed stands that a case belongs to: "wave 2 of 4: 3 of 31 hosts, 2 verified, 27 wait for its
     verdict"."""
-    if not turn["wave"]:
-        return f"{turn['targets']} targets, none has begun"
-    present = f"{turn['wave']} of {turn['waves']}: {turn['hosts']} of {turn['targets']} hosts"
-    ends = "".join(f", {end}" for end in _ends(turn["counts"][-1]))
-    if turn["stopped"]:
-        return f"stopped in wave {present}{ends}: {turn['stopped']}"
-    wait = f", {count(turn['waiting'], 'waits', 'wait')} for its verdict" if turn["waiting"] else ""
+    if not turn.wave:
+        return f"{turn.targets} targets, none has begun"
+    present = f"{turn.wave} of {turn.waves}: {turn.hosts} of {turn.targets} hosts"
+    ends = "".join(f", {end}" for end in _ends(turn.counts[-1]))
+    if turn.stopped:
+        return f"stopped in wave {present}{ends}: {turn.stopped}"
+    wait = f", {count(turn.waiting, 'waits', 'wait')} for its verdict" if turn.waiting else ""
     return f"wave {present}{ends}{wait}"
 
 
-def _ends(wave: JsonObject) -> list[str]:
-    return [f"{wave[name]} {word}" for name, word in WAVE_ENDS.items() if wave[name]]
+def _ends(wave: WaveCounts) -> list[str]:
+    return [f"{getattr(wave, name)} {word}" for name, word in WAVE_ENDS.items() if getattr(wave, name)]
 
 
-def _waves(turn: JsonObject) -> tuple[WaveLine, ...]:
+def _waves(turn: CaseWave) -> tuple[WaveLine, ...]:
     """Each wave with what it has come to, and what has not gone."""
-    lines = [_wave(wave, turn) for wave in turn["counts"]]
-    if turn["waiting"]:
-        lines.append(WaveLine("Later", turn["waiting"], "off", f"{count(turn['waiting'], 'waits', 'wait')}"))
-    elif (left := turn["targets"] - sum(wave["hosts"] for wave in turn["counts"])) > 0:
+    lines = [_wave(wave, turn) for wave in turn.counts]
+    if turn.waiting:
+        lines.append(WaveLine("Later", turn.waiting, "off", f"{count(turn.waiting, 'waits', 'wait')}"))
+    elif (left := turn.targets - sum(wave.hosts for wave in turn.counts)) > 0:
         lines.append(WaveLine("Not begun", left, "off", "withdrawn, or over before their turn"))
     return tuple(lines)
 
 
-def _wave(wave: JsonObject, turn: JsonObject) -> WaveLine:
-    at_work = wave["hosts"] - sum(wave[name] for name in WAVE_ENDS)
+def _wave(wave: WaveCounts, turn: CaseWave) -> WaveLine:
+    at_work = wave.hosts - sum(getattr(wave, name) for name in WAVE_ENDS)
     came_to = ", ".join([*_ends(wave), *([f"{at_work} at work"] if at_work else [])])
-    is_last = wave["number"] == turn["wave"]
-    kind = "bad" if is_last and turn["stopped"] else "heal" if at_work else "ok" if wave["well"] else "off"
-    return WaveLine(f"Wave {wave['number']}", wave["hosts"], kind, came_to)
+    is_last = wave.number == turn.wave
+    kind = "bad" if is_last and turn.stopped else "heal" if at_work else "ok" if wave.well else "off"
+    return WaveLine(f"Wave {wave.number}", wave.hosts, kind, came_to)
 
 
-def _readings(entries: list[JsonObject]) -> tuple[ReadingPair, ...]:
+def _readings(entries: Sequence[LedgerEntryShown]) -> tuple[ReadingPair, ...]:
     """The readings that the condition needed, before the first step and after the last one."""
-    before: JsonObject = next((entry["metrics_before"] for entry in entries if entry["metrics_before"]), {})
-    after: JsonObject = next((entry["metrics_after"] for entry in reversed(entries) if entry["metrics_after"]), {})
+    before: Mapping[str, object] = next((entry.metrics_before for entry in entries if entry.metrics_before), {})
+    after: Mapping[str, object] = next((entry.metrics_after for entry in reversed(entries) if entry.metrics_after), {})
     return tuple(
         ReadingPair(name, _value(before.get(name)), _value(after.get(name))) for name in sorted({**before, **after})
     )
@@ -268,10 +268,10 @@ def _value(value: object) -> str:
     return f"{value:,.10g}".replace(",", "\u202f")
 
 
-def _output(case: JsonObject, command: CommandRecord | None) -> SaidByHost | None:
-    acted = case["act"]
+def _output(case: CaseShown, command: CommandRecord | None) -> SaidByHost | None:
+    acted = case.act
     entry = next(
-        (candidate for candidate in reversed(case["entries"]) if candidate["action_type"] not in ("", "rollback")), None
+        (candidate for candidate in reversed(case.entries) if candidate.action_type not in ("", "rollback")), None
     )
     if acted is None or entry is None or command is None or command.output == HIDDEN:
         return None
@@ -281,52 +281,53 @@ def _output(case: JsonObject, command: CommandRecord | None) -> SaidByHost | Non
         code = "" if command.exit_code is None else f", exit {command.exit_code}"
         began = command.started_at or command.delivered_at or command.created_at
         end = f"{command.status}{code}, {span(max(0, command.finished_at - began))}"
-    return SaidByHost(case["target"].partition("/")[0], act(entry).text, command.output or "", end)
+    return SaidByHost(case.target.partition("/")[0], act(entry).text, command.output or "", end)
 
 
-def _undo(case: JsonObject) -> str:
-    acted, entries = case["act"], case["entries"]
+def _undo(case: CaseShown) -> str:
+    acted, entries = case.act, case.entries
     if acted is None:
         return ""
-    rolled = next((entry["rollback_status"] for entry in reversed(entries) if entry["rollback_status"]), None)
+    rolled = next((entry.rollback_status for entry in reversed(entries) if entry.rollback_status), None)
     if rolled == "rolled_back":
         return "It was undone: the host is as it was before."
     if rolled is not None:
         return f"Undoing it ended: {rolled.replace('_', ' ')}."
-    if acted["snapshot"] is None:
+    if acted.snapshot is None:
         return "Nothing was recorded before the act, so nothing can be put back."
-    return f"The host's state ({acted['snapshot']}) was recorded before the act."
+    return f"The host's state ({acted.snapshot}) was recorded before the act."
 
 
-def _undoable(case: JsonObject) -> JsonObject | None:
+def _undoable(case: CaseShown) -> LedgerEntryShown | None:
     """The entry that can be rolled back: the last act, where the host's state was recorded before it."""
-    if case["act"] is None or case["act"]["snapshot"] is None:
+    if case.act is None or case.act.snapshot is None:
         return None
-    entries = [entry for entry in case["entries"] if entry["action_success"] and not entry["rolls_back"]]
+    entries = [entry for entry in case.entries if entry.action_success and not entry.rolls_back]
     return entries[-1] if entries else None
 
 
-def _record(case: JsonObject) -> str:
-    action = case["act"]["action"] if case["act"] else None
-    history = next((record for record in case["records"] if record["action_type"] == action), None)
-    return f"helped {history['verified']} of {history['total']}" if history and history["total"] else ""
+def _record(case: CaseShown) -> str:
+    action = case.act.action if case.act else None
+    history = next((record for record in case.records if record.action_type == action), None)
+    return f"helped {history.verified} of {history.total}" if history and history.total else ""
 
 
-def _differs(case: JsonObject, tried: JsonObject) -> str:
+def _differs(case: CaseShown, tried: Simulated) -> str:
     """What would be another way now, in one sentence."""
-    now, then = tried["action_selection"], case["act"]
+    now, then = tried.action_selection, case.act
     told = []
-    if (now or {}).get("action_type") != (then or {}).get("action"):
-        told.append(f"{now['action_type'] if now else 'no action'} instead of {then['action'] if then else 'none'}")
-    if tried["trust"]["effective_level"] != case["level"]:
-        told.append(f"level {tried['trust']['effective_level']} instead of {case['level']}")
+    chosen, done = now.action_type if now else None, then.action if then else None
+    if chosen != done:
+        told.append(f"{chosen or 'no action'} instead of {done or 'none'}")
+    if tried.trust.effective_level != case.level:
+        told.append(f"level {tried.trust.effective_level} instead of {case.level}")
     if not told:
         return "It would go the same way now."
-    because = f" ({reason(tried['why'][0])})" if tried["why"] and tried["would"] == "nothing" else ""
-    return f"Now it would differ: {', '.join(told)}. {WOULD.get(tried['would'], tried['would'])}{because}."
+    because = f" ({reason(tried.why[0])})" if tried.why and tried.would == "nothing" else ""
+    return f"Now it would differ: {', '.join(told)}. {WOULD.get(tried.would, tried.would)}{because}."
 
 
-def questions(form: Mapping[str, str], ids: Mapping[str, str], answers: JsonObject) -> tuple[Question, ...]:
+def questions(form: Mapping[str, str], ids: Mapping[str, str], answers: Answers) -> tuple[Question, ...]:
     """The same event, as if it came now with live readings."""
     event = {name: form[name] for name in ("rule_id", "target", "condition") if form.get(name)}
     return (Question("what_if", "POST /api/healing/dry-run", {"event": {**event, "source": "test"}}),)

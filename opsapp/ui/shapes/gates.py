@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.healing.answers import CaseGate, CaseShown, LedgerEntryShown, TrustShown
+from opsapp.healing.whatif import Simulated
 from opsapp.ui.sentences import figures, reason, span
 
 SERVER = "server"  # the host of an act that the service does itself
@@ -86,10 +87,10 @@ class Rung(NamedTuple):
     took: str = ""
 
 
-def line(gate: JsonObject, by_service: bool = False) -> GateLine:
+def line(gate: CaseGate, by_service: bool = False) -> GateLine:
     """A gate of the API in words. `by_service`: the service acts itself, no host is asked."""
-    kind, result, detail = gate["gate"], gate["result"], gate["detail"]
-    subject = str(gate["subject"] or "")
+    kind, result, detail = gate.gate, gate.result, gate.detail
+    subject = gate.subject
     look = LOOKS[result]
     told = GateLine(look, "", reason(detail) if detail else "", stops=result == "stopped")
     if kind == "held":
@@ -129,21 +130,21 @@ def _approval(told: GateLine, by: str, status: str) -> GateLine:
     return told._replace(strong=by, words=words if by else f"Approval {status}", figure="")
 
 
-def rungs(case: JsonObject, trust: JsonObject | None) -> tuple[Rung, ...]:
+def rungs(case: CaseShown, trust: TrustShown | None) -> tuple[Rung, ...]:
     """The ladder of a case: each stage with its gates, as far as it came."""
-    reached = [name for name, _ in RUNGS].index(case["stage"])
+    reached = [name for name, _ in RUNGS].index(case.stage)
     by_stage: dict[str, list[GateLine]] = {name: [] for name, _ in RUNGS}
-    by_service = bool(case["act"]) and case["act"]["host"] == SERVER
-    for gate in case["gates"]:
+    by_service = case.act is not None and case.act.host == SERVER
+    for gate in case.gates:
         told = line(gate, by_service)
-        if told not in by_stage[gate["stage"]][-1:]:
-            by_stage[gate["stage"]].append(told)
+        if told not in by_stage[gate.stage][-1:]:
+            by_stage[gate.stage].append(told)
     by_stage["planning"] += _chosen(case)
     by_stage["verification"] = _measured(by_stage["verification"], case)
-    by_stage["ledger"] += [_recorded(entry) for entry in case["entries"] if entry["state"] == "final"]
+    by_stage["ledger"] += [_recorded(entry) for entry in case.entries if entry.state == "final"]
     by_stage["trust"] += _trusted(case, trust)
     took = _took(case)
-    closed = case["state"] == "closed"
+    closed = case.state == "closed"
     made = []
     for number, (name, title) in enumerate(RUNGS, 1):
         gates = tuple(by_stage[name])
@@ -154,95 +155,90 @@ def rungs(case: JsonObject, trust: JsonObject | None) -> tuple[Rung, ...]:
     return tuple(made)
 
 
-def _chosen(case: JsonObject) -> list[GateLine]:
+def _chosen(case: CaseShown) -> list[GateLine]:
     """The actions that were taken, with how often each had helped before."""
     chosen = []
-    for entry in case["entries"]:
-        action = entry["action_type"]
+    for entry in case.entries:
+        action = entry.action_type
         if action and action != "rollback":
             chosen.append(GateLine("ok", action, "chosen", helped_before(case, action) or "not tried before"))
     return list(dict.fromkeys(chosen))
 
 
-def helped_before(case: JsonObject, action: str) -> str:
+def helped_before(case: CaseShown, action: str) -> str:
     """How often an action had helped against the condition, this case aside; "" where it had never been tried."""
-    known = next((record for record in case["records"] if record["action_type"] == action), None)
+    known = next((record for record in case.records if record.action_type == action), None)
     if known is None:
         return ""
-    own = [
-        entry["outcome"] for entry in case["entries"] if entry["action_type"] == action and entry["state"] == "final"
-    ]
-    helped, tried = (
-        known["verified"] - own.count("verified"),
-        known["total"] - sum(outcome in COUNTED for outcome in own),
-    )
+    own = [entry.outcome for entry in case.entries if entry.action_type == action and entry.state == "final"]
+    helped, tried = (known.verified - own.count("verified"), known.total - sum(outcome in COUNTED for outcome in own))
     return f"helped {helped} of {tried} times" if tried > 0 else ""
 
 
-def _measured(gates: list[GateLine], case: JsonObject) -> list[GateLine]:
+def _measured(gates: list[GateLine], case: CaseShown) -> list[GateLine]:
     """The end of verification carries what was measured before and after."""
-    changed = [text for entry in case["entries"] if (text := figures(entry) or _changed(entry))]
+    changed = [text for entry in case.entries if (text := figures(entry) or _changed(entry))]
     if not gates or not changed:
         return gates
     return [*gates[:-1], gates[-1]._replace(figure=changed[-1])]
 
 
-def _changed(entry: JsonObject) -> str:
-    before, after = entry["metrics_before"] or {}, entry["metrics_after"] or {}
+def _changed(entry: LedgerEntryShown) -> str:
+    before, after = entry.metrics_before or {}, entry.metrics_after or {}
     names = [name for name in sorted(before.keys() & after.keys()) if before[name] != after[name]]
     return ", ".join(f"{name} {before[name]} → {after[name]}" for name in names[:2])
 
 
-def _recorded(entry: JsonObject) -> GateLine:
-    chained = f"{entry['hash'][:4]}…{entry['hash'][-4:]}" if entry["hash"] else ""
-    return GateLine("ok", "", f"Ledger entry {entry['id']} is in the chain", chained)
+def _recorded(entry: LedgerEntryShown) -> GateLine:
+    chained = f"{entry.hash[:4]}…{entry.hash[-4:]}" if entry.hash else ""
+    return GateLine("ok", "", f"Ledger entry {entry.id} is in the chain", chained)
 
 
-def _trusted(case: JsonObject, trust: JsonObject | None) -> list[GateLine]:
-    if case["state"] != "closed" or trust is None:
+def _trusted(case: CaseShown, trust: TrustShown | None) -> list[GateLine]:
+    if case.state != "closed" or trust is None:
         return []
-    evidence = trust["evidence"]
-    look, words = COUNTED.get(case["outcome"], ("off", "It counts neither for nor against the rule"))
-    decided = evidence["verified"] + evidence["failed"]
-    figure = f"{evidence['verified']} of {decided} at level {trust['current_level']}" if decided else ""
+    evidence = trust.evidence
+    look, words = COUNTED.get(case.outcome or "", ("off", "It counts neither for nor against the rule"))
+    decided = evidence.verified + evidence.failed
+    figure = f"{evidence.verified} of {decided} at level {trust.current_level}" if decided else ""
     return [GateLine(look, "", words, figure)]
 
 
-def _took(case: JsonObject) -> dict[str, str]:
+def _took(case: CaseShown) -> dict[str, str]:
     """How long a stage took, where both of its ends are known."""
-    entries, act = case["entries"], case["act"]
+    entries, act = case.entries, case.act
     durations = {}
     if entries:
-        durations["correlation"] = span(max(0, entries[0]["created_at"] - case["opened_at"]))
-    if act and act["acted_at"] is not None:
-        durations["execution"] = span(max(0, act["acted_at"] - act["began_at"]))
-        if case["closed_at"] is not None:
-            durations["verification"] = span(max(0, case["closed_at"] - act["acted_at"]))
+        durations["correlation"] = span(max(0, entries[0].created_at - case.opened_at))
+    if act and act.acted_at is not None:
+        durations["execution"] = span(max(0, act.acted_at - act.began_at))
+        if case.closed_at is not None:
+            durations["verification"] = span(max(0, case.closed_at - act.acted_at))
     return durations
 
 
-def of_dry_run(answer: JsonObject, helped: str = "") -> tuple[GateLine, ...]:
+def of_dry_run(answer: Simulated, helped: str = "") -> tuple[GateLine, ...]:
     """A dry run as one line for each stage, up to where it would end."""
-    would, chosen, trust = str(answer["would"]), answer["action_selection"], answer["trust"]
-    correlation, dependency = answer["correlation"], answer["dependency"]
-    if correlation["kind"] != "open":
+    would, chosen, trust = answer.would, answer.action_selection, answer.trust
+    correlation, dependency = answer.correlation, answer.dependency
+    if correlation.kind != "open":
         return (
-            GateLine("warn", "", "Correlate: " + WOULD.get(would, would).lower(), reason(correlation["reason"]), True),
+            GateLine("warn", "", "Correlate: " + WOULD.get(would, would).lower(), reason(correlation.reason), True),
         )
-    if dependency["suppressed"]:
-        return (GateLine("warn", "", "Correlate: put under its root cause", dependency["root_cause"], True),)
+    if dependency.suppressed:
+        return (GateLine("warn", "", "Correlate: put under its root cause", dependency.root_cause, True),)
     lines = [GateLine("ok", "", "Correlate: a new case")]
     if chosen is not None:
-        lines.append(GateLine("ok", "", f"Plan: {chosen['action_type']}", helped))
+        lines.append(GateLine("ok", "", f"Plan: {chosen.action_type}", helped))
     else:
         lines.append(GateLine("stop", "", "Plan: no step is left", ""))
     lines += [
-        GateLine("stop", "", f"Plan: {CHECKS.get(check['check'], check['check'])}: no", check["detail"], True)
-        for check in answer["pre_flight"]["checks"]
-        if not check["passed"]
+        GateLine("stop", "", f"Plan: {CHECKS.get(check.check, check.check)}: no", check.detail, True)
+        for check in answer.pre_flight.checks
+        if not check.passed
     ]
-    level = trust["effective_level"]
-    held = "" if level == trust["level"] else f", held down from {trust['level']}"
+    level = trust.effective_level
+    held = "" if level == trust.level else f", held down from {trust.level}"
     acts = would in ("execute", "request_approval")
     lines.append(GateLine("ok" if would == "execute" else "warn", "", f"Execute: {WOULD.get(would, would).lower()}",
                           f"level {level}{held}"))  # fmt: skip

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.audit.records import AuditEntry
 from opsapp.ui import sentences
-from opsapp.ui.parts import INCIDENTS
+from opsapp.ui.parts import AUDIT, INCIDENTS, LEDGER
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import NameBook, Sentence, Word
 
@@ -20,15 +20,15 @@ QUIET = ("observed", "absorbed")  # an entry that says that nothing happened
 
 def feed(answers: Answers, names: NameBook, reader: Reader) -> list[Sentence]:
     news: list[Sentence] = []
-    for entry in answers["ledger"] or []:
-        if entry["outcome"] not in QUIET:
+    for entry in answers[LEDGER]:
+        if entry.outcome not in QUIET:
             news.append(sentences.heal(entry, names))
     for incident in answers[INCIDENTS]:
         news += sentences.of_incident(incident)
     news += [sentences.run(record) for record in answers["runs"] or [] if not record["origin"].startswith("run:")]
     news += [sentences.approval(record, names) for record in answers["decided"] or []]
     news += [sentences.window(record, int(reader.now)) for record in answers["windows"] or []]
-    news += [sentences.audit(entry) for entry in answers["audit"] or [] if _is_news(entry)]
+    news += [sentences.audit(entry) for entry in answers[AUDIT] if _is_news(entry)]
     return without_repeats(sorted(news, key=lambda sentence: -sentence.at))[:MOST]
 
 
@@ -43,5 +43,5 @@ def without_repeats(told: Iterable[Sentence]) -> list[Sentence]:
     ]
 
 
-def _is_news(entry: JsonObject) -> bool:
-    return not str(entry["action"]).startswith(TOLD_ELSEWHERE)
+def _is_news(entry: AuditEntry) -> bool:
+    return not entry.action.startswith(TOLD_ELSEWHERE)

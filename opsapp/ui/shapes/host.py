@@ -17,7 +17,7 @@ from opsapp.healing.moments import Moment
 from opsapp.healing.records import RuleSettings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import charts, sentences
-from opsapp.ui.parts import AGENT, COMMANDS, FORECASTS, RULES
+from opsapp.ui.parts import AGENT, COMMANDS, FORECASTS, HEALS, RULES
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.words import rough_span
 
@@ -94,7 +94,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "containers": containers,
         "failed_units": agent.metrics.failed_units,
         "processes": [process_of(row) for row in agent.metrics.top_processes[:FEW]],
-        "heals": [sentences.heal(entry, names) for entry in answers["heals"] or ()],
+        "heals": [sentences.heal(entry, names) for entry in answers[HEALS]],
         "rules": naming,
         "uses": uses.of_host(naming, answers["automations"] or ()),
         "unit": reader.query.get("unit", ""),
@@ -125,7 +125,7 @@ def state(answers: Answers, reader: Reader) -> dict[str, object]:
         "notes": notes_of(agent),
         "windows": [window["name"] for window in answers["windows"] or () if covers(window, agent.id)],
         "holds": holds.on_host(answers["holds"] or (), agent),
-        "problems": open_lines(answers["problems"], reader),
+        "problems": open_lines(answers, reader),
     }
 
 

@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from opsapp.audit.records import AuditEntry
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import sentences
-from opsapp.ui.parts import names_in
+from opsapp.ui.parts import ENTRIES, names_in
 from opsapp.ui.reader import Answers, Reader, rows_named
 from opsapp.ui.sentences import Sentence
 from opsapp.ui.words import exact
@@ -95,7 +96,7 @@ def _secret(row: JsonObject, names: dict[str, str]) -> SecretLine:
     return SecretLine(row["name"], users_of("allowed_for"), users_of("lapsed"), row)
 
 
-def since_asked(reader: Reader, earlier: JsonObject) -> dict[str, str]:
+def since_asked(reader: Reader, earlier: Answers) -> dict[str, str]:
     """From the day on that the address asks for (`?from=2026-11-01`), by the reader's clock."""
     try:
         day = datetime.strptime(reader.query.get("from", ""), "%Y-%m-%d").replace(tzinfo=ZoneInfo(reader.zone))
@@ -104,25 +105,25 @@ def since_asked(reader: Reader, earlier: JsonObject) -> dict[str, str]:
         return {}
 
 
-def named_in_entries(reader: Reader, earlier: JsonObject) -> dict[str, tuple[str, ...]]:
+def named_in_entries(reader: Reader, earlier: Answers) -> dict[str, tuple[str, ...]]:
     """Of a list only what the entries are about."""
-    return rows_named(entry["target"] for entry in earlier["entries"])
+    return rows_named(entry.target for entry in earlier[ENTRIES])
 
 
 def audit(answers: Answers, reader: Reader) -> dict[str, object]:
     names = names_in(answers) | {row["id"]: row["name"] for row in answers["automations"] or ()}
     return {
-        "lines": [_line(entry, names, reader.zone) for entry in answers["entries"] or []],
-        "since": reader.query.get("from", "") if since_asked(reader, {}) else "",
+        "lines": [_line(entry, names, reader.zone) for entry in answers[ENTRIES]],
+        "since": reader.query.get("from", "") if since_asked(reader, answers) else "",
     }
 
 
-def _line(entry: JsonObject, names: dict[str, str], zone: str) -> AuditLine:
-    before, after = (entry[name] if isinstance(entry[name], dict) else {} for name in ("before", "after"))
+def _line(entry: AuditEntry, names: dict[str, str], zone: str) -> AuditLine:
+    before, after = (told if isinstance(told, dict) else {} for told in (entry.before, entry.after))
     fields = sorted({*before, *after} - (sentences.COUNTED if after.keys() == sentences.COUNTED else set()))
     changes = tuple((name, *(_short(values.get(name), name, zone) for values in (before, after))) for name in fields)
     changed = tuple(change for change in changes if change[1] != change[2])
-    return AuditLine(sentences.audit(entry, names), entry["ip"] or "", entry["action"], changed)
+    return AuditLine(sentences.audit(entry, names), entry.ip or "", entry.action, changed)
 
 
 def _short(value: object, name: str, zone: str) -> str:

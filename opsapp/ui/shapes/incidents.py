@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
+from opsapp.healing.answers import CaseWave, LedgerEntryShown
 from opsapp.healing.overview_answers import Overview
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.records import IncidentNote, IncidentRecord, SuggestedRemedy, WarRoom, WarRoomEvent
@@ -16,6 +17,7 @@ from opsapp.ui import sentences
 from opsapp.ui.parts import INCIDENTS, NOTICES, OPEN, OVERVIEW, ROOM
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.sentences import STAGES, NameBook, Sentence, Word, count, listed, said, sentence_of
+from opsapp.wire.records import made
 
 from . import moment
 from .case import wave_words
@@ -222,7 +224,7 @@ def _causes(heals: Sequence[JsonObject]) -> list[Sentence]:
 
 def waves_told(heals: Sequence[JsonObject]) -> list[Sentence]:
     """Where an outage stands that is healed in waves; each once."""
-    known = {wave_words(entry["wave"]): entry["created_at"] for entry in heals if entry.get("wave")}
+    known = {wave_words(made(CaseWave, entry["wave"])): entry["created_at"] for entry in heals if entry.get("wave")}
     return [said(at, "heal", sentence_of(f"{words[:1].upper()}{words[1:]}")) for words, at in known.items()]
 
 
@@ -264,7 +266,7 @@ def _note(incident: IncidentRecord, note: IncidentNote, *, public: bool) -> Time
 
 
 def _heal(entry: JsonObject, ask: Question | None, names: NameBook) -> TimelineItem:
-    told = sentences.heal(entry, names)
+    told = sentences.heal(made(LedgerEntryShown, entry), names)
     colour, icon = LOOKS.get(entry["outcome"] or "", ("heal", "heart"))
     if ask is not None:
         return TimelineItem(told.at, "warn", "check", ask.title, ask=ask)

@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from opsapp.healing.answers import SuggestionAbout, SuggestionRecord, TrustShown
 from opsapp.healing.foretold import ForecastRecord
-from opsapp.lib.jsontypes import JsonObject
-from opsapp.ui.parts import AGENTS, DEAD, FORECASTS, OFFLINE
+from opsapp.ui.parts import AGENTS, DEAD, FORECASTS, OFFLINE, SUGGESTIONS, TRUST
 from opsapp.ui.reader import MOST_IDS, NO_ID, Answers, Reader, query_with, with_query
 
 from .fans import between, chart_of, disk_of, reaches, unit_of, what_of
@@ -36,7 +36,7 @@ CATEGORIES = {
     "circuit_breaker": "Put back",
     "anomaly": "Unusual",
 }
-SUGGESTIONS = "/healing/suggestions"
+PLACE = "/healing/suggestions"
 ORDERS = {"-created_at": "Newest", "severity": "Gravest", "category": "By kind"}  # what the API sorts by, in words
 DRAWN = 6  # of those that come first
 
@@ -48,7 +48,7 @@ class SuggestionLine(NamedTuple):
     evidence: tuple[str, ...]
     at: int
     rule: str
-    row: JsonObject
+    row: SuggestionRecord
 
 
 class ListOrder(NamedTuple):
@@ -100,15 +100,15 @@ class TrustCard(NamedTuple):
     next: str
     meters: tuple[Meter, ...]
     needs: tuple[str, ...]
-    row: JsonObject
+    row: TrustShown
 
 
 def suggestions(answers: Answers, reader: Reader) -> dict[str, object]:
     now = reader.query.get("sort") or "-created_at"
     return {
-        "lines": tuple(_suggestion(row) for row in answers["suggestions"] or ()),
+        "lines": tuple(_suggestion(row) for row in answers[SUGGESTIONS]),
         "orders": tuple(
-            ListOrder(words, with_query(SUGGESTIONS, query_with(reader.query, sort=sort)), sort == now)
+            ListOrder(words, with_query(PLACE, query_with(reader.query, sort=sort)), sort == now)
             for sort, words in ORDERS.items()
         ),
         "categories": tuple(CategoryChoice(*pair) for pair in CATEGORIES.items()),
@@ -116,17 +116,17 @@ def suggestions(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def _suggestion(row: JsonObject) -> SuggestionLine:
-    about, told = row.get("about") or {}, []
-    if about.get("support") is not None:
-        told.append(f"{about['support']:g} times together")
-    if about.get("confidence") is not None:
-        told.append(f"fails with {about['confidence'] * 100:.0f} % of its failures")
-    if about.get("parent_first") is not None:
-        told.append(f"the other was first in {about['parent_first'] * 100:.0f} %")
-    rule = f"/healing/rules/{quote(row['rule_id'], safe='')}" if row["rule_id"] else ""
-    category = CATEGORIES.get(row["category"], row["category"].replace("_", " ").capitalize())
-    return SuggestionLine(row["severity"], category, row["message"], tuple(told), row["created_at"], rule, row)
+def _suggestion(row: SuggestionRecord) -> SuggestionLine:
+    about, told = row.about or SuggestionAbout(), []
+    if about.support is not None:
+        told.append(f"{about.support:g} times together")
+    if about.confidence is not None:
+        told.append(f"fails with {about.confidence * 100:.0f} % of its failures")
+    if about.parent_first is not None:
+        told.append(f"the other was first in {about.parent_first * 100:.0f} %")
+    rule = f"/healing/rules/{quote(row.rule_id, safe='')}" if row.rule_id else ""
+    category = CATEGORIES.get(row.category, row.category.replace("_", " ").capitalize())
+    return SuggestionLine(row.severity, category, row.message, tuple(told), row.created_at, rule, row)
 
 
 def hosts_of_forecasts(reader: Reader, earlier: Answers) -> dict[str, tuple[str, ...]]:
@@ -186,23 +186,22 @@ def forecast(row: ForecastRecord, host: str, reader: Reader, drawn: bool) -> For
 
 
 def trust(answers: Answers, reader: Reader) -> dict[str, object]:
-    rows = answers["trust"] or ()
-    ranked = sorted(rows, key=lambda row: (-LEVELS.index(row["current_level"]), row["rule_id"]))
+    ranked = sorted(answers[TRUST], key=lambda row: (-LEVELS.index(row.current_level), row.rule_id))
     return {"cards": tuple(card(row) for row in ranked)}
 
 
-def card(row: JsonObject) -> TrustCard:
-    here, ceiling = LEVELS.index(row["current_level"]), LEVELS.index(row["ceiling"])
+def card(row: TrustShown) -> TrustCard:
+    here, ceiling = LEVELS.index(row.current_level), LEVELS.index(row.ceiling)
     above = LEVELS[here + 1] if here + 1 < len(LEVELS) else ""
     return TrustCard(
-        row["rule_id"],
-        f"/healing/rules/{quote(row['rule_id'], safe='')}",
-        row["current_level"],
-        MEANS[row["current_level"]],
+        row.rule_id,
+        f"/healing/rules/{quote(row.rule_id, safe='')}",
+        row.current_level,
+        MEANS[row.current_level],
         tuple(_rank(name, number, here, ceiling) for number, name in enumerate(LEVELS)),
         above,
         _meters(row),
-        tuple(row["needs"]),
+        tuple(row.needs),
         row,
     )
 
@@ -215,22 +214,23 @@ def _rank(name: str, number: int, here: int, ceiling: int) -> Rank:
     return Rank(name, "closed" if number > ceiling else "ahead", "above its ceiling" if number > ceiling else "not yet")
 
 
-def _signs(evidence: JsonObject, name: str) -> int:
+def _signs(wealth: float, alarm: float) -> int:
     """Wealth doubles and halves: as many per cent as it has of the doublings that it takes."""
-    return min(100, round(100 * log1p(evidence[name]) / log1p(evidence["alarm"])))
+    return min(100, round(100 * log1p(wealth) / log1p(alarm)))
 
 
-def _meters(row: JsonObject) -> tuple[Meter, ...]:
+def _meters(row: TrustShown) -> tuple[Meter, ...]:
     """The evidence of this level, as far as the API gives figures."""
-    evidence = row["evidence"]
-    decided = evidence["verified"] + evidence["failed"]
-    meters = [Meter("Outages in 7 days", str(evidence["triggers_7d"]), -1)]
-    if row["current_level"] in ("approve", "execute") and decided:
-        share = round(100 * evidence["verified"] / decided)
-        meters.append(Meter("Healed", f"{evidence['verified']} of {decided}", share))
-        bound = evidence["sequential_bound"]
+    evidence = row.evidence
+    decided = evidence.verified + evidence.failed
+    meters = [Meter("Outages in 7 days", str(evidence.triggers_7d), -1)]
+    if row.current_level in ("approve", "execute") and decided:
+        share = round(100 * evidence.verified / decided)
+        meters.append(Meter("Healed", f"{evidence.verified} of {decided}", share))
+        bound = evidence.sequential_bound
         meters.append(Meter("Success, lower bound", f"{bound:g} %", round(bound)))
-    if row["current_level"] == "execute":
-        for name, label in (("bad", "Signs that it helps too seldom"), ("needless", "Signs that it is not needed")):
-            meters.append(Meter(label, f"{evidence[name]:g} of {evidence['alarm']:g}", _signs(evidence, name)))
+    if row.current_level == "execute":
+        signs = ((evidence.bad, "Signs that it helps too seldom"), (evidence.needless, "Signs that it is not needed"))
+        for wealth, label in signs:
+            meters.append(Meter(label, f"{wealth:g} of {evidence.alarm:g}", _signs(wealth, evidence.alarm)))
     return tuple(meters)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from itertools import groupby
 from typing import NamedTuple
 
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.healing.answers import LedgerEntryShown
+from opsapp.ui.parts import CHECK, LEDGER
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import NameBook, Sentence, heal
 from opsapp.ui.words import local
@@ -31,11 +32,11 @@ class LedgerDay(NamedTuple):
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
-    return rows(answers, reader) | {"check": answers["check"]}
+    return rows(answers, reader) | {"check": answers[CHECK]}
 
 
 def rows(answers: Answers, reader: Reader) -> dict[str, object]:
-    lines = [_line(entry) for entry in answers["ledger"] or ()]
+    lines = [_line(entry) for entry in answers[LEDGER]]
     days = groupby(lines, key=lambda line: local(line.at, reader.zone).strftime("%A %d %B %Y"))
     return {
         "days": tuple(LedgerDay(name, tuple(group)) for name, group in days),
@@ -43,7 +44,7 @@ def rows(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def _line(entry: JsonObject) -> LedgerLine:
-    under_way = entry["state"] != "final"
-    at = entry["created_at"]
-    return LedgerLine(entry["id"], at, heal(entry, NAMELESS), entry["rule_id"], entry["trust_level"], under_way)
+def _line(entry: LedgerEntryShown) -> LedgerLine:
+    under_way = entry.state != "final"
+    at = entry.created_at
+    return LedgerLine(entry.id, at, heal(entry, NAMELESS), entry.rule_id, entry.trust_level, under_way)

@@ -12,7 +12,7 @@ from opsapp.healing.records import RuleRecord, RuleSettings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.records import IncidentRecord, MonitorRecord
 from opsapp.ui import charts, words
-from opsapp.ui.parts import BEATS, INCIDENTS, MOMENT, MONITOR, RULES
+from opsapp.ui.parts import BEATS, HEALS, INCIDENTS, MOMENT, MONITOR, RULES
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.shapes import moment, monitorlist, uses
 from opsapp.ui.shapes.monitorform import may_write
@@ -44,10 +44,10 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "certificate": certificate(monitor),
         "stands_on": neighbours(answers["dependencies"], monitor.name, above=True),
         "carries": neighbours(answers["dependencies"], monitor.name, above=False),
-        "heals": answers["heals"],
+        "heals": answers[HEALS],
         "uses": losses(monitor, answers[INCIDENTS], answers[RULES])
         + uses.of_monitor(monitor.id, answers["windows"] or ()),
-        "problems": open_lines(answers["problems"], reader),
+        "problems": open_lines(answers, reader),
     }
 
 

@@ -11,12 +11,13 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from opsapp.healing.answers import SuggestionRecord
 from opsapp.healing.health_answers import HoldRecord
 from opsapp.healing.overview_answers import CaseUnderWay, Overview, Trouble
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.healing.records import ProblemRecord
 from opsapp.monitoring.records import CertificateEnd
 from opsapp.ui.charts import Bar, bars
-from opsapp.ui.parts import DELIVERIES, FORECASTS, MONITORS, OVERVIEW
+from opsapp.ui.parts import DELIVERIES, FORECASTS, MONITORS, OVERVIEW, PROBLEMS, SUGGESTIONS
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.sentences import NameBook, Sentence, Word, case, count, listed, said, sentence_of
 
@@ -62,7 +63,7 @@ class NeedLine(NamedTuple):
 
     look: str
     words: Sentence
-    row: JsonObject | None = None
+    row: SuggestionRecord | None = None
 
 
 class Pip(NamedTuple):
@@ -328,11 +329,11 @@ def _under(trouble: Trouble, names: NameBook) -> UnderLine:
 def _needs(answers: Answers, overview: Overview, reader: Reader) -> list[NeedLine]:
     """What wants a person and is no request: a step in time saves an incident."""
     lines = [_certificate(certificate) for certificate in overview.certificates]
-    wanting = [row for row in answers["problems"] or () if problems.wants(row, reader.username)]
+    wanting = [row for row in answers[PROBLEMS] if problems.wants(row, reader.username)]
     lines += [_problem(row, reader) for row in wanting[:MOST_PROBLEMS]]
-    for suggestion in (answers["suggestions"] or [])[:3]:
+    for suggestion in answers[SUGGESTIONS][:3]:
         place = Word("See", "/healing/suggestions")
-        words = said(suggestion["created_at"], "icon:bulb", sentence_of(suggestion["message"]), " ", place)
+        words = said(suggestion.created_at, "icon:bulb", sentence_of(suggestion.message), " ", place)
         lines.append(NeedLine("icon:bulb", words, suggestion))
     failed = answers[DELIVERIES]
     if failed:
@@ -343,10 +344,10 @@ def _needs(answers: Answers, overview: Overview, reader: Reader) -> list[NeedLin
     return lines
 
 
-def _problem(row: JsonObject, reader: Reader) -> NeedLine:
+def _problem(row: ProblemRecord, reader: Reader) -> NeedLine:
     line = problems.line(row, reader)
-    whose = "It is yours. " if row["owner"] == reader.username else "Nobody has it. " if row["owner"] is None else ""
-    words = said(row["opened_at"], line.look, Word(line.target, line.href), f": {line.words} {whose}", line.due)
+    whose = "It is yours. " if row.owner == reader.username else "Nobody has it. " if row.owner is None else ""
+    words = said(row.opened_at, line.look, Word(line.target, line.href), f": {line.words} {whose}", line.due)
     return NeedLine(line.look, words)
 
 

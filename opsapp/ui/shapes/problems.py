@@ -5,13 +5,16 @@ Pure. Must not: judge; what is overdue the API says.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import quote
 
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.healing.records import ProblemRecord
+from opsapp.ui.parts import LEDGER, PROBLEM, PROBLEMS
 from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.sentences import NameBook, Sentence, heal, span, spoken_target
+from opsapp.ui.sentences import NameBook, heal, span, spoken_target
 from opsapp.ui.words import local
+from opsapp.wire.records import plain
 
 DAY = 86_400
 NAMELESS = NameBook()
@@ -31,7 +34,7 @@ class ProblemLine(NamedTuple):
     owner: str | None
     due: str
     note: str
-    row: JsonObject
+    row: dict[str, object]
 
 
 class ShownState(NamedTuple):
@@ -44,7 +47,7 @@ def listing(answers: Answers, reader: Reader) -> dict[str, object]:
     asked = reader.query.get("state", "")
     shows = (("All", ""), ("Open", "open"), ("Accepted", "accepted"), ("Closed", "closed"))
     return {
-        "problems": lines(answers["problems"], reader),
+        "problems": lines(answers[PROBLEMS], reader),
         "shows": tuple(
             ShownState(word, f"/healing/problems?state={state}" if state else "/healing/problems", asked == state)
             for word, state in shows
@@ -54,86 +57,82 @@ def listing(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def single(answers: Answers, reader: Reader) -> dict[str, object]:
-    problem = answers["problem"]
+    problem = answers[PROBLEM]
     names = [row["username"] for row in answers["people"] or ()]
     told = line(problem, reader)
     return {
-        "title": f"Problem: {spoken_target(problem['target'])}",
+        "title": f"Problem: {spoken_target(problem.target)}",
         "it": told,
-        "row": {**told.row, "due": problem["due_day"] or "", "owner": problem["owner"] or ""},
-        "choices": {"owner": sorted({*names, *([problem["owner"]] if problem["owner"] else [])})},
-        "heals": tuple(_heal(entry) for entry in answers["ledger"] or ()),
+        "row": told.row | {"due": problem.due_day or "", "owner": problem.owner or ""},
+        "choices": {"owner": sorted({*names, *([problem.owner] if problem.owner else [])})},
+        "heals": tuple(heal(entry, NAMELESS) for entry in answers[LEDGER]),
     }
 
 
-def _heal(entry: JsonObject) -> Sentence:
-    return heal(entry, NAMELESS)
+def lines(problems: Iterable[ProblemRecord], reader: Reader) -> tuple[ProblemLine, ...]:
+    return tuple(line(problem, reader) for problem in problems)
 
 
-def lines(problems: list[JsonObject] | None, reader: Reader) -> tuple[ProblemLine, ...]:
-    return tuple(line(problem, reader) for problem in problems or ())
-
-
-def open_lines(problems: list[JsonObject] | None, reader: Reader) -> tuple[ProblemLine, ...]:
+def open_lines(answers: Answers, reader: Reader) -> tuple[ProblemLine, ...]:
     """Those that are not closed: what another page says of its own thing."""
-    return lines([problem for problem in problems or () if problem["state"] != "closed"], reader)
+    return lines((problem for problem in answers[PROBLEMS] if problem.state != "closed"), reader)
 
 
-def wants(problem: JsonObject, username: str) -> bool:
+def wants(problem: ProblemRecord, username: str) -> bool:
     """Whether somebody should look: it is theirs, nobody has it, or its date has passed."""
-    if problem["state"] == "closed":
+    if problem.state == "closed":
         return False
-    unowned = problem["owner"] is None and problem["state"] == "open"
-    return unowned or problem["owner"] == username or bool(problem["overdue"])
+    unowned = problem.owner is None and problem.state == "open"
+    return unowned or problem.owner == username or problem.overdue
 
 
-def line(problem: JsonObject, reader: Reader) -> ProblemLine:
+def line(problem: ProblemRecord, reader: Reader) -> ProblemLine:
     look, state = state_of(problem)
     return ProblemLine(
-        spoken_target(problem["target"]),
-        f"/healing/problems/{quote(problem['id'], safe='')}",
-        problem["rule_id"],
-        f"/healing/rules/{quote(problem['rule_id'], safe='')}",
+        spoken_target(problem.target),
+        f"/healing/problems/{quote(problem.id, safe='')}",
+        problem.rule_id,
+        f"/healing/rules/{quote(problem.rule_id, safe='')}",
         look,
         state,
         sentence(problem),
         _quiet(problem, reader),
-        problem["owner"],
+        problem.owner,
         _due(problem, reader),
-        problem["note"],
-        {**problem, "me": reader.username},
+        problem.note,
+        plain(problem) | {"me": reader.username},
     )
 
 
-def state_of(problem: JsonObject) -> tuple[str, str]:
-    if problem["overdue"]:
+def state_of(problem: ProblemRecord) -> tuple[str, str]:
+    if problem.overdue:
         return "bad", "Overdue"
-    return {"open": ("warn", "Open"), "accepted": ("maint", "Accepted")}.get(problem["state"], ("ok", "Closed"))
+    return {"open": ("warn", "Open"), "accepted": ("maint", "Accepted")}.get(problem.state, ("ok", "Closed"))
 
 
-def sentence(problem: JsonObject) -> str:
+def sentence(problem: ProblemRecord) -> str:
     """What is wrong: a heal that has to be done again and again."""
-    if problem.get("unreadable"):
-        return f"It cannot be read: {problem['unreadable']}."
-    heals = f"Healed {problem['heals']} times in {span(problem['window_s']).replace(' d', ' days')}"
-    if problem["state"] == "closed":
-        return f"{heals} before it was closed." if problem["heals"] else "It was quiet, and is closed."
-    if not problem["heals"]:
+    if problem.unreadable:
+        return f"It cannot be read: {problem.unreadable}."
+    heals = f"Healed {problem.heals} times in {span(problem.window_s).replace(' d', ' days')}"
+    if problem.state == "closed":
+        return f"{heals} before it was closed." if problem.heals else "It was quiet, and is closed."
+    if not problem.heals:
         return "No heal lately, and nobody says that the cause is gone."
     return f"{heals}; the cause is still there."
 
 
-def _quiet(problem: JsonObject, reader: Reader) -> str:
-    if problem["last_at"] is None or reader.now - problem["last_at"] < DAY:
+def _quiet(problem: ProblemRecord, reader: Reader) -> str:
+    if problem.last_at is None or problem.quiet_until is None or reader.now - problem.last_at < DAY:
         return ""
-    ends = local(problem["quiet_until"], reader.zone).strftime("%d %b")
-    return f"Quiet for {span(reader.now - problem['last_at'])}. It closes on {ends} if it stays so."
+    ends = local(problem.quiet_until, reader.zone).strftime("%d %b")
+    return f"Quiet for {span(reader.now - problem.last_at)}. It closes on {ends} if it stays so."
 
 
-def _due(problem: JsonObject, reader: Reader) -> str:
-    if problem["due"] is None or problem["state"] == "closed":
+def _due(problem: ProblemRecord, reader: Reader) -> str:
+    if problem.due is None or problem.state == "closed":
         return ""
-    day = local(problem["due"], reader.zone).strftime("%d %b %Y")
-    if problem["overdue"]:
+    day = local(problem.due, reader.zone).strftime("%d %b %Y")
+    if problem.overdue:
         return f"Was due on {day}. Until it is closed or has another date, its rule asks before it acts here."
     return f"Due on {day}."

@@ -13,10 +13,12 @@ from typing import NamedTuple
 from opsapp.healing.records import RuleSettings, RuleTargets, WaveSizes
 from opsapp.lib import durations
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.parts import NOW
 from opsapp.ui.questions import Question
+from opsapp.ui.reader import Answers
 from opsapp.ui.rowmoves import moved
 from opsapp.wire.actions import ACTIONS
-from opsapp.wire.records import made
+from opsapp.wire.records import settings_of
 
 TRIED = 3  # targets on which a draft is tried
 DAYS = 7
@@ -63,9 +65,10 @@ def _acted(steps: list[StepDraft], do: str, new: str) -> list[StepDraft]:
     return moved(steps, verb, number)
 
 
-def of_rule(rule: JsonObject) -> RuleDraft:
+def of_rule(said: RuleSettings) -> RuleDraft:
     """A saved rule as a form shows it."""
-    said, saved = made(RuleSettings, rule), {name: rule[name] for name in TEXTS + DURATIONS if rule[name] is not None}
+    rule: JsonObject = settings_of(said)
+    saved = {name: rule[name] for name in TEXTS + DURATIONS if rule[name] is not None}
     values = {name: str(saved.get(name, "")) for name in TEXTS}
     values |= {name: durations.in_words(saved[name]) if name in saved else "" for name in DURATIONS}
     targets = said.targets or RuleTargets()
@@ -196,7 +199,7 @@ def _number(text: str) -> int | float | str:
 # -- what the API is asked ---------------------------------------------------------------------------------------------
 
 
-def questions(form: Mapping[str, str], ids: Mapping[str, str], answers: JsonObject) -> tuple[Question, ...]:
+def questions(form: Mapping[str, str], ids: Mapping[str, str], answers: Answers) -> tuple[Question, ...]:
     """Where the condition holds now; and, when the draft is tried, what it would do there, or would have done."""
     draft = of_form(form)
     rule = rule_of(draft)
@@ -209,8 +212,8 @@ def questions(form: Mapping[str, str], ids: Mapping[str, str], answers: JsonObje
     if form.get("do") != "try" or not draft.steps:
         return tuple(asked)
     asked.append(Question("past", "POST /api/healing/replay", {"days": DAYS, "rules": [whole]}))
-    for at, looked in enumerate((answers.get("now") or {"targets": []})["targets"][:TRIED]):
-        event = {"rule_id": whole["id"], "target": looked["target"], "source": "test"}
+    for at, looked in enumerate(now.targets[:TRIED] if (now := answers.known(NOW)) else ()):
+        event = {"rule_id": whole["id"], "target": looked.target, "source": "test"}
         asked.append(Question(f"dry-{at}", "POST /api/healing/dry-run", {"event": event, "rule": whole}))
     return tuple(asked)
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from opsapp.healing.records import RuleSettings
+from opsapp.healing.answers import ActionRecord
+from opsapp.healing.records import RuleRecord, RuleSettings
+from opsapp.healing.whatif import Compared, Replayed, Simulated
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.parts import ACTIONS, LIFT, NOW, OVER_PAST, PAST, READINGS, RULE, SOURCE, TRUST, WAIT
 from opsapp.ui.reader import Answers, Reader
 from opsapp.wire.records import settings_in
 
@@ -75,15 +78,15 @@ class PastCount(NamedTuple):
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
-    saved, given = answers.get("rule"), reader.given
-    draft = of_form(given) if given else of_rule(saved) if saved else _begun(answers.get("source"))
-    actions = {row["name"]: row for row in answers["actions"] or ()}
-    trust = next((row for row in answers.get("trust") or () if saved and row["rule_id"] == saved["id"]), None)
-    rule_id = saved["id"] if saved else draft.values.get("id", "")
-    tried = answers.get("now") is not None
+    saved, given = answers.known(RULE), reader.given
+    draft = of_form(given) if given else of_rule(saved) if saved else _begun(answers.known(SOURCE))
+    actions = {row.name: row for row in answers[ACTIONS]}
+    trust = next((row for row in answers.known(TRUST) or () if saved and row.rule_id == saved.id), None)
+    rule_id = saved.id if saved else draft.values.get("id", "")
+    now = answers.known(NOW)
     api = "PUT /api/healing/rules/{rule_id}" if saved else "POST /api/healing/rules"
     return {
-        "title": rule_id if saved else f"Clone {source['id']}" if (source := answers.get("source")) else "New rule",
+        "title": rule_id if saved else f"Clone {source.id}" if (source := answers.known(SOURCE)) else "New rule",
         "rule_id": rule_id,
         "saved": saved,
         "values": {**{name: "" for name in FRESH}, **draft.values},
@@ -92,18 +95,18 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "changed": bool(given) and (saved is None or rule_of(draft) != rule_of(of_rule(saved))),
         "choices": CHOICES,
         "actions": tuple((risk, _names(actions, risk)) for risk in ("low", "medium", "high")),
-        "readings": tuple(answers["readings"] or ()),
-        "now": _now(answers.get("now")) if tried else (),
-        "matching": answers["now"]["matching"] if tried else None,
-        "tried": tuple(_tried(answers, at) for at in range(TRIED) if answers.get(f"dry-{at}")),
-        "past": _past(answers.get("past"), saved),
-        "over_past": past_of(answers["over_past"], reader) if answers.get("over_past") else None,
+        "readings": tuple(answers[READINGS]),
+        "now": _now(now) if now else (),
+        "matching": now.matching if now else None,
+        "tried": tuple(_tried(now, at, dry) for at in range(TRIED) if now and (dry := answers.get(f"dry-{at}"))),
+        "past": _past(answers.known(PAST), saved),
+        "over_past": past_of(over_past, reader) if (over_past := answers.known(OVER_PAST)) else None,
         "was_tried": given.get("do") == "try",
         "asked_past": given.get("do") == "past",
         "card": card(trust) if trust else None,
-        "worth": worth_of(answers["lift"]) if answers.get("lift") else None,
-        "alone_curve": if_nobody_acts(answers["wait"]) if answers.get("wait") else None,
-        "problems": open_lines(answers.get("problems"), reader),
+        "worth": worth_of(lift) if (lift := answers.known(LIFT)) else None,
+        "alone_curve": if_nobody_acts(wait) if (wait := answers.known(WAIT)) else None,
+        "problems": open_lines(answers, reader) if saved else (),
         "may_save": reader.may(api),
         "may_try": reader.may("POST /api/healing/evaluate"),
         "wrong": {**{name: text for part, text in reader.wrong.items() if (name := _whole(part))}, **reader.wrong},
@@ -112,36 +115,36 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def _begun(source: JsonObject | None) -> RuleDraft:
+def _begun(source: RuleRecord | None) -> RuleDraft:
     """A rule that is not there yet: an empty one, or another one like `source`, which has to earn its own trust."""
     if source is None:
         return RuleDraft(dict(FRESH), ())
     draft = of_rule(source)
-    return draft._replace(values={**draft.values, "id": f"{source['id']}-copy"})
+    return draft._replace(values={**draft.values, "id": f"{source.id}-copy"})
 
 
-def _names(actions: Mapping[str, JsonObject], risk: str) -> tuple[str, ...]:
-    return tuple(sorted(name for name, row in actions.items() if row["risk"] == risk))
+def _names(actions: Mapping[str, ActionRecord], risk: str) -> tuple[str, ...]:
+    return tuple(sorted(name for name, row in actions.items() if row.risk == risk))
 
 
 def _step(
-    at: int, step: StepDraft, draft: RuleDraft, actions: Mapping[str, JsonObject], wrong: Mapping[str, str]
+    at: int, step: StepDraft, draft: RuleDraft, actions: Mapping[str, ActionRecord], wrong: Mapping[str, str]
 ) -> StepForm:
     row = actions.get(step.action)
     paths = (f"escalation_chain.{at}", "action") if len(draft.steps) == 1 else (f"escalation_chain.{at}",)
     fields = []
-    for name, told in (row["params"] if row else {}).items():
+    for name, told in (row.params if row else {}).items():
         message = next((wrong[path] for stem in paths if (path := f"{stem}.params.{name}") in wrong), "")
-        fields.append(_param(name, told, step.params.get(name, ""), row or {}, message))
+        fields.append(_param(name, told, step.params.get(name, ""), row.target_param if row else None, message))
     own = next((wrong[path] for stem in paths if (path := f"{stem}.action") in wrong), "")
-    note = "" if row is None else "can be undone" if row["reversible"] else "cannot be undone"
-    risk = row["risk"] if row else ""
+    note = "" if row is None else "can be undone" if row.reversible else "cannot be undone"
+    risk = row.risk if row else ""
     return StepForm(at, step.action, risk, note, tuple(fields), own, at == 0, at == len(draft.steps) - 1)
 
 
-def _param(name: str, told: JsonObject, value: str, row: JsonObject, wrong: str) -> ParamField:
+def _param(name: str, told: JsonObject, value: str, target: str | None, wrong: str) -> ParamField:
     kind, hints = told.get("type", "string"), []
-    if name == row["target_param"]:
+    if name == target:
         hints.append("left out: what the event is about")
     elif told["required"]:
         hints.append("needed")
@@ -159,33 +162,33 @@ def _param(name: str, told: JsonObject, value: str, row: JsonObject, wrong: str)
                       kind in ("integer", "number"), ", ".join(hints), wrong)  # fmt: skip
 
 
-def _now(now: JsonObject | None) -> tuple[NowLine, ...]:
+def _now(now: Compared) -> tuple[NowLine, ...]:
     """Where the condition holds: the worst first, and not more than fit."""
     lines = []
-    for look in (now or {"targets": []})["targets"][:6]:
-        kind, words = VERDICTS[look["verdict"]]
-        told = [f"{name} {value}" for name, value in look["readings"].items()]
-        told += [f"{name} is not reported" for name in look["missing"]]
-        lines.append(NowLine(kind, f"{words} {look['target']}", ", ".join(told)))
+    for look in now.targets[:6]:
+        kind, words = VERDICTS[look.verdict]
+        told = [f"{name} {value}" for name, value in look.readings.items()]
+        told += [f"{name} is not reported" for name in look.missing]
+        lines.append(NowLine(kind, f"{words} {look.target}", ", ".join(told)))
     return tuple(lines)
 
 
-def _tried(answers: Answers, at: int) -> TriedOn:
-    answer = answers[f"dry-{at}"]
-    would, chosen = WOULD.get(answer["would"], answer["would"]), answer["action_selection"]
-    look = answers["now"]["targets"][at]
-    if look["verdict"] is False:
-        return TriedOn(look["target"], "Nothing: the condition is false.", ())
-    acts = answer["would"] in ("execute", "request_approval") and chosen
-    return TriedOn(look["target"], f"{would}: {chosen['action_type']}." if acts else f"{would}.", of_dry_run(answer))
+def _tried(now: Compared, at: int, answer: Simulated) -> TriedOn:
+    would, chosen = WOULD.get(answer.would, answer.would), answer.action_selection
+    look = now.targets[at]
+    if look.verdict is False:
+        return TriedOn(look.target, "Nothing: the condition is false.", ())
+    acts = answer.would in ("execute", "request_approval")
+    did = f"{would}: {chosen.action_type}." if acts and chosen else f"{would}."
+    return TriedOn(look.target, did, of_dry_run(answer))
 
 
-def _past(past: JsonObject | None, saved: JsonObject | None) -> PastCount | None:
+def _past(past: Replayed | None, saved: RuleRecord | None) -> PastCount | None:
     if past is None or saved is None:
         return None
-    count = past["rules"][0]
-    times = "once" if count["would"] == 1 else f"{count['would']} times"
-    return PastCount(count["would"], count["recorded"], f"Of {DAYS} days, it would have fired {times}.")
+    count = past.rules[0]
+    times = "once" if count.would == 1 else f"{count.would} times"
+    return PastCount(count.would, count.recorded, f"Of {DAYS} days, it would have fired {times}.")
 
 
 def _whole(part: str) -> str:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from opsapp.healing.answers import TrustShown
 from opsapp.healing.records import RuleRecord, RuleSettings
-from opsapp.lib.jsontypes import JsonObject
-from opsapp.ui.parts import RULES, names_in
+from opsapp.ui.parts import RULES, TRUST, names_in
 from opsapp.ui.reader import Answers, Reader, rows_named
 
 SOURCES = {"default": "comes with opsapp", "yaml": "configuration file", "api": "made here"}
@@ -36,7 +36,7 @@ def targets_asked(_reader: Reader, earlier: Answers) -> dict[str, tuple[str, ...
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     names = names_in(answers)
-    trust = {row["rule_id"]: row for row in answers["trust"] or ()}
+    trust = {row.rule_id: row for row in answers[TRUST]}
     return {
         "lines": tuple(_line(rule, trust.get(rule.id), names) for rule in answers[RULES]),
         "wanted": reader.query.get("q", ""),
@@ -44,14 +44,14 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def _line(rule: RuleRecord, trust: JsonObject | None, names: dict[str, str]) -> RuleLine:
-    evidence = trust["evidence"] if trust else {}
-    decided = evidence.get("verified", 0) + evidence.get("failed", 0)
+def _line(rule: RuleRecord, trust: TrustShown | None, names: dict[str, str]) -> RuleLine:
+    verified = trust.evidence.verified if trust else 0
+    decided = verified + (trust.evidence.failed if trust else 0)
     return RuleLine(
         ", then ".join(step.action.replace("_", " ") for step in rule.steps) or "nothing",
         _where(rule, names),
-        trust["current_level"] if trust else "",
-        f"{evidence['verified']} of {decided}" if decided else "",
+        trust.current_level if trust else "",
+        f"{verified} of {decided}" if decided else "",
         SOURCES.get(rule.source, rule.source),
         rule,
     )

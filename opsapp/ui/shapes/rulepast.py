@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.healing.whatif import Rehearsed, RehearsedFiring, RehearsedTarget
 from opsapp.ui import charts, words
 from opsapp.ui.reader import Reader
 
@@ -61,37 +61,37 @@ class RulePast(NamedTuple):
     more_firings: int
 
 
-def past_of(answer: JsonObject, reader: Reader) -> RulePast:
-    known = sorted(answer["by_target"], key=lambda row: (-(row["firings"] or 0), row["target"]))
-    shown = [row for row in answer["firings"] if not row["again"]][:FIRINGS]
-    days = (answer["to"] - answer["from"]) / 86400
+def past_of(answer: Rehearsed, reader: Reader) -> RulePast:
+    known = sorted(answer.by_target, key=lambda row: (-(row.firings or 0), row.target))
+    shown = [row for row in answer.firings if not row.again][:FIRINGS]
+    days = (answer.until - answer.since) / 86400
     return RulePast(
         _sentence(answer, days),
         _unknown(answer),
         _saved(answer),
-        (words.local(answer["from"], reader.zone).strftime("%d %b %H:%M"), "now"),
+        (words.local(answer.since, reader.zone).strftime("%d %b %H:%M"), "now"),
         tuple(_strip(row, answer) for row in known[:TARGETS]),
         max(0, len(known) - TARGETS),
         tuple(_firing(row, reader) for row in shown),
-        (answer["failures"] or 0) - len(shown),
+        (answer.failures or 0) - len(shown),
     )
 
 
-def _sentence(answer: JsonObject, days: float) -> str:
-    total, span = answer["total"], f"In {days:.0f} days"
+def _sentence(answer: Rehearsed, days: float) -> str:
+    total, span = answer.total, f"In {days:.0f} days"
     if total is None:
         return f"{span}: unknown. No reading that it names is kept as history."
     if total == 0:
-        measured = ", as far as anything was measured" if answer["unknown_s"] >= LITTLE_S else ""
+        measured = ", as far as anything was measured" if answer.unknown_s >= LITTLE_S else ""
         return f"{span} it would never have fired{measured}."
-    targets = sum(bool(row["firings"]) for row in answer["by_target"])
+    targets = sum(bool(row.firings) for row in answer.by_target)
     on = "one target" if targets == 1 else f"{targets} targets"
-    failures = "" if answer["failures"] == total else f", for {_failures(answer['failures'])}"
+    failures = "" if answer.failures == total else f", for {_failures(answer.failures or 0)}"
     told = f"{span} it would have fired {_times(total)}{failures}, on {on}."
-    if answer["over_by_itself"]:
-        told += f" {_count(answer['over_by_itself'])} over by itself in time."
-    if answer["would_act"]:
-        told += f" At its ceiling it would have acted {_times(answer['would_act'])}."
+    if answer.over_by_itself:
+        told += f" {_count(answer.over_by_itself)} over by itself in time."
+    if answer.would_act:
+        told += f" At its ceiling it would have acted {_times(answer.would_act)}."
     return told
 
 
@@ -107,45 +107,43 @@ def _count(count: int) -> str:
     return "One was" if count == 1 else f"{count} were each"
 
 
-def _unknown(answer: JsonObject) -> str:
-    if answer["not_kept"]:
-        return f"No history is kept of {', '.join(answer['not_kept'])}."
-    if answer["unknown_s"] < LITTLE_S:
+def _unknown(answer: Rehearsed) -> str:
+    if answer.not_kept:
+        return f"No history is kept of {', '.join(answer.not_kept)}."
+    if answer.unknown_s < LITTLE_S:
         return ""
-    return f"For {words.rough_span(answer['unknown_s'])}, all targets together, nothing was measured: unknown."
+    return f"For {words.rough_span(answer.unknown_s)}, all targets together, nothing was measured: unknown."
 
 
-def _saved(answer: JsonObject) -> str:
-    saved = answer["expected_saved_minutes"]
+def _saved(answer: Rehearsed) -> str:
+    saved = answer.expected_saved_minutes
     if saved is None:
-        return f"What acting would have saved is unknown: {answer['why']}."
-    between = f"{saved['low']:.0f} to {saved['high']:.0f}"
-    return (
-        f"Acting would have saved about {saved['value']:.0f} min ({between}), by what the action does in other rules."
-    )
+        return f"What acting would have saved is unknown: {answer.why}."
+    between = f"{saved.low:.0f} to {saved.high:.0f}"
+    return f"Acting would have saved about {saved.value:.0f} min ({between}), by what the action does in other rules."
 
 
-def _strip(row: JsonObject, answer: JsonObject) -> PastStrip:
-    start, length = answer["from"], (answer["to"] - answer["from"]) / SLOTS
-    spans = (("unknown", row["unknown"]), ("down", row["held"]))
+def _strip(row: RehearsedTarget, answer: Rehearsed) -> PastStrip:
+    start, length = answer.since, (answer.until - answer.since) / SLOTS
+    spans = (("unknown", row.unknown), ("down", row.held))
     states = ["up"] * SLOTS
     for state, parts in spans:
         for part in parts:
-            first, last = int((part["at"] - start) / length), int((part["until"] - 1 - start) / length)
+            first, last = int((part.at - start) / length), int((part.until - 1 - start) / length)
             states[max(0, first) : last + 1] = [state] * (min(last, SLOTS - 1) - max(0, first) + 1)
-    count = row["firings"]
+    count = row.firings
     told = "unknown" if count is None else "never" if count == 0 else _times(count)
-    bars = charts.bars([charts.Bar(state) for state in states], row["target"], told=f"would have fired: {told}")
-    return PastStrip(row["target"], told, bars)
+    bars = charts.bars([charts.Bar(state) for state in states], row.target, told=f"would have fired: {told}")
+    return PastStrip(row.target, told, bars)
 
 
-def _firing(row: JsonObject, reader: Reader) -> PastFiring:
-    lasted = "no end is known" if row["lasted_s"] is None else f"lasted {words.rough_span(row['lasted_s'])}"
-    if row["over_by_itself"]:
+def _firing(row: RehearsedFiring, reader: Reader) -> PastFiring:
+    lasted = "no end is known" if row.lasted_s is None else f"lasted {words.rough_span(row.lasted_s)}"
+    if row.over_by_itself:
         kind, said = "ok", "over by itself"
-    elif row["blocked_by"]:
-        kind = "warn" if row["would_act"] else "off"
-        said = ", ".join(STOPS.get(word, word) for word in row["blocked_by"])
+    elif row.blocked_by:
+        kind = "warn" if row.would_act else "off"
+        said = ", ".join(STOPS.get(word, word) for word in row.blocked_by)
     else:
         kind, said = "warn", "would have acted"
-    return PastFiring(words.clock(row["at"], reader), row["target"], row["link"], lasted, kind, said)
+    return PastFiring(words.clock(row.at, reader), row.target, row.link, lasted, kind, said)

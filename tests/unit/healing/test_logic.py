@@ -218,7 +218,7 @@ def test_mistakes_in_a_list_of_dependencies():
         {"target": "e", "depends_on": ["nobody", "box-1"]},
         {"target": "s", "depends_on": ["s"]},
     ]
-    assert mistakes(entries, known={"box-1"}) == [
+    assert [(it.target, it.error) for it in mistakes(entries, known={"box-1"})] == [
         ("d", "bad type: must be one of service, external, host, container, monitor"),
         ("d", "duplicate: it is listed more than once"),
         ("e", "unknown reference: nobody"),

@@ -511,7 +511,7 @@ def test_what_counts_for_effectiveness(outcome, executed, counted):
 
 
 def test_effectiveness_without_data_is_null_and_never_a_number():
-    assert ledger.effectiveness("run", "a > 1", 0, 0) == ("run", "a > 1", 0, 0, 0, None, None)
+    assert ledger.effectiveness("run", "a > 1", 0, 0) == ledger.Effectiveness("run", "a > 1", 0, 0, 0, None, None)
     assert ledger.effectiveness("run", "a > 1", 9, 10).success_rate == 90.0
 
 

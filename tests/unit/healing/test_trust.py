@@ -12,6 +12,7 @@ from opsapp.healing.logic.lift import NO_EFFECT, NOTHING, Arm, Bets, Draw, Trial
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.attempt import Tried, comes_to
 from opsapp.healing.stages.trust import LevelRefused
+from opsapp.wire.records import plain
 
 from .world import NOW, trust
 
@@ -60,7 +61,7 @@ def test_promotion_and_demotion_begin_new_evidence():
     old = trust("approve", verified=9, failed=2, executions=12, streak=(NOW,), triggers=(NOW,))
     for new in (governor.promote(old, "execute", NOW), governor.demote(old, "notify", NOW)):
         assert (new.verified, new.failed, new.executions, new.streak) == (0, 0, 0, ())
-        assert governor.evidence(new, NOW, LIMITS)["triggers_7d"] == 1  # these count days and not levels
+        assert governor.evidence(new, NOW, LIMITS).triggers_7d == 1  # these count days and not levels
 
 
 def test_triggers_from_before_a_level_was_entered_do_not_lead_on_from_it():
@@ -68,7 +69,7 @@ def test_triggers_from_before_a_level_was_entered_do_not_lead_on_from_it():
     old = trust("execute", triggers=outages(20, NOW - 19 * APART))
     down = governor.demote(old, "notify", NOW + 1)
     assert governor.needs(down, NOW + 2, LIMITS) == ["10 more outages within 7 days"]
-    assert governor.evidence(down, NOW + 2, LIMITS)["triggers_7d"] == 20
+    assert governor.evidence(down, NOW + 2, LIMITS).triggers_7d == 20
     assert governor.redefine(old, "other", "execute", NOW + 1).triggers == ()  # evidence belongs to the definition
 
 
@@ -141,7 +142,7 @@ def test_what_has_one_root_cause_is_one_outage_whenever_it_begins():
 def test_of_an_older_store_the_hosts_of_an_outage_count_once():
     state = trust("notify", triggers=tuple(NOW + at for at in range(24)))
     assert governor.evaluate(state, NOW + 30, LIMITS)[1] is None
-    assert governor.evidence(state, NOW + 30, LIMITS)["triggers_7d"] == 1
+    assert governor.evidence(state, NOW + 30, LIMITS).triggers_7d == 1
 
 
 def test_a_ceiling_stops_automatic_promotion():
@@ -180,7 +181,7 @@ def test_nothing_is_above_execute():
 
 def test_evidence_in_figures():
     state, _ = after(trust("approve"), *["verified"] * 10, "inconclusive", "failed")
-    assert governor.evidence(state, NOW, LIMITS) == {
+    assert plain(governor.evidence(state, NOW, LIMITS)) == {
         "triggers_7d": 0,
         "executions": 12,
         "verified": 10,

@@ -299,7 +299,7 @@ def manual_fix_race(on: Rehearsal) -> None:
 
 def _suggestions(root: Any, rule_id: str) -> list[str]:
     active = healing_of(root).suggestions.active()
-    return [suggestion["category"] for suggestion in active if suggestion["rule_id"] == rule_id]
+    return [suggestion.category for suggestion in active if suggestion.rule_id == rule_id]
 
 
 def _scenario(play: Callable[[Rehearsal], None], description: str, inject: str, real: str) -> tuple[str, Scenario]:
