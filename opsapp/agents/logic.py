@@ -18,7 +18,6 @@ from opsapp.wire.reports import AgentMetrics, HostProfile, Measurement
 
 STATUSES = ("pending", "online", "offline", "dead")
 MEASURED = ("cpu_percent", "mem_percent", "disk_percent")  # by which the list can be sorted
-WORST_FIRST = ("offline", "dead", "pending", "online")
 ONLINE_INTERVALS = 2
 DEAD_INTERVALS = 20
 BACK_WITHIN_S = 60.0  # an agent whose server was away tries again within this time at the latest

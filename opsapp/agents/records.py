@@ -84,6 +84,16 @@ class AgentDetail(AgentRow):
 
 
 @dataclass(frozen=True)
+class HostProblem:
+    """What is wrong with a host. `since` is known of silence alone."""
+
+    kind: Literal["silent", "service", "cpu", "memory", "disk", "inodes", "read_only", "clock", "service_manager"]
+    words: str
+    grave: bool = False
+    since: At | None = None
+
+
+@dataclass(frozen=True)
 class MeasuredRow(AgentRow):
     """An agent with what it measured last."""
 
@@ -94,6 +104,17 @@ class MeasuredRow(AgentRow):
     metrics_at: Told[At | None] = None
     failed_units: Told[Annotated[int, Between(0)]] = 0
     failing: Told[tuple[str, ...]] = ()
+    problems: Told[tuple[HostProblem, ...]] = ()
+
+    @property
+    def urgency(self) -> tuple[int, int, int]:
+        """The lower, the sooner it wants somebody: silence, what is grave, what is not; then what is not known."""
+        grave = sum(problem.grave for problem in self.problems)
+        if self.unreadable or any(problem.kind == "silent" for problem in self.problems):
+            return 0, STATUSES.index(self.status), 0
+        if self.problems:
+            return 1 if grave else 2, -grave, -len(self.problems)
+        return 3 + ("offline", "pending", "online").index(self.status), 0, 0
 
 
 @dataclass(frozen=True)

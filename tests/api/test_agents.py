@@ -98,7 +98,7 @@ def test_the_figures_of_all_come_in_one_answer(service, box):
     box.report(version="0.0.1", failed_units=["backup.service"], metrics={"rx_bytes_s": 4000, "tx_bytes_s": 1000})
     silent = Polling(service, "silent")
     serieswork.flush(service.node)
-    answer = service.vera.get("/api/agents/figures?limit=1&offset=1")
+    answer = service.vera.get("/api/agents/figures?sort=-status&limit=1&offset=1")
     assert answer.headers["X-Total-Count"] == "2"
     row = answer.json[0]
     assert (row["id"], row["cpu_percent"], row["mem_percent"], row["disk_percent"]) == (box.id, 12.5, 40, 71.5)

@@ -25,7 +25,7 @@ def test_the_list_says_what_each_host_measures(service, box):
     Polling(service, "new")
     page = service.browser("vera").get("/agents")
     rows = {row.select_one("a").text: row.text for row in page.html.select("tbody tr")}
-    assert list(rows) == ["new", "web-2"]
+    assert list(rows) == ["web-2", "new"]
     assert "Waiting for its first report" in rows["new"]
     for words in ("imgproxy failed", "12 %", "40 %", "outdated"):
         assert words in rows["web-2"]
@@ -41,8 +41,8 @@ def test_the_list_says_what_each_host_measures(service, box):
         ({"services": {"nginx": "failed"}}, "bad", "nginx failed"),
         ({"services": {"nginx": "failed"}, "failed_units": ["nginx.service"]}, "bad", "nginx failed"),
         ({"services": {}, "containers": {"shop": "unhealthy"}}, "bad", "shop failed"),
-        ({"services": {"a": "failed"}, "failed_units": ["b.timer"]}, "bad", "2 services failed"),
-        ({"services": {}, "disk_percent": 93}, "warn", "Disk 93 % full"),
+        ({"services": {"a": "failed"}, "failed_units": ["b.timer"]}, "bad", "a, b.timer failed"),
+        ({"services": {}, "disks": {}, "disk_percent": 93}, "warn", "a disk 93 % full"),
     ],
 )
 def test_a_host_on_which_something_is_wrong_is_not_green(service, box, reported, look, word):
@@ -54,12 +54,16 @@ def test_a_host_on_which_something_is_wrong_is_not_green(service, box, reported,
 def test_a_silent_host_is_called_silent_whatever_had_failed(service, box):
     report(service, box, services={"nginx": "failed"})
     service.clock.advance(3600)
-    assert "Silent for long" in service.browser("vera").get("/agents").html.select_one("tbody .st").text
+    cell = service.browser("vera").get("/agents").html.select_one("tbody td:nth-of-type(2)")
+    assert cell.select_one(".st").text == "Silent for long"
+    assert cell.select_one(".problem").text.startswith("not connected since ")
+    assert cell.select_one(".problem time")["datetime"] in str(cell)
+    assert "failed" not in cell.text
 
 
 def test_the_names_of_all_that_failed_stand_below_the_host(service, box):
     report(service, box, services={"a": "failed", "b": "failed"})
-    assert "Failed: a, b." in service.browser("vera").get("/agents").html.select_one("tbody tr").text
+    assert "a, b failed" in service.browser("vera").get("/agents").html.select_one("tbody tr").text
 
 
 def test_the_page_of_a_host_with_a_failed_service_does_not_begin_with_a_green_sign(service, box):
@@ -74,6 +78,47 @@ def test_of_the_hosts_that_report_those_with_failed_services_come_first(service)
         Polling(service, name).report(services={"nginx": state}, failed_units=[])
     page = service.browser("vera").get("/agents")
     assert [row.select_one("a").text for row in page.html.select("tbody tr")] == ["b-broken", "a-well", "c-well"]
+
+
+def test_every_problem_is_said_and_the_worst_come_first(service):
+    service.clock.advance(60)
+    bodies = {
+        "a-well": {},
+        "b-busy": {"cpu_percent": 97, "mem_percent": 95},
+        "c-full": {"cpu_percent": 99, "disks": {"/": 93, "/var": 99}},
+        "d-gone": {},
+        "e-late": {"time": service.clock.now() + 40},
+    }
+    boxes = {name: Polling(service, name) for name in bodies}
+    boxes["d-gone"].report()
+    service.clock.advance(3600)
+    for name in bodies.keys() - {"d-gone"}:
+        body = {"services": {}, "disks": {}, "disk_percent": 40} | bodies[name]
+        boxes[name].report(**body | ({"time": service.clock.now() + 40} if name == "e-late" else {}))
+    Polling(service, "f-new")
+    rows = service.vera.get("/api/agents/figures").json
+    told = {row["label"]: [problem["words"] for problem in row["problems"]] for row in rows}
+    assert list(told.items()) == [
+        ("d-gone", ["not connected since"]),
+        ("c-full", ["/var 99 % full", "CPU 99 %", "/ 93 % full"]),
+        ("b-busy", ["CPU 97 %", "memory 95 %"]),
+        ("e-late", ["clock 40 s off"]),
+        ("f-new", []),
+        ("a-well", []),
+    ]
+    page = service.browser("vera").get("/agents").html
+    words = [row.select_one("td:nth-of-type(2)").get_text(" ", strip=True) for row in page.select("tbody tr")]
+    assert words[1:] == [
+        "/var 99 % full CPU 99 % / 93 % full",
+        "CPU 97 % memory 95 %",
+        "clock 40 s off",
+        "Waiting for its first report",
+        "Reporting",
+    ]
+    first = service.vera.get("/api/agents/figures?limit=2&offset=1").json
+    assert [row["label"] for row in first] == ["c-full", "b-busy"], "the order is that of the whole list"
+    backward = service.vera.get("/api/agents/figures?sort=-status").json
+    assert [row["label"] for row in backward][-1] == "d-gone"
 
 
 def test_silent_hosts_come_first_and_filters_are_kept(service, box):
@@ -111,7 +156,7 @@ def test_a_new_host_waits_and_turns_into_itself(service):
 def test_a_host_says_first_what_is_wrong_with_it(service, box):
     report(service, box)
     page = service.browser("vera").get(f"/agents/{box.id}")
-    assert page.html.select_one(".lead-line").text == "imgproxy failed. /var is 91 % full."
+    assert page.html.select_one(".lead-line").text == "imgproxy failed. /var 91 % full."
     assert [row.select_one("td").text for row in page.html.select("#services tbody tr")] == ["imgproxy", "nginx"]
     assert [lane.text for lane in page.html.select("#moment .lane h3")][-4:] == ["CPU", "Memory", "Disk /var", "Disk /"]
     assert page.html.select("#disks figure.chart")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from opsapp.agents import logic
-from opsapp.agents.records import AgentDetail, AgentRow, FleetRow, Line, MeasuredRow
+from opsapp.agents.problems import problems_of, silent_since
+from opsapp.agents.records import AgentDetail, AgentRow, FleetRow, HostProblem, Line, MeasuredRow
 from opsapp.agents.resources import Agent, AgentState, agents_of, whole
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import Node, node_of
@@ -282,15 +283,6 @@ def fleet(root: Root, rows: Iterable[AgentRow]) -> list[FleetRow]:
     ]
 
 
-def sortable(node: Node, rows: list[AgentRow], sort: str) -> Sequence[AgentRow]:
-    """Rows of the list with what this order needs: their newest figures, or, of those that are alike, the failing ones
-    first."""
-    if sort in logic.MEASURED:
-        return [measured(node, row) for row in rows]
-    failing = {row.id: logic.failing_in(metrics_of(node, row.id)[0]) for row in rows} if sort == "status" else {}
-    return sorted(rows, key=lambda row: not failing[row.id]) if failing else rows
-
-
 def measured(node: Node, row: AgentRow) -> MeasuredRow:
     """A row of the list with its newest figures."""
     if isinstance(row, MeasuredRow):
@@ -302,7 +294,16 @@ def measured(node: Node, row: AgentRow) -> MeasuredRow:
         metrics_at=whole(at),
         failed_units=len(metrics.failed_units),
         failing=tuple(logic.failing_in(metrics)),
+        problems=_problems(node, row, metrics),
     )
+
+
+def _problems(node: Node, row: AgentRow, metrics: AgentMetrics) -> tuple[HostProblem, ...]:
+    """What is not known, of one that we have not listened to for long enough, is no problem yet."""
+    if row.status == "online":
+        return problems_of(metrics, memory_of(node).skew(row.id))
+    is_known = row.status in ("offline", "dead") and not row.unheard
+    return (silent_since(row.last_seen),) if is_known else ()
 
 
 def history(root: Root, agent: Agent, *, range_h: int, resolution: int, until: int | None = None) -> list[JsonObject]:

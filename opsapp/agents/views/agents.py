@@ -6,7 +6,7 @@ from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.agents import logic, schemas
+from opsapp.agents import schemas
 from opsapp.agents.engine import lifecycle, records
 from opsapp.agents.engine.directory import touched
 from opsapp.agents.records import AgentDetail, AgentKey, AgentRow, FleetRow, GivenAgent
@@ -28,15 +28,15 @@ def agents(context: Agents, request: Request) -> Any:
 
 @api.get(Agents, "figures", query=schemas.FleetList, returns=[FleetRow])
 def figures(context: Agents, request: Request) -> Any:
-    """The same list with each one's newest figures and six hours of CPU and memory. `sort`: the silent ones first, then
-    those on which something has failed (`status`), or by a field; with "-" the other way round, and what is not known
-    last."""
+    """The same list with each one's newest figures, six hours of CPU and memory, and what is wrong with it. `sort`: the
+    worst first (`status`: the silent ones, then those with problems), or by a field; with "-" the other way round, and
+    what is not known last."""
     query = request.valid_query
     rows = records.rows(request.root, query["ids"], query["status"])
     matching = [row for row in rows if row.matches(query["q"], query["status"], query["tag"])]
-    sort = query["sort"] or "status"
-    known = records.sortable(request.node, matching, sort.removeprefix("-"))
-    return records.fleet(request.root, page_of(request, in_order(known, sort, {"status": logic.WORST_FIRST})))
+    known = [records.measured(request.node, row) for row in matching]
+    sort = (query["sort"] or "status").replace("status", "urgency")
+    return records.fleet(request.root, page_of(request, in_order(known, sort)))
 
 
 @api.create(Agents, role="admin", body=GivenAgent, returns=AgentKey)

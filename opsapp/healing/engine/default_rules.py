@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from functools import partial
 
+from opsapp.agents.problems import CLOCK_OFF_FROM_S, CPU_ABOVE, FULL, HUNG_FROM_S, MEMORY_ABOVE
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.soundness import wrong_params
 from opsapp.healing.records import ChainStep, RuleSettings
@@ -33,14 +34,14 @@ def _chain(*steps: str | tuple[str, JsonObject]) -> tuple[ChainStep, ...]:
 
 DEFAULT_RULES = {
     "default-cpu": _rule(
-        description="CPU above 90 %",
-        condition="cpu_percent > 90",
+        description=f"CPU above {CPU_ABOVE} %",
+        condition=f"cpu_percent > {CPU_ABOVE}",
         hold=60,
         escalation_chain=_chain(("process_kill", {"top": "cpu"}), ("nice_adjust", {"top": "cpu"}), "clear_cache"),
     ),
     "default-disk": _rule(
-        description="A disk at or above 90 %",
-        condition="disk.*.percent >= 90",
+        description=f"A disk at or above {FULL} %",
+        condition=f"disk.*.percent >= {FULL}",
         hold=30,
         escalation_chain=_chain("temp_cleanup", "journal_vacuum", "log_rotate", "storage_cleanup"),
     ),
@@ -66,8 +67,8 @@ DEFAULT_RULES = {
         escalation_chain=_chain("restart_service"),
     ),
     "default-inodes": _rule(
-        description="A file system has used 90 % of its inodes or more",
-        condition="inodes.*.percent >= 90",
+        description=f"A file system has used {FULL} % of its inodes or more",
+        condition=f"inodes.*.percent >= {FULL}",
         hold=30,
         trust_ceiling="notify",
         escalation_chain=_chain("temp_cleanup"),
@@ -80,15 +81,15 @@ DEFAULT_RULES = {
         escalation_chain=_chain("host_reboot"),
     ),
     "default-clock": _rule(
-        description="The clocks of a host and of the service differ by 30 seconds or more",
-        condition=f"{CLOCK_OFF} >= 30",
+        description=f"The clocks of a host and of the service differ by {CLOCK_OFF_FROM_S} seconds or more",
+        condition=f"{CLOCK_OFF} >= {CLOCK_OFF_FROM_S}",
         hold=120,  # a message that waited looks like a clock that is behind, until the next one
         trust_ceiling="notify",
         escalation_chain=_chain(("restart_service", {"service": "systemd-timesyncd"})),
     ),
     "default-service-manager": _rule(
         description="The service manager of a host has not answered for a minute",
-        condition="service_manager.hung_s >= 60",
+        condition=f"service_manager.hung_s >= {HUNG_FROM_S}",
         severity="error",
         trust_ceiling="notify",  # it only tells: without a service manager few actions work, this one included
         escalation_chain=_chain("host_reboot"),
@@ -101,8 +102,8 @@ DEFAULT_RULES = {
         escalation_chain=_chain("restart_container", "container_recreate"),
     ),
     "default-memory": _rule(
-        description="Memory above 90 %",
-        condition="mem_percent > 90",
+        description=f"Memory above {MEMORY_ABOVE} %",
+        condition=f"mem_percent > {MEMORY_ABOVE}",
         hold=60,
         escalation_chain=_chain("clear_cache", "memory_pressure_relief", ("process_kill", {"top": "memory"})),
     ),

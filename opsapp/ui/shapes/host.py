@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
+from opsapp.agents.problems import FULL, NEARLY_FULL, problems_of
 from opsapp.agents.records import AgentDetail
 from opsapp.healing.foretold import ForecastRecord
 from opsapp.healing.moments import Moment
@@ -24,14 +25,13 @@ from opsapp.ui.words import rough_span
 from . import holds, moment, uses
 from .command import shown_of
 from .fans import between, fan_told, reaches
-from .hosts import listed, notes_of, presence_of
+from .hosts import notes_of, presence_of
 from .problems import open_lines
 
 FEW = 8
 DISKS = 5  # that are shown without being asked for
 ASK_FIRST = ("params.command", "params.service", "params.action", "params.unit", "params.sort")
 ASKED = ("shell", "service", "process_list", "logs", "capabilities")
-HIGH = 90.0
 STATE_WORDS = {"active": "Running", "failed": "Failed", "inactive": "Stopped", "activating": "Starting"}
 STATE_KINDS = {
     "active": "ok",
@@ -112,7 +112,7 @@ def state(answers: Answers, reader: Reader) -> dict[str, object]:
     """The top of the page."""
     agent = answers[AGENT]
     kind, word = presence_of(agent)
-    lead = lead_of(agent, disks_of(answers, reader), services_of(agent), reader)
+    lead = lead_of(agent, disks_of(answers, reader), reader)
     return {
         **arrival(answers, reader),
         "title": agent.name,
@@ -172,25 +172,22 @@ def facts_of(agent: AgentDetail) -> tuple[str, ...]:
     return tuple(fact for fact in known if fact)
 
 
-def lead_of(agent: AgentDetail, disks: Sequence[DiskShown], services: Sequence[ServiceShown], reader: Reader) -> Lead:
-    """The most pressing thing, in one sentence."""
+def lead_of(agent: AgentDetail, disks: Sequence[DiskShown], reader: Reader) -> Lead:
+    """The most pressing thing first."""
     if agent.status == "pending":
         return Lead("", "", "")
     if agent.status != "online":
         gone = rough_span(reader.now - (agent.last_seen or reader.now))
         look = "" if agent.unheard else "bad"
         return Lead(look, f"It has not reported for {gone}: the values below are from before.", "")
-    failed = [service.name for service in services if service.kind == "bad"] or agent.metrics.failed_units
-    full = [disk for disk in disks if disk.kind]
-    facts = [
-        f"{listed(failed)} failed." if failed else "",
-        f"{full[0].mount} is {full[0].words} full." if full else "",
-        next((f"{disk.mount} will be {disk.ahead}." for disk in disks if disk.ahead and not disk.kind), ""),
-    ]
-    words = " ".join(sentence for sentence in facts if sentence)
-    look = "bad" if failed else full[0].kind if full else "warn" if words else "ok"
-    place = "#services" if failed else "#disks" if words else ""
-    return Lead(look, words or "Nothing on it needs attention.", place)
+    problems = problems_of(agent.metrics, agent.clock_skew_s)
+    ahead = [f"{disk.mount} will be {disk.ahead}" for disk in disks if disk.ahead and not disk.kind][:1]
+    facts = [problem.words for problem in problems] + ahead
+    if not facts:
+        return Lead("ok", "Nothing on it needs attention.", "")
+    places = {"service": "#services"} | ({"disk": "#disks"} if disks else {})
+    place = places.get(problems[0].kind, "#moment") if problems else "#disks"
+    return Lead("bad" if problems and problems[0].grave else "warn", " ".join(f"{fact}." for fact in facts), place)
 
 
 def disks_of(answers: Answers, reader: Reader) -> list[DiskShown]:
@@ -209,7 +206,7 @@ def disks_of(answers: Answers, reader: Reader) -> list[DiskShown]:
             mount,
             mounts[mount],
             f"{mounts[mount]:.0f} %",
-            "bad" if mounts[mount] >= 97 else "warn" if mounts[mount] >= HIGH else "",
+            "bad" if mounts[mount] >= NEARLY_FULL else "warn" if mounts[mount] >= FULL else "",
             ahead_of(forecasts.get(mount), reader.now),
             f"{place}?disk={mount}",
             mount == wanted,

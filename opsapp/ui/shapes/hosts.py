@@ -11,12 +11,11 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from opsapp.agents.records import AgentRow, FleetRow, Line
+from opsapp.agents.records import AgentRow, FleetRow, HostProblem, Line
 from opsapp.ui import charts
 from opsapp.ui.parts import HOSTS
 from opsapp.ui.reader import Answers, Reader
 
-HIGH = 90.0
 STATES = {  # status -> (kind, word)
     "online": ("ok", "Reporting"),
     "offline": ("bad", "Silent"),
@@ -37,12 +36,13 @@ class HostGauge(NamedTuple):
 
 
 class HostLine(NamedTuple):
-    """A row of the list."""
+    """A row of the list. `word` is its state, or the worst of its problems while it reports; `more` are the others."""
 
     row: FleetRow
     under: str
     kind: str
     word: str
+    more: tuple[HostProblem, ...]
     cpu: HostGauge
     mem: HostGauge
     disk: HostGauge
@@ -68,6 +68,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
 
 def line_of(row: FleetRow) -> HostLine:
     kind, word = state_of(row)
+    wrong = {problem.kind for problem in row.problems}
     name = row.name
     under = row.hostname if row.hostname != name else ""
     return HostLine(
@@ -75,23 +76,20 @@ def line_of(row: FleetRow) -> HostLine:
         " · ".join(fact for fact in (under, row.ip) if fact),
         kind,
         word,
-        gauge(row.cpu_percent, row.cpu, f"CPU of {name}, 6 hours"),
-        gauge(row.mem_percent, row.mem, f"Memory of {name}, 6 hours"),
-        gauge(row.disk_percent, (), ""),
-        notes_of(row, row.failing),
+        row.problems[1:] if row.status == "online" else row.problems,
+        gauge(row.cpu_percent, row.cpu, f"CPU of {name}, 6 hours", high="cpu" in wrong),
+        gauge(row.mem_percent, row.mem, f"Memory of {name}, 6 hours", high="memory" in wrong),
+        gauge(row.disk_percent, (), "", high="disk" in wrong),
+        notes_of(row),
     )
 
 
 def state_of(row: FleetRow) -> tuple[str, str]:
-    """What a row says of its host at one look: silent, else what has failed, else what is nearly full."""
-    failing, disk = row.failing, row.disk_percent
-    if row.status != "online" or row.unreadable:
+    """What a row says of its host at one look: whether it reports, else the worst of what is wrong."""
+    if row.status != "online" or row.unreadable or not row.problems:
         return presence_of(row)
-    if failing:
-        return "bad", f"{failing[0]} failed" if len(failing) == 1 else f"{len(failing)} services failed"
-    if disk is not None and disk >= HIGH:
-        return "warn", f"Disk {disk:.0f} % full"
-    return STATES["online"]
+    worst = row.problems[0]
+    return "bad" if worst.grave else "warn", worst.words
 
 
 def presence_of(row: AgentRow) -> tuple[str, str]:
@@ -99,16 +97,16 @@ def presence_of(row: AgentRow) -> tuple[str, str]:
     return UNHEARD if row.unheard else STATES[row.status]
 
 
-def gauge(value: float | None, values: Line, label: str) -> HostGauge:
+def gauge(value: float | None, values: Line, label: str, *, high: bool) -> HostGauge:
     """What is known: of a host that says nothing, nothing."""
     line = charts.sparkline(values, label, top=100) if any(reading is not None for reading in values) else Markup("")
     if value is None:
         return HostGauge("–", "", 0.0, line)
-    return HostGauge(f"{value:.0f} %", "warn" if value >= HIGH else "", min(100.0, max(0.0, value)), line)
+    return HostGauge(f"{value:.0f} %", "warn" if high else "", min(100.0, max(0.0, value)), line)
 
 
-def notes_of(row: AgentRow, failing: Sequence[str] = ()) -> tuple[str, ...]:
-    """What somebody has to know of this host besides its state."""
+def notes_of(row: AgentRow) -> tuple[str, ...]:
+    """What somebody has to know of this host besides its state and its problems."""
     facts = []
     if row.unreadable:
         facts.append(f"Its record cannot be read: {row.unreadable}.")
@@ -116,22 +114,16 @@ def notes_of(row: AgentRow, failing: Sequence[str] = ()) -> tuple[str, ...]:
         facts.append("Another machine used its key: give both their own.")
     if row.hostname_conflict:
         facts.append("Another host reports the same name.")
-    if len(failing) > 1:
-        facts.append(f"Failed: {listed(failing)}.")
     return tuple(facts)
-
-
-def listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _summary(rows: Sequence[FleetRow]) -> str:
     silent = sum(row.status in ("offline", "dead") and not row.unheard for row in rows)
-    failing = sum(row.status == "online" and bool(row.failing) for row in rows)
+    ill = sum(row.status == "online" and bool(row.problems) for row in rows)
     outdated = sum(row.outdated for row in rows)
     facts = [
         f"{silent} silent" if silent else "",
-        f"{failing} with failed services" if failing else "",
+        f"{ill} with problems" if ill else "",
         f"{outdated} with an outdated agent" if outdated else "",
     ]
     return ", ".join(count for count in facts if count)
