@@ -35,10 +35,18 @@ class FleetCount:
     waiting: Count
 
 
+@dataclass(frozen=True)
+class AlikeTrouble:
+    id: str | None
+    name: str
+    incident_id: str | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Trouble:
     """What is wrong: a monitor that is not well, a host that is silent, a condition that people were told of, or an
-    event from elsewhere that is about nothing here."""
+    event from elsewhere that is about nothing here. `alike`: it stands for so many that are alike and began together,
+    of which `others` are the next ones."""
 
     kind: Literal["monitor", "host", "alert", "event"]
     id: str | None = None
@@ -52,6 +60,8 @@ class Trouble:
     case_id: str | None = None
     rule_id: str | None = None
     last_day: tuple[Status, ...] = ()
+    alike: Count = 1
+    others: tuple[AlikeTrouble, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,8 +114,9 @@ class NextBreak:
 
 @dataclass(frozen=True)
 class WrongCounts:
-    """How much is wrong; `causes` are those that are down and hang on nothing else that is shown,
-    `alerts` the conditions on hosts that people were told of, `events` the incidents of no monitor."""
+    """How much is wrong; `down`, `degraded` and `unknown` count monitors and hosts, `causes` are those that are down
+    and hang on nothing else that is shown, `silent` the hosts among those that are down, `alerts` the conditions on
+    hosts that people were told of, `events` the incidents of no monitor."""
 
     down: Count
     degraded: Count
@@ -113,6 +124,7 @@ class WrongCounts:
     causes: Count
     alerts: Count
     events: Count
+    silent: Count = 0
 
 
 @dataclass(frozen=True)

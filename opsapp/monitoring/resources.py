@@ -19,6 +19,7 @@ from persistent import Persistent
 from opsapp.lib.ids import earliest_id, new_id, new_token
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
+from opsapp.monitoring.logic.incidentfilter import IncidentFilter
 from opsapp.monitoring.logic.settings import MonitorSettings
 from opsapp.monitoring.logic.state import Standing
 from opsapp.monitoring.logic.told import ToldTrouble
@@ -30,7 +31,7 @@ from opsapp.tree.root import Root
 from opsapp.tree.sharded import ShardedTree
 from opsapp.wire.records import made
 
-LOOKED_AT = 2000  # incidents whose owner is asked for, at most
+LOOKED_AT = 2000  # incidents that are looked into for a filter, at most
 
 
 class Monitoring(Folder):
@@ -177,6 +178,9 @@ class Incident(SealedFields, Record):
     def told(self) -> ToldTrouble | None:
         return None if self._told is None else ToldTrouble(*self._told)
 
+    def passes(self, wanted: IncidentFilter) -> bool:
+        return wanted.passes(self.monitor_name, self.acknowledged_by, self.tags, self.told)
+
     @property
     def updates(self) -> list[IncidentNote]:
         """What people said of it, oldest first."""
@@ -274,17 +278,16 @@ class Incidents(Folder):
         return incident
 
     def page(
-        self, status: str, monitor_id: str | None, limit: int, offset: int, owner: str | None = None
+        self, status: str, monitor_id: str | None, limit: int, offset: int, wanted: IncidentFilter
     ) -> tuple[list[str], int]:
-        """The ids of a page, newest first, and how many there are. Of one owner only the newest ones are looked at:
-        who has an incident stands in the incident itself."""
+        """The ids of a page, newest first, and how many there are."""
         ids = list(self.keys() if monitor_id is None else self.by_monitor.get(monitor_id, ()))
         if status != "all":
             ids = [incident_id for incident_id in ids if (incident_id in self.open) == (status == "open")]
         ids.reverse()
-        if owner is not None:
+        if any(wanted):
             newest = among(self, "incident", ids[:LOOKED_AT])
-            ids = [incident_id for incident_id, incident in newest if incident.acknowledged_by == owner]
+            ids = [incident_id for incident_id, incident in newest if incident.passes(wanted)]
         return ids[offset : offset + limit], len(ids)
 
     def forget(self, before: float, first: str, limit: int) -> str | None:

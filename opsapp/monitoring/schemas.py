@@ -31,6 +31,10 @@ class IncidentList(Paging):
     status = choice("open", "resolved", "all", default="all")
     monitor_id = field(ID, default=None)
     owner = text(1, 64, default=None)
+    q = text(0, 200, default=None)
+    severity = choice("critical", "error", "warning", "info", default=None)
+    kind = choice("monitor", "event", "by_hand", default=None)
+    tag = text(1, 64, default=None)
 
 
 class NewIncident(Body):

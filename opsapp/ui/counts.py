@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from pyramid.request import Request
 
-from opsapp.monitoring.engine import down_in_windows, status_counts
+from opsapp.monitoring.engine import tally
 from opsapp.monitoring.resources import incidents_of
 
 from . import builder
@@ -61,14 +61,13 @@ def counts_of(request: Request) -> Counts:
 
 def _reckoned(request: Request) -> Counts:
     root: Any = request.root
-    states = status_counts(request.node, root)
+    states, hidden = tally(request.node, root)
     down, degraded, kept, up, unknown = (
         states.get(name, 0) for name in ("down", "degraded", "maintenance", "up", "unknown")
     )
     other = sum(states.values()) - down - degraded - kept - up - unknown
     healing = len(root["api"]["healing"].ledger.open)
     waiting = len(root["api"]["approvals"].of_status("pending"))
-    hidden = down_in_windows(request.node, root) if kept else 0
     return Counts(
         down, degraded, kept - hidden, hidden, up, unknown, other, healing, len(incidents_of(root).open), waiting
     )

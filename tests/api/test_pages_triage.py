@@ -9,6 +9,8 @@ from opsapp.ui.sentences import said
 from opsapp.ui.shapes.incidents import TimelineItem, folded
 from tests.support.monitoring import DOWN, UP, Lookout
 
+from .test_agents import Polling
+
 
 @pytest.fixture
 def lookout(service):
@@ -191,6 +193,67 @@ def test_the_list_of_incidents_has_what_is_open_on_top(lookout):
     assert "Shop" not in page(service, "/incidents?status=resolved").html.tbody.text
 
 
+def down_together(lookout, *names):
+    monitors = {name: lookout.add(name=name, retries=0, tags=["shop"]) for name in names}
+    lookout.sees |= dict.fromkeys(monitors.values(), UP)
+    lookout.run(61)
+    lookout.sees |= dict.fromkeys(monitors.values(), DOWN)
+    lookout.run(61)
+    return {row["monitor_name"]: row["id"] for row in lookout.incidents("status=open")}
+
+
+def lines(shown):
+    return [" ".join(row.select_one("td.wide").text.split()) for row in shown.html.select("main table tbody tr")]
+
+
+def test_incidents_that_are_alike_are_one_line_which_opens_to_its_members(lookout):
+    service = lookout.service
+    ids = down_together(lookout, "Shop", "Search", "Cart", "Mail")
+    shown = page(service, "/incidents")
+    assert shown.html.h1.text == "4 incidents are open."
+    [line] = shown.html.select("tr.alike")
+    assert "4 monitors: HTTP 500." in " ".join(line.text.split())
+    assert {link["href"] for link in line.select("details a")} == {f"/incidents/{each}" for each in ids.values()}
+    assert len(line.select("input.pick")) == 4, "each can be chosen"
+
+
+def test_an_incident_that_differs_is_never_hidden_in_a_line(lookout):
+    service = lookout.service
+    ids = down_together(lookout, "Shop", "Search", "Cart", "Mail", "Pay", "Help")
+    service.otto.post_json(f"/api/monitoring/incidents/{ids['Mail']}/acknowledge", {})
+    said = {"stage": "identified", "message": "A cable.", "public": False}
+    service.otto.post_json(f"/api/monitoring/incidents/{ids['Pay']}/updates", said)
+    told = lines(page(service, "/incidents"))
+    assert sorted(line.partition(":")[0].partition("HTTP")[0] for line in told) == ["4 monitors", "Mail", "Pay"]
+    back = next(row["monitor_id"] for row in lookout.incidents() if row["monitor_name"] == "Help")
+    lookout.sees[back] = UP
+    lookout.run(61)
+    told = lines(page(service, "/incidents"))
+    assert sorted(line.partition(":")[0].partition("HTTP")[0] for line in told) == ["3 monitors", "Help", "Mail", "Pay"]
+
+
+def test_incidents_are_searched_and_filtered_in_the_address(lookout):
+    service = lookout.service
+    down_together(lookout, "Shop one", "Shop two", "Mail")
+    body = {"name": "The phones do not work", "severity": "warning"}
+    service.otto.post_json("/api/monitoring/incidents", body)
+
+    def names(query):
+        return sorted(link.text for link in page(service, f"/incidents?{query}").html.select("main table a"))
+
+    assert names("q=shop") == ["Shop one", "Shop two"]
+    assert names("q=shop+two") == ["Shop two"]
+    assert names("severity=warning") == names("kind=by_hand") == ["The phones do not work"]
+    assert names("kind=monitor&status=open") == names("tag=shop") == ["Mail", "Shop one", "Shop two"]
+    assert names("tag=nowhere") == names("kind=event") == []
+    shown = page(service, "/incidents?q=shop&kind=monitor")
+    form = shown.html.select_one("form.filters")
+    assert (form["method"], form.select_one("[name=q]")["value"]) == ("get", "shop")
+    assert form.select_one("[name=kind] option[selected]")["value"] == "monitor"
+    assert service.vera.get("/api/monitoring/incidents?q=shop&limit=1").headers["X-Total-Count"] == "2"
+    assert service.vera.get("/api/monitoring/incidents?severity=loud", status=422).json["code"] == "invalid"
+
+
 def test_a_post_mortem_is_a_file(lookout):
     _, incident_id = broken(lookout, "Shop")
     got = page(lookout.service, f"/incidents/{incident_id}/post-mortem.md", "vera")
@@ -251,3 +314,44 @@ def test_one_part_is_shown_alone_for_the_live_module(lookout):
         shown = service.anonymous.get(path, headers=cookie | {"X-Part": part})
         assert "<html" not in shown.text
         assert "Shop" in shown.text or part == "approvals"
+
+
+def asked_for(service, name, times):
+    body = {"name": name, "type": "script", "params": {"script": "true"}, "requires_approval": True}
+    made = service.ada.post_json("/api/automations", body).json["id"]
+    return [service.ada.post_json(f"/api/automations/{made}/run").json["request_id"] for _ in range(times)]
+
+
+def test_equal_requests_are_one_card_and_each_is_decided_by_itself(service):
+    ids = asked_for(service, "restart", 3)
+    [other] = asked_for(service, "clean", 1)
+    for place in ("/approvals", "/"):
+        cards = page(service, place).html.select(".ask")
+        assert sorted(len(card.select(".members a")) for card in cards) == [0, 3]
+        assert {link["href"] for card in cards for link in card.select(".members a")} == {
+            f"/approvals/{request_id}" for request_id in ids
+        }
+    assert "Approve all" not in page(service, "/approvals", "vera").text
+    browser = service.browser("otto")
+    form = next(form for form in browser.get("/approvals").forms.values() if f"pick:{ids[0]}" in form.fields)
+    service.otto.post_json(f"/api/approvals/{ids[1]}/reject", {})
+    told = form.submit("do", value="approvals.approve")
+    outcomes = sorted(row.select("td")[1].text.split()[0] for row in told.html.select("#outcomes tbody tr"))
+    assert outcomes == ["Done", "Done", "Not"]
+    states = {key: service.vera.get(f"/api/approvals/{key}").json["status"] for key in (*ids, other)}
+    assert states == {ids[0]: "approved", ids[1]: "rejected", ids[2]: "approved", other: "pending"}
+
+
+def test_one_figure_says_how_many_are_down(lookout):
+    service = lookout.service
+    down_together(lookout, "Shop", "Search", "Cart")
+    box = Polling(service, "box")
+    box.report()
+    service.clock.advance(61)
+    lookout.run(1)
+    shown = page(service, "/")
+    down = service.vera.get("/api/overview").json["monitors"]["down"]
+    assert down == 3
+    assert shown.html.h1.text.startswith(f"{down} down, 1 host silent")
+    assert shown.html.title.text.startswith(f"({down}) ")
+    assert shown.html.select_one("#counts .bad").text.split()[0] == str(down)

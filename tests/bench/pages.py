@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from opsapp.healing.engine.default_rules import declare
-from opsapp.monitoring.engine import changes, status_counts
+from opsapp.monitoring.engine import changes, tally
 from opsapp.monitoring.resources import monitors_of
 from opsapp.ui.pages import PART
 from opsapp.web.compression import LEVEL
@@ -139,6 +139,6 @@ def counts(service, lookout):
         lookout.run(APART_S, step=APART_S)
         lookout.watch.take(entry, (DOWN, UP)[number % 2], service.clock.now())
         began = time.process_time()
-        service.read(lambda root: status_counts(service.node, root))
+        service.read(lambda root: tally(service.node, root))
         times.append(1000 * (time.process_time() - began))
     return sorted(times)[len(times) // 2]

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from opsapp.monitoring.engine import shownstates, status_counts
+from opsapp.monitoring.engine import shownstates, tally
 from tests.support.monitoring import BLIND, DOWN, UP, Lookout
 
 AT = "2027-01-15T08:{:02}:00"  # the test's clock says 08:00
@@ -17,7 +17,7 @@ def lookout(service):
 
 
 def counted(lookout):
-    return lookout.service.read(lambda root: status_counts(lookout.service.node, root))
+    return lookout.service.read(lambda root: tally(lookout.service.node, root).counts)
 
 
 def said(lookout):

@@ -14,6 +14,7 @@ from opsapp.agents.engine import HostsStanding, SilentHost, host_ids, host_of, s
 from opsapp.agents.resources import agents_of
 from opsapp.healing.logic.rules import names_of
 from opsapp.healing.overview_answers import (
+    AlikeTrouble,
     CaseUnderWay,
     FleetCount,
     MonitorCounts,
@@ -27,6 +28,7 @@ from opsapp.healing.records import RuleRecord, RuleStep
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages.case import CaseRecord, VerifyingCase
 from opsapp.healing.stages.holdout import is_left_alone
+from opsapp.lib.alike import gathered
 from opsapp.lib.problems import Unopened, Unreadable
 from opsapp.monitoring.engine import (
     MonitorsStanding,
@@ -45,7 +47,7 @@ from opsapp.wire.records import made
 from . import holds
 from .root_causes import causes_of
 
-MOST_TROUBLES, MOST_CASES, MOST_DAYS = 60, 12, 16
+MOST_TROUBLES, MOST_CASES, MOST_DAYS, MOST_OTHERS = 60, 12, 16, 3
 NEWEST_ENTRIES = 40
 CAUSE = 2000
 STAGES = {"correlating": 0, "planning": 1, "awaiting_approval": 1, "executing": 2, "settling": 2, "verifying": 3}
@@ -68,7 +70,7 @@ def overview(root: Root, now: float) -> Overview:
         MonitorCounts(sum(monitors.counts.values()), **monitors.counts),
         monitors.down_in_windows,
         FleetCount(agents, hosts.online, agents - hosts.heard),
-        tuple(_with_days(node, root, troubles[:MOST_TROUBLES], monitors.troubled, now)),
+        tuple(_with_days(node, root, _folded(healing, troubles)[:MOST_TROUBLES], monitors.troubled, now)),
         _counted(troubles, events),
         len(troubles) + max(0, events - MOST_TROUBLES),
         shown,
@@ -81,6 +83,27 @@ def overview(root: Root, now: float) -> Overview:
     )
 
 
+def _folded(healing: Healing, troubles: list[Trouble]) -> list[Trouble]:
+    """One for many that are alike; never what something hangs on, or what a case works on."""
+    roots = {trouble.root_cause for trouble in troubles}
+
+    def kind_of(trouble: Trouble) -> tuple[object, ...] | None:
+        if trouble.kind not in ("monitor", "host") or trouble.name in roots or trouble.name in healing.book.open_on:
+            return None
+        owner, has_incident = trouble.acknowledged_by, trouble.incident_id is not None
+        return trouble.kind, trouble.status, trouble.cause, trouble.root_cause, owner, has_incident
+
+    groups = gathered(troubles, kind_of, lambda trouble: trouble.since or 0)
+    return [
+        replace(
+            first,
+            alike=1 + len(others),
+            others=tuple(AlikeTrouble(other.id, other.name, other.incident_id) for other in others[:MOST_OTHERS]),
+        )
+        for first, *others in groups
+    ]
+
+
 def _counted(troubles: list[Trouble], events: int) -> WrongCounts:
     known = {trouble.name for trouble in troubles}
     measured = [trouble for trouble in troubles if trouble.kind in ("monitor", "host")]
@@ -88,7 +111,9 @@ def _counted(troubles: list[Trouble], events: int) -> WrongCounts:
     down = [trouble for trouble in measured if trouble.status == "down"]
     causes = {trouble.root_cause if trouble.root_cause in known else trouble.name for trouble in down}
     alerts = sum(trouble.kind == "alert" for trouble in troubles)
-    return WrongCounts(len(down), statuses.count("degraded"), statuses.count("unknown"), len(causes), alerts, events)
+    silent = sum(trouble.kind == "host" for trouble in down)
+    degraded, unknown = statuses.count("degraded"), statuses.count("unknown")
+    return WrongCounts(len(down), degraded, unknown, len(causes), alerts, events, silent)
 
 
 def _next_break(root: Root, healing: Healing) -> NextBreak | None:

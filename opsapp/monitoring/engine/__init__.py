@@ -12,7 +12,7 @@ from .archive import archived_incidents
 from .checks import request_check
 from .incident_list import incident_rows, taken_since
 from .lateststatus import KeptText, latest_status
-from .monitorlists import down_in_windows, status_counts, statuses_now
+from .monitorlists import statuses_now, tally
 from .notices import shown as open_notices
 from .register import Entry
 from .reports import budgets_left
@@ -41,7 +41,6 @@ __all__ = [
     "archived_incidents",
     "budgets_left",
     "close_told",
-    "down_in_windows",
     "ending_certificates",
     "incident_rows",
     "is_known",
@@ -56,8 +55,8 @@ __all__ = [
     "request_check",
     "shown_uptime",
     "standing_of_all",
-    "status_counts",
     "status_document",
     "statuses_now",
     "taken_since",
+    "tally",
 ]

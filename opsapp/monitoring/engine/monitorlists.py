@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from opsapp.lib.addresses import public
 from opsapp.lib.jsontypes import JsonObject
@@ -175,18 +176,28 @@ def since_when(node: Node, entry: Entry, status: str) -> int:
     return int(min(now, max(told.since, node.started_at if seen is None else seen + entry.hold_s)))
 
 
-def status_counts(node: Node, root: Root) -> dict[str, int]:
-    """How many monitors there are in each state, as they are shown."""
-    watch = watch_of(node)
-    watch.register.catch_up(root)
-    return watch.states.counts(node.clock.now())
+class MonitorTally(NamedTuple):
+    """How many monitors there are in each state, as they are shown; of those in maintenance, how many are down."""
+
+    counts: dict[str, int]
+    down_in_windows: int
 
 
-def down_in_windows(node: Node, root: Root) -> int:
-    """How many are down while a window covers them."""
+def tally(node: Node, root: Root) -> MonitorTally:
+    """The one count: header, title, sentence and figures say it. What cannot be read is unknown."""
     watch, now = watch_of(node), node.clock.now()
-    watch.register.catch_up(root)
-    return sum(map(is_down_in_window(node, now), tuple(watch.register.entries.values())))
+    register = watch.register
+    register.catch_up(root)
+    counts = Counter(watch.states.counts(now))
+    damaged = {damage.id for damage in register.damaged.values()}
+    if damaged:
+        counts.subtract(register.entries[lost].shown for lost in damaged & register.entries.keys())
+        counts["unknown"] += len(damaged)
+    if not counts["maintenance"]:
+        return MonitorTally(counts, 0)
+    is_down = is_down_in_window(node, now)
+    hidden = (entry.id not in damaged and is_down(entry) for entry in tuple(register.entries.values()))
+    return MonitorTally(counts, sum(hidden))
 
 
 def statuses_now(node: Node, root: Root) -> dict[str, str]:

@@ -5,13 +5,11 @@ Read-only, in the caller's transaction. Must not: know what a failure comes from
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import NamedTuple
 
 from opsapp.monitoring.engine import monitorlists
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.reports import STATUSES as BY_CODE
-from opsapp.monitoring.engine.shownstates import is_down_in_window
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.records import CertificateEnd
 from opsapp.monitoring.resources import incidents_of
@@ -55,10 +53,10 @@ def standing_of_all(node: Node, root: Root, now: float) -> MonitorsStanding:
     troubled = [entry for entry in entries if statuses[entry.id] in WORST]
     since = {entry.id: monitorlists.since_when(node, entry, statuses[entry.id]) for entry in troubled}
     troubled.sort(key=lambda entry: (WORST.index(statuses[entry.id]), since[entry.id], entry.name.casefold()))
-    counts = Counter(statuses.values())
+    counts, down_in_windows = monitorlists.tally(node, root)
     return MonitorsStanding(
-        {status: counts.get(status, 0) for status in BY_CODE},
-        sum(map(is_down_in_window(node, now), entries)),
+        {status: counts[status] for status in BY_CODE},
+        down_in_windows,
         [_troubled(root, entry, statuses[entry.id], since[entry.id]) for entry in troubled],
     )
 

@@ -12,6 +12,7 @@ from opsapp.monitoring.engine import changes, toldtroubles, warroom
 from opsapp.monitoring.engine.archive import archived_incidents
 from opsapp.monitoring.engine.incident_list import incident_rows, with_causes
 from opsapp.monitoring.logic import postmortem
+from opsapp.monitoring.logic.incidentfilter import IncidentFilter
 from opsapp.monitoring.records import IncidentNote, IncidentRecord, WarRoom
 from opsapp.monitoring.resources import Incident, Incidents, incidents_of
 from opsapp.runtime.node import node_of
@@ -28,10 +29,12 @@ COLUMNS.insert(COLUMNS.index("updates"), COLUMNS.pop())  # the root cause, befor
 
 @api.get(Incidents, query=schemas.IncidentList, returns=[IncidentRecord])
 def list_incidents(context: Incidents, request: Request) -> list[IncidentRecord]:
-    """Newest first."""
+    """Newest first. `q`, `owner`, `severity`, `kind` and `tag` choose among the newest 2,000; incidents of monitors
+    have no severity, and the tags that the monitor had when they began."""
     query = request.valid_query
     now = request.node.clock.now()
-    ids, count = context.page(query["status"], query["monitor_id"], query["limit"], query["offset"], query["owner"])
+    wanted = IncidentFilter(*(query[name] for name in IncidentFilter._fields))
+    ids, count = context.page(query["status"], query["monitor_id"], query["limit"], query["offset"], wanted)
     request.response.headers["X-Total-Count"] = str(count)
     rows: list[IncidentRecord] = request.shown(with_causes(request.root, incident_rows(context, ids, now), now))
     return rows

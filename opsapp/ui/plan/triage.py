@@ -30,7 +30,8 @@ HAND_OVER = Act(
 )
 APPROVE = Act("approve", "Approve", "POST /api/approvals/{request_id}/approve", COMMENT, when=UNDECIDED)
 REJECT = Act("reject", "Reject", "POST /api/approvals/{request_id}/reject", COMMENT, when=UNDECIDED)
-DECIDE = (APPROVE._replace(fields=()), REJECT._replace(fields=()))
+DECIDE = (APPROVE._replace(fields=(), many=True), REJECT._replace(fields=(), many=True))
+REQUESTS = told("approvals", "/api/approvals?limit=100", acts=DECIDE)._replace(key="request_id")
 
 
 HERE = Act(
@@ -56,7 +57,7 @@ OVERVIEW = (
         "Overview",
         (
             told(parts.OVERVIEW, "/api/overview", acts=(TAKE, ACT_NOW, HERE, LEAVE)),
-            told("approvals", "/api/approvals?limit=10", acts=DECIDE),
+            REQUESTS,
             told(
                 parts.SUGGESTIONS,
                 "/api/healing/suggestions?limit=3",
@@ -65,7 +66,7 @@ OVERVIEW = (
             told(parts.PROBLEMS, "/api/healing/problems?limit=50", optional=True),
             told(parts.DELIVERIES, "/api/notifications/deliveries?status=failed&limit=20", optional=True),
             told(parts.FORECASTS, "/api/healing/forecasts?agent_id={overview.next.agent_id}"),
-            told(parts.MONITORS, "/api/monitoring/endpoints?limit=50&sort=worst&recent=30"),
+            told(parts.MONITORS, "/api/monitoring/endpoints?limit=13&sort=worst&recent=30"),
             told(parts.LEDGER, "/api/healing/ledger?limit=30"),
             told(parts.INCIDENTS, "/api/monitoring/incidents?limit=15"),
             told("runs", "/api/automations/runs?limit=15"),
@@ -98,7 +99,7 @@ INCIDENTS = (
         "/incidents",
         "Incidents",
         (
-            told(parts.OPEN, f"{INCIDENTS_API}?status=open&limit=50"),
+            told(parts.OPEN, f"{INCIDENTS_API}?status=open&limit=1000"),
             Part(
                 "Incidents",
                 INCIDENTS_API,
@@ -110,9 +111,13 @@ INCIDENTS = (
                     HAND_OVER._replace(many=True),
                 ),
                 filters=(
-                    Field("status", "State", "choice", ("open", "resolved")),
+                    Field("q", "Name"),
+                    Field("status", "State", "choice", ("open", "resolved"), unsaid="any"),
+                    Field("severity", "Severity", "choice", ("critical", "error", "warning", "info"), unsaid="any"),
+                    Field("kind", "Reported by", "choice", ("monitor", "event", "by_hand"), unsaid="any"),
+                    Field("tag", "Tag"),
                     Field("owner", "Assignee"),
-                    Field("monitor_id", "Monitor"),
+                    Field("monitor_id", "Monitor", "name", of="monitor", unsaid="any"),
                 ),
             ),
             told(
@@ -189,7 +194,7 @@ INCIDENTS = (
                 ),
             ),
             told(parts.OVERVIEW, "/api/overview"),
-            told("approvals", "/api/approvals?limit=100", acts=DECIDE),
+            REQUESTS,
             moment.of("incidents"),
         ),
         template="war_room.jinja2",
@@ -214,7 +219,7 @@ APPROVALS = (
         "Approvals",
         (
             told(parts.OVERVIEW, "/api/overview"),
-            told("approvals", "/api/approvals?limit=50", acts=DECIDE),
+            REQUESTS,
             Part("Decided", "/api/approvals?status=decided&order=newest", (), name="decided", paged=True),
         ),
         menu="Approvals",

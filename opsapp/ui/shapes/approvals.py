@@ -16,7 +16,7 @@ from opsapp.ui.parts import CASE, OVERVIEW
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import NameBook, Word, count, span, spoken_target
 
-from .requests import outcome, question
+from .requests import cards, outcome, question
 
 PENDING = "pending"
 CODE_LINES = 200
@@ -39,7 +39,7 @@ def listing(answers: Answers, reader: Reader) -> dict[str, object]:
     return {
         "heading": told,
         "sub": f"{count(others, 'request waits', 'requests wait')} for somebody else." if others else "",
-        "asked": sorted(asked, key=lambda asked_question: (not asked_question.mine, asked_question.row["expires_at"])),
+        "asked": cards(asked),
         "decided": [(sentences.approval(record, names), outcome(record)) for record in answers["decided"] or []],
     }
 

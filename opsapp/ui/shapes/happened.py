@@ -13,7 +13,7 @@ from opsapp.ui.parts import AUDIT, INCIDENTS, LEDGER
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import NameBook, Sentence, Word
 
-MOST = 15
+MOST = 8
 TOLD_ELSEWHERE = ("approval.", "incident.", "automation.run", "healing.rollback", "login", "logout", "monitor.check")
 QUIET = ("observed", "absorbed")  # an entry that says that nothing happened
 

@@ -5,12 +5,13 @@ Pure: from the API's answers to words. The war room has this incident's cases on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 from opsapp.healing.answers import CaseWave, LedgerEntryShown
 from opsapp.healing.overview_answers import Overview
+from opsapp.lib.alike import gathered
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.records import IncidentNote, IncidentRecord, SuggestedRemedy, WarRoom, WarRoomEvent
 from opsapp.ui import sentences
@@ -44,6 +45,7 @@ ACTS, UPDATES = "acts", "updates"
 SHOWS = (("All", "", ""), ("Acts", "?show=acts", ACTS), ("Updates", "?show=updates", UPDATES))
 
 
+FILTERS = ("q", "status", "severity", "kind", "tag", "owner", "monitor_id", "offset")
 RECENT = 40  # entries of a timeline that are not folded
 
 
@@ -54,6 +56,24 @@ class TimelineItem(NamedTuple):
     title: Sentence
     words: str = ""
     ask: Question | None = None
+
+
+class IncidentLine(NamedTuple):
+    """A row of the list: an incident, or several that are alike and began together. `until` is the last end."""
+
+    rows: tuple[IncidentRecord, ...]
+
+    @property
+    def title(self) -> str:
+        return count(len(self.rows), "event" if _is_told(self.rows[0]) else "monitor")
+
+    @property
+    def began(self) -> int:
+        return min(row.started for row in self.rows)
+
+    @property
+    def until(self) -> int | None:
+        return None if self.rows[0].is_open else max(row.resolved or row.started for row in self.rows)
 
 
 class TriedRemedy(NamedTuple):
@@ -70,14 +90,15 @@ def overview(answers: Answers, reader: Reader) -> dict[str, object]:
 
 def listing(answers: Answers, reader: Reader) -> dict[str, object]:
     """The list: what is open on top, where nothing else was asked for."""
-    plain = not any(reader.query.get(name) for name in ("status", "owner", "monitor_id", "offset"))
+    plain = not any(reader.query.get(name) for name in FILTERS)
     now, rows = answers[OPEN], answers[INCIDENTS]
     mine = {"owner": reader.username}
     status, owner = reader.query.get("status"), reader.query.get("owner")
     return {
         "heading": _count(len(now)),
-        "now": now if plain else [],
-        "rows": [row for row in rows if not (plain and row.is_open)],
+        "open_count": len(now),
+        "now": lines_of(now) if plain else [],
+        "rows": lines_of(row for row in rows if not (plain and row.is_open)),
         "shows": (
             ("Open", "/incidents?status=open", status == "open"),
             ("Mine", f"/incidents?{urlencode(mine)}", owner == reader.username),
@@ -85,6 +106,18 @@ def listing(answers: Answers, reader: Reader) -> dict[str, object]:
         ),
         "of_monitor": rows[0].monitor_name if reader.query.get("monitor_id") and rows else "",
     }
+
+
+def lines_of(rows: Iterable[IncidentRecord]) -> list[IncidentLine]:
+    """What is alike is one line, which opens to its members; never what differs in its state, its severity or who has
+    it, or what people have written about."""
+
+    def kind_of(row: IncidentRecord) -> tuple[object, ...] | None:
+        if row.unreadable or any(note.message for note in row.updates):
+            return None
+        return row.status, row.severity, row.acknowledged_by, row.cause, row.root_cause, _is_told(row)
+
+    return [IncidentLine(tuple(same)) for same in gathered(rows, kind_of, lambda row: row.started)]
 
 
 def folded(items: list[TimelineItem]) -> dict[str, object]:

@@ -6,6 +6,7 @@ Pure: from the API's answers to words. What nobody knows is said to be unknown, 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -22,11 +23,13 @@ from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.sentences import NameBook, Sentence, Word, case, count, listed, said, sentence_of
 
 from . import foresight, happened, holds, monitorlist, problems
-from .requests import Question, question
+from .requests import Question, cards, question
+from .stands import below, heading, is_new, is_well
 
 STAGES = ("Correlate", "Plan", "Execute", "Verify", "Record", "Trust")
 WORD = {"down": "Down", "degraded": "Degraded", "unknown": "Unknown", "alert": "Holds", "event": "Open"}
-MOST_UNDER, MOST_PROBLEMS = 8, 3
+MOST_LINES, MOST_UNDER, MOST_PROBLEMS, MOST_ASKED, MOST_WORKS = 5, 8, 3, 2, 3
+ALL_MONITORS, WORST_MONITORS = 12, 6  # of few each is shown, of many the worst
 ALIKE = 3  # so many that are alike are one line
 Joined = list[Trouble]  # what is one line: alerts about one target, or a single trouble
 
@@ -56,6 +59,7 @@ class WrongLine(NamedTuple):
     more_under: int = 0
     under_look: str = "hid"  # held down by this; or, of several that are alike, their own state
     under_label: str = ""
+    counts: int = 1  # so many troubles are told by it
 
 
 class NeedLine(NamedTuple):
@@ -103,11 +107,12 @@ def is_mine(hold: HoldRecord, reader: Reader) -> bool:
 
 def wrong(answers: Answers, reader: Reader) -> dict[str, object]:
     overview = answers[OVERVIEW]
+    lines = lines_of(overview, _names(answers))[:MOST_LINES]
     return {
         "empty": is_new(overview),
         "well": is_well(overview),
-        "troubles": lines_of(overview, _names(answers)),
-        "wrong_more": max(0, overview.troubles_total - len(overview.troubles)),
+        "troubles": lines,
+        "wrong_more": max(0, overview.troubles_total - sum(line.counts for line in lines)),
     }
 
 
@@ -115,16 +120,21 @@ def side(answers: Answers, reader: Reader) -> dict[str, object]:
     """What needs its reader, what the machine does, what breaks next."""
     overview = answers[OVERVIEW]
     names = _names(answers)
+    asked = cards(_asked(answers, reader))
+    works = [work for work in overview.cases if _is_work(work)]
     return {
-        "asked": _asked(answers, reader),
+        "asked": asked[:MOST_ASKED],
+        "asked_more": sum(len(card.members) for card in asked[MOST_ASKED:]),
         "needs": _needs(answers, overview, reader),
-        "works": [_work(work, names) for work in overview.cases if _is_work(work)],
+        "works": [_work(work, names) for work in works[:MOST_WORKS]],
+        "works_count": len(works),
         "next": foresight.breaks_next(overview.next, answers[FORECASTS], reader),
     }
 
 
 def monitors(answers: Answers, reader: Reader) -> dict[str, object]:
-    return {"monitors": monitorlist.lines(answers[MONITORS])}
+    lines = monitorlist.lines(answers[MONITORS])
+    return {"monitors": lines if len(lines) <= ALL_MONITORS else lines[:WORST_MONITORS]}
 
 
 def feed(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -142,58 +152,6 @@ def _names(answers: Answers) -> NameBook:
 def _asked(answers: Answers, reader: Reader) -> list[Question]:
     names = _names(answers)
     return [question(record, names, reader) for record in answers["approvals"] or []]
-
-
-def is_new(overview: Overview) -> bool:
-    return bool(overview.monitors.total + overview.agents.total + overview.wrong.events == 0)
-
-
-def is_well(overview: Overview) -> bool:
-    """No trouble, and a monitor that says so: what nobody has looked at yet is not well."""
-    return bool(overview.troubles_total == 0 and overview.monitors.up > 0)
-
-
-def heading(overview: Overview, mine: int) -> str:
-    """The state of everything as a sentence or two."""
-    asks = "" if not mine else f" {count(mine, 'decision is', 'decisions are')} yours."
-    if is_new(overview):
-        return "Nothing is watched yet." + asks
-    return _state(overview) + asks
-
-
-def _state(overview: Overview) -> str:
-    counts, wrong = overview.monitors, overview.wrong
-    parts = []
-    if wrong.down:
-        causes = "one cause" if wrong.causes == 1 else f"{wrong.causes} causes"
-        parts.append(f"{wrong.down} down" + (f" by {causes}" if 0 < wrong.causes < wrong.down else ""))
-    parts += [f"{overview.down_in_windows} down in maintenance"] if overview.down_in_windows else []
-    parts += [f"{wrong.degraded} degraded"] if wrong.degraded else []
-    parts += [count(wrong.alerts, "alert")] if wrong.alerts else []
-    parts += [count(wrong.events, "event from elsewhere", "events from elsewhere")] if wrong.events else []
-    parts += [f"{wrong.unknown} unknown"] if wrong.unknown else []
-    if parts:
-        return sentence_of(", ".join(parts))
-    if not counts.total:
-        return "Nothing is wrong on the hosts. No monitor is set up yet."
-    if counts.up == counts.total:
-        return "The monitor is up." if counts.total == 1 else f"All {count(counts.total, 'monitor')} are up."
-    others = (("maintenance", "in maintenance"), ("pending", "not checked yet"), ("paused", "paused"))
-    told = [f"{getattr(counts, status)} {words}" for status, words in others if getattr(counts, status)]
-    if not counts.up:
-        return f"Nothing is known: {listed(told)}."
-    up = f"{counts.up} up"
-    return f"Nothing is wrong: {listed([up, *told])}."
-
-
-def below(overview: Overview) -> list[str]:
-    counts, agents = overview.monitors, overview.agents
-    told = [count(counts.total, "monitor")]
-    if agents.total:
-        told.append(f"{agents.reporting} of {count(agents.total, 'host')} reporting")
-    if agents.waiting:
-        told.append(f"{count(agents.waiting, 'host waits', 'hosts wait')} for a first report")
-    return told
 
 
 def lines_of(overview: Overview, names: NameBook) -> list[WrongLine]:
@@ -247,6 +205,26 @@ def _several(alike: list[Joined], names: NameBook) -> WrongLine:
         more_under=max(0, len(alike) - MOST_UNDER),
         under_look=first.status,
         under_label=f"The {title.text}",
+        counts=sum(map(len, alike)),
+    )
+
+
+def _alike(top: Trouble, names: NameBook) -> WrongLine:
+    """One for many that are alike, with the names of the first ones."""
+    title = count(top.alike, top.kind)
+    others = [replace(top, id=other.id, name=other.name, incident_id=other.incident_id) for other in top.others]
+    return WrongLine(
+        None,
+        top.status,
+        Word(title, "/agents" if top.kind == "host" else "/incidents" if top.incident_id else "/monitors"),
+        _cause([top]),
+        WORD[top.status],
+        top.since,
+        under=tuple(UnderLine(_named(trouble, names, room_of(trouble)), "") for trouble in (top, *others)),
+        more_under=top.alike - len(others) - 1,
+        under_look=top.status,
+        under_label=f"The {title}",
+        counts=top.alike,
     )
 
 
@@ -261,6 +239,8 @@ def joined(troubles: Iterable[Trouble]) -> list[Joined]:
 
 def _line(joined: Joined, below: list[Trouble], cases: dict[str, CaseUnderWay], names: NameBook) -> WrongLine:
     top = joined[0]
+    if top.alike > 1:
+        return _alike(top, names)
     work = cases.get(top.name)
     chip, kind = ("Root cause", "bad") if below else ("", "")
     if work is not None and work.state == "awaiting_approval":
@@ -281,7 +261,8 @@ def _line(joined: Joined, below: list[Trouble], cases: dict[str, CaseUnderWay], 
         case(top.case_id),
         bars([Bar(status) for status in top.last_day], f"{top.name}, 24 hours") if top.last_day else Markup(""),
         tuple(_under(trouble, names) for trouble in below[:MOST_UNDER]),
-        max(0, len(below) - MOST_UNDER),
+        sum(trouble.alike for trouble in below[MOST_UNDER:]),
+        counts=len(joined) + sum(trouble.alike for trouble in below),
     )
 
 
@@ -305,7 +286,8 @@ def _named(trouble: Trouble, names: NameBook, room: str) -> Word:
 def _cause(joined: Joined) -> Sentence:
     top = joined[0]
     if top.kind == "host":
-        return said(None, "", "The agent on this host does not report. What runs there is unknown.")
+        whose = "agent on this host does" if top.alike == 1 else "agents on these hosts do"
+        return said(None, "", f"The {whose} not report. What runs there is unknown.")
     needs = f" Needs {top.root_cause}." if top.root_cause else ""
     if top.kind == "alert":
         told = [_held(top), *((Word(" "), *_held(same)) for same in joined[1:])]
@@ -322,8 +304,10 @@ def _held(alert: Trouble) -> tuple[Word, ...]:
 
 
 def _under(trouble: Trouble, names: NameBook) -> UnderLine:
-    words = f"{WORD.get(trouble.status, 'wrong').lower()}, needs {trouble.root_cause}. Its own healing waits."
-    return UnderLine(_named(trouble, names, room_of(trouble)), words)
+    waits = "Its own healing waits" if trouble.alike == 1 else "Their own healing waits"
+    words = f"{WORD.get(trouble.status, 'wrong').lower()}, needs {trouble.root_cause}. {waits}."
+    several = Word(count(trouble.alike, trouble.kind), "/incidents")
+    return UnderLine(several if trouble.alike > 1 else _named(trouble, names, room_of(trouble)), words)
 
 
 def _needs(answers: Answers, overview: Overview, reader: Reader) -> list[NeedLine]:

@@ -6,8 +6,10 @@ Pure: from the API's record to words ready to show. Must not: decide who may; th
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import NamedTuple
 
+from opsapp.lib.alike import gathered
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.reader import Reader
 from opsapp.ui.sentences import NameBook, Sentence, Word, asked_for, case, count, said, sentence_of, span
@@ -36,7 +38,8 @@ class Ballot(NamedTuple):
 
 
 class Question(NamedTuple):
-    """One request. `share` is how much of its time is left, in per cent; `refusal` why its reader may not decide."""
+    """One request. `share` is how much of its time is left, in per cent; `refusal` why its reader may not decide.
+    `about` tells it from equal ones, which are `others` where one card is for all of them."""
 
     row: JsonObject
     title: Sentence
@@ -54,6 +57,27 @@ class Question(NamedTuple):
     mine: bool
     why: Word | str
     votes: tuple[Ballot, ...]
+    about: str
+    others: tuple[Question, ...] = ()
+
+    @property
+    def members(self) -> tuple[Question, ...]:
+        return self, *(other._replace(others=()) for other in self.others)
+
+
+def cards(asked: Iterable[Question]) -> list[Question]:
+    """Equal requests are one card, which names each; whoever decides first on top, of these who has the least time."""
+    ordered = sorted(asked, key=lambda question: (not question.mine, question.row["expires_at"]))
+    return [first._replace(others=tuple(others)) for first, *others in gathered(ordered, _same, lambda _: 0, fewest=2)]
+
+
+def _same(question: Question) -> tuple[object, ...] | None:
+    """What is equal in requests of one card: what would be done, why, at which risk, and what its reader may do."""
+    row, plan = question.row, question.row["plan"]
+    if plan.get("targets") or row["quorum"] > 1 or question.votes:
+        return None
+    done = (plan.get("rule_id"), plan.get("condition"), question.does) if row["kind"] == "heal" else json.dumps(plan)
+    return row["kind"], row.get("automation_id"), done, question.risk, question.undo, question.refusal, question.mine
 
 
 def question(record: JsonObject, names: NameBook, reader: Reader) -> Question:
@@ -83,6 +107,7 @@ def question(record: JsonObject, names: NameBook, reader: Reader) -> Question:
             Ballot(vote["username"], vote["vote"] == "approve", vote["at"], vote["comment"] or "")
             for vote in record["votes"]
         ),
+        "".join(word.text for word in names.target(record["subject"])) if heals else f"for {record['requested_by']}",
     )
 
 

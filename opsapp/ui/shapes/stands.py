@@ -1,0 +1,64 @@
+"""How everything stands, in a sentence or two: the heading of the overview, with the figures of the header.
+
+Pure. Must not: know what is shown below it.
+"""
+
+from __future__ import annotations
+
+from opsapp.healing.overview_answers import Overview
+from opsapp.ui.sentences import count, listed, sentence_of
+
+
+def is_new(overview: Overview) -> bool:
+    return bool(overview.monitors.total + overview.agents.total + overview.wrong.events == 0)
+
+
+def is_well(overview: Overview) -> bool:
+    """No trouble, and a monitor that says so: what nobody has looked at yet is not well."""
+    return bool(overview.troubles_total == 0 and overview.monitors.up > 0)
+
+
+def heading(overview: Overview, mine: int) -> str:
+    """The state of everything as a sentence or two."""
+    asks = "" if not mine else f" {count(mine, 'decision is', 'decisions are')} yours."
+    if is_new(overview):
+        return "Nothing is watched yet." + asks
+    return _state(overview) + asks
+
+
+def _state(overview: Overview) -> str:
+    counts, wrong = overview.monitors, overview.wrong
+    parts = []
+    if counts.down:  # the figure of the header, which counts monitors
+        causes = "one cause" if wrong.causes == 1 else f"{wrong.causes} causes"
+        parts.append(f"{counts.down} down" + (f" by {causes}" if 0 < wrong.causes < counts.down else ""))
+    parts += [f"{count(wrong.silent, 'host')} silent"] if wrong.silent else []
+    parts += [f"{overview.down_in_windows} down in maintenance"] if overview.down_in_windows else []
+    parts += [f"{counts.degraded} degraded"] if counts.degraded else []
+    parts += [count(wrong.alerts, "alert")] if wrong.alerts else []
+    parts += [count(wrong.events, "event from elsewhere", "events from elsewhere")] if wrong.events else []
+    parts += [f"{counts.unknown} unknown"] if counts.unknown else []
+    unheard = wrong.unknown - counts.unknown
+    parts += [f"{count(unheard, 'host')} not heard yet"] if unheard > 0 else []
+    if parts:
+        return sentence_of(", ".join(parts))
+    if not counts.total:
+        return "Nothing is wrong on the hosts. No monitor is set up yet."
+    if counts.up == counts.total:
+        return "The monitor is up." if counts.total == 1 else f"All {count(counts.total, 'monitor')} are up."
+    others = (("maintenance", "in maintenance"), ("pending", "not checked yet"), ("paused", "paused"))
+    told = [f"{getattr(counts, status)} {words}" for status, words in others if getattr(counts, status)]
+    if not counts.up:
+        return f"Nothing is known: {listed(told)}."
+    up = f"{counts.up} up"
+    return f"Nothing is wrong: {listed([up, *told])}."
+
+
+def below(overview: Overview) -> list[str]:
+    counts, agents = overview.monitors, overview.agents
+    told = [count(counts.total, "monitor")]
+    if agents.total:
+        told.append(f"{agents.reporting} of {count(agents.total, 'host')} reporting")
+    if agents.waiting:
+        told.append(f"{count(agents.waiting, 'host waits', 'hosts wait')} for a first report")
+    return told
