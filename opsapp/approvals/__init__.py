@@ -12,6 +12,7 @@ def includeme(config):
     from .config import ApprovalSettings
 
     config.add_evolve_step("approvals-1", "opsapp.approvals.resources.set_up")
+    config.add_evolve_step("approvals-counts", "opsapp.approvals.resources.count_approvals")
     config.add_section("approvals", ApprovalSettings)
     config.add_engine("opsapp.approvals.engine.start")
     for vote in LABELS:

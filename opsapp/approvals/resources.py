@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
+from itertools import islice
 
 from BTrees.OOBTree import OOTreeSet
 
@@ -14,6 +15,7 @@ from opsapp.runtime.events import emit
 from opsapp.runtime.projection import among
 from opsapp.runtime.queue import Agenda
 from opsapp.runtime.sealedfields import SealedFields
+from opsapp.tree.counted import LAST, StoredCounts, newest
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
@@ -23,7 +25,7 @@ KEEP_S = 90 * 86400.0
 PAGE = 500
 SHOWN = 50  # targets of a request
 ANY = "*"
-LAST = float("inf")
+FIRST, END = (0.0, ""), (float("inf"), LAST)  # of any list by time and id
 
 
 def set_up(root: Root) -> None:
@@ -32,7 +34,8 @@ def set_up(root: Root) -> None:
 
 class Approvals(Folder):
     """/api/approvals. `pending` is the agenda of what waits: (expires_at, id). `decided` finds old ones for the purge:
-    (decided_at, id). `ordered` has the ids for each status, and for `*` all: (status, requested_at, id)."""
+    (decided_at, id). `ordered` has the ids for each status, and for `*` all: (status, requested_at, id); `counts` their
+    numbers."""
 
     url = "/api/approvals"
 
@@ -41,6 +44,7 @@ class Approvals(Folder):
         self.pending = OOTreeSet()
         self.decided = OOTreeSet()
         self.ordered = OOTreeSet()
+        self.counts = StoredCounts()
 
     def due(self, now: float) -> list[str]:
         """Requests that have expired."""
@@ -52,6 +56,7 @@ class Approvals(Folder):
         Agenda(self.pending).add(approval.expires_at, approval.__name__)
         for status in (ANY, approval.status):
             self.ordered.add((status, approval.requested_at, approval.__name__))
+        self.counts.add(ANY, approval.status)
 
     def decide(self, approval: Approval, status: str, now: float) -> None:
         """The indexes, when a pending request is decided."""
@@ -59,13 +64,21 @@ class Approvals(Folder):
         Agenda(self.decided).add(now, approval.__name__)
         self.ordered.remove(("pending", approval.requested_at, approval.__name__))
         self.ordered.add((status, approval.requested_at, approval.__name__))
+        self.counts.add("pending", by=-1)
+        self.counts.add(status)
 
-    def of_status(self, status: str) -> list[str]:
-        """Ids of the requests of a status (or `all`, or `decided`), oldest first. No request itself is read."""
-        if status == "decided":
-            return [request_id for _, request_id in self.decided]
+    def page(self, status: str, order: str, limit: int | None, offset: int) -> tuple[list[str], int]:
+        """Ids of the requests of a status (or `all`, or `decided`, by when that was), and how many there are. No
+        request itself is read."""
         wanted = ANY if status == "all" else status
-        return [request_id for _, _, request_id in self.ordered.keys((wanted,), (wanted, LAST))]
+        count = self.counts[ANY] - self.counts["pending"] if status == "decided" else self.counts[wanted]
+        tree, front = (self.decided, ()) if status == "decided" else (self.ordered, (wanted,))
+        low, high, limit = (*front, *FIRST), (*front, *END), count if limit is None else limit
+        oldest = order == "oldest"
+        keys = (
+            islice(tree.keys(low, high), offset, offset + limit) if oldest else newest(tree, low, high, offset, limit)
+        )
+        return [key[-1] for key in keys], count
 
     def purge(self, now: float) -> bool:
         """Forget a page of what was decided long ago; whether there may be more."""
@@ -74,6 +87,7 @@ class Approvals(Folder):
             for _, approval in among(self, "approval", [name]):  # one that cannot be read stays in the lists
                 for status in (ANY, approval.status):
                     self.ordered.remove((status, approval.requested_at, name))
+                self.counts.add(ANY, approval.status, by=-1)
                 del self[name]
         return len(old) == PAGE
 
@@ -158,6 +172,14 @@ class Approval(SealedFields, Record):
         self.status, self.decided_by, self.decided_at = status, by, now
         self.comment = comment or self.comment
         emit(root, "approval", self.plain())
+
+
+def count_approvals(root: Root) -> None:
+    """An older store has no counts."""
+    folder = root["api"]["approvals"]
+    folder.counts = StoredCounts()
+    for status, _, _ in folder.ordered:
+        folder.counts.add(status)
 
 
 def _capped(plan: JsonObject) -> JsonObject:

@@ -10,7 +10,6 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.projection import page_rows
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
-from opsapp.web.listpages import page_of
 
 from . import engine, schemas
 from .resources import Approval, Approvals
@@ -38,10 +37,9 @@ UNREAD: JsonObject = {  # in the place of what cannot be read
 @api.get(Approvals, query=schemas.ApprovalQuery, returns=[schemas.ApprovalRecord])
 def listing(context: Approvals, request: Request) -> Any:
     """What waits for a decision; with `status`, what was decided: a hundred of these where no limit is given."""
-    status = request.valid_query["status"]
-    ids = context.of_status(status)
-    ids = ids if request.valid_query["order"] == "oldest" else ids[::-1]
-    ids = page_of(request, ids, None if status == "pending" else MOST_OVER)
+    status, order, limit, offset = (request.valid_query[name] for name in ("status", "order", "limit", "offset"))
+    ids, count = context.page(status, order, limit or (None if status == "pending" else MOST_OVER), offset)
+    request.response.headers["X-Total-Count"] = str(count)
     voter = voter_of(request)
 
     def unread(damage: Damage) -> JsonObject:

@@ -27,6 +27,7 @@ def includeme(config):
     config.add_stored_metrics(of_each)
     config.add_evolve_step("monitoring-1-tree", "opsapp.monitoring.resources.set_up")
     config.add_evolve_step("monitoring-2-notices", "opsapp.monitoring.notices.set_up", reversible=True)
+    config.add_evolve_step("monitoring-counts", "opsapp.monitoring.engine.retention.count_incidents")
     config.add_kind("monitors", "opsapp.monitoring.engine.ascode", schema=NewMonitor)
     config.add_deletable(Deletable("monitor", "admin", "/monitors/{}", changes.put_back, changes.let_go))
     config.add_deletable(Deletable("notice", "operator", "/incidents", notices.put_back))

@@ -26,11 +26,13 @@ from opsapp.monitoring.logic.told import ToldTrouble
 from opsapp.monitoring.records import IncidentNote, IncidentRecord
 from opsapp.runtime.projection import among
 from opsapp.runtime.sealedfields import SealedFields
+from opsapp.tree.counted import LAST, StoredCounts, newest
 from opsapp.tree.folder import Facet, Folder, Record, add_facet
 from opsapp.tree.root import Root
 from opsapp.tree.sharded import ShardedTree
 from opsapp.wire.records import made
 
+ALL = "*"
 LOOKED_AT = 2000  # incidents that are looked into for a filter, at most
 
 
@@ -250,6 +252,7 @@ class Incidents(Folder):
         self.open = OOTreeSet()
         self.open_of_none = OOTreeSet()  # those of the open ones that are of no monitor
         self.by_monitor = OOBTree()  # monitor id -> tree set of incident ids
+        self.counts = StoredCounts()  # of each monitor; of all under ALL
 
     def start(self, monitor: Monitor, cause: str, now: float) -> Incident:
         incident = Incident(monitor.id, monitor.name, monitor.record.tags, cause, now)
@@ -258,6 +261,7 @@ class Incidents(Folder):
         if monitor.id not in self.by_monitor:
             self.by_monitor[monitor.id] = OOTreeSet()
         self.by_monitor[monitor.id].insert(incident.id)
+        self.counts.add(ALL, monitor.id)
         monitor.state.incident_id = incident.id
         return incident
 
@@ -267,6 +271,7 @@ class Incidents(Folder):
         self[earliest_id(now) + secrets.token_hex(4)] = incident
         self.open.insert(incident.id)
         self.open_of_none.insert(incident.id)
+        self.counts.add(ALL)
         return incident
 
     def end(self, incident_id: str, now: float, why: str = "") -> Incident:
@@ -280,15 +285,22 @@ class Incidents(Folder):
     def page(
         self, status: str, monitor_id: str | None, limit: int, offset: int, wanted: IncidentFilter
     ) -> tuple[list[str], int]:
-        """The ids of a page, newest first, and how many there are."""
-        ids = list(self.keys() if monitor_id is None else self.by_monitor.get(monitor_id, ()))
-        if status != "all":
-            ids = [incident_id for incident_id in ids if (incident_id in self.open) == (status == "open")]
-        ids.reverse()
+        """The ids of a page, newest first, and how many there are. For a filter only the newest ones are looked at."""
         if any(wanted):
-            newest = among(self, "incident", ids[:LOOKED_AT])
-            ids = [incident_id for incident_id, incident in newest if incident.passes(wanted)]
-        return ids[offset : offset + limit], len(ids)
+            looked_at = among(self, "incident", self._newest(status, monitor_id, LOOKED_AT, 0)[0])
+            ids = [incident_id for incident_id, incident in looked_at if incident.passes(wanted)]
+            return ids[offset : offset + limit], len(ids)
+        return self._newest(status, monitor_id, limit, offset)
+
+    def _newest(self, status: str, monitor_id: str | None, limit: int, offset: int) -> tuple[list[str], int]:
+        listed = self._children if monitor_id is None else self.by_monitor.get(monitor_id, OOTreeSet())
+        open_ids = [incident_id for incident_id in self.open if incident_id in listed]
+        if status == "open":
+            return open_ids[::-1][offset : offset + limit], len(open_ids)
+        aside = set() if status == "all" else set(open_ids)
+        ids = newest(listed, "", LAST, 0, offset + limit + len(aside))
+        ids = [incident_id for incident_id in ids if incident_id not in aside]
+        return ids[offset : offset + limit], self.counts[ALL if monitor_id is None else monitor_id] - len(aside)
 
     def forget(self, before: float, first: str, limit: int) -> str | None:
         """Drop, of a page of incidents from `first` on, those that were over before that time; the id to go on after,
@@ -298,6 +310,7 @@ class Incidents(Folder):
         for incident_id, incident in list(among(self, "incident", ids)):
             if incident.resolved is not None and incident.resolved < before:
                 del self[incident_id]
+                self.counts.add(ALL, *filter(None, [incident.monitor_id]), by=-1)
                 self._without(incident.monitor_id, incident_id)
         return ids[-1] + "~" if len(ids) == limit else None
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 import heapq
 import zlib
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
+
+from .counted import LAST, descending
 
 PARTS = 16
 
@@ -49,11 +52,8 @@ class ShardedTree(Persistent):
 
     def last(self, count: int) -> list[str]:
         """The greatest keys, in order."""
-        newest: list[str] = []
-        for part in self._parts:
-            keys = part.keys()
-            newest += keys[max(0, len(keys) - count) :]
-        return sorted(newest)[-count:]
+        parts = [descending(part, None, LAST, count) for part in self._parts]
+        return list(islice(heapq.merge(*parts, reverse=True), count))[::-1]
 
     def items(self, low: str | None = None) -> Iterator[tuple[str, Any]]:
         return heapq.merge(*(part.items(low) for part in self._parts), key=lambda item: item[0])

@@ -67,7 +67,7 @@ def _reckoned(request: Request) -> Counts:
     )
     other = sum(states.values()) - down - degraded - kept - up - unknown
     healing = len(root["api"]["healing"].ledger.open)
-    waiting = len(root["api"]["approvals"].of_status("pending"))
+    waiting = root["api"]["approvals"].counts["pending"]
     return Counts(
         down, degraded, kept - hidden, hidden, up, unknown, other, healing, len(incidents_of(root).open), waiting
     )

@@ -199,4 +199,4 @@ def add_runs(root: Any, first: int, last: int, count: int, now: float) -> None:
         run.write("nothing to do\n", at)
         run.status = "failed" if number % 7 == 0 else "done"
         run.started, run.finished, run.exit_code = at, at + 2, int(number % 7 == 0)
-        runs_of(root).ended[run.status][run.id] = True
+        runs_of(root).end(run, run.status)

@@ -77,7 +77,7 @@ def test_decided_approvals_go_a_page_at_a_time_and_pending_ones_stay(service, mo
 
 def test_a_page_of_approvals_reads_that_page(service):
     service.transact(decided, 30, service.clock.now())
-    rows, loaded = reading(service, lambda root: root["api"]["approvals"].of_status("approved"))
+    rows, loaded = reading(service, lambda root: root["api"]["approvals"].page("approved", "newest", 1000, 0)[0])
     assert len(rows) == 30
     assert "Approval" not in loaded
     shown = service.vera.get("/api/approvals?status=approved&limit=3&offset=1")

@@ -32,3 +32,11 @@ def test_what_is_not_there():
     assert tree.get("a", 7) == 7
     with pytest.raises(KeyError):
         del tree["a"]
+
+
+@given(st.sets(st.text(min_size=1)), st.integers(0, 2500))
+def test_its_greatest_keys(names, count):
+    tree = ShardedTree()
+    for name in names:
+        tree[name] = True
+    assert tree.last(count) == (sorted(names)[-count:] if count else [])

@@ -102,7 +102,7 @@ def ground_gone(root: Root, run: Run | None, plan_hash: str) -> str | None:
 def undecided(root: Root) -> list[Run]:
     """Runs that people have not decided about yet."""
     folder = root["api"]["approvals"]
-    pending = among(folder, "approval", folder.of_status("pending"))
+    pending = among(folder, "approval", (name for _, name in list(folder.pending)))
     runs = [run_of(root, approval.about["run_id"]) for _, approval in pending if approval.kind == KIND]
     return [run for run in runs if run is not None and not run.is_over]
 

@@ -301,7 +301,7 @@ def end(
         status = "cancelled"
     run.status, run.reason, run.exit_code, run.finished, run.owner = status, reason, exit_code, now, ""
     board.drop(run.id)
-    runs_of(root).ended[status][run.id] = True
+    runs_of(root).end(run, status)
     if run.automation_id in automations_of(root):
         _settle(root, run, standing_of(root, run.automation_id), now)
     tell_people(root, run)

@@ -126,19 +126,19 @@ def page(
     """A page of the runs of an automation or of all, newest first, and how many there are. Only the page's own runs are
     read, and those under way: how others ended is told by an index."""
     runs = runs_of(root)
-    ended = (
-        [] if status is not None and status not in FINAL else [runs.ended[status]] if status else runs.ended.values()
-    )
+    ends = [status] if status in FINAL else [] if status else list(runs.ended)
     under_way = set() if status in FINAL else _under_way(root, status)
     if automation is not None:
         whole = list(automation.history)[::-1]
         ids = [
-            run_id for run_id in whole if status is None or run_id in under_way or any(run_id in tree for tree in ended)
+            run_id
+            for run_id in whole
+            if status is None or run_id in under_way or any(run_id in runs.ended[end] for end in ends)
         ]
         count = len(ids)
     else:
-        newest = chain(under_way, *(tree.last(offset + limit) for tree in ended))
-        ids, count = sorted(newest, reverse=True), len(under_way) + sum(map(len, ended))
+        newest = chain(under_way, *(runs.ended[end].last(offset + limit) for end in ends))
+        ids, count = sorted(newest, reverse=True), len(under_way) + sum(runs.counts[end] for end in ends)
     return page_rows(runs, "run", ids[offset : offset + limit], run_row, _unread_run), count
 
 

@@ -16,7 +16,9 @@ from opsapp.automations.logic.params import Params
 from opsapp.automations.logic.runs import CUT, FINAL, KEPT, fitting
 from opsapp.automations.logic.settings import AutomationSettings
 from opsapp.runtime.sealedfields import SealedFields
+from opsapp.tree.counted import StoredCounts
 from opsapp.tree.folder import Folder, Record
+from opsapp.tree.root import Root
 from opsapp.tree.sharded import ShardedTree
 
 from .automations import Definition
@@ -185,7 +187,7 @@ class Run(SealedFields, Record):
 
 class Runs(Folder):
     """/api/automations/runs. `ended`: final status -> ids of the runs that ended so; those that have not are in the
-    queues of the board."""
+    queues of the board. `counts`: how many ended so."""
 
     url = "/api/automations/runs"
 
@@ -193,12 +195,18 @@ class Runs(Folder):
         super().__init__()
         self._children = ShardedTree()
         self.ended = {status: ShardedTree() for status in sorted(FINAL)}
+        self.counts = StoredCounts()
 
     def __delitem__(self, name: str) -> None:
-        for ids in self.ended.values():
+        for status, ids in self.ended.items():
             if name in ids:
                 del ids[name]
+                self.counts.add(status, by=-1)
         super().__delitem__(name)
+
+    def end(self, run: Run, status: str) -> None:
+        self.ended[status][run.id] = True
+        self.counts.add(status)
 
     def has_ended(self, run_id: str) -> bool:
         return any(run_id in ids for ids in self.ended.values())
@@ -214,6 +222,14 @@ class Runs(Folder):
         txn.set_data(_NUMBERS, number)
         self[f"{number:020x}"] = run
         return run
+
+
+def count_runs(root: Root) -> None:
+    """An older store has no counts."""
+    runs: Runs = root["api"]["automations"].runs
+    runs.counts = StoredCounts()
+    for status, ids in runs.ended.items():
+        runs.counts.add(status, by=len(ids))
 
 
 def _first_number(at: float) -> int:

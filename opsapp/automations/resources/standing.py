@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
+from opsapp.tree.counted import newest
+
 RECENT = 8
 LAST = "~"  # behind every id
 
@@ -154,8 +156,7 @@ class RunHistory:
 
     def newest(self, count: int) -> list[str]:
         """The newest first."""
-        past = self._past()
-        older = [past[-n][len(self._id) :] for n in range(1, min(count, len(past)) + 1)]
+        older = [key[len(self._id) :] for key in newest(self._index, self._id, self._id + LAST, 0, count)]
         return sorted((*older, *self._standing.row.recent), reverse=True)[:count]
 
     def between(self, first: str, after: str) -> list[str]:

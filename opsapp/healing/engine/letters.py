@@ -249,14 +249,14 @@ def _saved(healing: Healing, healed: tuple[CaseEnd, ...]) -> Saved:
 
 def _asks(root: Root, healing: Healing, now: float, zone: str) -> tuple[tuple[Request, ...], int]:
     """The first few of each kind, and how many there are more."""
-    approvals = root["api"]["approvals"].of_status("pending")
+    approvals, asked = root["api"]["approvals"].page("pending", "oldest", MOST_ASKS, 0)
     due = list(healing.problems.due.keys(None, (now + DAY, "")))
     coming = sorted(
         (row for row in healing.foresight.soonest if now <= row["hits_at"] <= now + DAY), key=lambda row: row["hits_at"]
     )
-    more = sum(max(0, len(rows) - MOST_ASKS) for rows in (approvals, due, coming))
+    more = sum(max(0, count - MOST_ASKS) for count in (asked, len(due), len(coming)))
     first = [
-        *_approvals(root, approvals[:MOST_ASKS], zone),
+        *_approvals(root, approvals, zone),
         *_problems(root, healing, due[:MOST_ASKS], zone),
         *_forecasts(root, coming[:MOST_ASKS], zone),
     ]

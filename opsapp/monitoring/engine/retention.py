@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from opsapp.monitoring.logic.settings import IncidentsRetention
-from opsapp.monitoring.resources import incidents_of
+from opsapp.monitoring.resources import ALL, incidents_of
 from opsapp.runtime.node import Node, node_of
+from opsapp.tree.counted import StoredCounts
 from opsapp.tree.root import Root
 
 PAGE = 200
@@ -28,3 +29,12 @@ def step(node: Node) -> bool:
 
 def start(node: Node) -> None:
     node.supervisor.add("incidents-purge", partial(step, node), every=3600.0, lease="housekeeping", cleans=True)
+
+
+def count_incidents(root: Root) -> None:
+    """An older store has no counts."""
+    incidents = incidents_of(root)
+    incidents.counts = StoredCounts()
+    incidents.counts.add(ALL, by=len(incidents.tree))
+    for monitor_id, ids in incidents.by_monitor.items():
+        incidents.counts.add(monitor_id, by=len(ids))

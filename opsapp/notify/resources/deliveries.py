@@ -21,6 +21,7 @@ from opsapp.notify.logic import rank
 from opsapp.notify.logic.texts import MessageContent
 from opsapp.notify.records import DeliveryRecord
 from opsapp.runtime.queue import Agenda, Claims
+from opsapp.tree.counted import LAST, StoredCounts, newest
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
@@ -42,7 +43,7 @@ class Message(Persistent):
 class Deliveries(Folder):
     """/api/notifications/deliveries. `queue`: channel id -> (due, id); `sending`: id -> the process that sends it.
     Ids are in the order of time. `index`: ids behind what a filter asks for, `channel/status/id` with `*` for any; only
-    what has ended has a status there, for what has not is in the queues."""
+    what has ended has a status there, for what has not is in the queues. `counts`: how many each filter has."""
 
     url = "/api/notifications/deliveries"
 
@@ -52,6 +53,7 @@ class Deliveries(Folder):
         self.queue = OOBTree()
         self.sending = OOBTree()
         self.index = OOTreeSet()
+        self.counts = StoredCounts()
 
     def add_message(self, content: MessageContent, now: float) -> str:
         message_id = timed_id(now, self.messages)
@@ -68,7 +70,8 @@ class Deliveries(Folder):
     def put(self, delivery: Delivery, now: float) -> None:
         """Into the log, behind what is in it already."""
         self[timed_id(now, self._children)] = delivery
-        self.index.insert(_key(delivery.channel_id, ANY, delivery.id))
+        self.index.insert(_front(delivery.channel_id, ANY) + delivery.id)
+        self.counts.add(_front(ANY, ANY), _front(delivery.channel_id, ANY))
 
     @property
     def claims(self) -> Claims:
@@ -110,6 +113,7 @@ class Deliveries(Folder):
         self._take_off(delivery)
         delivery.status, delivery.error, delivery.finished_at = status, error, now
         self.index.update(_keys(delivery))
+        self.counts.add(*_ended(delivery))
 
     def _take_off(self, delivery: Delivery) -> None:
         """Out of the queue and out of what is being sent."""
@@ -153,13 +157,14 @@ class Deliveries(Folder):
         """A page, newest first, and how many there are. Only the page itself is read: what has not left yet comes from
         its queues, everything else by the index."""
         if status in ("queued", "sending"):
-            ids = sorted(self._under_way(status, channel_id))
-        elif status or channel_id:
-            front = _key(channel_id or ANY, status or ANY, "")
-            ids = [key[len(front) :] for key in self.index.keys(front, front + "~")]
+            waiting = sorted(self._under_way(status, channel_id), reverse=True)
+            return [self[delivery_id] for delivery_id in waiting[offset : offset + limit]], len(waiting)
+        front = _front(channel_id or ANY, status or ANY)
+        if status or channel_id:
+            ids = [key[len(front) :] for key in newest(self.index, front, front + LAST, offset, limit)]
         else:
-            ids = list(self.keys())
-        return [self[delivery_id] for delivery_id in ids[::-1][offset : offset + limit]], len(ids)
+            ids = newest(self._children, "", LAST, offset, limit)
+        return [self[delivery_id] for delivery_id in ids], self.counts[front]
 
     def _under_way(self, status: str, channel_id: str | None) -> list[str]:
         if status == "sending":
@@ -172,8 +177,10 @@ class Deliveries(Folder):
         old = list(islice(self._children.keys(None, limit), PAGE))
         gone = [delivery_id for delivery_id in old if self[delivery_id].status not in ("queued", "sending")]
         for delivery_id in gone:
-            for key in _keys(self[delivery_id]):
+            delivery = self[delivery_id]
+            for key in _keys(delivery):
                 self.index.remove(key)
+            self.counts.add(_front(ANY, ANY), _front(delivery.channel_id, ANY), *_ended(delivery), by=-1)
             del self[delivery_id]
         kept = {
             message_id for delivery_id in old if delivery_id not in gone for message_id in self[delivery_id].messages
@@ -229,14 +236,27 @@ class Delivery(Record):
         return DeliveryRecord(channel=self.channel_name, due_at=self.due, messages=tuple(self.contents()), **about)
 
 
-def _key(channel_id: str, status: str, delivery_id: str) -> str:
-    return f"{channel_id}/{status}/{delivery_id}"
+def _front(channel_id: str, status: str) -> str:
+    return f"{channel_id}/{status}/"
+
+
+def _ended(delivery: Delivery) -> tuple[str, str]:
+    """Where one that has ended is listed by its status."""
+    return _front(ANY, delivery.status), _front(delivery.channel_id, delivery.status)
 
 
 def _keys(delivery: Delivery) -> list[str]:
     """All keys of a delivery that has ended."""
-    pairs = ((delivery.channel_id, ANY), (ANY, delivery.status), (delivery.channel_id, delivery.status))
-    return [_key(channel_id, status, delivery.id) for channel_id, status in pairs]
+    return [front + delivery.id for front in (_front(delivery.channel_id, ANY), *_ended(delivery))]
+
+
+def count_deliveries(root: Root) -> None:
+    """An older store has no counts."""
+    log = deliveries_of(root)
+    log.counts = StoredCounts()
+    log.counts.add(_front(ANY, ANY), by=len(log.tree))
+    for key in log.index:
+        log.counts.add(key[: key.rindex("/") + 1])
 
 
 def timed_id(now: float, taken: OOBTree) -> str:
