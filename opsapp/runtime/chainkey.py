@@ -55,8 +55,11 @@ def is_shut(root: Any) -> bool:
     return root.system.get(NAME) is not None and not chain_key(root)
 
 
-def keyed_draw(key: bytes, what: str) -> float:
-    """Between 0 and 1, the same each time, and known to nobody without the key."""
+def keyed_draw(key: bytes, what: str) -> float | None:
+    """Between 0 and 1, the same each time, and known to nobody without the key. Without one everybody could foresee it,
+    so there is none."""
+    if not key:
+        return None
     drawn = hmac.digest(key, what.encode(), "sha256")
     return int.from_bytes(drawn[:7], "big") / 2**56
 

@@ -6,6 +6,7 @@ from opsapp.healing.engine import world
 from opsapp.healing.logic.lift import Arm, WaveSums
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.trials import Healed
+from opsapp.runtime.chainkey import keyed_draw
 from tests.engine.outage import decide, deeds, ends, fleets, members, sizes
 from tests.engine.test_healing_waves_shown import page
 
@@ -200,6 +201,15 @@ def test_without_trials_no_wave_is_one(fleet):
     assert (waves(outage), queue(outage)) == (WaveSums(), ())
 
 
+def test_without_the_stores_key_nothing_is_drawn_and_the_case_says_so(fleet, monkeypatch):
+    """What is drawn with no key is known beforehand to everybody who knows a case's id."""
+    monkeypatch.setattr(world, "_coin", lambda root, case_id: keyed_draw(b"", case_id))
+    outage = fleet(10).until_quiet()
+    assert (ends(outage), waves(outage).n) == ({"verified": 10}, 0)
+    told = [case["id"] for case in outage.here.cases if any(line.startswith("no trial: ") for line in case["why"])]
+    assert len(told) == 1, "the one that went first: a coin would have fallen for it"
+
+
 def test_who_came_later_is_not_compared_with_who_was_there(fleet):
     outage = fleet(12)
     late = ["a0", "a1", "a2"]
@@ -244,6 +254,15 @@ def test_with_waves_that_are_trials_a_hundred_hosts_are_healed_within_two_and_a_
     outage = fleet(100, takes=HEAL_S)
     assert 2 * steps_until_healed(outage) <= 5 * AT_ONCE
     assert (ends(outage), waves(outage)) == ({"verified": 100}, WaveSums(3, 3.0, 0.0))
+
+
+def test_where_heals_have_become_six_times_as_fast_too(fleet):
+    """Only the first wave waits for as long as heals used to take: 2.9 times as long when each did."""
+    outage = fleet(100, takes=0.0)
+    for _ in range(20):
+        outage.here.node.transact(note, outage.here.trust("down").definition, 6.0)
+    assert 2 * steps_until_healed(outage) <= 5 * AT_ONCE
+    assert (ends(outage), waves(outage).n) == ({"verified": 100}, 3)
 
 
 def test_of_a_hundred_hosts_a_heal_that_harms_harms_one(fleet):

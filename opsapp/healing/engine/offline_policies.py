@@ -99,7 +99,7 @@ def draw(root: Root, agent_ids: list[str]) -> dict[str, int]:
     """What each host may do alone. The lots are the same each time, and nobody can foresee them."""
     key, settings = chain_key(root), node_of(root).config[HealingSettings]
 
-    def lot(agent_id: str) -> float:
+    def lot(agent_id: str) -> float | None:
         return keyed_draw(key, f"share {agent_id}")
 
     _shares(root).expire(node_of(root).clock.now())

@@ -41,7 +41,7 @@ def join(context: PipelineContext, case: Case, record: CaseRecord, due: float, *
     """The case waits for its turn; what follows for its deed is looked at before this transaction ends."""
     stored = _deed_of(context, record) or context.healing.waves.begin(record)
     known, draw = stored.members.get(record.id), context.world.coin(record.id)
-    change = stage.joined(stored.deed, known, record, draw, ready=ready)
+    change = stage.joined(stored.deed, known, record, 1.0 if draw is None else draw, ready=ready)
     if ready:  # it knows, whether or not it was told
         context.book.waiting_for.pop(f"{record.approval_id}/{record.id}", None)
     if change.members:  # thousands wait, and each looks once a minute: what says nothing new is not written

@@ -20,11 +20,14 @@ from .context import PipelineContext
 
 
 def begin(context: PipelineContext, stored: StoredDeed, went: tuple[DeedMember, ...]) -> None:
-    """With a wave that has opened: it is a trial if others wait, and past heals say when its verdict usually comes."""
+    """With a wave that has opened: it is a trial if others wait, and past heals say when its verdict usually comes,
+    those of the waves before it above all (docs/adr/136)."""
     deed, book = stored.deed, context.healing.trials
-    takes_s = context.world.heal_takes(deed.rule_id) if deed.rule_id in context.world.rules else 0.0
+    takes_s = context.world.heal_takes(deed.rule_id, deed.ends.well) if deed.rule_id in context.world.rules else 0.0
     if not takes_s or deed.trial or not share_of(deed.rule_id, context.world).share:
         return
+    if context.world.coin(went[-1].case_id) is None:
+        return  # no key has drawn who goes
     hosts = tuple(host for host in stage.compared(went, stored.in_line()) if _is_measured(context, host))
     if {host.went for host in hosts} != {True, False}:
         return

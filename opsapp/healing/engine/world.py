@@ -173,7 +173,7 @@ def build(root: Root, now: float, inventory: Inventory, failing: Holding) -> Wor
     )
 
 
-def _coin(root: Root, case_id: str) -> float:
+def _coin(root: Root, case_id: str) -> float | None:
     return keyed_draw(chain_key(root), f"trial {case_id}")
 
 

@@ -88,10 +88,11 @@ def _policy(rule_id: str, rule: RuleRecord, steps: tuple[PolicyStep, ...], world
     )
 
 
-def drawn_shares(settings: HealingSettings, hosts: Iterable[str], lot: Callable[[str], float]) -> dict[str, int]:
+def drawn_shares(settings: HealingSettings, hosts: Iterable[str], lot: Callable[[str], float | None]) -> dict[str, int]:
     """Each host's part of what the whole fleet may do in an hour. Together they come to that and no more: what is left
     over after all have the same goes to those with the lowest lots. No host may do more than one rule may."""
     rates, names = settings.brake.max_heals_per_hour, list(hosts)
     same, over = divmod(rates.fleet, max(1, len(names)))
-    more = set(sorted(names, key=lambda name: (lot(name), name))[:over]) if over else set()
+    lots = sorted((drawn, name) for name in names if (drawn := lot(name)) is not None) if over else []
+    more = {name for _, name in lots[:over]}
     return {name: min(rates.rule, same + (name in more)) for name in names}

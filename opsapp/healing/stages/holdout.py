@@ -22,6 +22,7 @@ from .world import World
 
 LEARNED = "learned"
 LEFT = ", to learn whether the heal is needed: if it does not recover, it is healed then"
+NO_KEY = "no trial: this node cannot open the store's key, and what is drawn without it can be foreseen"
 CONTROL, TREATED = "control", "treated"
 Deciding = TypeVar("Deciding", PlanningCase, AwaitingCase)
 
@@ -72,7 +73,10 @@ def toss(case: Deciding, choice: StepChoice, world: World) -> tuple[Deciding, Wa
         return case, None
     arm, share = world.arm_of_outage(case.rule_id, case.target, case.opened_at), None
     if arm is None:
-        arm, share = CONTROL if world.coin(case.id) < trials.share else TREATED, trials.share
+        drawn = world.coin(case.id)
+        if drawn is None:
+            return case.saying(NO_KEY), None
+        arm, share = CONTROL if drawn < trials.share else TREATED, trials.share
     case = replace(case, arm=arm, share=share)
     if arm == TREATED:
         return case, None

@@ -83,11 +83,11 @@ class World:
     # target has not done so since; and whether it has, and everything that it knows of the target is well.
     unmeasured: Callable[[str, float, str | None], bool] = lambda *_: False
     well: Callable[[str, float, str | None], bool] = lambda *_: False
-    coin: Callable[[str], float] = lambda _: 1.0  # of a case: between 0 and 1, and nobody can foresee it
+    coin: Callable[[str], float | None] = lambda _: 1.0  # of a case: between 0 and 1; None where all could foresee it
     # (rule, target, when the case began): what the coin of the same outage has said, where it was tossed already
     arm_of_outage: Callable[[str, str, float], str | None] = lambda *_: None
     learned_wait: Callable[[str], float] = lambda _: 0.0  # how long acting for this rule is best put off
-    heal_takes: Callable[[str], float] = lambda _: 0.0  # how long a rule's heals have usually taken, from the act on
+    heal_takes: Callable[..., float] = lambda *_: 0.0  # how long a rule's heals have usually taken, from the act on
     overdue: Collection[tuple[str, str]] = frozenset()  # (rule, target) of problems whose date has passed
     edited: Collection[str] = ()  # rules whose trust somebody has changed in the store: `trust` has them at `notify`
     known: Callable[[About], bool] = lambda *_: True  # whether what a case is about is there still

@@ -8,6 +8,7 @@ from opsapp.healing.config import BrakeSettings, HealingSettings, HealsPerHour
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.healing.stages.alone import drawn_shares, policies
+from opsapp.runtime.chainkey import keyed_draw
 from opsapp.wire.policies import PolicyBundle, PolicyTerms, check_bundle, sign
 
 from .world import BOX, trust, world
@@ -109,3 +110,9 @@ def test_a_host_alone_waits_for_the_proof_as_long_as_the_service_would():
 
 def test_past_the_brake_none_is_given():
     assert given(load=Load(fleet=60)) == []
+
+
+def test_without_the_key_nobody_is_drawn_for_more_than_all_have():
+    settings = HealingSettings(brake=BrakeSettings(max_heals_per_hour=HealsPerHour(fleet=10, rule=60)))
+    drawn = drawn_shares(settings, map(str, range(4)), lambda name: keyed_draw(b"", name))
+    assert drawn == dict.fromkeys("0123", 2)
