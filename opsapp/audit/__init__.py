@@ -1,20 +1,27 @@
 """Who did what: an append-only record of every state change and every login, refused or not. /api/audit.
-Greenlets: audit-refusals (every node), audit-retention.
+Greenlets: audit-refusals (every node), audit-retention, audit-forwarding.
 
-Lives here: writing and reading audit entries, and the view deriver that leaves no change without one. Must not: decide
-anything. A view adds what it knows in one line: `request.audit("user.update", name, before=…, after=…)`.
+Lives here: writing and reading audit entries, sending a copy of each to another system, and the view deriver that
+leaves no change without one. Must not: decide anything.
+A view adds what it knows in one line: `request.audit("user.update", name, before=…, after=…)`.
 """
 
 from pyramid.config import Configurator
 
 
 def includeme(config: Configurator) -> None:
-    from .config import AuditRetention
-    from .engine import TALLY
+    from opsapp.runtime.findings import IStoreFinder
+
+    from .config import AuditRetention, ForwardSettings
+    from .engine import TALLY, forwarding
     from .logic.tally import Tally
 
     config.registry[TALLY] = Tally()
     config.add_section("retention.audit", AuditRetention)
+    config.add_section("audit.forward", ForwardSettings)
+    config.registry.registerUtility(forwarding.standing, IStoreFinder, "audit forwarding")
+    config.add_metrics("opsapp.audit.engine.forwarding.figures")
+    config.add_stored_metrics("opsapp.audit.engine.forwarding.backlog_figures")
     config.add_evolve_step("audit-1", "opsapp.audit.resources.set_up")
     config.add_chain("opsapp.audit.resources.begin_chains")
     config.add_preparation("opsapp.audit.engine.prepare")

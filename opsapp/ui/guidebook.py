@@ -27,7 +27,7 @@ GROUPS = (  # the order in which one reads it; a page that is not here comes las
     ("To begin", ("demo", "first-hour", "running", "packages", "switching", "users", "agents", "pages")),
     ("Watching", ("monitoring", "maintenance", "notifications", "status-page")),
     ("Acting", ("healing", "autonomy", "causes", "conditions", "actions", "automations", "agent")),
-    ("Running it for long", ("upgrade", "retention", "cluster", "metrics", "as-code", "testing")),
+    ("Running it for long", ("upgrade", "retention", "cluster", "metrics", "audit", "as-code", "testing")),
 )
 FENCE = "```"
 _HEADING = re.compile(r"(#{1,4}) (.+)")

@@ -57,6 +57,9 @@ ROWS = [
         ("status-page", r"opsapp status-export", SERVED),
         ("switching", r"opsapp import .*--url", SERVED),
         ("switching", r"opsapp import .*--ini", AT_REST),
+        ("audit", r"systemctl restart rsyslog",
+         "tests/system/test_audit_forwarding.py::"
+         "test_rsyslog_as_the_guide_sets_it_up_has_each_entry_once_also_after_it_was_away"),
         ("testing", r"sudo", "tests/fleet/lab/__main__.py"),
         ("upgrade", r"runuser .* opsapp (backup|doctor)", SERVED),
         ("upgrade", r"runuser .* opsapp restore", AT_REST),

@@ -9,9 +9,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 class Receiver:
     """`messages` are the bodies that arrived, `headers` those of the last. `status` is what it answers; while `open`
-    is not set it hangs. `answer` makes the answer's body from the message."""
+    is not set it hangs. `answer` makes the answer's body from the message. `read` makes the message of a body."""
 
-    def __init__(self, host="127.0.0.1"):
+    def __init__(self, host="127.0.0.1", read=json.loads):
         self.host = host
         self.messages: list[dict] = []
         self.paths: list[str] = []
@@ -34,11 +34,12 @@ class Receiver:
                     return  # whoever sent was killed in mid-body: nobody was asked anything yet
                 receiver.asked += 1
                 receiver.open.wait()
-                answer = receiver.answer(json.loads(body))
+                message = read(body)
+                answer = receiver.answer(message)
                 if receiver.status == 200:
                     receiver.paths.append(self.path)
                     receiver.headers = dict(self.headers)
-                    receiver.messages.append(json.loads(body))
+                    receiver.messages.append(message)
                 try:
                     self.send_response(receiver.status)
                     if receiver.status in (301, 302):

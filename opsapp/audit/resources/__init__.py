@@ -19,8 +19,8 @@ from opsapp.runtime.projection import among, child_of
 from opsapp.tree.folder import Folder
 from opsapp.tree.root import Root
 
-from . import recordpages
-from .log import UNREAD, Checked, Log
+from . import forwarding, recordpages
+from .log import UNREAD, AuditEntry, Checked, Log, Wanted
 
 WRITERS = "audit_writers"
 LOG = "audit log"  # what people call one
@@ -62,6 +62,7 @@ def record(
             set_aside = f"{name}-{UNREAD}-{new_id()}"
             logs[set_aside] = logs[name]
             root.system[WRITERS].add(set_aside, key)
+            forwarding.begin_anew(root, name)
         else:
             root.system[WRITERS].add(name, key)
         log = logs[name] = Log()
@@ -80,7 +81,7 @@ def record(
     log.append(json.loads(json.dumps(entry, default=str)), key)  # as it is read later: links are made of the same
 
 
-def read(root: Root, wanted: dict[str, Any], last: str | None = None) -> tuple[list[dict[str, Any]], int]:
+def read(root: Root, wanted: Wanted, last: str | None = None) -> tuple[list[AuditEntry], int]:
     """A page of the entries asked for, newest first, and how many there are. `last`: the one that it goes on after."""
     page, total = recordpages.read(list(logs_of(root)), wanted, last)
     return [entry | {"time": int(entry["time"])} for entry in page], total

@@ -188,15 +188,32 @@ class Log(Persistent):
         self.folded = self.tail.maxKey()
         self.tail, self.tail_start = LOBTree(), self.head
 
-    def newest(self) -> list[tuple[int, AuditEntry]]:
-        """What is not folded yet, by number."""
-        whole = {number: kept.values for number, kept in among(self.tail, ENTRY, self.tail.keys())}
+    def newest(self, after: int = 0) -> list[tuple[int, AuditEntry]]:
+        """What is not folded yet, by number; of numbers above `after`."""
+        numbers = list(self.tail.keys(after + 1))
+        whole = {number: kept.values for number, kept in among(self.tail, ENTRY, numbers)}
         at, entries = next((entry["time"] for entry in whole.values()), 0.0), []
-        for number in self.tail.keys():  # noqa: SIM118 - a B-tree is no mapping
+        for number in numbers:
             entry = whole.get(number) or lost(f"{UNREAD}-{number}", at)
             at = entry["time"]
             entries.append((number, entry))
         return entries
+
+    def after(self, number: int) -> Iterator[tuple[int, AuditEntry]]:
+        """The entries with higher numbers, each with its own, oldest first; a block is unpacked when its turn comes."""
+        newest = self.shelves.maxKey() if self.shelves else 0
+        first = newest - (self.folded - number) // (FOLD * SHELF) - 1
+        shelves = dict(among(self.shelves, SHELVES, list(self.shelves.keys(first)) if number < self.folded else ()))
+        # Each block ends at the next multiple of FOLD, and each shelf before the newest is full. Where that one cannot
+        # be read, it is taken to be short: then entries are told twice, and none is passed over.
+        blocks = len(shelves[newest].blocks) if newest in shelves else 1
+        for place, shelf in shelves.items():
+            for n, (count, *_) in enumerate(shelf.blocks):
+                end = self.folded - FOLD * ((newest - place) * SHELF + blocks - 1 - n)
+                if end > number:
+                    rows = enumerate(shelf.entries_of(n), end - count + 1)
+                    yield from (row for row in rows if row[0] > number)
+        yield from self.newest(max(number, self.folded))
 
     def pieces(self, wanted: Wanted) -> Iterator[Piece]:
         """Every piece that holds entries asked for, and how many."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opsapp.approvals.engine import IApprovalKind
+from opsapp.audit.engine import IPoster
 from opsapp.automations.logic.settings import PROGRAMS
 from opsapp.automations.resources import all_values, run_of
 from opsapp.lib.addresses import public_text
@@ -26,7 +27,7 @@ from .live_output import LiveOutputs
 from .warroom import FROM, Outage, outages_of, runs_in, runs_on
 from .watchers import KEY, Watchers
 from .webhook_sender import KEY as SENDER
-from .webhook_sender import WebhookSender, webhook_sender_of
+from .webhook_sender import WebhookSender, post_lines, webhook_sender_of
 
 __all__ = [
     "FROM",
@@ -80,6 +81,7 @@ def without_secrets(root: Root, output: str) -> str:
 def includeme(config: Any) -> None:
     config.registry.registerUtility(decisions.RunApproval(), IApprovalKind, approval_requests.KIND)
     config.registry.registerUtility(warroom.section, IWarRoomSection, "automations")
+    config.registry.registerUtility(post_lines, IPoster)
     config.add_preparation("opsapp.automations.engine.prepare")
     config.add_engine("opsapp.automations.engine.start")
 

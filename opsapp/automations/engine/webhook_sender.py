@@ -10,10 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 from opsapp.automations.logic.jobs import Job, WebhookWork
+from opsapp.automations.logic.references import Values
+from opsapp.lib.placeholders import places
 from opsapp.monitoring.engine import Reply, WebClient
 from opsapp.runtime.node import Node
 from opsapp.wire.probes import ProbeTarget
 
+from .agent_commands import revealed
 from .programs import AttemptEnd
 
 KEY = "opsapp.automations.webhook_sender"
@@ -49,6 +52,17 @@ class WebhookSender:
         if not problem:
             return AttemptEnd("done", None, None)
         return AttemptEnd("timeout" if "no complete answer" in problem else "failed", None, problem)
+
+
+def post_lines(node: Node, url: str, token: str | None, lines: str, timeout: float) -> str:
+    """`IPoster`."""
+    named = {name for _, name in places(token)}
+    secrets = node.transact(revealed, named) if named else {}
+    headers = {"Content-Type": "application/x-ndjson"}
+    if token:
+        headers["Authorization"] = f"Bearer {Values({}, secrets).line(token)}"
+    reply, problem = webhook_sender_of(node).send("audit", "POST", url, lines, headers, timeout, follow=False)
+    return problem or ("" if 200 <= reply.status < 300 else f"HTTP {reply.status}")
 
 
 def body_of(body: Any, headers: dict[str, str]) -> tuple[bytes, dict[str, str]]:

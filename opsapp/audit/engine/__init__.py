@@ -8,6 +8,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from opsapp.audit.config import AuditRetention
+from opsapp.audit.interfaces import IAnchored, IPoster
+from opsapp.audit.logic import changed
+from opsapp.audit.logic.tally import CountedRefusals, RefusalKind, RefusalLimits, Tally
+from opsapp.audit.resources import REFUSED, check, record, retire, writers, written
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.networks import counted_address
 from opsapp.lib.problems import Problem
@@ -15,12 +19,21 @@ from opsapp.runtime.node import Node
 from opsapp.runtime.sharedread import SharedRead
 from opsapp.tree.root import Root
 
-from .interfaces import IAnchored
-from .logic import changed
-from .logic.tally import CountedRefusals, RefusalKind, RefusalLimits, Tally
-from .resources import REFUSED, check, record, retire, writers, written
+from . import forwarding
+from .forwarding import forwarding_trouble
 
-__all__ = ["SHELL", "Actor", "IAnchored", "changed", "note", "note_refusal", "refusals_noted", "refused"]
+__all__ = [
+    "SHELL",
+    "Actor",
+    "IAnchored",
+    "IPoster",
+    "changed",
+    "forwarding_trouble",
+    "note",
+    "note_refusal",
+    "refusals_noted",
+    "refused",
+]
 
 TALLY = "opsapp.refusals"
 CHECKS = "opsapp.audit.checks"
@@ -102,6 +115,7 @@ def check_whole(node: Node) -> JsonObject:
 
 def start(node: Node) -> None:
     node.supervisor.add("audit-retention", lambda: retain(node), every=3600, lease="housekeeping", cleans=True)
+    forwarding.start(node)
 
 
 def start_everywhere(node: Node) -> None:
