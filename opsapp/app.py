@@ -28,6 +28,7 @@ INCLUDES = (
     "opsapp.agents",  # hosts and what runs on them
     "opsapp.approvals",  # what people decide
     "opsapp.monitoring",  # monitors, probes, incidents
+    "opsapp.oncall",  # who is called, and until when
     "opsapp.statuspages",  # the public page: how it looks, who is told, the calendar
     "opsapp.automations",  # what is done when asked
     "opsapp.healing",  # rules, the six stages, the ledger, trust

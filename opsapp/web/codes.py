@@ -114,6 +114,7 @@ MEANINGS: dict[int, dict[str, str]] = {
         "still_under_way": "The first request with this Idempotency-Key is still under way.",
         "test_under_way": "Another test of this channel is under way.",
         "too_many_channels": "There are as many channels as there may be.",
+        "too_many_oncall": "There are as many schedules, policies or overrides as there may be.",
         "too_many_filters": "This user has as many saved filters as there may be.",
         "too_many_notices": "As many notices as there may be are open.",
         "too_many_keys": "This user has as many API keys as there may be.",

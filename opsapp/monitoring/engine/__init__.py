@@ -18,7 +18,7 @@ from .register import Entry
 from .reports import budgets_left
 from .statuspage import TAG as PUBLIC_TAG
 from .statuspage import published, published_incident, published_incidents, status_document
-from .toldtroubles import close_told, open_told
+from .toldtroubles import close_told, open_told, severity_of
 from .trouble import MonitorsStanding, TroubledMonitor, ending_certificates, last_day, standing_of_all
 from .watch import register_of
 from .webcalls import WebClient
@@ -53,6 +53,7 @@ __all__ = [
     "published_incidents",
     "register_of",
     "request_check",
+    "severity_of",
     "shown_uptime",
     "standing_of_all",
     "status_document",

@@ -74,11 +74,16 @@ def close_told(root: Root, incident_id: str, now: float, why: str = "") -> None:
         _say(root, incident, "incident.resolved", f"{incident.monitor_name} is over", text, now)
 
 
+def severity_of(incident: Incident) -> str:
+    """How severe what people are told of it is; a monitor that is down is critical."""
+    return "critical" if incident.told is None else MILD.get(incident.told.severity.lower(), "critical")
+
+
 def _say(root: Root, incident: Incident, kind: str, title: str, text: str, now: float) -> None:
     """What one inlet says of one name within a while is one message: a storm is no thousand of them."""
     told = incident.told
     assert told is not None
-    severity = MILD.get(told.severity.lower(), "critical")
+    severity = severity_of(incident)
     key = f"inlet:{told.inlet}:{told.name}" if told.inlet else f"incident:{incident.id}"
     ids = {"incident": incident.id} | ({"inlet": told.inlet} if told.inlet else {})
     tell(root, now, key=key, kind=kind, severity=severity, title=title, text=text, ids=ids)

@@ -17,9 +17,9 @@ from opsapp.runtime.seals import opener_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
-from .answers import HeldLink, count_wrong_link, held_link
+from .answers import HeldLink, channels_answering, count_wrong_link, held_link
 from .outbound import denied_networks, networks_denied
-from .routes import send_to
+from .routes import call, send_to
 from .settings import QUEUE
 
 __all__ = [
@@ -27,9 +27,12 @@ __all__ = [
     "Confidential",
     "HeldLink",
     "NotificationSettings",
+    "call",
+    "channels_answering",
     "count_wrong_link",
     "denied_networks",
     "held_link",
+    "is_silent",
     "networks_denied",
     "retry_at",
     "send_to",
@@ -74,7 +77,7 @@ def tell(
     """
     if severity not in SEVERITIES:
         raise ValueError(f"severity is one of {', '.join(SEVERITIES)}, not {severity!r}")
-    if target is not None and not despite_window and _is_silent(root, target, now):
+    if target is not None and not despite_window and is_silent(root, target, now):
         return
     seen_title, seen_text = public_text(title), public_text(text)
     if confidential is None and (seen_title, seen_text) != (title, text) and opener_of(root).can_seal:
@@ -95,6 +98,7 @@ def withdraw(root: Root, now: float, key: str) -> None:
     wake_after_commit(root, QUEUE)
 
 
-def _is_silent(root: Root, target: str, now: float) -> bool:
+def is_silent(root: Root, target: str, now: float) -> bool:
+    """Whether a maintenance window keeps this target silent."""
     silence = node_of(root).registry.queryUtility(ISilence)
     return silence is not None and silence(root, target, now)

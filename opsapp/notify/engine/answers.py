@@ -60,6 +60,12 @@ def answerer_of(root: Root, channel: Channel) -> Answerer | None:
     return Answerer(user.__name__, user.role) if user is not None and LOWEST in roles_up_to(user.role) else None
 
 
+def channels_answering(root: Root, username: str) -> list[Channel]:
+    """Those that reach this one person."""
+    channels = channels_of(root).readable()
+    return [channel for channel in channels if channel.record.enabled and channel.record.answers_as == username]
+
+
 def _bound(root: Root, channel: Channel, by: Answerer, terms: LinkTerms) -> str:
     """Changes with the person's role or password, with the channel's person or address, and with what is asked."""
     user = find_enabled(root, by.name)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from opsapp.lib.addresses import public_text
 from opsapp.notify.interfaces import Failure, ICauses, RootCause
-from opsapp.notify.logic import destinations, messagegroups, quiet
+from opsapp.notify.logic import LONGEST_TEXT, LONGEST_TITLE, clip, destinations, messagegroups, quiet
 from opsapp.notify.logic.messagegroups import MessageGroup, Told
 from opsapp.notify.logic.settings import NotificationSettings
 from opsapp.notify.logic.texts import MessageContent
@@ -188,6 +189,27 @@ def send_to(
     waits for the end of quiet hours as others do."""
     content = MessageContent(key, kind, "info", title, text, first_at=now, last_at=now, ids=ids)
     _post(root, channel, deliveries_of(root).add_message(content, now), "info", now)
+
+
+def call(
+    root: Root,
+    now: float,
+    channel: Any,
+    *,
+    key: str,
+    kind: str,
+    title: str,
+    text: str,
+    target: str | None,
+    ids: Mapping[str, str],
+) -> str:
+    """A critical message to one channel, which neither quiet hours nor a digest hold; the id of its delivery."""
+    title, text = clip(public_text(title), LONGEST_TITLE), clip(public_text(text), LONGEST_TEXT)
+    content = MessageContent(key, kind, "critical", title, text, target=target, first_at=now, last_at=now, ids=ids)
+    log = deliveries_of(root)
+    delivery = log.enqueue(channel, (log.add_message(content, now),), now, now, None)
+    wake_after_commit(root, SENDING)
+    return delivery.id
 
 
 def _when(log: Deliveries, channel: Any, severity: str, now: float, zone: str) -> tuple[float, str | None]:

@@ -1,0 +1,25 @@
+"""Who is called when something is down, and until when: /api/oncall.
+
+Schedules say who is on call at a moment; policies say whom an open incident calls, after how long, and how often.
+
+Greenlet: `oncall` (escalations whose next step is due), under the lease `oncall`; `oncall-purge`.
+
+    records.py  schedules, policies, escalations, for everybody
+    logic.py    who is on call at a moment, and from when until when: pure
+    resources   what is stored
+    engine/     schedules and policies changed, escalations, the calendar feed
+    views.py    the API
+
+A call is a message of `opsapp.notify` to the channels that answer as a person; how it leaves, that room knows.
+"""
+
+
+def includeme(config):
+    from opsapp.monitoring.interfaces import IIncidentTold
+
+    from .engine.escalations import heard
+
+    config.registry.registerUtility(heard, IIncidentTold, "on call")
+    config.add_evolve_step("oncall-1", "opsapp.oncall.resources.set_up", reversible=True)
+    config.add_engine("opsapp.oncall.engine.escalations.start")
+    config.scan("opsapp.oncall.views")

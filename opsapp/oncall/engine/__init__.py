@@ -1,0 +1,35 @@
+"""On call at work, and what the pages call of it: who is on call now."""
+
+from __future__ import annotations
+
+from opsapp.auth.resources import find_enabled
+from opsapp.notify.engine import channels_answering
+from opsapp.oncall import logic
+from opsapp.oncall.records import OnCallRecord, ScheduleRecord, ShiftRecord
+from opsapp.oncall.resources import oncall_of
+from opsapp.tree.root import Root
+
+__all__ = ["AHEAD_S", "known_in", "on_call_now", "shifts_of"]
+
+AHEAD_S = 14 * 86400.0
+
+
+def known_in(root: Root) -> logic.Known:
+    """Whether there is such a user, who is not disabled."""
+    return lambda username: find_enabled(root, username) is not None
+
+
+def shifts_of(root: Root, schedule: ScheduleRecord, since: float, until: float) -> list[ShiftRecord]:
+    return logic.shifts(schedule, since, until, known_in(root))
+
+
+def on_call_now(root: Root, now: float) -> list[OnCallRecord]:
+    """By each schedule, in the order of their names; also where it is nobody."""
+    records = sorted((schedule.record for schedule in oncall_of(root).schedules.readable()), key=lambda row: row.name)
+    return [_on_call(root, record, now) for record in records]
+
+
+def _on_call(root: Root, record: ScheduleRecord, now: float) -> OnCallRecord:
+    on, following = logic.now_and_next(record, now, AHEAD_S, known_in(root))
+    reached = () if on.user is None else (channel.record.name for channel in channels_answering(root, on.user))
+    return OnCallRecord(record.id, record.name, on, tuple(reached), following)

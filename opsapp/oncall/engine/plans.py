@@ -1,0 +1,121 @@
+"""Schedules, overrides and policies made, changed and dropped. Transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from opsapp.auth.resources import find_enabled
+from opsapp.lib.ids import new_id
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Conflict, Invalid
+from opsapp.maintenance.engine import instant
+from opsapp.oncall.records import OverrideRecord, PolicyRecord, ScheduleRecord
+from opsapp.oncall.resources import CallPolicy, Override, Schedule, oncall_of
+from opsapp.runtime.events import emit
+from opsapp.runtime.node import node_of
+from opsapp.tree.root import Root
+from opsapp.wire.records import changed, made
+
+EVENT = "oncall"
+LONGEST_S = 366 * 86400.0
+
+
+def create_schedule(root: Root, given: JsonObject) -> Schedule:
+    schedule = Schedule(made(ScheduleRecord, given))
+    _refuse_strangers(root, _of_layers(schedule.record), ())
+    oncall_of(root).schedules.add(schedule)
+    _tell(root, schedule, "created")
+    return schedule
+
+
+def change_schedule(root: Root, schedule: Schedule, given: JsonObject) -> None:
+    """People who were in it already may be gone by now."""
+    before = schedule.record
+    record = changed(before, given)
+    _refuse_strangers(root, _of_layers(record), _of_layers(before))
+    oncall_of(root).schedules.refuse_name(record.name, record.id)
+    schedule.change(record)
+    _tell(root, schedule, "updated")
+
+
+def delete_schedule(root: Root, schedule: Schedule) -> None:
+    """Not one that calls go by: then nobody would be called."""
+    policies = [policy.record for policy in oncall_of(root).policies.readable()]
+    users = [policy.name for policy in policies if schedule.__name__ in _schedules_of(policy)]
+    if users:
+        raise Conflict(f"These policies call by it: {', '.join(sorted(users))}.", code="in_use")
+    _tell(root, schedule, "deleted")
+    del oncall_of(root).schedules[schedule.__name__]
+
+
+def add_override(root: Root, schedule: Schedule, given: JsonObject, by: str) -> OverrideRecord:
+    node = node_of(root)
+    start, end = (instant(given[name], node.config.timezone) for name in ("start", "end"))
+    if not 0 < end - start <= LONGEST_S:
+        raise Invalid({"end": "must be after start" if end <= start else "must be at most a year after start"})
+    if end <= node.clock.now():
+        raise Invalid({"end": "is in the past"})
+    _refuse_strangers(root, [given["user"]], (), "user")
+    override = OverrideRecord(new_id(), given["user"], start, end, by)
+    schedule.add_override(override, node.clock.now())
+    _tell(root, schedule, "updated")
+    return override
+
+
+def delete_override(root: Root, override: Override) -> None:
+    override.delete()
+    _tell(root, override.schedule, "updated")
+
+
+def create_policy(root: Root, given: JsonObject) -> CallPolicy:
+    policy = CallPolicy(made(PolicyRecord, given))
+    _refuse_unknown(root, policy.record, None)
+    oncall_of(root).policies.add(policy)
+    _tell(root, policy, "created")
+    return policy
+
+
+def change_policy(root: Root, policy: CallPolicy, given: JsonObject) -> None:
+    before = policy.record
+    record = changed(before, given)
+    _refuse_unknown(root, record, before)
+    oncall_of(root).policies.refuse_name(record.name, record.id)
+    policy.change(record)
+    _tell(root, policy, "updated")
+
+
+def delete_policy(root: Root, policy: CallPolicy) -> None:
+    _tell(root, policy, "deleted")
+    del oncall_of(root).policies[policy.__name__]
+
+
+def _refuse_unknown(root: Root, record: PolicyRecord, before: PolicyRecord | None) -> None:
+    gone = [name for name in _schedules_of(record) if name not in oncall_of(root).schedules]
+    if gone:
+        raise Invalid({"steps": "there is no such schedule: " + ", ".join(gone)})
+    _refuse_strangers(root, _of_steps(record), () if before is None else _of_steps(before), "steps")
+
+
+def _refuse_strangers(root: Root, users: Iterable[str], before: Iterable[str], field: str = "layers") -> None:
+    known = set(before)
+    strangers = [name for name in dict.fromkeys(users) if name not in known and find_enabled(root, name) is None]
+    if strangers:
+        raise Invalid({field: "there is no such user: " + ", ".join(strangers)})
+
+
+def _of_layers(record: ScheduleRecord) -> list[str]:
+    return [user for layer in record.layers for user in layer.users]
+
+
+def _of_steps(record: PolicyRecord) -> list[str]:
+    return [user for step in record.steps for user in step.users]
+
+
+def _schedules_of(record: PolicyRecord) -> list[str]:
+    return [schedule_id for step in record.steps for schedule_id in step.schedules]
+
+
+def _tell(root: Root, plan: Schedule | CallPolicy, change: str) -> None:
+    """Whoever follows /api/stream."""
+    kind = "schedule" if isinstance(plan, Schedule) else "policy"
+    emit(root, EVENT, {"id": plan.__name__, "what": kind, "change": change})

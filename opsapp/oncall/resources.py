@@ -1,0 +1,226 @@
+"""What is stored of on call: schedules with their overrides, policies, and escalations with what is due of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from BTrees.OOBTree import OOBTree, OOTreeSet
+
+from opsapp.lib.ids import earliest_id, new_id
+from opsapp.lib.problems import Conflict
+from opsapp.oncall.records import RUNNING, EscalationRecord, OverrideRecord, PolicyRecord, ScheduleRecord
+from opsapp.runtime.projection import among, child_of, readable
+from opsapp.runtime.queue import Agenda
+from opsapp.tree.folder import Child, Facet, Folder, Record, add_children, add_facet
+from opsapp.tree.root import Root
+from opsapp.wire.records import made, plain
+
+MOST = 200
+MOST_OVERRIDES = 500
+
+
+class NamedPlans(Folder):
+    """Things with a name that nothing else of their kind has."""
+
+    kind = ""
+
+    def readable(self) -> list[Any]:
+        return [child for _, child in readable(self, self.kind)]
+
+    def add(self, child: Any) -> None:
+        self.refuse_name(child.record.name, "")
+        if len(self.keys()) >= MOST:
+            raise Conflict(f"There are {MOST} already.", code="too_many_oncall")
+        self[new_id()] = child
+
+    def refuse_name(self, name: str, own_id: str) -> None:
+        if any(child.record.name == name and child.__name__ != own_id for child in self.readable()):
+            raise Conflict(f"The name {name!r} is taken.", code="name_taken")
+
+
+class Schedules(NamedPlans):
+    """/api/oncall/schedules"""
+
+    url = "/api/oncall/schedules"
+    kind = "schedule"
+
+
+class Schedule(Record):
+    """/api/oncall/schedules/{id}. `fields` is replaced whole."""
+
+    url = "/api/oncall/schedules/{schedule_id}"
+
+    def __init__(self, record: ScheduleRecord):
+        self.fields = plain(record)
+
+    @property
+    def record(self) -> ScheduleRecord:
+        return made(ScheduleRecord, {**self.fields, "id": self.__name__})
+
+    def change(self, record: ScheduleRecord) -> None:
+        self.fields = plain(record)
+
+    def add_override(self, override: OverrideRecord, now: float) -> None:
+        """Those that are over are forgotten."""
+        kept = tuple(other for other in self.record.overrides if other.end > now)
+        if len(kept) >= MOST_OVERRIDES:
+            raise Conflict(f"There are {MOST_OVERRIDES} overrides already.", code="too_many_oncall")
+        self.change(replace(self.record, overrides=(*kept, override)))
+
+
+class Overrides(Facet):
+    """/api/oncall/schedules/{id}/overrides"""
+
+    def __getitem__(self, name: str) -> Override:
+        return Override(self, name)
+
+
+class Override(Facet):
+    """One of them; there is none of another id."""
+
+    url = "/api/oncall/schedules/{schedule_id}/overrides/{override_id}"
+
+    def __init__(self, parent: Overrides, name: str):
+        super().__init__(parent, name)
+        self.schedule: Schedule = parent.__parent__
+        rows = {override.id: override for override in self.schedule.record.overrides}
+        self.record = rows[name]
+
+    def delete(self) -> None:
+        record = self.schedule.record
+        self.schedule.change(replace(record, overrides=tuple(row for row in record.overrides if row != self.record)))
+
+
+add_facet(Schedule, "overrides", Overrides)
+
+
+class CallPolicies(NamedPlans):
+    """/api/oncall/policies"""
+
+    url = "/api/oncall/policies"
+    kind = "policy"
+
+
+class CallPolicy(Record):
+    """/api/oncall/policies/{id}. `fields` is replaced whole."""
+
+    url = "/api/oncall/policies/{policy_id}"
+
+    def __init__(self, record: PolicyRecord):
+        self.fields = plain(record)
+
+    @property
+    def record(self) -> PolicyRecord:
+        return made(PolicyRecord, {**self.fields, "id": self.__name__})
+
+    def change(self, record: PolicyRecord) -> None:
+        self.fields = plain(record)
+
+
+class Escalations(Folder):
+    """/api/oncall/escalations. Ids begin with their incident's, so their order is that of the incidents. `agenda`:
+    (time, id) of those that go on then; `running`: incident id -> ids of those that are not over."""
+
+    url = "/api/oncall/escalations"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.agenda = OOTreeSet()
+        self.running = OOBTree()
+
+    def begin(self, record: EscalationRecord, due: float) -> None:
+        escalation = Escalation(record, due)
+        self[record.id] = escalation
+        self.running[record.incident_id] = (*self.running.get(record.incident_id, ()), record.id)
+        Agenda(self.agenda).add(due, record.id)
+
+    def of_incident(self, incident_id: str) -> list[Escalation]:
+        """Those that are not over."""
+        ids = self.running.get(incident_id, ())
+        return [escalation for name in ids if (escalation := child_of(self, "escalation", name)) is not None]
+
+    def due(self, now: float, most: int) -> list[Escalation]:
+        rows = Agenda(self.agenda).due(now, most)
+        return [escalation for _, name in rows if (escalation := child_of(self, "escalation", name)) is not None]
+
+    def wait(self, escalation: Escalation, due: float) -> None:
+        """It goes on at that moment."""
+        self._off_the_agenda(escalation)
+        escalation.due = due
+        Agenda(self.agenda).add(due, escalation.__name__)
+
+    def end(self, escalation: Escalation, status: str, why: str, now: float) -> None:
+        self._off_the_agenda(escalation)
+        record = escalation.record
+        escalation.record = replace(record, status=status, why=why, ended=now)
+        left = tuple(name for name in self.running.get(record.incident_id, ()) if name != record.id)
+        if left:
+            self.running[record.incident_id] = left
+        else:
+            self.running.pop(record.incident_id, None)
+
+    def _off_the_agenda(self, escalation: Escalation) -> None:
+        Agenda(self.agenda).discard(escalation.due, escalation.__name__)
+
+    def move(self, by: float) -> None:
+        """The clock was set by so many seconds: each waits as long as before."""
+        for _, name in list(self.agenda):
+            escalation = child_of(self, "escalation", name)
+            if escalation is not None:
+                self.wait(escalation, escalation.due + by)
+
+    def newest(self) -> list[str]:
+        """Their ids."""
+        return list(self.keys())[::-1]
+
+    def forget(self, before: float, most: int) -> bool:
+        """Drop a page of those whose incident began before and that are over; whether there may be more."""
+        old = islice(self.tree.keys(None, earliest_id(before)), most)
+        over = [name for name, row in among(self, "escalation", list(old)) if row.record.status != RUNNING]
+        for name in over:
+            del self[name]
+        return len(over) == most
+
+
+class Escalation(Record):
+    """/api/oncall/escalations/{id}. `due`: when it goes on, as long as it runs."""
+
+    url = "/api/oncall/escalations/{escalation_id}"
+
+    def __init__(self, record: EscalationRecord, due: float):
+        self.fields = plain(record)
+        self.due = due
+
+    @property
+    def record(self) -> EscalationRecord:
+        return made(EscalationRecord, self.fields)
+
+    @record.setter
+    def record(self, record: EscalationRecord) -> None:
+        self.fields = plain(record)
+
+    @property
+    def shown(self) -> EscalationRecord:
+        record = self.record
+        return replace(record, next_at=self.due) if record.status == RUNNING else record
+
+
+class OnCall(Folder):
+    """/api/oncall"""
+
+    url = "/api/oncall"
+    schedules = Child(Schedules)
+    policies = Child(CallPolicies)
+    escalations = Child(Escalations)
+
+
+def set_up(root: Root) -> None:
+    """Evolve step: nobody is on call."""
+    oncall = root["api"]["oncall"] = OnCall()
+    add_children(oncall)
+
+
+def oncall_of(root: Root) -> OnCall:
+    return root["api"]["oncall"]

@@ -1,0 +1,153 @@
+"""/api/oncall: schedules with their overrides, policies, escalations, and who is on call now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyramid.request import Request
+
+from opsapp.runtime.projection import among
+from opsapp.web import api
+from opsapp.web.fields import Paging
+from opsapp.web.listpages import page_of
+from opsapp.wire.records import plain
+
+from . import schemas
+from .engine import AHEAD_S, on_call_now, plans, shifts_of
+from .records import EscalationRecord, OnCallRecord, OverrideRecord, PolicyRecord, ScheduleRecord, ShiftRecord
+from .resources import (
+    CallPolicies,
+    CallPolicy,
+    Escalation,
+    Escalations,
+    OnCall,
+    Override,
+    Overrides,
+    Schedule,
+    Schedules,
+)
+
+LONGEST_S = 62 * 86400.0
+
+
+@api.get(OnCall, "now", query=Paging, returns=[OnCallRecord])
+def now(context: OnCall, request: Request) -> Any:
+    """Who is on call by each schedule, by which channels this person is reached, and who is next. `user` null: nobody
+    is on call."""
+    return page_of(request, on_call_now(request.root, request.node.clock.now()))
+
+
+@api.get(Schedules, query=Paging, returns=[ScheduleRecord])
+def schedules(context: Schedules, request: Request) -> Any:
+    """All schedules."""
+    return page_of(request, [schedule.record for schedule in context.readable()])
+
+
+@api.create(Schedules, body=ScheduleRecord, role="admin", returns=ScheduleRecord, audit="oncall.schedule.create")
+def create_schedule(context: Schedules, request: Request) -> Any:
+    """A new schedule."""
+    schedule = plans.create_schedule(request.root, request.valid_body)
+    request.audit("oncall.schedule.create", schedule.__name__, after=schedule.fields)
+    return schedule.record
+
+
+@api.get(Schedule, returns=ScheduleRecord)
+def schedule(context: Schedule, request: Request) -> Any:
+    """One schedule."""
+    return context.record
+
+
+@api.update(Schedule, body=ScheduleRecord, read_only=ScheduleRecord, role="admin", returns=ScheduleRecord,
+            audit="oncall.schedule.update")  # fmt: skip
+def change_schedule(context: Schedule, request: Request) -> Any:
+    """Changes what is given, and leaves the rest. Layers are replaced whole; overrides stay."""
+    before = context.fields
+    plans.change_schedule(request.root, context, request.valid_body)
+    request.audit("oncall.schedule.update", context.__name__, before=before, after=context.fields)
+    return context.record
+
+
+@api.delete(Schedule, role="admin", returns=schemas.Removed, audit="oncall.schedule.delete")
+def delete_schedule(context: Schedule, request: Request) -> Any:
+    """The schedule is gone. 409 as long as a policy calls by it."""
+    plans.delete_schedule(request.root, context)
+    request.audit("oncall.schedule.delete", context.__name__, before=context.fields)
+    return {"status": "deleted"}
+
+
+@api.get(Schedule, "shifts", query=schemas.ShiftQuery, returns=[ShiftRecord])
+def shifts(context: Schedule, request: Request) -> Any:
+    """Who is on call between `since` and `until` (left out: the two weeks from now), without a gap: `user` null says
+    that nobody is. At most 62 days."""
+    query = request.valid_query
+    since = request.node.clock.now() if query["since"] is None else query["since"]
+    until = min(since + AHEAD_S if query["until"] is None else query["until"], since + LONGEST_S)
+    return page_of(request, shifts_of(request.root, context.record, since, until) if since < until else [])
+
+
+@api.create(Overrides, body=schemas.OverrideGiven, returns=OverrideRecord, audit="oncall.override.create")
+def add_override(context: Overrides, request: Request) -> Any:
+    """Somebody is on call for a while, whatever the layers say."""
+    override = plans.add_override(request.root, context.__parent__, request.valid_body, request.caller.name)
+    request.audit("oncall.override.create", context.__parent__.__name__, after=plain(override))
+    return override
+
+
+@api.delete(Override, returns=schemas.Removed, audit="oncall.override.delete")
+def delete_override(context: Override, request: Request) -> Any:
+    """The layers say again who is on call."""
+    plans.delete_override(request.root, context)
+    request.audit("oncall.override.delete", context.schedule.__name__, before=plain(context.record))
+    return {"status": "deleted"}
+
+
+@api.get(CallPolicies, query=Paging, returns=[PolicyRecord])
+def policies(context: CallPolicies, request: Request) -> Any:
+    """All policies."""
+    return page_of(request, [policy.record for policy in context.readable()])
+
+
+@api.create(CallPolicies, body=PolicyRecord, role="admin", returns=PolicyRecord, audit="oncall.policy.create")
+def create_policy(context: CallPolicies, request: Request) -> Any:
+    """A new policy. It is for incidents that open from now on."""
+    policy = plans.create_policy(request.root, request.valid_body)
+    request.audit("oncall.policy.create", policy.__name__, after=policy.fields)
+    return policy.record
+
+
+@api.get(CallPolicy, returns=PolicyRecord)
+def policy(context: CallPolicy, request: Request) -> Any:
+    """One policy."""
+    return context.record
+
+
+@api.update(CallPolicy, body=PolicyRecord, read_only=PolicyRecord, role="admin", returns=PolicyRecord,
+            audit="oncall.policy.update")  # fmt: skip
+def change_policy(context: CallPolicy, request: Request) -> Any:
+    """Changes what is given, and leaves the rest. Incidents that call already go on by the new steps."""
+    before = context.fields
+    plans.change_policy(request.root, context, request.valid_body)
+    request.audit("oncall.policy.update", context.__name__, before=before, after=context.fields)
+    return context.record
+
+
+@api.delete(CallPolicy, role="admin", returns=schemas.Removed, audit="oncall.policy.delete")
+def delete_policy(context: CallPolicy, request: Request) -> Any:
+    """The policy is gone, and calls by it end."""
+    plans.delete_policy(request.root, context)
+    request.audit("oncall.policy.delete", context.__name__, before=context.fields)
+    return {"status": "deleted"}
+
+
+@api.get(Escalations, query=schemas.EscalationQuery, returns=[EscalationRecord])
+def escalations(context: Escalations, request: Request) -> Any:
+    """Incidents that call people, and those that did, newest first."""
+    rows = [row.shown for _, row in among(context, "escalation", context.newest())]
+    wanted = request.valid_query["status"]
+    return page_of(request, [row for row in rows if wanted in ("all", row.status)])
+
+
+@api.get(Escalation, returns=EscalationRecord)
+def escalation(context: Escalation, request: Request) -> Any:
+    """One of them: who was called when, by which channel, with which delivery."""
+    return context.shown

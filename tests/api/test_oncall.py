@@ -1,0 +1,144 @@
+"""/api/oncall: schedules, overrides, policies, who is on call now; what is refused, and by whom."""
+
+import pytest
+
+LAYER = {"users": ["otto", "ada"], "start": "2027-01-11", "handover": "08:00", "every": 1, "unit": "days"}
+OPS = {"name": "Ops", "zone": "Europe/Berlin", "layers": [LAYER]}
+# The test's clock stands at 2027-01-15 08:00 UTC, a Friday.
+SWAP = {"user": "vera", "start": "2027-01-15T07:00:00", "end": "2027-01-15T12:00:00"}
+HOUR, NOW = 3600, 1_800_000_000
+
+
+@pytest.fixture
+def people(service):
+    for who in ("vera", "otto", "ada"):
+        service.client(who)
+    return service
+
+
+@pytest.fixture
+def ops(people):
+    return people.ada.post_json("/api/oncall/schedules", OPS, status=201).json["id"]
+
+
+def now(service):
+    return service.vera.get("/api/oncall/now").json
+
+
+def test_who_is_on_call_now_until_when_how_reached_and_who_is_next(people, ops):
+    channel = {"name": "otto's phone", "url": "json://127.0.0.1:9/x", "answers_as": "otto"}
+    people.ada.post_json("/api/notifications/channels", channel, status=201)
+    (row,) = now(people)
+    handover = NOW + 23 * HOUR  # 08:00 in Berlin is 07:00 UTC
+    assert (row["schedule"], row["now"]["user"], row["now"]["end"], row["channels"]) == (
+        "Ops", "otto", handover, ["otto's phone"])  # fmt: skip
+    assert (row["next"]["user"], row["next"]["start"]) == ("ada", handover)
+    shifts = people.vera.get(f"/api/oncall/schedules/{ops}/shifts?until={NOW + 48 * HOUR}").json
+    assert [(shift["user"], shift["start"], shift["layer"]) for shift in shifts] == [
+        ("otto", NOW, "layer 1"), ("ada", handover, "layer 1"), ("otto", handover + 24 * HOUR, "layer 1")]  # fmt: skip
+
+
+def test_an_operator_overrides_and_takes_it_back(people, ops):
+    made = people.otto.post_json(f"/api/oncall/schedules/{ops}/overrides", SWAP, status=201).json
+    assert (made["user"], made["start"], made["end"], made["created_by"]) == (
+        "vera", NOW - HOUR, NOW + 4 * HOUR, "otto")  # fmt: skip
+    assert (now(people)[0]["now"]["user"], now(people)[0]["now"]["layer"]) == ("vera", "override")
+    assert people.vera.get(f"/api/oncall/schedules/{ops}").json["overrides"] == [made]
+    people.ada.put_json(f"/api/oncall/schedules/{ops}", {"name": "Operations"})
+    assert now(people)[0]["now"]["user"] == "vera", "a change of the schedule leaves overrides"
+    people.otto.delete(f"/api/oncall/schedules/{ops}/overrides/{made['id']}")
+    assert now(people)[0]["now"]["user"] == "otto"
+    people.otto.delete(f"/api/oncall/schedules/{ops}/overrides/{made['id']}", status=404)
+
+
+def test_nobody_on_call_is_said_and_who_is_gone_is_named(people, ops):
+    people.ada.put_json("/api/users/otto", {"disabled": True})
+    (row,) = now(people)
+    assert (row["now"]["user"], row["now"]["skipped"]) == ("ada", ["otto"])
+    later = {**OPS, "name": "Later", "layers": [{**LAYER, "users": ["ada"], "start": "2028-01-01"}]}
+    people.ada.post_json("/api/oncall/schedules", later, status=201)
+    assert [(row["schedule"], row["now"]["user"]) for row in now(people)] == [("Later", None), ("Ops", "ada")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"zone": "Mars/Base"}, "zone"),
+        ({"layers": []}, "layers"),
+        ({"layers": [{**LAYER, "users": ["nobody"]}]}, "layers"),
+        ({"layers": [{**LAYER, "start": "2027-02-30"}]}, "layers.0.start"),
+        ({"layers": [{**LAYER, "handover": "24:00"}]}, "layers.0.handover"),
+        ({"layers": [{**LAYER, "since": "22:00"}]}, "layers.0.until"),
+        ({"layers": [{**LAYER, "every": 0}]}, "layers.0.every"),
+    ],
+)
+def test_a_schedule_that_means_nothing_is_refused_by_the_field(people, changes, field):
+    refused = people.ada.post_json("/api/oncall/schedules", OPS | changes, status=422).json
+    assert field in refused["fields"]
+    assert now(people) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"user": "nobody"}, "user"),
+        ({"end": "2027-01-15T06:00:00"}, "end"),
+        ({"end": "2029-01-15T06:00:00"}, "end"),
+        ({"start": "2027-01-14T06:00:00", "end": "2027-01-14T07:00:00"}, "end"),
+    ],
+)
+def test_an_override_that_means_nothing_is_refused(people, ops, changes, field):
+    refused = people.otto.post_json(f"/api/oncall/schedules/{ops}/overrides", SWAP | changes, status=422).json
+    assert list(refused["fields"]) == [field]
+
+
+def test_overrides_that_are_over_are_forgotten_with_the_next(people, ops):
+    people.otto.post_json(f"/api/oncall/schedules/{ops}/overrides", SWAP, status=201)
+    people.clock.advance(5 * HOUR)
+    later = {**SWAP, "start": "2027-01-16T07:00:00", "end": "2027-01-16T12:00:00"}
+    people.otto.post_json(f"/api/oncall/schedules/{ops}/overrides", later, status=201)
+    assert len(people.vera.get(f"/api/oncall/schedules/{ops}").json["overrides"]) == 1
+
+
+def test_a_policy_names_what_is_there_and_holds_its_schedule(people, ops):
+    steps = [{"schedules": [ops], "wait_s": 300}, {"users": ["ada"]}]
+    made = people.ada.post_json("/api/oncall/policies", {"name": "All", "steps": steps, "repeat": 2}, status=201).json
+    assert (made["steps"][1], made["severities"], made["enabled"]) == (
+        {"schedules": [], "users": ["ada"], "wait_s": 600}, ["critical"], True)  # fmt: skip
+    refused = people.ada.delete(f"/api/oncall/schedules/{ops}", status=409).json
+    assert (refused["code"], "All" in refused["error"]) == ("in_use", True)
+    people.ada.put_json(f"/api/oncall/policies/{made['id']}", {"steps": [{"users": ["ada"]}]})
+    people.ada.delete(f"/api/oncall/schedules/{ops}")
+    people.ada.delete(f"/api/oncall/policies/{made['id']}")
+    assert people.vera.get("/api/oncall/policies").json == []
+
+
+@pytest.mark.parametrize(
+    ("step", "field"),
+    [({}, "steps.0.users"), ({"schedules": ["gone"]}, "steps"), ({"users": ["nobody"]}, "steps"),
+     ({"users": ["ada"], "wait_s": 0}, "steps.0.wait_s")],
+)  # fmt: skip
+def test_a_policy_that_calls_nobody_is_refused(people, step, field):
+    refused = people.ada.post_json("/api/oncall/policies", {"name": "All", "steps": [step]}, status=422).json
+    assert list(refused["fields"]) == [field]
+
+
+def test_who_was_in_it_and_is_gone_hinders_no_other_change(people, ops):
+    made = people.ada.post_json("/api/oncall/policies", {"name": "All", "steps": [{"users": ["otto"]}]}, status=201)
+    people.ada.delete("/api/users/otto")
+    people.ada.put_json(f"/api/oncall/schedules/{ops}", {"layers": [{**LAYER, "every": 2}]})
+    people.ada.put_json(f"/api/oncall/policies/{made.json['id']}", {"repeat": 3})
+
+
+def test_a_name_is_taken_once(people, ops):
+    assert people.ada.post_json("/api/oncall/schedules", OPS, status=409).json["code"] == "name_taken"
+    other = people.ada.post_json("/api/oncall/schedules", OPS | {"name": "Other"}, status=201).json["id"]
+    people.ada.put_json(f"/api/oncall/schedules/{other}", {"name": "Ops"}, status=409)
+    people.ada.put_json(f"/api/oncall/schedules/{ops}", {"name": "Ops"})
+
+
+def test_what_people_change_is_in_the_audit_record(people, ops):
+    made = people.otto.post_json(f"/api/oncall/schedules/{ops}/overrides", SWAP, status=201).json
+    people.otto.delete(f"/api/oncall/schedules/{ops}/overrides/{made['id']}")
+    actions = [entry["action"] for entry in people.ada.get("/api/audit").json]
+    assert actions[:3] == ["oncall.override.delete", "oncall.override.create", "oncall.schedule.create"]
