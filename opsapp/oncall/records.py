@@ -50,7 +50,7 @@ class LayerRecord:
     every: Annotated[int, Between(1, 366), FormField("A turn lasts", "number", preset="1")] = 1
     unit: Annotated[Literal["days", "weeks"], FormField("Unit", "choice", preset="weeks")] = "weeks"
     name: Annotated[str, Text(0, 100), FormField("Name of the layer", clears=True)] = ""
-    days: Annotated[Days, FormField("Only on", "picks")] = DAYS
+    days: Annotated[Days, FormField("Only on", "list", hint="Like fri, sat. Empty: every day")] = DAYS
     since: Annotated[TimeOfDay | None, FormField("Only from", "clock", hint="Empty: the whole day", clears=True)] = None
     until: Annotated[TimeOfDay | None, FormField("Only until", "clock", clears=True)] = None
 
@@ -70,6 +70,7 @@ class OverrideRecord:
     """Who is on call for a while, whatever the layers say."""
 
     id: str
+    schedule_id: str
     user: str
     start: Since
     end: Since
@@ -135,7 +136,7 @@ class StepRecord:
         FormField("And these people", "list", hint="Usernames, with commas"),
     ] = ()
     wait_s: Annotated[
-        int, Between(1, 86400), FormField("Wait for", "duration", hint="Like 10 min", preset="10 min")
+        int, Between(1, 86400), FormField("Wait for", "number", hint="Seconds, for an answer", preset="600")
     ] = 600
 
     @staticmethod

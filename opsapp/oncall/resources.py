@@ -29,6 +29,10 @@ class NamedPlans(Folder):
     def readable(self) -> list[Any]:
         return [child for _, child in readable(self, self.kind)]
 
+    def records(self) -> list[Any]:
+        """In the order of their names."""
+        return sorted((child.record for child in self.readable()), key=lambda record: record.name.casefold())
+
     def add(self, child: Any) -> None:
         self.refuse_name(child.record.name, "")
         if len(self.keys()) >= MOST:

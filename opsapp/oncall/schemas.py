@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from opsapp.maintenance.records import Wall
-from opsapp.web.fields import Body, Paging, choice, whole
+from opsapp.web.fields import Body, Paging, choice, text, whole
 from opsapp.wire.kinds import Text
-from opsapp.wire.records import FormField
 
 from .records import ANSWERED, ENDED, OVER, RUNNING, UNANSWERED
 
@@ -20,13 +19,17 @@ class OverrideGiven:
     component: ClassVar[str] = "Override"
     sample: ClassVar[dict[str, str]] = {"user": "anna", "start": "2026-01-31T18:00:00", "end": "2026-02-01T09:00:00"}
 
-    user: Annotated[str, Text(1, 64), FormField("Who", hint="A username")]
-    start: Annotated[Wall, FormField("From", "moment")]
-    end: Annotated[Wall, FormField("Until", "moment")]
+    user: Annotated[str, Text(1, 64)]
+    start: Wall
+    end: Wall
 
 
 class Removed(Body):
     status = choice("deleted")
+
+
+class ScheduleQuery(Paging):
+    q = text(0, 200, default=None)
 
 
 class ShiftQuery(Paging):

@@ -37,10 +37,11 @@ def now(context: OnCall, request: Request) -> Any:
     return page_of(request, on_call_now(request.root, request.node.clock.now()))
 
 
-@api.get(Schedules, query=Paging, returns=[ScheduleRecord])
+@api.get(Schedules, query=schemas.ScheduleQuery, returns=[ScheduleRecord])
 def schedules(context: Schedules, request: Request) -> Any:
-    """All schedules."""
-    return page_of(request, [schedule.record for schedule in context.readable()])
+    """All schedules; `q` is a part of the name."""
+    part = (request.valid_query["q"] or "").casefold()
+    return page_of(request, [row for row in context.records() if part in row.name.casefold()])
 
 
 @api.create(Schedules, body=ScheduleRecord, role="admin", returns=ScheduleRecord, audit="oncall.schedule.create")
@@ -54,7 +55,7 @@ def create_schedule(context: Schedules, request: Request) -> Any:
 @api.get(Schedule, returns=ScheduleRecord)
 def schedule(context: Schedule, request: Request) -> Any:
     """One schedule."""
-    return context.record
+    return plain(context.record)
 
 
 @api.update(Schedule, body=ScheduleRecord, read_only=ScheduleRecord, role="admin", returns=ScheduleRecord,
@@ -104,7 +105,7 @@ def delete_override(context: Override, request: Request) -> Any:
 @api.get(CallPolicies, query=Paging, returns=[PolicyRecord])
 def policies(context: CallPolicies, request: Request) -> Any:
     """All policies."""
-    return page_of(request, [policy.record for policy in context.readable()])
+    return page_of(request, context.records())
 
 
 @api.create(CallPolicies, body=PolicyRecord, role="admin", returns=PolicyRecord, audit="oncall.policy.create")
@@ -118,7 +119,7 @@ def create_policy(context: CallPolicies, request: Request) -> Any:
 @api.get(CallPolicy, returns=PolicyRecord)
 def policy(context: CallPolicy, request: Request) -> Any:
     """One policy."""
-    return context.record
+    return plain(context.record)
 
 
 @api.update(CallPolicy, body=PolicyRecord, read_only=PolicyRecord, role="admin", returns=PolicyRecord,

@@ -12,6 +12,7 @@ from pyramid.request import Request
 
 from opsapp.monitoring.engine import tally
 from opsapp.monitoring.resources import incidents_of
+from opsapp.oncall.engine import names_on_call
 
 from . import builder
 
@@ -31,6 +32,7 @@ class Counts(NamedTuple):
     healing: int
     incidents: int
     approvals: int  # that the reader may decide
+    on_call: tuple[str, ...] | None  # None: there is no schedule
 
     @property
     def worst(self) -> str:
@@ -68,6 +70,5 @@ def _reckoned(request: Request) -> Counts:
     other = sum(states.values()) - down - degraded - kept - up - unknown
     healing = len(root["api"]["healing"].ledger.open)
     waiting = root["api"]["approvals"].counts["pending"]
-    return Counts(
-        down, degraded, kept - hidden, hidden, up, unknown, other, healing, len(incidents_of(root).open), waiting
-    )
+    on_call, incidents = names_on_call(root, request.node.clock.now()), len(incidents_of(root).open)
+    return Counts(down, degraded, kept - hidden, hidden, up, unknown, other, healing, incidents, waiting, on_call)

@@ -42,6 +42,7 @@ ABOUT = {
     "/notifications": "notifications",
     "/notifications/new": "notifications#channels",
     "/notifications/deliveries": "notifications#delivery",
+    "/oncall": "oncall",
     "/second-factor": "users#second-factor",
     "/secrets": "automations#secrets",
     "/settings": "users",

@@ -28,8 +28,9 @@ HEALING = Door("/healing", "heart", tuple(f"/healing/{room}" for room in (
     "replay")))  # fmt: skip
 # (group, its doors), in the order of the menu; at most twelve doors, or people read instead of looking.
 GROUPS: tuple[tuple[str, tuple[Door, ...]], ...] = (
-    ("Main", (Door("/", "home"), Door("/monitors", "pulse"), Door("/agents", "host"), Door("/incidents", "fire"),
-              Door("/approvals", "check"), HEALING, Door("/automations", "bolt"))),
+    ("Main", (Door("/", "home"), Door("/monitors", "pulse"), Door("/agents", "host"),
+              Door("/incidents", "fire", ("/oncall",)), Door("/approvals", "check"), HEALING,
+              Door("/automations", "bolt"))),
     ("Administration", (Door("/maintenance", "cal"), Door("/statuspage", "globe"), Door("/notifications", "bell"),
                         Door("/audit", "list"),
                         Door("/settings", "gear", ("/users", "/secrets", "/first-steps")))),

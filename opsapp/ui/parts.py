@@ -17,6 +17,7 @@ from opsapp.maintenance.records import WindowCoverage
 from opsapp.monitoring.notices import NoticeRecord
 from opsapp.monitoring.records import IncidentRecord, MonitorRecord, UptimeFigures, WarRoom
 from opsapp.notify.records import ChannelRecord, DeliveryRecord
+from opsapp.oncall.records import EscalationRecord, OnCallRecord, ScheduleRecord, ShiftRecord
 
 from .reader import AnswerOf, Answers
 
@@ -37,6 +38,7 @@ DELIVERIES = AnswerOf("deliveries", list[DeliveryRecord])
 DELIVERY = AnswerOf("delivery", DeliveryRecord)
 ENTRIES = AnswerOf("entries", list[AuditEntry])
 EVERYTHING = AnswerOf("everything", WindowCoverage)
+ESCALATIONS = AnswerOf("escalations", list[EscalationRecord])
 FAILED = AnswerOf("failed", list[DeliveryRecord])
 FORECASTS = AnswerOf("forecasts", list[ForecastRecord])
 HEALTH = AnswerOf("health", Health)
@@ -51,6 +53,7 @@ MONITORS = AnswerOf("monitors", list[MonitorRecord])
 NOTICES = AnswerOf("notices", list[NoticeRecord])
 NOW = AnswerOf("now", Compared)
 OFFLINE = AnswerOf("offline", list[AgentRow])
+ON_CALL = AnswerOf("on_call", list[OnCallRecord])
 OPEN = AnswerOf("open", list[IncidentRecord])
 OVER_PAST = AnswerOf("over_past", Rehearsed)
 OVERVIEW = AnswerOf("overview", Overview)
@@ -61,6 +64,8 @@ READINGS = AnswerOf("readings", list[ReadingRecord])
 ROOM = AnswerOf("room", WarRoom)
 RULE = AnswerOf("rule", RuleRecord)
 RULES = AnswerOf("rules", list[RuleRecord])
+SCHEDULES = AnswerOf("schedules", list[ScheduleRecord])
+SHIFTS = AnswerOf("shifts", list[ShiftRecord])
 SOURCE = AnswerOf("source", RuleRecord)
 SUGGESTIONS = AnswerOf("suggestions", list[SuggestionRecord])
 TRUST = AnswerOf("trust", list[TrustShown])

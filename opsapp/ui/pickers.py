@@ -45,6 +45,7 @@ KINDS = {
     "automation": Pickable("/api/automations", "name"),
     "channel": Pickable("/api/notifications/channels", "name"),
     "user": Pickable("/api/people", "username"),
+    "schedule": Pickable("/api/oncall/schedules", "name"),
     "rule": Pickable("/api/healing/rules", "id"),
 }
 

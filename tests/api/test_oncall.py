@@ -142,3 +142,25 @@ def test_what_people_change_is_in_the_audit_record(people, ops):
     people.otto.delete(f"/api/oncall/schedules/{ops}/overrides/{made['id']}")
     actions = [entry["action"] for entry in people.ada.get("/api/audit").json]
     assert actions[:3] == ["oncall.override.delete", "oncall.override.create", "oncall.schedule.create"]
+
+
+def test_the_page_says_who_is_on_call_who_is_next_and_what_keeps_a_call_away(people, ops):
+    page = people.browser("vera").get("/oncall").html
+    text = " ".join(page.main.get_text(" ").split())
+    assert "otto is on call by Ops until" in text
+    assert "Then ada." in text
+    assert "No channel answers as otto, so calls do not arrive." in text
+    assert "On call: otto" in page.select_one("#counts").get_text()
+    people.ada.put_json(f"/api/oncall/schedules/{ops}", {"layers": [{**LAYER, "start": "2028-01-01"}]})
+    page = people.browser("vera").get("/oncall").html
+    assert "Nobody is on call by Ops" in " ".join(page.main.get_text(" ").split())
+    assert "On call: nobody" in page.select_one("#counts").get_text()
+
+
+def test_an_operator_overrides_on_the_page_of_the_schedule(people, ops):
+    browser = people.browser("otto")
+    page = browser.get(f"/oncall/schedules/{ops}")
+    form = next(form for form in page.forms.values() if "user" in form.fields)
+    form["user"], form["start"], form["end"] = "vera", "2027-01-15T07:00", "2027-01-15T12:00"
+    assert "The override holds." in form.submit().maybe_follow().text
+    assert now(people)[0]["now"]["user"] == "vera"

@@ -43,6 +43,12 @@ def fill(ward: Any) -> None:
         "id"
     ]
     ada.post(f"/api/notifications/channels/{channel}/test", status=502)
+    layer = {"users": ["otto", "ada"], "start": "2027-01-11"}
+    schedule = {"name": "Operations", "zone": "Europe/Berlin", "layers": [layer]}
+    on_call = ada.post_json("/api/oncall/schedules", schedule).json["id"]
+    ada.post_json("/api/oncall/policies", {"name": "Standard", "steps": [{"schedules": [on_call]}]})
+    turn = {"user": "vera", "start": "2027-01-16T08:00:00", "end": "2027-01-16T12:00:00"}
+    otto.post_json(f"/api/oncall/schedules/{on_call}/overrides", turn)
     inlet = ada.post_json("/api/healing/inlets", {"name": "Alertmanager"}).json["url"]
     event = {"id": "1", "status": "firing", "name": "DiskFull", "target": "elsewhere", "summary": "It is full"}
     service.anonymous.post_json(inlet, event)
@@ -100,6 +106,8 @@ def ids_of(service: Any) -> dict[str, dict[str, str]]:
         "/automations": automation,
         "/automations/runs": newest(f"automations/{automation['id']}/runs", "run_id"),
         "/maintenance": newest("maintenance", "id"),
+        "/oncall/schedules": newest("oncall/schedules", "id"),
+        "/oncall/policies": newest("oncall/policies", "id"),
         "/notifications/channels": newest("notifications/channels", "id"),
         "/notifications/deliveries": newest("notifications/deliveries", "id"),
         "/healing/cases": {"case_id": service.read(lambda root: next(iter(healing_of(root).book.cases)))},

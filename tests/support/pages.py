@@ -40,6 +40,11 @@ def fill(serve, name="Checkout"):
     channel = {"name": "on call", "url": "json://127.0.0.1:9/x"}
     channels = admin.post("/api/notifications/channels", channel)["id"]
     inlet = admin.post("/api/healing/inlets", {"name": "Alertmanager"})["id"]
+    layer = {"users": ["admin"], "start": "2026-01-05"}
+    schedule = {"name": "Operations", "zone": "Europe/Berlin", "layers": [layer]}
+    schedules = admin.post("/api/oncall/schedules", schedule)["id"]
+    policy = {"name": "Standard", "steps": [{"schedules": [schedules]}]}
+    policies = admin.post("/api/oncall/policies", policy)["id"]
     asks = {"name": "needs a word", "type": "script", "params": {"script": "true"}, "requires_approval": True}
     approval = admin.post(f"/api/automations/{admin.post('/api/automations', asks)['id']}/run")["request_id"]
     incidents = until(lambda: admin.get("/api/monitoring/incidents"), 20, what="an incident")
@@ -53,6 +58,8 @@ def fill(serve, name="Checkout"):
         "/maintenance/{id}": maintenance,
         "/notifications/channels/{id}": channels,
         "/healing/inlets/{inlet_id}": inlet,
+        "/oncall/schedules/{id}": schedules,
+        "/oncall/policies/{id}": policies,
         "/healing/rules/{id}": admin.get("/api/healing/rules?limit=1")[0]["id"],
     }
 

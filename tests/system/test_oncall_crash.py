@@ -73,7 +73,7 @@ class Alarm:
 @pytest.mark.parametrize(("seed", "kills"), [(5, 2), *(pytest.param(seed, 10, marks=NIGHTLY) for seed in range(5))])
 def test_killed_at_points_of_an_escalation(tmp_path, seed, kills):
     dice = random.Random(seed)
-    with Serve(tmp_path) as server, Receiver() as receiver:
+    with Serve(tmp_path, {"notifications": {"burst": 1000}}) as server, Receiver() as receiver:
         alarm = Alarm(server, receiver)
         for kill in range(kills):
             before = receiver.asked

@@ -34,7 +34,7 @@ def schedule(*layers, zone="Europe/Berlin", overrides=()):
 
 
 def override(user, start, end):
-    return OverrideRecord(f"{user}{start}", user, at(start), at(end), "otto")
+    return OverrideRecord(f"{user}{start}", "ops", user, at(start), at(end), "otto")
 
 
 def users(plan, since, until, known=everybody):

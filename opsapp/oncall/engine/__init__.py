@@ -9,7 +9,7 @@ from opsapp.oncall.records import OnCallRecord, ScheduleRecord, ShiftRecord
 from opsapp.oncall.resources import oncall_of
 from opsapp.tree.root import Root
 
-__all__ = ["AHEAD_S", "known_in", "on_call_now", "shifts_of"]
+__all__ = ["AHEAD_S", "known_in", "names_on_call", "on_call_now", "shifts_of"]
 
 AHEAD_S = 14 * 86400.0
 
@@ -25,8 +25,14 @@ def shifts_of(root: Root, schedule: ScheduleRecord, since: float, until: float) 
 
 def on_call_now(root: Root, now: float) -> list[OnCallRecord]:
     """By each schedule, in the order of their names; also where it is nobody."""
-    records = sorted((schedule.record for schedule in oncall_of(root).schedules.readable()), key=lambda row: row.name)
-    return [_on_call(root, record, now) for record in records]
+    return [_on_call(root, record, now) for record in oncall_of(root).schedules.records()]
+
+
+def names_on_call(root: Root, now: float) -> tuple[str, ...] | None:
+    """Everybody who is on call by any schedule; None where there is no schedule."""
+    records, known = oncall_of(root).schedules.records(), known_in(root)
+    users = (logic.duty(record, now, known).user for record in records)
+    return tuple(dict.fromkeys(user for user in users if user is not None)) if records else None
 
 
 def _on_call(root: Root, record: ScheduleRecord, now: float) -> OnCallRecord:

@@ -89,8 +89,8 @@ def heard(root: Root, incident: Incident, change: str, now: float, _note: JsonOb
 def _begin(root: Root, incident: Incident, now: float) -> None:
     escalations = oncall_of(root).escalations
     earlier = len(list(escalations.tree.keys(f"{incident.id}-", f"{incident.id}-~")))
-    policies = sorted((policy.record for policy in oncall_of(root).policies.readable()), key=lambda row: row.name)
-    for number, policy in enumerate(filter(partial(_takes, incident), policies), earlier + 1):
+    policies = filter(partial(_takes, incident), oncall_of(root).policies.records())
+    for number, policy in enumerate(policies, earlier + 1):
         record = EscalationRecord(
             f"{incident.id}-{number}",
             incident.id,

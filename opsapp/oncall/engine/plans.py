@@ -56,7 +56,7 @@ def add_override(root: Root, schedule: Schedule, given: JsonObject, by: str) -> 
     if end <= node.clock.now():
         raise Invalid({"end": "is in the past"})
     _refuse_strangers(root, [given["user"]], (), "user")
-    override = OverrideRecord(new_id(), given["user"], start, end, by)
+    override = OverrideRecord(new_id(), schedule.__name__, given["user"], start, end, by)
     schedule.add_override(override, node.clock.now())
     _tell(root, schedule, "updated")
     return override

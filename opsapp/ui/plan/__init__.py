@@ -11,6 +11,7 @@ from .maintenance import MAINTENANCE
 from .moment import MOMENTS
 from .monitors import MONITORS
 from .notifications import NOTIFICATIONS
+from .oncall import ON_CALL
 from .own import SETTINGS
 from .problems import PROBLEMS
 from .records import RECORDS
@@ -23,6 +24,7 @@ PAGES: tuple[Page, ...] = (
     OVERVIEW
     + MONITORS
     + INCIDENTS
+    + ON_CALL
     + APPROVALS
     + HOSTS
     + MOMENTS

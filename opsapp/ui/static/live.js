@@ -5,7 +5,7 @@
 
 import { morph, unpressed } from "./morph.js";
 
-const KINDS = ["monitor", "incident", "agent", "command", "run", "approval", "heal", "trust", "maintenance"];
+const KINDS = ["monitor", "incident", "agent", "command", "run", "approval", "heal", "trust", "maintenance", "oncall"];
 const LEAVING_MS = 5000, LEAST_MS = 1000, PATIENCE_MS = 2500, LONGEST_MS = 30000;
 const PULSE_S = 3, SILENCE_MS = 8000;  // a server that stands still keeps its connections: only what it sends tells
 const stale = new Set();      // ids of parts that have changed

@@ -1,0 +1,125 @@
+"""On call: who is it now and next, the schedules with their overrides, and whom an incident calls."""
+
+from __future__ import annotations
+
+from opsapp.oncall.records import PolicyRecord, ScheduleRecord
+from opsapp.ui import parts
+from opsapp.ui.shapes import oncall as shapes
+
+from .shape import Act, Column, Field, Page, Part, inputs, told
+
+SCHEDULE, POLICY = inputs(ScheduleRecord), inputs(PolicyRecord)
+OVERRIDE = (
+    Field("user", "Who", "name", of="user", by="username", required=True),
+    Field("start", "From", "moment", required=True),
+    Field("end", "Until", "moment", required=True),
+)
+
+ON_CALL = (
+    Page(
+        "/oncall",
+        "On call",
+        (
+            told(parts.ON_CALL, "/api/oncall/now"),
+            Part(
+                "Who is called",
+                "/api/oncall/policies",
+                (Column("Policy", "name", link="/oncall/policies/{id}"), Column("Active", "enabled"),
+                 Column("Severities", "severities"), Column("Tags", "tags"), Column("Repeats", "repeat")),
+                name="policies",
+                empty="No policy: an incident calls nobody.",
+            ),
+            Part(
+                "Calls",
+                "/api/oncall/escalations?limit=20",
+                (Column("Incident", "title", link="/incidents/{incident_id}"), Column("Policy", "policy"),
+                 Column("State", "status"), Column("Since", "started", "time"), Column("Next call", "next_at", "time"),
+                 Column("Called", "who"), Column("What happened", "why"), Column("Notes", "notes")),
+                name=parts.ESCALATIONS,
+                hidden=True,
+            ),
+        ),
+        menu="On call",
+        template="oncall.jinja2",
+        shape=shapes.overview,
+    ),
+    Page(
+        "/oncall/new",
+        "Add a schedule",
+        (),
+        forms=(Act("create", "Add the schedule", "POST /api/oncall/schedules", SCHEDULE, goes="/oncall/schedules/{id}",
+                   here=True, done="The schedule is added."),),
+        template="oncall_form.jinja2",
+        needs="POST /api/oncall/schedules",
+    ),
+    Page(
+        "/oncall/policies/new",
+        "Add a policy",
+        (),
+        forms=(Act("create", "Add the policy", "POST /api/oncall/policies", POLICY, goes="/oncall", here=True,
+                   done="The policy is added."),),
+        template="oncall_form.jinja2",
+        needs="POST /api/oncall/policies",
+    ),
+    Page(
+        "/oncall/schedules/{id}",
+        "Schedule",
+        (
+            Part(
+                "Schedule",
+                "/api/oncall/schedules/{id}",
+                (),
+                name="schedule",
+                hidden=True,
+                facts=True,
+                acts=(
+                    Act("override", "Add the override", "POST /api/oncall/schedules/{id}/overrides", OVERRIDE,
+                        here=True, done="The override holds."),
+                    Act("save", "Save", "PUT /api/oncall/schedules/{id}", SCHEDULE, here=True, done="Saved."),
+                    Act("delete", "Delete", "DELETE /api/oncall/schedules/{id}", grave=True, goes="/oncall",
+                        warns="Nobody is on call by it any more, and its overrides are gone too."),
+                ),
+            ),
+            told(parts.SHIFTS, "/api/oncall/schedules/{id}/shifts"),
+            Part(
+                "Overrides",
+                "/api/oncall/schedules/{id}",
+                (Column("Who", "user"), Column("From", "start", "time"), Column("Until", "end", "time"),
+                 Column("Made by", "created_by")),
+                pick="overrides",
+                name="overrides",
+                empty="No override: the layers say who is on call.",
+                acts=(Act("remove", "Remove", "DELETE /api/oncall/schedules/{schedule_id}/overrides/{id}",
+                          grave=True, warns="The layers say again who is on call.", done="The override is removed."),),
+            ),
+        ),
+        template="oncall_schedule.jinja2",
+        shape=shapes.schedule,
+    ),
+    Page(
+        "/oncall/policies/{id}",
+        "Policy",
+        (
+            Part(
+                "Policy",
+                "/api/oncall/policies/{id}",
+                (),
+                name="policy",
+                hidden=True,
+                facts=True,
+                acts=(
+                    Act("save", "Save", "PUT /api/oncall/policies/{id}", POLICY, here=True, done="Saved."),
+                    Act("off", "Switch off", "PUT /api/oncall/policies/{id}", when=(("enabled", (True,)),),
+                        body=(("enabled", False),), done="It calls nobody now."),
+                    Act("on", "Switch on", "PUT /api/oncall/policies/{id}", when=(("enabled", (False,)),),
+                        body=(("enabled", True),), done="It calls people from the next incident on."),
+                    Act("delete", "Delete", "DELETE /api/oncall/policies/{id}", grave=True, goes="/oncall",
+                        warns="Incidents do not call by it any more, nor those that call now."),
+                ),
+            ),
+            told(parts.SCHEDULES, "/api/oncall/schedules"),
+        ),
+        template="oncall_policy.jinja2",
+        shape=shapes.policy,
+    ),
+)  # fmt: skip

@@ -1,0 +1,51 @@
+"""The pages of on call: who it is, until when, who is next, and whom incidents called. Pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opsapp.oncall.records import EscalationRecord, OnCallRecord
+from opsapp.ui.parts import ESCALATIONS, ON_CALL, SCHEDULES, SHIFTS
+from opsapp.ui.reader import Answers, Reader
+
+LOOKS = {"running": "warn", "answered": "ok", "over": "ok", "unanswered": "bad", "ended": "unknown"}
+
+
+class OnCallLine(NamedTuple):
+    """`wrong`: what keeps a call from reaching somebody."""
+
+    on: OnCallRecord
+    wrong: tuple[str, ...]
+
+
+class EscalationLine(NamedTuple):
+    record: EscalationRecord
+    look: str
+    called: str
+
+
+def overview(answers: Answers, reader: Reader) -> dict[str, object]:
+    return {
+        "lines": [OnCallLine(row, _wrong(row)) for row in answers[ON_CALL]],
+        "escalations": [_escalation(row) for row in answers[ESCALATIONS]],
+    }
+
+
+def _wrong(row: OnCallRecord) -> tuple[str, ...]:
+    wrong = tuple(f"{gone} is no user any more, or is disabled." for gone in row.now.skipped)
+    unreached = row.now.user is not None and not row.channels
+    return (*wrong, f"No channel answers as {row.now.user}, so calls do not arrive.") if unreached else wrong
+
+
+def _escalation(record: EscalationRecord) -> EscalationLine:
+    called = ", ".join(dict.fromkeys(made.user for made in record.calls))
+    return EscalationLine(record, LOOKS[record.status], called or "nobody")
+
+
+def schedule(answers: Answers, reader: Reader) -> dict[str, object]:
+    return {"title": answers["schedule"]["name"], "plan": answers["schedule"], "shifts": answers[SHIFTS]}
+
+
+def policy(answers: Answers, reader: Reader) -> dict[str, object]:
+    names = {row.id: row.name for row in answers[SCHEDULES]}
+    return {"title": answers["policy"]["name"], "plan": answers["policy"], "schedules": names}
