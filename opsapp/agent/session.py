@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, Optional
 from opsapp.wire import messages
 from opsapp.wire.fields import JsonObject, WireError
 from opsapp.wire.frames import AGENT_PING_S, CLOSE_BAD_MESSAGE, PROTOCOL, SILENCE_S, unpack_chunk
-from opsapp.wire.monitortypes import PLUGIN, PROBE
+from opsapp.wire.monitortypes import FINER, PLUGIN, PROBE
 from opsapp.wire.policies import BY_KEY
 from opsapp.wire.records import plain
 from opsapp.wire.reports import HostReport
@@ -33,7 +33,7 @@ from .websocket import ServerSocket, SessionClosed
 log = logging.getLogger("session")
 WELCOME_S = 15.0
 AGAIN_S = 60.0  # a result that was not thanked for by then is sent again
-FEATURES = [PROBE, PLUGIN, BY_KEY]
+FEATURES = [PROBE, PLUGIN, FINER, BY_KEY]
 REPORTS_MOST = 4  # unacknowledged at once
 SPOOLED_EVERY_S = 0.005  # after days away there are thousands, and a server cuts off who sends too fast
 

@@ -32,5 +32,6 @@ def includeme(config):
     config.add_deletable(Deletable("monitor", "admin", "/monitors/{}", changes.put_back, changes.let_go))
     config.add_deletable(Deletable("notice", "operator", "/incidents", notices.put_back))
     config.add_engine("opsapp.monitoring.engine.checks.start")
+    config.add_engine("opsapp.monitoring.engine.pushes.start")
     config.add_engine("opsapp.monitoring.engine.retention.start")
     config.scan("opsapp.monitoring.views")

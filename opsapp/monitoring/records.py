@@ -65,6 +65,7 @@ class MonitorRecord(MonitorSettings):
     created_at: int = 0
     unreadable: Annotated[str, AT_TIMES] = ""
     push_url: Annotated[str | None, AT_TIMES] = ""
+    run_started: Annotated[int | None, AT_TIMES] = None
     recent: Annotated[LatelyMeasured | None, AT_TIMES] = None
 
 

@@ -59,6 +59,7 @@ class State(SealedFields):
     sealed_fields = ("cause",)
     only_shown = True
     cert_ends: float | None = None
+    run_started: float | None = None  # of a push monitor: when the run began that has not ended
     down = False
 
     def __init__(self, since: int, status: str = "pending"):
@@ -351,6 +352,15 @@ class PushAddress(Facet):
     def __init__(self, parent: Any, name: str):
         super().__init__(parent, name)
         self.monitor_id: str | None = root_above(self).system["push_addresses"].get(name)
+
+    def __getitem__(self, name: str) -> PushSignal:
+        return PushSignal(self, name)
+
+
+class PushSignal(Facet):
+    """/api/monitoring/push/{token}/{signal}: `start`, `fail`, or how the run ended, 0 to 255."""
+
+    url = "/api/monitoring/push/{token}/{signal}"
 
 
 class PushAddresses(Facet):

@@ -32,8 +32,10 @@ from .fields import (
 from .frames import MAX_TEXT_FRAME
 from .monitortypes import TYPES, every_own
 from .plugins import MOST_METRICS, UNIT_LENGTH
+from .probes import FAMILIES
 from .records import made
 from .reports import HELD, OUTCOME, REPORT, HostReport
+from .webchecks import MOST_BODY, STATUS_RANGE
 
 AGENT, SERVER, BOTH = "agent", "server", "both"
 _SHA256 = text(64, low=64, pattern=r"[0-9a-f]{64}")
@@ -69,6 +71,10 @@ PROBE_TARGET: Dict[str, WireField] = {
     "headers": may(mapping(text(4000), 50), {}),
     "follow_redirects": may(boolean(), True),
     "verify_tls": may(boolean(), True),
+    "accepted_statuses": may(listing(text(7, low=3, pattern=STATUS_RANGE), 50), []),
+    "max_redirects": may(integer(0, 20)),
+    "ip_family": may(choice(*FAMILIES), FAMILIES[0]),
+    "body": may(text(MOST_BODY), ""),
     **checks_of(every_own()),
     "allow": may(listing(text(64), 1000), []),
     "deny": may(listing(text(64), 1000), []),

@@ -10,17 +10,27 @@ from __future__ import annotations
 import re
 from dataclasses import make_dataclass
 from functools import lru_cache
-from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple, Type, get_type_hints
+from typing import Any, Callable, Dict, NamedTuple, Optional, Set, Tuple, Type, get_type_hints
 from urllib.parse import SplitResult, urlsplit
 
 from . import dns, probes, webchecks
 from .kinds import REQUIRED, DeclaredField
 from .records import parts_of
-from .typesettings import DnsSettings, JsonSettings, KeywordSettings, PluginSettings, TypeSettings
+from .typesettings import (
+    COMPARISONS,
+    DnsSettings,
+    JsonSettings,
+    KeywordSettings,
+    PluginSettings,
+    PushSettings,
+    TypeSettings,
+)
 from .urls import is_host, text_problem
 
 WEB_SCHEMES = ("http", "https")
-PROBE, PLUGIN = "probe", "plugin"  # what an agent says in its hello that it understands
+PROBE, PLUGIN, FINER = "probe", "plugin", "probe-finer"  # what an agent says in its hello that it understands
+_FINER = ("accepted_statuses", "max_redirects", "ip_family", "body", "comparison")
+_AS_EVER: Tuple[Any, ...] = (None, [], "", probes.FAMILIES[0], COMPARISONS[0])
 _AGENT = re.compile(r"agent://[A-Za-z0-9]{1,64}/?")
 
 
@@ -47,9 +57,18 @@ class MonitorType(NamedTuple):
         return self.is_web or self.on_host or self.probe is not None
 
     @property
+    def shows_certificate(self) -> bool:
+        return self.is_web or "tls" in self.schemes
+
+    @property
     def feature(self) -> str:
         """What an agent must understand to look at it."""
         return PLUGIN if self.on_host else PROBE
+
+    def features(self, asked: Dict[str, Any]) -> Set[str]:
+        """The same, to look at it as it is asked to: an older agent would leave out what it does not know."""
+        finer = any(asked.get(name) not in _AS_EVER for name in _FINER)
+        return {self.feature, FINER} if finer else {self.feature}
 
     def url_problem(self, url: str) -> Optional[str]:
         """Why this is no address for a monitor of this type."""
@@ -123,7 +142,7 @@ _DECLARED = (
         settings=JsonSettings,
         body=webchecks.json_problem,
     ),
-    MonitorType("push", "Waits to be called: by a backup job, by cron.", ""),
+    MonitorType("push", "Waits to be called: by a backup job, by cron.", "", settings=PushSettings),
     MonitorType(
         "agent", "Looks whether a host still reports.", "agent://AGENT_ID", ("agent",), address_problem=_agent_problem
     ),

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from .typesettings import TypeSettings
 
+FAMILIES = ("any", "ipv4", "ipv6")
 _ECHO = {socket.AF_INET: (8, 0), socket.AF_INET6: (128, 129)}  # (request, reply)
 
 
@@ -43,11 +44,22 @@ class ProbeTarget(NamedTuple):
     headers: Dict[str, str] = {}
     follow_redirects: bool = True
     verify_tls: bool = True
+    accepted_statuses: Tuple[str, ...] = ()
+    max_redirects: Optional[int] = None
+    ip_family: str = FAMILIES[0]
     own: TypeSettings = TypeSettings()
-    body: bytes = b""  # sent with the request; monitors have none, webhooks do
+    body: bytes = b""  # sent with the request
 
 
 GENERAL = ProbeTarget._fields[1:-2]  # what an agent is told of every target
+
+
+def of_family(addresses: List[str], family: str) -> List[str]:
+    """Those that the monitor may use; ProbeFailed when there are none."""
+    kept = [address for address in addresses if family == FAMILIES[0] or (":" in address) == (family == "ipv6")]
+    if not kept:
+        raise ProbeFailed(f"it has no {'IPv6' if family == 'ipv6' else 'IPv4'} address")
+    return kept
 
 
 class Outcome(NamedTuple):

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, Optional, Tuple
 
 from .jsonpath import parse_path
-from .kinds import Anything, CheckedBy, Text
-from .records import FormField, Most
+from .kinds import Anything, CheckedBy, Choice, Text
+from .records import Between, FormField, Most
 
+COMPARISONS = ("==", "!=", ">", ">=", "<", "<=", "contains")
+LONGEST_GRACE = 31 * 86400
 LARGEST = 4000  # characters
 MOST_LINES = 100
 _COMMAND_EXAMPLE = "/usr/lib/nagios/plugins/check_load"
@@ -72,6 +74,26 @@ class JsonSettings(TypeSettings):
         str, Text(1, 500), CheckedBy(_path_problem), FormField("JSON path", hint="For example $.status")
     ]
     expected_value: ExpectedValue
+    comparison: Annotated[
+        str, Choice(*COMPARISONS), FormField("The value at the path is", "choice", unsaid="as usual")
+    ] = COMPARISONS[0]
+
+
+@dataclass(frozen=True)
+class PushSettings(TypeSettings):
+    """`schedule`: when a call is due, instead of the interval, by the clock of `schedule_zone`."""
+
+    schedule: Annotated[
+        Optional[str],
+        Text(1, 200),
+        FormField("Due by a schedule", "schedule", "Instead of the interval", clears=True, unsaid="By the interval"),
+    ] = None
+    schedule_zone: Annotated[
+        Optional[str], Text(1, 64), FormField("Zone of the schedule", hint="Empty: the service's", clears=True)
+    ] = None
+    grace: Annotated[
+        int, Between(0, LONGEST_GRACE), FormField("Grace", "duration", "So late, and so long, a run may be")
+    ] = 0
 
 
 @dataclass(frozen=True)

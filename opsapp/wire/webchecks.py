@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import operator
 from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
 from urllib.parse import urlsplit
 
 from .jsonpath import PathMissing, read_path, same_value, shown
-from .typesettings import JsonSettings, KeywordSettings
+from .typesettings import COMPARISONS, JsonSettings, KeywordSettings
 
 # What is wrong with a body, or nothing: (settings of the type, body, whether it was cut). Asked if the status is right.
 BodyCheck = Callable[[Any, bytes, bool], str]
@@ -17,10 +18,30 @@ _PUBLIC_HEADERS = _BODY_HEADERS | {
     "accept", "accept-encoding", "accept-language", "cache-control", "pragma", "user-agent",
 }  # fmt: skip
 _PORTS = {"http": 80, "https": 443}
+STATUS_RANGE = r"[1-5]\d\d(-[1-5]\d\d)?"
+MOST_BODY = 20_000  # characters of a request's
+_ORDERS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 
 
-def status_problem(status: int, expected: Optional[int]) -> str:
+def ranges_problem(ranges: Tuple[str, ...]) -> Optional[str]:
+    """What is wrong with a list of accepted statuses, or nothing."""
+    wrong = [text for text in ranges if not _lowest(text) <= _highest(text)]
+    return f"{wrong[0]} ends before it begins" if wrong else None
+
+
+def _lowest(text: str) -> int:
+    return int(text[:3])
+
+
+def _highest(text: str) -> int:
+    return int(text[-3:])
+
+
+def status_problem(status: int, expected: Optional[int], accepted: Tuple[str, ...] = ()) -> str:
     """What is wrong with a status, or nothing."""
+    if accepted:
+        fits = any(_lowest(text) <= status <= _highest(text) for text in accepted)
+        return "" if fits else f"HTTP {status}, expected {', '.join(accepted)}"
     if expected is not None:
         return "" if status == expected else f"HTTP {status}, expected {expected}"
     return "" if 200 <= status < 400 else f"HTTP {status}"
@@ -43,7 +64,22 @@ def json_problem(own: JsonSettings, body: bytes, cut: bool) -> str:
         return "the body is not JSON"
     except PathMissing as missing:
         return str(missing)
-    return "" if same_value(value, expected) else f"{path} is {shown(value)}, expected {shown(expected)}"
+    if _compares(own.comparison, value, expected):
+        return ""
+    sign = "" if own.comparison == COMPARISONS[0] else own.comparison + " "
+    return f"{path} is {shown(value)}, expected {sign}{shown(expected)}"
+
+
+def _compares(comparison: str, value: Any, expected: Any) -> bool:
+    """Only numbers are more or less than another; `contains` looks into texts and lists."""
+    if comparison in _ORDERS:
+        numbers = all(isinstance(side, (int, float)) and not isinstance(side, bool) for side in (value, expected))
+        return numbers and bool(_ORDERS[comparison](value, expected))
+    if comparison == "contains":
+        if isinstance(value, str):
+            return isinstance(expected, str) and expected in value
+        return isinstance(value, list) and any(same_value(part, expected) for part in value)
+    return same_value(value, expected) == (comparison == COMPARISONS[0])
 
 
 class NextRequest(NamedTuple):

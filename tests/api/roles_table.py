@@ -279,6 +279,8 @@ ROWS = {
     "DELETE /api/monitoring/notices/{notice_id}": OPERATOR,
     "GET /api/monitoring/push/{token}": PUBLIC,
     "POST /api/monitoring/push/{token}": PUBLIC,
+    "GET /api/monitoring/push/{token}/{signal}": PUBLIC,
+    "POST /api/monitoring/push/{token}/{signal}": PUBLIC,
 }
 
 

@@ -74,6 +74,7 @@ BODILESS = {
     "POST /api/me/totp",
     "POST /api/monitoring/notices/{notice_id}/end",
     "POST /api/monitoring/push/{token}",
+    "POST /api/monitoring/push/{token}/{signal}",
     "POST /api/notifications/channels/{channel_id}/test",
     "POST /api/stream-ticket",
     "POST /api/users/{username}/unlock",

@@ -64,6 +64,15 @@ def test_a_web_monitor_of_kuma_keeps_what_it_means(tmp_path, as_object):
         ({"active": False}, {"enabled": False}),
         ({"accepted_statuscodes": ["401"]}, {"expected_status": 401}),
         ({"interval": 3}, {"interval": 5}),
+        ({"upsideDown": True}, {"upside_down": True}),
+        ({"accepted_statuscodes": ["200-299", "401"]},
+         {"accepted_statuses": ["200-299", "401"], "expected_status": None}),
+        ({"method": "POST", "body": "<a/>", "httpBodyEncoding": "xml"},
+         {"method": "POST", "body": "<a/>", "content_type": "text/xml; charset=utf-8"}),
+        ({"description": "Our shop", "ipFamily": "ipv6", "maxredirects": 3},
+         {"description": "Our shop", "ip_family": "ipv6", "max_redirects": 3}),
+        ({"type": "json-query", "jsonPath": "n", "jsonPathOperator": ">", "expectedValue": "3"},
+         {"comparison": ">", "expected_value": 3}),
     ],
 )  # fmt: skip
 def test_the_types_of_kuma_have_their_counterparts(tmp_path, changes, expected):
@@ -74,15 +83,13 @@ def test_the_types_of_kuma_have_their_counterparts(tmp_path, changes, expected):
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"upsideDown": True}, "upside down"),
-        ({"body": "{}"}, "sends a body"),
+        ({"body": "{}", "httpBodyEncoding": "yaml"}, "written as yaml"),
         ({"proxyId": 3}, "proxy"),
         ({"authMethod": "ntlm"}, "signs in by ntlm"),
-        ({"accepted_statuscodes": ["200-299", "401"]}, "accepts 200-299, 401"),
         ({"type": "docker"}, "watch the host of it with an agent instead"),
         ({"type": "carrier-pigeon"}, "no monitor of its type carrier-pigeon"),
         ({"type": "json-query", "jsonPath": "$count(items)", "expectedValue": "3"}, "more than a path"),
-        ({"type": "json-query", "jsonPath": "a", "jsonPathOperator": ">", "expectedValue": "3"}, "compares by >"),
+        ({"type": "json-query", "jsonPath": "a", "jsonPathOperator": "~", "expectedValue": "3"}, "compares by ~"),
         ({"type": "keyword", "keyword": ""}, "has no keyword"),
         ({"headers": 7}, "no JSON object"),
         ({"interval": "often"}, "cannot be understood"),

@@ -22,6 +22,7 @@ class Website(BaseHTTPRequestHandler):
 
     def do_GET(self):
         self.server.seen.append((self.command, self.path, dict(self.headers)))
+        self.server.bodies.append(self.rfile.read(int(self.headers["Content-Length"] or 0)))
         name, _, rest = self.path.lstrip("/").partition("/")
         getattr(self, f"_{name.partition('?')[0]}", self._welcome)(rest)
 
@@ -98,7 +99,8 @@ class _Server(ThreadingHTTPServer):
 
     def __init__(self, handler, port=0):
         super().__init__(("127.0.0.1", port), handler)
-        self.seen, self.sent, self.closing = [], 0, threading.Event()
+        self.seen, self.bodies = [], []
+        self.sent, self.closing = 0, threading.Event()
 
     def handle_error(self, request, address):
         """A client that leaves is part of the tests."""

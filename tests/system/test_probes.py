@@ -117,6 +117,35 @@ def test_method_and_headers_go_out_as_written(prober, site):
     assert "X-Me" not in site.seen[-1][2]
 
 
+@pytest.mark.parametrize(
+    ("status", "accepted", "ok"),
+    [(200, ["200-299", "401"], True), (401, ["200-299", "401"], True), (302, ["200-299"], False),
+     (599, ["500-599"], True), (300, ["200-299"], False)],
+)  # fmt: skip
+def test_http_is_judged_by_a_list_of_statuses(prober, site, status, accepted, ok):
+    outcome = probe(prober, f"{site.url}/status/{status}", accepted_statuses=tuple(accepted))
+    assert outcome.ok is ok
+    assert outcome.detail == (f"HTTP {status}" if ok else f"HTTP {status}, expected {', '.join(accepted)}")
+
+
+def test_a_body_goes_out_with_its_check_alone(prober, site):
+    assert probe(prober, f"{site.url}/login", method="POST", body=b'{"user": "me"}').ok
+    assert (site.seen[-1][0], site.bodies[-1]) == ("POST", b'{"user": "me"}')
+    assert probe(prober, f"{site.url}/after", method="POST").ok
+    assert site.bodies[-1] == b""
+    assert probe(prober, f"{site.url}/redirect/1", method="POST", body=b"abc").ok
+    assert site.bodies[-3:] == [b"abc", b"", b""]
+
+
+def test_a_monitor_has_its_own_most_of_redirects_and_its_family_of_addresses(prober, site):
+    assert probe(prober, f"{site.url}/redirect/1", max_redirects=1).detail == "more than 1 redirects"
+    assert probe(prober, f"{site.url}/redirect/8", max_redirects=9).ok
+    assert probe(prober, site.url, ip_family="ipv4").ok
+    for url, type in ((site.url, "http"), (f"tcp://127.0.0.1:{site.port}", "tcp")):
+        outcome = probe(prober, url, type, ip_family="ipv6")
+        assert (outcome.ok, outcome.detail) == (False, "it has no IPv6 address")
+
+
 def test_five_redirects_are_followed_and_a_sixth_is_not(prober, site):
     assert probe(prober, f"{site.url}/redirect/4").ok
     outcome = probe(prober, f"{site.url}/redirect/5")

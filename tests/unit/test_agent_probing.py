@@ -55,12 +55,34 @@ def test_http_is_up_with_its_phases(site):
     assert found["response_time_ms"] == found["phases"]["total"]
 
 
+def test_the_body_goes_out_and_is_not_sent_again_where_a_redirect_becomes_a_get(site):
+    assert seen("http", f"{site.url}/login", method="POST", body='{"user": "ü"}')["ok"]
+    assert site.bodies[-1].decode() == '{"user": "ü"}'
+    assert seen("http", f"{site.url}/redirect/1", method="POST", body="abc")["ok"]
+    assert site.bodies[-3:] == [b"abc", b"", b""]
+
+
 @pytest.mark.parametrize(
     ("kind", "path", "more", "ok", "words"),
     [
         ("http", "/status/404", {}, False, "HTTP 404"),
         ("http", "/status/404", {"expected_status": 404}, True, "HTTP 404"),
         ("http", "/status/200", {"expected_status": 404}, False, "HTTP 200, expected 404"),
+        ("http", "/status/401", {"accepted_statuses": ["200-299", "401"]}, True, "HTTP 401"),
+        ("http", "/status/404", {"accepted_statuses": ["200-299", "401"]}, False, "HTTP 404, expected 200-299, 401"),
+        ("http", "/redirect/1", {"accepted_statuses": ["302"]}, False, "HTTP 200, expected 302"),
+        ("http", "/redirect/1", {"accepted_statuses": ["302"], "follow_redirects": False}, True, "HTTP 302"),
+        ("http", "/redirect/1", {"max_redirects": 1}, False, "more than 1 redirects"),
+        ("http", "/redirect/8", {"max_redirects": 9}, True, "HTTP 200"),
+        ("http", "/", {"ip_family": "ipv6"}, False, "no IPv6 address"),
+        ("http", "/", {"ip_family": "ipv4"}, True, "HTTP 200"),
+        ("json", "/json", {"json_path": "$.items[0].n", "expected_value": 6, "comparison": ">"}, True, "HTTP 200"),
+        ("json", "/json", {"json_path": "$.items[0].n", "expected_value": 7, "comparison": "<"}, False, "expected < 7"),
+        ("json", "/json", {"json_path": "$.state", "expected_value": 7, "comparison": ">"}, False, "expected > 7"),
+        ("json", "/json", {"json_path": "$.state", "expected_value": "bad", "comparison": "!="}, True, "HTTP 200"),
+        ("json", "/json", {"json_path": "$.state", "expected_value": "k", "comparison": "contains"}, True, "HTTP 200"),
+        ("json", "/json", {"json_path": "$.items", "expected_value": 7, "comparison": "contains"}, False, "contains 7"),
+        ("json", "/json", {"json_path": "$.items[0].n", "expected_value": 7, "comparison": "contains"}, False, "conta"),
         ("http", "/redirect/4", {}, True, "HTTP 200"),
         ("http", "/redirect/5", {}, False, "more than 5 redirects"),
         ("http", "/loop", {}, False, "more than 5 redirects"),

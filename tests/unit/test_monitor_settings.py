@@ -100,3 +100,33 @@ def test_no_setting_of_a_type_shows_viewers_a_secret(name):
 
 def test_words_are_looked_for_in_what_all_may_see():
     assert searched("Shop", "http://u:p@h:1/x?y", ["A"]) == "shop http://***@h:1/x?*** a"
+
+
+def test_one_way_to_say_which_statuses_are_accepted():
+    assert problems(replace(NOTHING, expected_status=200, accepted_statuses=("301",))).keys() == {"accepted_statuses"}
+    assert problems(replace(NOTHING, accepted_statuses=("301",))) == {}
+    assert problems(replace(NOTHING, method="HEAD", body="{}")).keys() == {"body"}
+
+
+@pytest.mark.parametrize(
+    ("ranges", "wrong"),
+    [(["200-299", "401"], set()), (["299-200"], {"accepted_statuses"}), (["2xx"], {"accepted_statuses.0"}),
+     (["200", "600"], {"accepted_statuses.1"}), (["200-"], {"accepted_statuses.0"})],
+)  # fmt: skip
+def test_accepted_statuses_are_codes_and_ranges(ranges, wrong):
+    mistakes = {}
+    DeclaredObject(MonitorSettings).read({**MonitorSettings.sample, "accepted_statuses": ranges}, "", mistakes)
+    assert mistakes.keys() == wrong
+
+
+@pytest.mark.parametrize(
+    ("given_", "sent"),
+    [
+        ({"body": "{}"}, {"Content-Type": "application/json"}),
+        ({"body": "<a/>", "content_type": "text/xml"}, {"Content-Type": "text/xml"}),
+        ({"body": "{}", "headers": {"content-type": "text/a"}}, {"content-type": "text/a"}),
+        ({"headers": {"X-A": "b"}}, {"X-A": "b"}),
+    ],
+)
+def test_a_body_is_sent_with_what_it_is(given_, sent):
+    assert complete({"name": "a", "type": "http"} | given_).sent_headers == sent

@@ -341,3 +341,14 @@ def test_a_redirect_to_no_port_at_all_keeps_nothing():
 def test_only_agents_that_say_so_are_asked_to_run_plugins():
     assert {name for name, declared in TYPES.items() if declared.feature != "probe"} == {"plugin"}
     assert {TYPES["plugin"].feature, TYPES["http"].feature} <= set(FEATURES)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"accepted_statuses": ["200"]}, {"max_redirects": 0}, {"ip_family": "ipv6"}, {"body": "x"}, {"comparison": ">"}],
+)
+def test_an_agent_that_would_leave_a_setting_out_is_not_asked(asked):
+    usual = {"accepted_statuses": [], "max_redirects": None, "ip_family": "any", "body": "", "comparison": "=="}
+    assert TYPES["json"].features(usual) == {"probe"}
+    assert TYPES["json"].features(usual | asked) - {"probe"} <= set(FEATURES)
+    assert TYPES["json"].features(usual | asked) > {"probe"}

@@ -9,16 +9,16 @@ from typing import Any, List, Set
 
 from opsapp.agent.transport import tls_context
 from opsapp.wire.addresses import AddressPolicy
-from opsapp.wire.probes import CertificateRefused, ProbeFailed, connect
+from opsapp.wire.probes import FAMILIES, CertificateRefused, ProbeFailed, connect, of_family
 
 
 class SocketGate:
     """A `Gate` over blocking sockets. `end` may be called from another thread: what blocks on a socket then returns."""
 
-    def __init__(self, timeout: float, policy: AddressPolicy):
+    def __init__(self, timeout: float, policy: AddressPolicy, family: str = FAMILIES[0]):
         self.started = time.monotonic()
         self.timeout = timeout
-        self._policy = policy
+        self._policy, self._family = policy, family
         self._lock = threading.Lock()
         self._sockets: Set[socket.socket] = set()
         self._ended = False
@@ -44,7 +44,7 @@ class SocketGate:
         allowed = [address for address in every if self._policy.allows(address)]
         if not allowed:
             raise ProbeFailed(f"the address {', '.join(every)} may not be reached")
-        return allowed
+        return of_family(allowed, self._family)
 
     def open(self, address: str, kind: int, protocol: int = 0) -> socket.socket:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET

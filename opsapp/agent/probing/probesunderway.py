@@ -68,11 +68,11 @@ def look(target: ProbeTarget, gate: SocketGate, plugin: Probe) -> Outcome:
 
 def target_of(asked: JsonObject) -> ProbeTarget:
     own = made(TYPES[asked["type"]].settings, asked)
-    return ProbeTarget("", **{name: asked[name] for name in GENERAL}, own=own)
+    return ProbeTarget("", **{name: asked[name] for name in GENERAL}, own=own, body=asked["body"].encode())
 
 
 def gate_of(asked: JsonObject) -> SocketGate:
-    return SocketGate(asked["timeout"], AddressPolicy(asked["allow"], asked["deny"]))
+    return SocketGate(asked["timeout"], AddressPolicy(asked["allow"], asked["deny"]), asked["ip_family"])
 
 
 def message_of(outcome: Outcome) -> JsonObject:

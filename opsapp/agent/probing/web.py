@@ -36,21 +36,25 @@ class WebCheck:
 
     def __init__(self, target: ProbeTarget, gate: SocketGate):
         self.target, self.gate = target, gate
-        self.method = target.method
+        self.method, self.body = target.method, target.body
         self.headers = {"User-Agent": f"opsapp-agent/{VERSION}", "Accept-Encoding": "identity", **target.headers}
         self.phases: Dict[str, float] = {}
         self.days: Optional[float] = None
 
     def run(self) -> LastAnswer:
         url = self.target.url
-        for _ in range(MAX_REDIRECTS + 1):
+        most = MAX_REDIRECTS if self.target.max_redirects is None else self.target.max_redirects
+        for _ in range(most + 1):
             reply = self._ask(url)
             expected = reply.status == self.target.expected_status
             if not reply.location or not self.target.follow_redirects or expected:
                 return reply
             url = urljoin(url, reply.location)
-            self.method, self.headers, _ = after_redirect(reply.status, self.method, self.headers, self.target.url, url)
-        raise ProbeFailed(f"more than {MAX_REDIRECTS} redirects")
+            self.method, self.headers, keeps_body = after_redirect(
+                reply.status, self.method, self.headers, self.target.url, url
+            )
+            self.body = self.body if keeps_body else b""
+        raise ProbeFailed(f"more than {most} redirects")
 
     def _ask(self, url: str) -> LastAnswer:
         scheme, host, port, path = plain(url)
@@ -66,7 +70,7 @@ class WebCheck:
         connection.default_port = PORTS[scheme]
         connection.sock = sock
         sock.settimeout(self.gate.left())
-        connection.request(self.method, path, headers=self.headers)
+        connection.request(self.method, path, self.body or None, self.headers)
         answer = connection.getresponse()
         self.phases["first_byte"] = round(self.gate.elapsed() - sent, 2)
         body = self._body(answer)
@@ -132,7 +136,7 @@ def probe(target: ProbeTarget, gate: SocketGate) -> Outcome:
     except http.client.HTTPException as error:
         return Outcome(False, gate.elapsed(), f"no HTTP: {error or type(error).__name__}")
     took, judge = gate.elapsed(), TYPES[target.type].body
-    problem = status_problem(reply.status, target.expected_status)
+    problem = status_problem(reply.status, target.expected_status, target.accepted_statuses)
     if not problem and judge is not None:
         problem = judge(target.own, reply.body, reply.cut)
     detail = problem or f"HTTP {reply.status}"

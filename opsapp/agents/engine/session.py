@@ -153,7 +153,7 @@ class AgentSession:
         name, answer = f"probe-{new_id()}", AsyncResult()
         if self.ended:
             answer.set(None)
-        elif TYPES[target["type"]].feature not in self.features:  # it would take the message for a mistake
+        elif not self.features >= TYPES[target["type"]].features(target):  # it would take the message for a mistake
             answer.set({"ok": None, "detail": f"its agent is too old for monitors of the type {target['type']}"})
         else:
             self.probes[name] = answer

@@ -16,11 +16,18 @@ from urllib.parse import urlsplit
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.notify.interfaces import BY_NAME, wrong_fields
 from opsapp.wire.jsonpath import parse_path
+from opsapp.wire.typesettings import COMPARISONS
 
 from .estate import MOST_RETRIES, Estate, NotImported, host_and_port, json_value, named, tag, times, with_user
 
 WEB = ("http", "keyword", "json-query")
 USUAL_CODES = (["200-299"], ["200-399"], ["200-299", "300-399"])
+USUAL_REDIRECTS, MOST_REDIRECTS, LONGEST_DESCRIPTION = (5, 10), 20, 2000
+CONTENT_TYPES = {
+    "json": "application/json",
+    "xml": "text/xml; charset=utf-8",
+    "form": "application/x-www-form-urlencoded",
+}
 OF_A_HOST = "watch the host of it with an agent instead"
 ELSEWHERE = {
     "docker": OF_A_HOST,
@@ -34,12 +41,8 @@ ELSEWHERE = {
 }
 # What a monitor may have that nothing here stands for, with the values that say nothing.
 NOT_TAKEN: dict[str, tuple[Any, ...]] = {
-    "description": (None, ""),
     "resendInterval": (None, 0),
-    "expiryNotification": (None, False, 0),
     "packetSize": (None, 56),
-    "maxredirects": (None, 0, 10),
-    "ipFamily": (None, "", "auto"),
     "cacheBust": (None, False, 0),
 }
 # What else there is: in the file, in the database, how the report calls it, and which field is its name.
@@ -153,8 +156,6 @@ def _as_in_json(row: JsonObject) -> JsonObject:
 
 def _settings(monitor: JsonObject, notes: list[str]) -> JsonObject:
     kind = monitor.get("type")
-    if monitor.get("upsideDown"):
-        raise NotImported("it is upside down: up when nothing answers; there is no such monitor")
     if monitor.get("proxyId"):
         raise NotImported("it asks through a proxy")
     if kind in WEB:
@@ -174,19 +175,34 @@ def _settings(monitor: JsonObject, notes: list[str]) -> JsonObject:
     if left:
         notes.append(f"not taken of it: {', '.join(left)}")
     enabled = bool(monitor.get("active", True))
-    return {"name": named(monitor), **own, **general, "retries": min(retries, MOST_RETRIES), "enabled": enabled}
+    settings = {"name": named(monitor), **own, **general, "retries": min(retries, MOST_RETRIES), "enabled": enabled}
+    return settings | _besides_usual(monitor)
+
+
+def _besides_usual(monitor: JsonObject) -> JsonObject:
+    """What few have, where it says something."""
+    told: JsonObject = {}
+    if monitor.get("upsideDown"):
+        told["upside_down"] = True
+    if monitor.get("description"):
+        told["description"] = str(monitor["description"])[:LONGEST_DESCRIPTION]
+    if monitor.get("ipFamily") in ("ipv4", "ipv6"):
+        told["ip_family"] = monitor["ipFamily"]
+    return told
 
 
 def _web(monitor: JsonObject, notes: list[str]) -> JsonObject:
-    if monitor.get("body"):
-        raise NotImported("it sends a body")
     settings: JsonObject = {"type": {"http": "http", "keyword": "keyword", "json-query": "json"}[monitor["type"]]}
     settings["url"] = _with_credentials(monitor)
     settings["method"] = monitor.get("method") or "GET"
     settings["verify_tls"] = not monitor.get("ignoreTls")
     settings["follow_redirects"] = monitor.get("maxredirects") != 0
     settings["headers"] = _headers(monitor.get("headers"))
-    settings["expected_status"] = _status(monitor.get("accepted_statuscodes") or USUAL_CODES[0], notes)
+    settings |= _status(monitor.get("accepted_statuscodes") or USUAL_CODES[0], notes)
+    if monitor.get("body"):
+        settings |= {"body": str(monitor["body"]), "content_type": _content_type(monitor)}
+    if monitor.get("maxredirects") not in (None, 0, *USUAL_REDIRECTS):
+        settings["max_redirects"] = min(int(monitor["maxredirects"]), MOST_REDIRECTS)
     if settings["type"] == "keyword":
         settings["keyword"] = monitor.get("keyword") or ""
         settings["keyword_absent"] = bool(monitor.get("invertKeyword"))
@@ -212,20 +228,27 @@ def _headers(text: Any) -> JsonObject:
     return {str(name): str(value) for name, value in headers.items()}
 
 
-def _status(codes: list[str], notes: list[str]) -> int | None:
+def _content_type(monitor: JsonObject) -> str:
+    encoding = monitor.get("httpBodyEncoding") or "json"
+    if encoding not in CONTENT_TYPES:
+        raise NotImported(f"its body is written as {encoding}")
+    return CONTENT_TYPES[encoding]
+
+
+def _status(codes: list[str], notes: list[str]) -> JsonObject:
     if len(codes) == 1 and re.fullmatch(r"\d{3}", str(codes[0])):
-        return int(codes[0])
+        return {"expected_status": int(codes[0])}
     if codes not in USUAL_CODES:
-        raise NotImported(f"it accepts {', '.join(map(str, codes))}: here it is one status, or any of 200 to 399")
+        return {"expected_status": None, "accepted_statuses": list(dict.fromkeys(map(str, codes)))}
     if codes == USUAL_CODES[0]:
         notes.append("a last answer of 300 to 399 counts as up here")
-    return None
+    return {"expected_status": None}
 
 
 def _json(monitor: JsonObject, notes: list[str]) -> JsonObject:
     operator = monitor.get("jsonPathOperator") or "=="
-    if operator != "==":
-        raise NotImported(f"it compares by {operator}; here a value is compared for equality only")
+    if operator not in COMPARISONS:
+        raise NotImported(f"it compares by {operator}")
     path = str(monitor.get("jsonPath") or "")
     path = path if path.startswith("$") else f"$.{path}"
     try:
@@ -235,7 +258,8 @@ def _json(monitor: JsonObject, notes: list[str]) -> JsonObject:
     expected = json_value(monitor.get("expectedValue"))
     if not isinstance(expected, str):
         notes.append(f"the value is compared as JSON: {json.dumps(expected)} is not the text {str(expected)!r}")
-    return {"json_path": path, "expected_value": expected}
+    compared = {} if operator == COMPARISONS[0] else {"comparison": operator}
+    return {"json_path": path, "expected_value": expected, **compared}
 
 
 def _port(monitor: JsonObject, notes: list[str]) -> JsonObject:

@@ -101,6 +101,8 @@ class Checker:
             self._pause(entry)
         elif known != entry.revision:
             self._schedule(entry, soon=known is not None or entry.standing.status == "pending")
+        elif entry.run_started is not None:
+            self.table.hurry(entry.id, self.measuring.next_deadline(entry))
 
     def is_ours(self, monitor_id: str) -> bool:
         return owns(self.node.name, monitor_id, self.nodes)
@@ -211,7 +213,8 @@ class Checker:
         entry.slow = (self.node.clock.monotonic() - began) * 1000 > SLOW_MS
         taken = False
         try:
-            taken = revision == entry.revision and self.watch.take_steady(entry, outcome, began)
+            same = revision == entry.revision and not entry.settings.upside_down
+            taken = same and self.watch.take_steady(entry, outcome, began)
         finally:
             if taken:
                 self._over(lane, entry.id)
@@ -246,7 +249,7 @@ class Checker:
         return outcome, self._judge(entry, revision, outcome, began)
 
     def _settle(self, entry: Entry, revision: int, outcome: Outcome, began: float) -> None:
-        self._judge(entry, revision, self.measuring.confirmed(outcome), began)
+        self._judge(entry, revision, self.measuring.confirmed(entry, outcome), began)
 
     def _judge(self, entry: Entry, revision: int, outcome: Outcome, began: float) -> CheckVerdict | None:
         if revision != entry.revision:  # it was looked at as it was set before: that says nothing of what it is now

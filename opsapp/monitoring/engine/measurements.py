@@ -7,6 +7,7 @@ from collections.abc import Callable
 import gevent
 
 from opsapp.agents.engine import presence, request_probe
+from opsapp.lib.durations import roughly
 from opsapp.monitoring.engine.connectivity import Connectivity
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.watch import Watch
@@ -37,10 +38,10 @@ class Measuring:
         elif entry.target.type == "agent":
             outcome = self._presence(entry)
         elif entry.settings.lookers:
-            return self._from_elsewhere(entry)
+            return entry.judged(self._from_elsewhere(entry))
         else:
             outcome = self.prober.probe(entry.target)
-        return None if outcome is None else self.confirmed(outcome)
+        return None if outcome is None else self.confirmed(entry, outcome)
 
     def begin(self, entry: Entry, done: Callable[[Outcome], None]) -> bool:
         """Start a check that needs no greenlet; `done` is called from the hub's loop. False where it needs one."""
@@ -48,16 +49,17 @@ class Measuring:
             return False
         return self.prober.begin(entry.target, done)
 
-    def confirmed(self, outcome: Outcome) -> Outcome:
-        """A failure, unless it is our own network that is gone. Asks the references, so it may wait."""
+    def confirmed(self, entry: Entry, outcome: Outcome) -> Outcome:
+        """What it means for the monitor; a failure only if it is not our own network that is gone. Asks the references,
+        so it may wait."""
         if outcome.ok is False and self.connectivity.gone():
             return Outcome(None, None, OWN_NETWORK)
-        return outcome
+        return entry.judged(outcome)
 
     def next_deadline(self, entry: Entry) -> float:
         """Of a push monitor, in monotonic seconds: when its next call will be late."""
-        due = self._heard(entry) + entry.settings.interval + PUSH_SLACK_S
-        return self.node.clock.monotonic() + max(0.0, due - self.node.clock.now())
+        late = entry.late_at(self._heard(entry), self.node.config.timezone) + PUSH_SLACK_S
+        return self.node.clock.monotonic() + max(0.0, late - self.node.clock.now())
 
     def _heard(self, entry: Entry) -> float:
         """When a push monitor was called last; no earlier than when it was made, and we began to listen."""
@@ -71,9 +73,12 @@ class Measuring:
         return self.node.clock.monotonic() - self._listens_since
 
     def _last_call(self, entry: Entry) -> Outcome | None:
-        quiet = self.node.clock.now() - self._heard(entry)
-        if quiet < entry.settings.interval + PUSH_SLACK_S - 0.05:
+        now, heard = self.node.clock.now(), self._heard(entry)
+        quiet = now - heard
+        if now < entry.late_at(heard, self.node.config.timezone) + PUSH_SLACK_S - 0.05:
             return None
+        if entry.run_started is not None:
+            return Outcome(False, None, f"it began {roughly(now - entry.run_started)} ago and has not ended")
         return Outcome(False, None, f"not called for {quiet:.0f} s")
 
     def _presence(self, entry: Entry) -> Outcome:
@@ -99,6 +104,7 @@ def probe_from_agent(node: Node, agent_id: str, target: ProbeTarget) -> Outcome:
     """What an agent sees. It judges addresses by the networks of this configuration, as the server does."""
     section = node.config[MonitoringSettings]
     asked = {name: getattr(target, name) for name in GENERAL} | plain(target.own)
+    asked |= {"accepted_statuses": list(target.accepted_statuses), "body": target.body.decode()}
     asked |= {"allow": list(section.allow_networks), "deny": list(section.deny_networks)}
     seen = request_probe(node, agent_id, asked)
     return Outcome(None, None, _not_reached(node, agent_id)) if seen is None else Outcome(**seen)

@@ -94,9 +94,9 @@ def shown(outcome: Outcome, now: float) -> dict[str, MetricNow] | None:
 
 def current(entry: Entry, live: dict[str, tuple[Any, float]], now: float) -> dict[str, MetricNow] | None:
     """The newest values that are still valid, as the API shows them; None where such a monitor has none."""
-    if not entry.settings.on_host:
+    if not entry.settings.on_host and not entry.metrics:
         return None
-    readings, oldest = {}, _oldest(entry, now)
+    readings, oldest = {}, _oldest(entry, now) if entry.settings.on_host else 0.0
     for key in sorted(live):
         name, (value, at) = key.removeprefix(PLUGIN), live[key]
         if key.startswith(PLUGIN) and at >= oldest:

@@ -145,6 +145,7 @@ def record(
         created_at=entry.created_at,
         unreadable="" if damage is None else damage.reason,
         push_url=push_url(entry.push_token, secrets=secrets),
+        run_started=None if entry.run_started is None else int(entry.run_started),
         recent=recent,
     )
 

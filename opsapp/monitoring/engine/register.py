@@ -11,11 +11,12 @@ from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from math import inf
+from math import ceil, inf
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.monitoring.logic.pushtimes import late_at
 from opsapp.monitoring.logic.settings import MonitoringSettings, SharedSettings
 from opsapp.monitoring.logic.state import Standing, Thresholds, hold
 from opsapp.monitoring.resources import Metric, Monitor, monitors_of
@@ -64,6 +65,7 @@ class StoredMonitor(NamedTuple):
     incident_id: str | None
     cert_ends: float | None
     metrics: dict[str, Metric] = NO_METRICS
+    run_started: float | None = None
 
 
 def stored(monitor: Monitor) -> StoredMonitor:
@@ -81,6 +83,7 @@ def stored(monitor: Monitor) -> StoredMonitor:
         state.incident_id,
         state.cert_ends,
         monitor.metrics or NO_METRICS,
+        state.run_started,
     )
 
 
@@ -110,6 +113,7 @@ class Entry:
         "push_token",
         "revision",
         "rules",
+        "run_started",
         "series",
         "settings",
         "shown",
@@ -149,6 +153,7 @@ class Entry:
             standing = replace(standing, failures=self.standing.failures, failed_at=self.standing.failed_at)
         self.standing = standing
         self.tell(standing)
+        self.run_started = monitor.run_started
         self.incident_id, self.cert_ends, self.metrics = monitor.incident_id, monitor.cert_ends, monitor.metrics
         if monitor.revision == self.revision:
             return
@@ -163,15 +168,20 @@ class Entry:
             settings.timeout,
             settings.expected_status,
             settings.method,
-            settings.headers,
+            settings.sent_headers,
             settings.follow_redirects,
             settings.verify_tls,
+            settings.accepted_statuses,
+            settings.max_redirects,
+            settings.ip_family,
             settings.own,
+            settings.body.encode(),
         )
 
     def move(self, by: float) -> None:
         """The clock was set by so many seconds."""
         self.made_at += by
+        self.run_started = None if self.run_started is None else self.run_started + by
         self.standing = self.standing.moved(by)
         self.uptime = (0.0, self.uptime[1])
         self.shown_until = -inf
@@ -198,8 +208,27 @@ class Entry:
     def judge_by(self, section: MonitoringSettings) -> None:
         """The rules that its settings and the configuration come to; monitors that agree in them share them."""
         own, given = self.settings, _thresholds(section)
-        self.rules = _rules(own.interval, own.timeout, own.retries, own.degraded_ms, *given)
+        days = given[0] if own.certificate_warn_days is None else own.certificate_warn_days
+        self.rules = _rules(own.interval, own.timeout, own.retries, own.degraded_ms, days, *given[1:])
         self.hold_s = hold(self.rules)  # each page asks it of every monitor
+
+    def judged(self, outcome: Outcome) -> Outcome:
+        """What was seen, as it is meant: of a monitor that is upside down a failure is good, and an answer is not."""
+        if not self.settings.upside_down or outcome.ok is None:
+            return outcome
+        fails = "it fails, as it should: " if not outcome.ok else "it does not fail, and it should: "
+        seen = outcome._replace(ok=not outcome.ok, detail=fails + outcome.detail)
+        return seen._replace(response_time_ms=None, certificate_days=None, degraded=None)
+
+    def hold_from(self, called: float, zone: str) -> int:
+        """For how many seconds a check of that moment says how it is: of a push monitor, until it is late."""
+        if self.settings.type != "push":
+            return self.hold_s
+        return self.hold_s + max(0, ceil(self.late_at(called, zone) - called - self.settings.interval))
+
+    def late_at(self, called: float, zone: str) -> float:
+        """When the next call of a push monitor is late, after one of that moment."""
+        return late_at(self.settings, called, self.run_started, zone)
 
     def another_end(self, days: float | None, now: float) -> float | None:
         """When the certificate ends that was seen with so many days left, if that is not the one that is stored."""

@@ -25,6 +25,7 @@ def state_at(node: Node, now: float) -> Callable[[Entry], ShownStatus]:
     """What is known of a monitor now: a result that is too old is unknown. A window shows at once, and not longer than
     it is on. One function for all of a list: what they share is looked up once."""
     covered, observed_at = board_of(node).covered(now), node.series.live.observed_at
+    zone = node.config.timezone
 
     def state_of(entry: Entry) -> ShownStatus:
         status = entry.told.status
@@ -35,9 +36,8 @@ def state_at(node: Node, now: float) -> Callable[[Entry], ShownStatus]:
         if status not in BY_CHECK:
             return ShownStatus("unknown", inf)
         seen = observed_at(entry.subject, *CHECKED)
-        if seen is None or seen + entry.hold_s < now:
-            return ShownStatus("unknown", -inf)
-        return ShownStatus(status, seen + entry.hold_s)
+        until = -inf if seen is None else seen + entry.hold_from(seen, zone)
+        return ShownStatus("unknown", -inf) if until < now else ShownStatus(status, until)
 
     return state_of
 
@@ -45,12 +45,13 @@ def state_at(node: Node, now: float) -> Callable[[Entry], ShownStatus]:
 def is_down_in_window(node: Node, now: float) -> Callable[[Entry], bool]:
     """Whether a monitor that a window covers is down, as far as its last check still says so."""
     covered, observed_at = board_of(node).covered(now), node.series.live.observed_at
+    zone = node.config.timezone
 
     def is_down(entry: Entry) -> bool:
         if not entry.told.down or entry.told.status in {"pending", "paused"} or not covered(entry.id):
             return False
         seen = observed_at(entry.subject, *CHECKED)
-        return seen is not None and seen + entry.hold_s >= now
+        return seen is not None and seen + entry.hold_from(seen, zone) >= now
 
     return is_down
 
@@ -97,5 +98,5 @@ class ShownStates:
             return due
         times = self._node.series.live.newest([entry.subject for entry in aged], *CHECKED)
         for entry, at in zip(aged, times, strict=True):
-            entry.hold_until(at + entry.hold_s)
+            entry.hold_until(at + entry.hold_from(at, self._node.config.timezone))
         return [entry for entry in due if entry.shown_until < now]

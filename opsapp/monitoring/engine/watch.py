@@ -14,7 +14,7 @@ from opsapp.monitoring.engine.register import Entry, Register
 from opsapp.monitoring.engine.shownstates import ShownStates
 from opsapp.monitoring.engine.verdicts import VerdictQueue
 from opsapp.monitoring.logic.settings import MonitoringSettings
-from opsapp.monitoring.logic.state import CheckVerdict, Seen, judge, steady
+from opsapp.monitoring.logic.state import CheckVerdict, Seen, Thresholds, judge, steady
 from opsapp.runtime.node import Node
 from opsapp.series import CODES, NONE, Value
 from opsapp.tree.root import Root
@@ -57,7 +57,9 @@ class Watch:
             self.checker.apply(monitor_id, self.register.entries.get(monitor_id))
         return False
 
-    def take(self, entry: Entry, outcome: Outcome, began: float) -> CheckVerdict | None:
+    def take(
+        self, entry: Entry, outcome: Outcome, began: float, rules: Thresholds | None = None
+    ) -> CheckVerdict | None:
         """On the hub: an outcome is judged, observed, and committed when it changes what is stored. `began`: when the
         check began, in monotonic seconds. None: it is older than what was judged already, or the monitor is off."""
         if began < entry.judged_at or not entry.settings.enabled:
@@ -67,7 +69,7 @@ class Watch:
         entry.judged_at = began
         entry.measured(outcome)
         covered = self.in_window(entry, now)
-        verdict = judge(before, seen_by(outcome), entry.rules, now, in_window=covered, began=now - took)
+        verdict = judge(before, seen_by(outcome), rules or entry.rules, now, in_window=covered, began=now - took)
         entry.standing = verdict.standing
         self._observe(entry, outcome, now)
         ends = entry.another_end(outcome.certificate_days, now)
@@ -101,7 +103,11 @@ class Watch:
         value = outcome.response_time_ms if outcome.ok else None
         status = CODES.get(entry.standing.status, NONE)
         self.node.series.journal.add(
-            entry.series, int(now * 1000), None if value is None else round(value, 1), status, entry.hold_s
+            entry.series,
+            int(now * 1000),
+            None if value is None else round(value, 1),
+            status,
+            entry.hold_from(now, self.node.config.timezone),
         )
         live: dict[str, Value] = {"status": entry.standing.status, "last_check": int(now)}
         if value is not None:

@@ -7,18 +7,22 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
+from opsapp.lib import cron
 from opsapp.lib.addresses import public, public_text
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.networks import OutboundSettings
 from opsapp.lib.settings import Between, CheckedBy, Length, Most
 from opsapp.lib.visible import name_kind
+from opsapp.lib.zones import zone_problem
 from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Text
 from opsapp.wire.monitortypes import TYPES, MonitorType, every_own
-from opsapp.wire.probes import ProbeTarget
+from opsapp.wire.probes import FAMILIES, ProbeTarget
 from opsapp.wire.records import FormField, changed, made, parts_of, settings_of
 from opsapp.wire.typesettings import ForAdmins, TypeSettings
+from opsapp.wire.webchecks import MOST_BODY, STATUS_RANGE, ranges_problem
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+STATUSES_HINT = "Codes and ranges with commas: 200-299, 301, 401. Redirects are followed first."
 EveryTypeSettings: Any = every_own()
 Id = Annotated[str, Text(1, 64, r"[a-z0-9]+", "0123456789abcdef")]
 HEADERS = MapOf(
@@ -94,6 +98,12 @@ class GeneralSettings:
         Between(100, 599),
         FormField("Expected HTTP status", "number", "Empty: any from 200 to 399.", clears=True),
     ] = None
+    accepted_statuses: Annotated[
+        tuple[Annotated[str, Text(3, 7, STATUS_RANGE, "200-299 or 301")], ...],
+        Most(50, unique=True),
+        CheckedBy(ranges_problem),
+        FormField("Accepted HTTP statuses", "list", STATUSES_HINT, clears=True),
+    ] = ()
     tags: Annotated[
         tuple[Annotated[str, Text(1, 64)], ...],
         Most(50, unique=True),
@@ -105,8 +115,23 @@ class GeneralSettings:
     headers: Annotated[
         dict[str, str], HEADERS, FormField("Headers", "json", 'For example {"Accept": "application/json"}')
     ] = field(default_factory=dict)
+    body: Annotated[str, Text(0, MOST_BODY), FormField("Body of the request", "area", clears=True)] = ""
+    content_type: Annotated[
+        str, Text(0, 200, r"[!-~ ]*", "text/xml"), FormField("Content-Type", hint="Of the body.", clears=True)
+    ] = "application/json"
     follow_redirects: Annotated[bool, FormField("Follow redirects", "flag")] = True
+    max_redirects: Annotated[
+        int | None, Between(0, 20), FormField("Redirects at most", "number", "Empty: as configured.", clears=True)
+    ] = None
     verify_tls: Annotated[bool, FormField("Refuse certificates that are not trusted", "flag")] = True
+    ip_family: Annotated[str, Choice(*FAMILIES), FormField("Addresses", "choice", unsaid="as usual")] = FAMILIES[0]
+    certificate_warn_days: Annotated[
+        int | None,
+        Between(0, 365),
+        FormField("Warn before the certificate ends (days)", "number", "Empty: as configured.", clears=True),
+    ] = None
+    upside_down: Annotated[bool, FormField("Upside down: up when it fails", "flag")] = False
+    description: Annotated[str, Text(0, 2000), FormField("Description", "area", clears=True)] = ""
     degraded_ms: Annotated[int | None, Between(1, 60_000), FormField("Slow above (ms)", "number", clears=True)] = None
     probe_from: Annotated[
         tuple[Id, ...], Most(50, unique=True), FormField("Look from these hosts", "picks", "None: from this service.")
@@ -134,6 +159,14 @@ class SharedSettings(MonitorDefaults, EveryTypeSettings, GeneralSettings):
     def own(self) -> TypeSettings:
         """Those that its type alone has."""
         return TypeSettings() if self.declared is None else self.declared.own(self)
+
+    @cached_property
+    def sent_headers(self) -> dict[str, str]:
+        """With what the body is."""
+        is_said = any(name.lower() == "content-type" for name in self.headers)
+        if not self.body or not self.content_type or is_said:
+            return self.headers
+        return {"Content-Type": self.content_type, **self.headers}
 
     @cached_property
     def for_viewers(self) -> SharedSettings:
@@ -186,7 +219,7 @@ UNSAID = {"name": "", "type": ""}  # of a body that is still wrong
 NOTHING = MonitorSettings(name="", type="")
 OWN = parts_of(EveryTypeSettings)
 ADMINS_WRITE = [part.name for part in OWN if part.mark(ForAdmins) is not None]
-WITH_ADDRESSES = ["url", "headers", *(part.name for part in OWN)]  # the others can hold none
+WITH_ADDRESSES = ["url", "headers", "body", "description", *(part.name for part in OWN)]  # the others can hold none
 
 
 def complete(given: JsonObject, defaults: MonitorDefaults = MonitorDefaults()) -> MonitorSettings:
@@ -205,6 +238,14 @@ def problems(settings: MonitorSettings) -> dict[str, str]:
         wrong = declared.problems(settings) | ({"url": url_problem} if url_problem else {})
     if settings.on_host and not settings.lookers:
         wrong["agent_id"] = "is required for this type: the host that runs the command (or name hosts in probe_from)"
+    if settings.accepted_statuses and settings.expected_status is not None:
+        wrong["accepted_statuses"] = "is instead of expected_status: leave one of them out"
+    if settings.body and settings.method == "HEAD":
+        wrong["body"] = "is not sent with HEAD"
+    if settings.schedule is not None and (problem := cron.problem(settings.schedule)):
+        wrong["schedule"] = problem
+    if settings.schedule_zone is not None and (problem := zone_problem(settings.schedule_zone)):
+        wrong["schedule_zone"] = problem
     if settings.timeout >= settings.interval:
         wrong["timeout"] = "must be less than the interval"
     if settings.probe_from and settings.quorum > len(settings.probe_from):

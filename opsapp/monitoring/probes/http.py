@@ -15,7 +15,7 @@ import pycurl
 from opsapp.monitoring.probes.names import AddressRefused, is_address
 from opsapp.monitoring.probes.transfers import Hop, Reply
 from opsapp.wire.monitortypes import TYPES
-from opsapp.wire.probes import Outcome, ProbeFailed, ProbeTarget
+from opsapp.wire.probes import FAMILIES, Outcome, ProbeFailed, ProbeTarget, of_family
 from opsapp.wire.version import VERSION
 from opsapp.wire.webchecks import after_redirect, status_problem
 
@@ -39,12 +39,12 @@ def begin(prober: Any, target: ProbeTarget, done: Callable[[Outcome], None]) -> 
     scheme, host, port, _ = usual.groups()
     host = host.lower()
     addresses = prober.known_addresses(host)
-    if addresses is None:
+    if addresses is None or target.ip_family != FAMILIES[0]:
         return False
     way = _Way(prober.monotonic(), target)
     pinned = [] if is_address(host) else addresses
     hop = Hop(target.url, host, int(port) if port else _PORTS[scheme], pinned, target.timeout,
-              way.method, way.headers, target.verify_tls, way.decode)  # fmt: skip
+              way.method, way.headers, target.verify_tls, way.decode, way.body)  # fmt: skip
 
     def ended(reply: Reply) -> None:
         if _leads_on(reply, target) or reply.error == pycurl.E_PEER_FAILED_VERIFICATION:
@@ -112,14 +112,15 @@ def _travel(prober: Any, target: ProbeTarget, way: _Way, reply: Reply | None = N
     """From the first request, or from a reply, to the last one. Every hop is resolved and judged anew."""
     deadline = way.started + target.timeout
     reply = reply or _fetch(prober, target, way, target.url, deadline)
+    most = prober.max_redirects if target.max_redirects is None else target.max_redirects
     while _leads_on(reply, target):
-        reply = _fetch(prober, target, way, way.turn(reply, target.url, prober.max_redirects), deadline)
+        reply = _fetch(prober, target, way, way.turn(reply, target.url, most), deadline)
     return reply
 
 
 def _fetch(prober: Any, target: ProbeTarget, way: _Way, url: str, deadline: float) -> Reply:
     began = prober.monotonic()
-    hop = _hop(prober, url, deadline - began)
+    hop = _hop(prober, url, deadline - began, target.ip_family)
     named = prober.monotonic()
     way.spent = named - began
     hop.timeout = max(0.001, deadline - named)
@@ -152,13 +153,14 @@ def _leads_on(reply: Reply, target: ProbeTarget) -> bool:
     return redirects and target.follow_redirects and reply.status != target.expected_status
 
 
-def _hop(prober: Any, url: str, time_left: float) -> Hop:
+def _hop(prober: Any, url: str, time_left: float, family: str) -> Hop:
     url, host, port = plain_url(url)
     if is_address(host):
         if not prober.policy.allows(host):
             raise AddressRefused(host)
+        of_family([host], family)
         return Hop(url, host, port, [], time_left)
-    return Hop(url, host, port, prober.allowed_addresses(host, max(0.001, time_left)), time_left)
+    return Hop(url, host, port, of_family(prober.allowed_addresses(host, max(0.001, time_left)), family), time_left)
 
 
 def plain_url(url: str) -> tuple[str, str, int]:
@@ -199,7 +201,7 @@ def _problem(reply: Reply, target: ProbeTarget) -> str:
         return f"no complete answer within {target.timeout:g} s"
     if reply.error:
         return reply.message or f"transfer failed ({reply.error})"
-    return status_problem(reply.status, target.expected_status)
+    return status_problem(reply.status, target.expected_status, target.accepted_statuses)
 
 
 def _days_left(reply: Reply) -> float | None:

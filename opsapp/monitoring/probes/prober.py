@@ -15,7 +15,7 @@ from opsapp.monitoring.probes.gate import HubGate, TlsContexts
 from opsapp.monitoring.probes.names import AddressRefused, Names, is_address
 from opsapp.monitoring.probes.transfers import Transfers
 from opsapp.wire.monitortypes import TYPES
-from opsapp.wire.probes import Outcome, ProbeFailed, ProbeTarget, days_left, guarded
+from opsapp.wire.probes import Outcome, ProbeFailed, ProbeTarget, days_left, guarded, of_family
 
 READING_S = 2.0  # for a certificate that was refused
 
@@ -56,7 +56,7 @@ class Prober:
         probe = TYPES[target.type].probe
         if probe is None:
             return self.guarded(target, lambda: http.probe(self, target))
-        return self.guarded(target, lambda: self._gate(target.timeout).run(probe, target))
+        return self.guarded(target, lambda: self._gate(target.timeout, target.ip_family).run(probe, target))
 
     def begin(self, target: ProbeTarget, done: Callable[[Outcome], None]) -> bool:
         """Start a check that needs no greenlet, and call `done` from the hub's loop; False where it needs one."""
@@ -67,8 +67,11 @@ class Prober:
         started = self.monotonic()
         return guarded(check, target.timeout, lambda: round((self.monotonic() - started) * 1000, 2))
 
-    def _gate(self, timeout: float) -> HubGate:
-        return HubGate(timeout, self.monotonic, self.allowed_addresses, self._tls)
+    def _gate(self, timeout: float, family: str) -> HubGate:
+        def resolve(host: str, seconds: float) -> list[str]:
+            return of_family(self.allowed_addresses(host, seconds), family)
+
+        return HubGate(timeout, self.monotonic, resolve, self._tls)
 
     def known_addresses(self, host: str) -> list[str] | None:
         """The addresses of a host that may be reached, where they are known at once; None where they must be asked for
@@ -89,7 +92,7 @@ class Prober:
     def certificate_days(self, target: ProbeTarget) -> float | None:
         """What is left of the certificate at an https URL, trusted or not; None when it cannot be read."""
         parts, timeout = urlsplit(target.url), min(READING_S, target.timeout)
-        gate = self._gate(timeout)
+        gate = self._gate(timeout, target.ip_family)
         try:
             with gevent.Timeout(timeout, TimeoutError()):
                 return days_left(gate.certificate(parts.hostname or "", parts.port or 443, False), gate.now())

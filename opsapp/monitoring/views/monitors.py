@@ -10,7 +10,7 @@ from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import changes, monitorlists, past, pushes, requestedchecks
 from opsapp.monitoring.logic.settings import NOTHING, MonitorSettings, NewMonitor, needs_admin
 from opsapp.monitoring.records import MonitorRecord, TriedMonitor
-from opsapp.monitoring.resources import Monitor, Monitors, PushAddress
+from opsapp.monitoring.resources import Monitor, Monitors, PushAddress, PushSignal
 from opsapp.tree.acl import Permission
 from opsapp.web import api
 from opsapp.web.answers import Deferred
@@ -119,5 +119,24 @@ def take_push(context: PushAddress, request: Request) -> JsonObject:
     """The address is the secret; what is sent with it does not matter."""
     if context.monitor_id is None:
         raise NotFound("There is nothing here.")
-    request.node.spawn(pushes.called, request.node, context.monitor_id)
+    return hear(request, context.monitor_id, 0)
+
+
+@api.get(PushSignal, role="public", body=RAW, returns=schemas.PushTaken, audit=False)
+@api.act(PushSignal, role="public", body=RAW, returns=schemas.PushTaken, audit=False)
+def take_signal(context: PushSignal, request: Request) -> JsonObject:
+    """`start`: a run begins. `fail`, or its exit code from 0 to 255: it has ended."""
+    monitor_id, code = context.__parent__.monitor_id, pushes.exit_code(context.__name__)
+    if monitor_id is None or (code is None and context.__name__ not in (pushes.START, pushes.FAIL)):
+        raise NotFound("There is nothing here.")
+    if context.__name__ == pushes.START:
+        pushes.begin(request.root, monitor_id, request.node.clock.now())
+        return {"status": "ok"}
+    return hear(request, monitor_id, code)
+
+
+def hear(request: Request, monitor_id: str, code: int | None) -> JsonObject:
+    """A run has ended with this exit code; None: it has failed."""
+    took = pushes.end(request.root, monitor_id, request.node.clock.now())
+    request.node.spawn(pushes.called, request.node, monitor_id, pushes.ended(code, took))
     return {"status": "ok"}

@@ -9,6 +9,8 @@ from markupsafe import Markup
 
 from opsapp.healing.moments import Moment
 from opsapp.healing.records import RuleRecord, RuleSettings
+from opsapp.lib.cron import parse
+from opsapp.lib.cronwords import in_words
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.records import IncidentRecord, MonitorRecord
 from opsapp.ui import charts, words
@@ -101,10 +103,18 @@ def place_of(monitor: MonitorRecord) -> str:
 def looked(monitor: MonitorRecord) -> str:
     """How it is looked at, in a line."""
     if monitor.type == "push":
-        return f"waits to be called every {words.rough_span(monitor.interval)}"
+        often = f"every {words.rough_span(monitor.interval)}"
+        if monitor.schedule:
+            often = f"by the schedule {monitor.schedule}"
+            words_of = in_words(parse(monitor.schedule))
+            often = f"{words_of[0].lower()}{words_of[1:]}" if words_of else often
+            often += f" ({monitor.schedule_zone})" if monitor.schedule_zone else ""
+        grace = f", grace {words.rough_span(monitor.grace)}" if monitor.grace else ""
+        return f"waits to be called {often}{grace}"
     many = len(monitor.probe_from)
     whence = f" from {many} host{'s' if many > 1 else ''}, {monitor.quorum} of them decide" if many else ""
-    return f"{monitor.type}, every {words.rough_span(monitor.interval)}{whence}"
+    turned = "; upside down: up when it fails" if monitor.upside_down else ""
+    return f"{monitor.type}, every {words.rough_span(monitor.interval)}{whence}{turned}"
 
 
 def next_check(monitor: MonitorRecord, reader: Reader) -> str:

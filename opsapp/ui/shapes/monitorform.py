@@ -15,10 +15,21 @@ from opsapp.wire.monitortypes import TYPES, MonitorType
 from opsapp.wire.records import FormField, settings_in
 
 USUAL = "http"
-WEB = ("expected_status", "method", "headers", "follow_redirects", "verify_tls")
+WEB = (
+    "expected_status", "accepted_statuses", "method", "headers", "body", "content_type", "follow_redirects",
+    "max_redirects", "verify_tls",
+)  # fmt: skip
 TIMES = ("interval", "timeout", "retries", "degraded_ms")
-PROBED = ("probe_from", "quorum")
-PLACED = {*WEB, *TIMES, *PROBED, "tags", "agent_id"}  # what stands where its type has it; each other field is for all
+PROBED = ("ip_family", "probe_from", "quorum")
+CERTIFICATE = ("certificate_warn_days",)
+PLACED = {
+    *WEB,
+    *TIMES,
+    *PROBED,
+    *CERTIFICATE,
+    "tags",
+    "agent_id",
+}  # what stands where its type has it; each other field is for all
 EVERYWHERE = tuple(
     part.name for part in settings_in(GeneralSettings) if part.mark(FormField) is not None and part.name not in PLACED
 )
@@ -48,12 +59,13 @@ def kind_of(declared: MonitorType) -> FormKind:
     beside = PROBED if declared.is_probed else ()
     host = ("agent_id",)
     web = WEB if declared.is_web else ()
+    ends = CERTIFICATE if declared.shows_certificate else ()
     return FormKind(
         declared.name,
         declared.about,
         declared.address,
         ("name", *place, *(part.name for part in declared.own_parts), *(host if declared.on_host else ())),
-        (*looks, *web, "tags", *EVERYWHERE, *(() if declared.on_host else host), *beside),
+        (*looks, *web, *ends, "tags", *EVERYWHERE, *(() if declared.on_host else host), *beside),
     )
 
 
