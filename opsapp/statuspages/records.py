@@ -49,10 +49,10 @@ class PageLooks:
         str | None,
         COLOUR,
         ON_LIGHT,
-        FormField("Colour of the button, light page", hint="Like #1a5fb4. It must be readable", clears=True),
+        FormField("Colour of the button, light page", "colour", "Like #1a5fb4. It must be readable", clears=True),
     ] = None
     accent_dark: Annotated[
-        str | None, COLOUR, ON_DARK, FormField("The same, dark page", hint="Like #99c1f1", clears=True)
+        str | None, COLOUR, ON_DARK, FormField("The same, dark page", "colour", "Like #99c1f1", clears=True)
     ] = None
 
 

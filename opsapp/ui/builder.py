@@ -218,6 +218,7 @@ def _input_field(declared: dict[str, Any]) -> Field:
         tuple(declared.get("choices") or ()),
         bool(declared.get("required")) and default is None,
         preset=preset,
+        unsaid={True: "yes", False: "no"}[default] if isinstance(default, bool) else "",
         key=declared["name"],
     )
 

@@ -5,8 +5,8 @@ import pytest
 from selenium.webdriver.common.by import By
 
 from tests.browser.conftest import CONFIG
-from tests.browser.test_records import Clicks, fits, narrow
 from tests.support.browser import press, text
+from tests.support.clicks import Clicks, fits, narrow
 from tests.support.pages import PASSWORD, add_users, fill_in, sign_in
 from tests.support.process import Serve
 from tests.support.waiting import until

@@ -3,33 +3,12 @@
 import pytest
 from selenium.webdriver.common.by import By
 
-from tests.support.browser import press, text
+from tests.support.browser import text
+from tests.support.clicks import Clicks, fits, narrow
 from tests.support.pages import sign_in
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser
-
-
-class Clicks:
-    """Who presses, and how often."""
-
-    def __init__(self, browser):
-        self.browser, self.count = browser, 0
-
-    def __call__(self, selector):
-        self.count += 1
-        found = self.browser.find_element(By.CSS_SELECTOR, selector)  # on a phone the tabs lie over the foot
-        self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
-        press(self.browser, selector)
-
-
-def narrow(page, width):
-    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-
-
-def fits(page, width):
-    return page.execute_script("return document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.parametrize("width", [390, 1440])

@@ -119,7 +119,7 @@ FIELDS = {
 def new_of(kind: str) -> Act:
     return Act(
         f"create-{kind.replace('_', '-')}",
-        "Make it",
+        "Create",
         "POST /api/automations",
         (
             Field("name", "Name", required=True),
@@ -146,7 +146,7 @@ def all_fields(kind: str) -> tuple[Field, ...]:
         Field("timeout", "Time limit", "duration"),
         Field("retries", "Retries", "number"),
         CONCURRENCY,
-        Field("requires_approval", "Ask before each run", "flag"),
+        Field("requires_approval", "Ask before each run", "flag", unsaid="no"),
         Field("approvers", "Who may approve", "names", of="user", by="username",
               hint="User names with commas. Empty: operators but who asked.", clears=True),
         Field("quorum", "Approvals needed", "number"),

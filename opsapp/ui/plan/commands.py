@@ -58,7 +58,8 @@ def field_of(name: str, about: WireField) -> Field:
         choices,
         bool(told["required"]),
         hint=HINTS.get(name, ""),
-        preset="" if default in (None, {}) else str(default),
+        preset="" if default in (None, {}) or isinstance(default, bool) else str(default),
+        unsaid=("yes" if default else "no") if isinstance(default, bool) else "",
     )
 
 

@@ -123,11 +123,11 @@ SETTINGS = (
         forms=(
             Act("apply", "Apply", "POST /api/apply",
                 (Field("document", "Document (YAML or JSON)", "yaml", required=True),
-                 Field("prune", "Delete what is not in it", "flag", required=True, preset="false")),
+                 Field("prune", "Delete what is not in it", "flag", unsaid="no")),
                 body=(("dry_run", False),), here=True, done="It is so now."),
             Act("look", "Show the changes", "POST /api/apply",
                 (Field("document", "Document (YAML or JSON)", "yaml", required=True),
-                 Field("prune", "Delete what is not in it", "flag", required=True, preset="false")),
+                 Field("prune", "Delete what is not in it", "flag", unsaid="no")),
                 body=(("dry_run", True),), here=True, tries=True),
         ),
         template="ascode.jinja2",

@@ -30,7 +30,7 @@ class Field(NamedTuple):
     """One input of an act. Kinds: text, area, number, password, choice, list (with commas), lines (a list, one a line),
     flag (true or false), json, yaml (or JSON), picks (several of the choices, which a template may give), moment (date
     and time by the reader's clock), clock (time of day), duration ("15 min", sent in seconds), span (the same, sent as
-    a text like 15m), name and names (things of the kind `of`, of which the API wants the field `by`), rows (a list of
+    a text like 15m), colour (#rrggbb), name and names (things of the kind `of`, of which the API wants the field `by`), rows (a list of
     objects with `fields` each, or as JSON), schedule (a choice of how often, or a cron expression), like (a value of
     the type that the row's field `like` names), kept (of a row: sent back as it is).
 
@@ -65,8 +65,10 @@ def inputs(record: type, *names: str) -> tuple[Field, ...]:
 
 
 def _input(part: DeclaredField, form: FormField) -> Field:
-    """A choice has to be made, unless it is said what none means."""
+    """A choice has to be made, unless it is said what none means; of yes and no the default says it."""
     sole, item = getattr(part.kind, "choices", ()), getattr(part.kind, "item", part).kind
+    if isinstance(part.default, bool) and not form.unsaid:
+        form = form._replace(unsaid="yes" if part.default else "no")
     return Field(
         part.name,
         choices=getattr(item, "choices", ()),

@@ -1,5 +1,5 @@
 // Fields that name things: what begins like the typed words is offered from the API's own list, and lists of words are
-// shown as chips. Without it the names are typed, with commas between them.
+// shown as chips; a colour is chosen beside its text. Without it they are typed, names with commas between them.
 // Must not: know a form.
 
 // What `ui/pickers.py` has in KINDS: the lists of each kind, and the field with the name.
@@ -71,6 +71,17 @@ function dress(field) {
   draw();
 }
 
-const dress_all = () => document.querySelectorAll("input[data-several]").forEach(dress);
+// The text is what is sent: it can be empty, a browser's own field for colours cannot.
+function pair(chooser) {
+  const text = chooser.previousElementSibling;
+  chooser.hidden = false;
+  chooser.addEventListener("input", () => { text.value = chooser.value; });
+  text.addEventListener("input", () => { if (/^#[0-9a-f]{6}$/i.test(text.value)) chooser.value = text.value; });
+}
+
+function dress_all() {
+  document.querySelectorAll("input[data-several]").forEach(dress);
+  document.querySelectorAll("[data-colour][hidden]").forEach(pair);
+}
 dress_all();
 new MutationObserver(dress_all).observe(document.querySelector("main"), { childList: true, subtree: true });

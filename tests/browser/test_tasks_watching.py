@@ -1,0 +1,109 @@
+"""Tasks of a day around monitors and windows, each from the overview, with its clicks counted."""
+
+import pytest
+from selenium.webdriver.common.by import By
+
+from tests.support.browser import text, texts
+from tests.support.clicks import Clicks
+from tests.support.pages import fill_in, phone, sign_in
+from tests.support.receiver import Receiver
+from tests.support.targets import website
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def ada(page, house):
+    sign_in(page, house, "ada")
+    return Clicks(page)
+
+
+def test_a_monitor_is_added_and_goes_red_and_green_without_reloading(ada, page):
+    with website() as site:
+        ada(".side a[href='/monitors']")
+        ada(".head a[href='/monitors/new']")
+        fill_in(page, "#monitor-form", name="Red and green", url=f"{site.url}/welcome")
+        ada.on(".more-fields summary")
+        fill_in(page, "#monitor-form", interval="5", timeout="1", retries="0")
+        ada("button[value=create]")
+        until(lambda: "Up" in text(page, "#now"), 40, what="the first check")
+        port = site.port
+    until(lambda: "Down" in text(page, "#now"), 40, what="red by itself")
+    with website(port=port):
+        until(lambda: "Up" in text(page, "#now"), 40, what="green by itself")
+    assert ada.count == 4
+
+
+def test_a_host_is_found_by_its_name(ada, page, house):
+    name = "a-host-to-be-found"
+    house.admin.post("/api/agents", {"label": name})
+    page.find_element(By.ID, "find").send_keys(name)
+    until(lambda: page.find_elements(By.CSS_SELECTOR, ".palette a"), 15, what="what was found")
+    ada(".palette a")
+    assert text(page, "h1").startswith(name)
+    assert ada.count == 1
+
+
+def test_a_window_for_three_monitors_says_that_one_is_down(ada, page, house):
+    admin, kept = house.admin, {"interval": 5, "timeout": 1, "retries": 0, "type": "tcp"}
+    ids = [
+        admin.post("/api/monitoring/endpoints", kept | {"name": f"Covered {n}", "url": f"tcp://127.0.0.1:{port}"})["id"]
+        for n, port in enumerate((house.port, house.port, 1))
+    ]
+    until(lambda: admin.get(f"/api/monitoring/endpoints/{ids[2]}")["status"] == "down", 30, what="one being down")
+    ada(".side a[href='/maintenance']")
+    ada(".head a[href='/maintenance/new']")
+    fill_in(page, "#editor", name="Three of them")
+    for monitor_id in ids:
+        ada.on(f"[name='scope:{monitor_id}']")
+    until(lambda: "1 of them down now" in text(page, "#editor"), 15, what="what it covers, before the button")
+    ada("#editor button[value=create]")
+    assert text(page, "h1") == "Three of them"
+    made = next(window for window in admin.get("/api/maintenance") if window["name"] == "Three of them")
+    assert sorted(made["scope"]) == sorted(ids)
+    assert ada.count == 6
+
+
+def test_a_channel_is_added_and_tried(ada, page):
+    with Receiver() as receiver:
+        ada(".side a[href='/notifications']")
+        ada(".head a[href='/notifications/new']")
+        ada("a.btn[href='/notifications/new?type=webhook']")
+        fill_in(page, "#editor", name="Team chat", address__address=f"http://127.0.0.1:{receiver.port}/in")
+        ada("#editor button.first")
+        ada("form.act input[value='channel.test'] ~ .savebar button")
+        until(lambda: receiver.messages, 20, what="the message")
+    assert ada.count == 5
+
+
+def test_a_status_page_has_a_name_and_two_groups(ada, page, house):
+    for name in ("Shop front", "Warehouse"):
+        house.admin.post("/api/monitoring/endpoints", {"name": name, "type": "push", "tags": ["public"]})
+    ada(".side a[href='/statuspage']")
+    fill_in(page, "#look", name="Acme status")
+    ada("#look button.first")
+    for number, (name, member) in enumerate((("Sales", "Shop front"), ("Stock", "Warehouse"))):
+        ada("#groups button[value='groups:add']")
+        fill_in(page, "#groups", **{f"groups:{number}:name": name, f"groups:{number}:monitors": member})
+    ada("#groups .savebar button.first")
+    ada(".head a[href='/status']")
+    assert page.title.endswith("Acme status")
+    assert {"Sales", "Stock"} <= set(texts(page, ".grp summary > span:first-of-type"))
+    assert ada.count == 6
+
+
+def test_a_customer_on_a_phone_learns_whether_since_when_and_what_is_done(page, house):
+    admin = house.admin
+    body = {"name": "Till", "type": "tcp", "url": "tcp://127.0.0.1:1", "interval": 5, "timeout": 1, "retries": 0}
+    till = admin.post("/api/monitoring/endpoints", body | {"tags": ["public"]})["id"]
+    incident = until(lambda: admin.get(f"/api/monitoring/incidents?monitor_id={till}"), 30, what="the incident")[0]
+    said = {"message": "A cable is being replaced", "public": True, "stage": "identified"}
+    admin.post(f"/api/monitoring/incidents/{incident['id']}/updates", said)
+    phone(page)
+    until(
+        lambda: page.get(f"{house.url}/status") or "Till" in text(page, "article.open"), 20, what="the page having it"
+    )
+    assert "down" in text(page, "article.open h3")
+    assert "A cable is being replaced" in text(page, "article.open")
+    assert "since" in text(page, ".verdict").lower()

@@ -1,0 +1,38 @@
+"""Somebody with a mouse or a thumb, whose clicks are counted: what a task of a day costs, typing aside."""
+
+from selenium.webdriver.common.by import By
+
+from .browser import press
+
+
+class Clicks:
+    """Who presses, and how often."""
+
+    def __init__(self, browser):
+        self.browser, self.count = browser, 0
+
+    def find(self, selector):
+        """Where it can be pressed: on a phone the tabs lie over the foot."""
+        element = self.browser.find_element(By.CSS_SELECTOR, selector)
+        self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+        return element
+
+    def __call__(self, selector):
+        """What leads to another page."""
+        self.count += 1
+        self.find(selector)
+        press(self.browser, selector)
+
+    def on(self, selector):
+        """What stays on its page: a tick, a choice, a summary."""
+        self.count += 1
+        self.find(selector).click()
+
+
+def narrow(page, width):
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+
+def fits(page, width):
+    return page.execute_script("return document.documentElement.scrollWidth") <= width
