@@ -27,7 +27,7 @@ from opsapp.monitoring.records import IncidentNote, IncidentRecord
 from opsapp.runtime.projection import among
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.counted import LAST, StoredCounts, newest
-from opsapp.tree.folder import Facet, Folder, Record, add_facet
+from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 from opsapp.tree.sharded import ShardedTree
 from opsapp.wire.records import made
@@ -342,35 +342,6 @@ class Incidents(Folder):
         """Incidents of a monitor that began in [start, end); none of them is read."""
         ids = self.by_monitor.get(monitor_id)
         return 0 if not ids else len(ids.keys(earliest_id(start), earliest_id(math.ceil(end)), excludemax=True))
-
-
-class PushAddress(Facet):
-    """/api/monitoring/push/{token}. A wrong token is an address too: nobody else lives there."""
-
-    url = "/api/monitoring/push/{token}"
-
-    def __init__(self, parent: Any, name: str):
-        super().__init__(parent, name)
-        self.monitor_id: str | None = root_above(self).system["push_addresses"].get(name)
-
-    def __getitem__(self, name: str) -> PushSignal:
-        return PushSignal(self, name)
-
-
-class PushSignal(Facet):
-    """/api/monitoring/push/{token}/{signal}: `start`, `fail`, or how the run ended, 0 to 255."""
-
-    url = "/api/monitoring/push/{token}/{signal}"
-
-
-class PushAddresses(Facet):
-    """/api/monitoring/push"""
-
-    def __getitem__(self, token: str) -> PushAddress:
-        return PushAddress(self, token)
-
-
-add_facet(Monitoring, "push", PushAddresses)
 
 
 def root_above(node: Any) -> Root:

@@ -92,7 +92,7 @@ class PushSettings(TypeSettings):
         Optional[str], Text(1, 64), FormField("Zone of the schedule", hint="Empty: the service's", clears=True)
     ] = None
     grace: Annotated[
-        int, Between(0, LONGEST_GRACE), FormField("Grace", "duration", "So late, and so long, a run may be")
+        int, Between(0, LONGEST_GRACE), FormField("Grace", "duration", "How late a run may be, and how long")
     ] = 0
 
 

@@ -44,7 +44,7 @@ NOT_VIEWERS = ADMINS | {
     "/automations/{id}/clone",
     "/automations/{id}/edit",
 }
-UNLISTED = {"/agents/add"}  # for admins; another page leads there
+UNLISTED = {"/agents/add", "/oncall/new", "/oncall/policies/new"}  # for admins; another page leads there
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +62,10 @@ def service(tmp_path_factory):
     service.channel = service.ada.post_json("/api/notifications/channels", channel).json["id"]
     service.ada.post(f"/api/notifications/channels/{service.channel}/test", status=502)
     service.delivery = service.ada.get("/api/notifications/deliveries").json[0]["id"]
+    turns = {"name": "Turns", "zone": "UTC", "layers": [{"users": ["ada"], "start": "2026-01-05"}]}
+    service.schedule = service.ada.post_json("/api/oncall/schedules", turns).json["id"]
+    policy = {"name": "Wake", "steps": [{"schedules": [service.schedule], "wait_s": 300}]}
+    service.policy = service.ada.post_json("/api/oncall/policies", policy).json["id"]
     yield service
     service.close()
 
@@ -82,6 +86,8 @@ def place_of(service, page):
         "/notifications/channels/{id}": service.channel,
         "/notifications/channels/{id}/clone": f"{service.channel}/clone",
         "/notifications/deliveries/{id}": service.delivery,
+        "/oncall/schedules/{id}": service.schedule,
+        "/oncall/policies/{id}": service.policy,
     }
     return page.path.partition("{")[0] + ids.get(page.path, "") if "{" in page.path else page.path
 
@@ -203,7 +209,12 @@ def form(page, act):
 def press(page, act, status=303, **values):
     chosen = form(page, act)
     for name, value in values.items():
-        chosen[name] = value
+        if len(chosen.fields[name]) == 2:
+            chosen.fields[name][1].checked = (
+                value == "true"
+            )  # a tick; what is not ticked is sent by the field before it
+        else:
+            chosen[name] = value
     return chosen.submit(status=status)
 
 
@@ -286,7 +297,8 @@ def test_an_automation_is_run_with_its_inputs(service):
     assert made not in {each["row-id"].value for each in rows if each["act"].value == "0.run"}
     page = otto.get(f"/automations/{made}")
     asked = form(page, "run")
-    assert (asked["inputs.count"].value, asked["inputs.hard"].value) == ("3", "false")
+    untold, tick = asked.fields["inputs.hard"]
+    assert (asked["inputs.count"].value, untold.value, tick.checked) == ("3", "false", False)
     refused = press(page, "run", 422, **{"inputs.host": "box-1", "inputs.count": "many"})
     assert refused.html.select_one("#again-inputs\\.count ~ .err").text
     assert form(refused, "run")["inputs.host"].value == "box-1"

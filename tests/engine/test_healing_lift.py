@@ -541,7 +541,7 @@ def needs(root):
     from opsapp.runtime.node import node_of
 
     state = healing_of(root)["trust"]["nginx"]
-    return state.plain(0.0, node_of(root).config[HealingSettings])["needs"]
+    return state.shown(0.0, node_of(root).config[HealingSettings]).needs
 
 
 @pytest.mark.parametrize(

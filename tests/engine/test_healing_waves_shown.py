@@ -2,6 +2,7 @@
 
 import pytest
 
+from opsapp.healing.answers import CaseWave
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.overview import MOST_CASES
 from opsapp.healing.engine.warroom import section
@@ -11,6 +12,7 @@ from opsapp.healing.resources.cases import Case
 from opsapp.ui.shapes.case import wave_words
 from opsapp.ui.shapes.incidents import waves_told
 from opsapp.web import configfile
+from opsapp.wire.records import made
 from tests.engine.outage import DOWN, decide, deeds, fleets
 
 
@@ -209,6 +211,6 @@ def test_the_war_room_says_where_the_outage_stands(fleet):
 
     [heal] = outage.here.node.transact(heals)
     assert (heal["target"], heal["wave"]["targets"], heal["wave"]["waiting"]) == ("h0", 4, 0)
-    assert wave_words(heal["wave"]) == "wave 3 of 3: 2 of 4 hosts, 2 verified"
+    assert wave_words(made(CaseWave, heal["wave"])) == "wave 3 of 3: 2 of 4 hosts, 2 verified"
     [line] = waves_told([heal, heal])
     assert "Wave 3 of 3" in line.text

@@ -47,6 +47,8 @@ def fill(serve, name="Checkout"):
     policies = admin.post("/api/oncall/policies", policy)["id"]
     asks = {"name": "needs a word", "type": "script", "params": {"script": "true"}, "requires_approval": True}
     approval = admin.post(f"/api/automations/{admin.post('/api/automations', asks)['id']}/run")["request_id"]
+    observes = {"id": "only-observes", "condition": "response_time_ms >= 60000", "action": {"type": "clear_cache"}}
+    admin.post("/api/healing/rules", observes)
     incidents = until(lambda: admin.get("/api/monitoring/incidents"), 20, what="an incident")
     return {
         "/monitors/{id}": monitor,

@@ -10,7 +10,7 @@ from persistent import Persistent
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
-from opsapp.runtime.projection import readable
+from opsapp.runtime.projection import child_of, readable
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
@@ -84,6 +84,12 @@ def users_of(root: Root) -> Any:
 def find_enabled(root: Root, username: str) -> User | None:
     user = users_of(root).get(username)
     return None if user is None or user.disabled else user
+
+
+def is_enabled(root: Root, username: str) -> bool:
+    """Whether somebody of this name may sign in; of a record that cannot be read, no."""
+    user = child_of(users_of(root), "user", username)
+    return user is not None and not user.disabled
 
 
 def describe(user: User) -> JsonObject:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from opsapp.automations.engine import Outage, outages_of
-from opsapp.healing.answers import CaseWave
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.resources.ledger import Ledger
@@ -48,11 +47,12 @@ def section(root: Root, incident: JsonObject, now: float) -> dict[str, list[Any]
     }
 
 
-def _wave(root: Root, case_id: str | None) -> CaseWave | None:
+def _wave(root: Root, case_id: str | None) -> dict[str, object] | None:
     """Where the deed of its outage stands."""
     healing, settings = healing_of(root), node_of(root).config[HealingSettings]
     record = None if case_id is None else healing.book.record_of(case_id)
-    return None if record is None else wave_of(healing, record, settings)
+    wave = None if record is None else wave_of(healing, record, settings)
+    return None if wave is None else plain(wave)
 
 
 def _belongs(row: LedgerRecord, incident: JsonObject, now: float) -> bool:

@@ -9,8 +9,9 @@ from opsapp.lib.problems import Forbidden, NotFound
 from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import changes, monitorlists, past, pushes, requestedchecks
 from opsapp.monitoring.logic.settings import NOTHING, MonitorSettings, NewMonitor, needs_admin
+from opsapp.monitoring.pushaddresses import PushAddress, PushSignal
 from opsapp.monitoring.records import MonitorRecord, TriedMonitor
-from opsapp.monitoring.resources import Monitor, Monitors, PushAddress, PushSignal
+from opsapp.monitoring.resources import Monitor, Monitors
 from opsapp.tree.acl import Permission
 from opsapp.web import api
 from opsapp.web.answers import Deferred

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsapp.auth.resources import find_enabled
+from opsapp.auth.resources import is_enabled
 from opsapp.notify.engine import channels_answering
 from opsapp.oncall import logic
 from opsapp.oncall.records import OnCallRecord, ScheduleRecord, ShiftRecord
@@ -16,7 +16,7 @@ AHEAD_S = 14 * 86400.0
 
 def known_in(root: Root) -> logic.Known:
     """Whether there is such a user, who is not disabled."""
-    return lambda username: find_enabled(root, username) is not None
+    return lambda username: is_enabled(root, username)
 
 
 def shifts_of(root: Root, schedule: ScheduleRecord, since: float, until: float) -> list[ShiftRecord]:

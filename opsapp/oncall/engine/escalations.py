@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 
-from opsapp.auth.resources import find_enabled
+from opsapp.auth.resources import is_enabled
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine import severity_of
 from opsapp.monitoring.resources import Incident, incidents_of
@@ -198,7 +198,7 @@ def _people(root: Root, taken: StepRecord, now: float) -> tuple[list[str], list[
         notes += [f"Nobody is on call by {schedule.record.name}."] if on.user is None else []
         notes += [f"{gone} is no user any more, or is disabled." for gone in on.skipped]
     for username in taken.users:
-        if find_enabled(root, username) is None:
+        if not is_enabled(root, username):
             notes.append(f"{username} is no user any more, or is disabled.")
         else:
             people.append(username)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opsapp.auth.resources import find_enabled
+from opsapp.auth.resources import is_enabled
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid
@@ -98,7 +98,7 @@ def _refuse_unknown(root: Root, record: PolicyRecord, before: PolicyRecord | Non
 
 def _refuse_strangers(root: Root, users: Iterable[str], before: Iterable[str], field: str = "layers") -> None:
     known = set(before)
-    strangers = [name for name in dict.fromkeys(users) if name not in known and find_enabled(root, name) is None]
+    strangers = [name for name in dict.fromkeys(users) if name not in known and not is_enabled(root, name)]
     if strangers:
         raise Invalid({field: "there is no such user: " + ", ".join(strangers)})
 

@@ -154,7 +154,7 @@ INCIDENTS = (
         template="incidents.jinja2",
         calls=(Call("CSV", f"GET {INCIDENTS_API}/file"),),
         shape=incidents.overview,
-        blocks=(PageBlock("incidents", ("open", "incidents"), incidents.listing),),
+        blocks=tuple(PageBlock(name, ("open", "incidents"), incidents.listing) for name in ("heading", "incidents")),
     ),
     Page(
         "/incidents/{id}",

@@ -10,6 +10,7 @@ const SOURCES = {
   automation: [["/api/automations", "name"]],
   channel: [["/api/notifications/channels", "name"]],
   user: [["/api/people", "username"]],
+  schedule: [["/api/oncall/schedules", "name"]],
   rule: [["/api/healing/rules", "id"]],
 };
 const MOST = 12;
@@ -73,7 +74,7 @@ function dress(field) {
 
 // The text is what is sent: it can be empty, a browser's own field for colours cannot.
 function pair(chooser) {
-  const text = chooser.previousElementSibling;
+  const text = chooser.parentElement.querySelector("input");
   chooser.hidden = false;
   chooser.addEventListener("input", () => { text.value = chooser.value; });
   text.addEventListener("input", () => { if (/^#[0-9a-f]{6}$/i.test(text.value)) chooser.value = text.value; });

@@ -1,0 +1,40 @@
+"""The addresses that are called instead of looked at: below /api/monitoring/push. Nothing of them is stored here.
+
+Must not: say what a call means; the view hands it on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opsapp.monitoring.resources import Monitoring, root_above
+from opsapp.tree.folder import Facet, add_facet
+
+
+class PushAddress(Facet):
+    """/api/monitoring/push/{token}. A wrong token is an address too: nobody else lives there."""
+
+    url = "/api/monitoring/push/{token}"
+
+    def __init__(self, parent: Any, name: str):
+        super().__init__(parent, name)
+        self.monitor_id: str | None = root_above(self).system["push_addresses"].get(name)
+
+    def __getitem__(self, name: str) -> PushSignal:
+        return PushSignal(self, name)
+
+
+class PushSignal(Facet):
+    """/api/monitoring/push/{token}/{signal}: `start`, `fail`, or how the run ended, 0 to 255."""
+
+    url = "/api/monitoring/push/{token}/{signal}"
+
+
+class PushAddresses(Facet):
+    """/api/monitoring/push"""
+
+    def __getitem__(self, token: str) -> PushAddress:
+        return PushAddress(self, token)
+
+
+add_facet(Monitoring, "push", PushAddresses)
