@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import hmac
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from BTrees.OOBTree import OOBTree, OOTreeSet
 
-from opsapp.lib.ids import earliest_id, new_id
-from opsapp.lib.problems import Conflict
+from opsapp.lib.ids import digest, earliest_id, new_id
+from opsapp.lib.problems import Conflict, NotFound
 from opsapp.oncall.records import RUNNING, EscalationRecord, OverrideRecord, PolicyRecord, ScheduleRecord
 from opsapp.runtime.projection import among, child_of, readable
 from opsapp.runtime.queue import Agenda
@@ -55,6 +56,7 @@ class Schedule(Record):
     """/api/oncall/schedules/{id}. `fields` is replaced whole."""
 
     url = "/api/oncall/schedules/{schedule_id}"
+    calendar_digest: str | None = None  # of the token of its calendar's address
 
     def __init__(self, record: ScheduleRecord):
         self.fields = plain(record)
@@ -97,7 +99,35 @@ class Override(Facet):
         self.schedule.change(replace(record, overrides=tuple(row for row in record.overrides if row != self.record)))
 
 
+class ScheduleCalendar(Facet):
+    """/api/oncall/schedules/{id}/calendar"""
+
+    url = "/api/oncall/schedules/{schedule_id}/calendar"
+
+
+class CalendarFeeds(Facet):
+    """/api/oncall/calendars"""
+
+    def __getitem__(self, token: str) -> CalendarFeed:
+        return CalendarFeed(self, token)
+
+
+class CalendarFeed(Facet):
+    """The address that a program follows. The token is in the path; a wrong one is an address too, of nothing."""
+
+    url = "/api/oncall/calendars/{token}"
+
+    def schedule_in(self, schedules: Schedules) -> Schedule:
+        """NotFound where the token is no schedule's."""
+        named = digest(self.__name__)
+        for schedule in schedules.readable():
+            if schedule.calendar_digest is not None and hmac.compare_digest(named, schedule.calendar_digest):
+                return schedule
+        raise NotFound("There is nothing here.")
+
+
 add_facet(Schedule, "overrides", Overrides)
+add_facet(Schedule, "calendar", ScheduleCalendar)
 
 
 class CallPolicies(NamedPlans):
@@ -218,6 +248,9 @@ class OnCall(Folder):
     schedules = Child(Schedules)
     policies = Child(CallPolicies)
     escalations = Child(Escalations)
+
+
+add_facet(OnCall, "calendars", CalendarFeeds)
 
 
 def set_up(root: Root) -> None:

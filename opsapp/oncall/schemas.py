@@ -24,6 +24,10 @@ class OverrideGiven:
     end: Wall
 
 
+class CalendarMade(Body):
+    url = text()  # with the token, shown this once
+
+
 class Removed(Body):
     status = choice("deleted")
 

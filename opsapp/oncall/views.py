@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyramid.request import Request
+from pyramid.response import Response
 
 from opsapp.runtime.projection import among
 from opsapp.web import api
@@ -13,9 +14,10 @@ from opsapp.web.listpages import page_of
 from opsapp.wire.records import plain
 
 from . import schemas
-from .engine import AHEAD_S, on_call_now, plans, shifts_of
+from .engine import AHEAD_S, calendar_of, on_call_now, plans, shifts_of
 from .records import EscalationRecord, OnCallRecord, OverrideRecord, PolicyRecord, ScheduleRecord, ShiftRecord
 from .resources import (
+    CalendarFeed,
     CallPolicies,
     CallPolicy,
     Escalation,
@@ -24,7 +26,9 @@ from .resources import (
     Override,
     Overrides,
     Schedule,
+    ScheduleCalendar,
     Schedules,
+    oncall_of,
 )
 
 LONGEST_S = 62 * 86400.0
@@ -100,6 +104,32 @@ def delete_override(context: Override, request: Request) -> Any:
     plans.delete_override(request.root, context)
     request.audit("oncall.override.delete", context.schedule.__name__, before=plain(context.record))
     return {"status": "deleted"}
+
+
+@api.create(ScheduleCalendar, returns=schemas.CalendarMade, audit="oncall.calendar.create")
+def make_calendar(context: ScheduleCalendar, request: Request) -> Any:
+    """An address for calendar programs, which needs no session: whoever knows it reads who is on call. The one that
+    there was is refused from now on."""
+    schedule = context.__parent__
+    token = plans.new_calendar(schedule)
+    request.audit("oncall.calendar.create", schedule.__name__)
+    return {"url": f"/api/oncall/calendars/{token}"}
+
+
+@api.delete(ScheduleCalendar, returns=schemas.Removed, audit="oncall.calendar.delete")
+def drop_calendar(context: ScheduleCalendar, request: Request) -> Any:
+    """The calendar's address is refused from now on."""
+    plans.drop_calendar(context.__parent__)
+    request.audit("oncall.calendar.delete", context.__parent__.__name__)
+    return {"status": "deleted"}
+
+
+@api.get(CalendarFeed, role="public", returns="text/calendar")
+def calendar(context: CalendarFeed, request: Request) -> Response:
+    """Who is on call from a week ago on, for 62 days: iCalendar."""
+    schedule = context.schedule_in(oncall_of(request.root).schedules)
+    text = calendar_of(request.root, schedule.record, request.node.clock.now())
+    return Response(text, content_type="text/calendar", charset="utf-8", cache_control="private, no-cache")
 
 
 @api.get(CallPolicies, query=Paging, returns=[PolicyRecord])

@@ -64,6 +64,7 @@ BODILESS = {
     "POST /api/automations/{automation_id}/webhook-token",
     "POST /api/healing/capabilities/{hostname}/refresh",
     "POST /api/healing/cases/{case_id}/act-now",
+    "POST /api/oncall/schedules/{schedule_id}/calendar",
     "POST /api/healing/resume",
     "POST /api/healing/rollback/{ledger_id}",
     "POST /api/healing/suggestions/{suggestion_id}/confirm",

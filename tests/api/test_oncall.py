@@ -164,3 +164,26 @@ def test_an_operator_overrides_on_the_page_of_the_schedule(people, ops):
     form["user"], form["start"], form["end"] = "vera", "2027-01-15T07:00", "2027-01-15T12:00"
     assert "The override holds." in form.submit().maybe_follow().text
     assert now(people)[0]["now"]["user"] == "vera"
+
+
+def test_a_calendar_is_followed_by_an_address_that_can_be_revoked(people, ops):
+    place = f"/api/oncall/schedules/{ops}/calendar"
+    people.vera.post(place, status=403)
+    first = people.otto.post(place, status=201).json["url"]
+    visitor = people.anonymous
+    text = visitor.get(first).text
+    assert text.startswith("BEGIN:VCALENDAR\r\n")
+    assert "X-WR-CALNAME:On call: Ops" in text
+    shifts = people.vera.get(f"/api/oncall/schedules/{ops}/shifts?until={NOW + 48 * HOUR}").json
+    for shift in shifts[1:]:
+        assert f"UID:{ops}-{int(shift['start'])}@opsapp" in text
+        assert f"SUMMARY:{shift['user'] or 'Nobody'} is on call" in text
+    second = people.otto.post(place, status=201).json["url"]
+    visitor.get(first, status=404)
+    visitor.get(second, status=200)
+    visitor.get(f"/api/oncall/calendars/{'0' * 64}", status=404)
+    people.otto.delete(place)
+    visitor.get(second, status=404)
+    told = people.ada.get("/api/audit?limit=10").json
+    assert {"oncall.calendar.create", "oncall.calendar.delete"} <= {entry["action"] for entry in told}
+    assert second.rpartition("/")[2] not in str(told)

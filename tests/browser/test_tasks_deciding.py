@@ -28,12 +28,12 @@ def rule_of(house, name):
 def test_what_is_approved_is_followed_to_its_end(ada, page, house):
     automation = house.admin.post("/api/automations", SCRIPT | {"name": "Approved and followed"})["id"]
     request_id = house.admin.post(f"/api/automations/{automation}/run")["request_id"]
-    page.get(f"{house.url}/")
+    ada(".side a[href='/approvals']")
     ada(f"#ask-{request_id} .acts button.first")
     page.get(f"{house.url}/approvals/{request_id}")
     ada("#decision a[href^='/automations/runs/']")
     until(lambda: "it is done" in text(page, "main"), 30, what="what came of it")
-    assert ada.count == 2
+    assert ada.count == 3
 
 
 def test_a_rule_is_written_tried_now_and_on_the_past_before_it_is_saved(ada, page, house):

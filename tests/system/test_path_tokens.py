@@ -28,7 +28,15 @@ def called(tmp_path_factory):
         link = answered(serve, receiver)
         invitation = admin.post("/api/invitations", {"username": "grace", "role": "viewer"}, expect=201)["url"]
         assert serve.client().request("GET", invitation).status == 200
-    urls = {"webhook": webhook, "inlet": inlet, "answer": link, "invitation": invitation}
+        turns = {
+            "name": "Turns",
+            "zone": "UTC",
+            "layers": [{"users": [admin.get("/api/me")["username"]], "start": "2026-01-05"}],
+        }
+        schedule = admin.post("/api/oncall/schedules", turns, expect=201)["id"]
+        calendar = admin.post(f"/api/oncall/schedules/{schedule}/calendar", expect=201)["url"]
+        assert serve.client().request("GET", calendar).status == 200
+    urls = {"calendar": calendar, "webhook": webhook, "inlet": inlet, "answer": link, "invitation": invitation}
     return place, {kind: url.rpartition("/")[2] for kind, url in urls.items()}
 
 
@@ -48,7 +56,7 @@ def answered(serve, receiver):
     return link
 
 
-@pytest.mark.parametrize("kind", ["webhook", "inlet", "answer", "invitation"])
+@pytest.mark.parametrize("kind", ["webhook", "inlet", "answer", "invitation", "calendar"])
 def test_no_file_has_it_in_clear(called, kind):
     place, tokens = called
     files = [path for path in place.rglob("*") if path.is_file()]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from opsapp.auth.resources import is_enabled
+from opsapp.lib import icalendar
 from opsapp.notify.engine import channels_answering
 from opsapp.oncall import logic
 from opsapp.oncall.records import OnCallRecord, ScheduleRecord, ShiftRecord
 from opsapp.oncall.resources import oncall_of
 from opsapp.tree.root import Root
 
-__all__ = ["AHEAD_S", "known_in", "names_on_call", "on_call_now", "shifts_of"]
+__all__ = ["AHEAD_S", "calendar_of", "known_in", "names_on_call", "on_call_now", "shifts_of"]
 
-AHEAD_S = 14 * 86400.0
+DAY_S = 86400
+AHEAD_S = 14.0 * DAY_S
+CALENDAR_BACK_S, CALENDAR_AHEAD_S = 7.0 * DAY_S, 55.0 * DAY_S
 
 
 def known_in(root: Root) -> logic.Known:
@@ -21,6 +24,16 @@ def known_in(root: Root) -> logic.Known:
 
 def shifts_of(root: Root, schedule: ScheduleRecord, since: float, until: float) -> list[ShiftRecord]:
     return logic.shifts(schedule, since, until, known_in(root))
+
+
+def calendar_of(root: Root, schedule: ScheduleRecord, now: float) -> str:
+    """From a week ago on, as a calendar."""
+    today = int(now) // DAY_S * DAY_S
+    shifts = shifts_of(root, schedule, today - CALENDAR_BACK_S, today + CALENDAR_AHEAD_S)
+    return icalendar.text(f"On call: {schedule.name}", "on call", (
+        icalendar.CalendarEvent(f"{schedule.id}-{int(shift.start)}", f"{shift.user or 'Nobody'} is on call",
+                                int(shift.start), int(shift.end), today, description=shift.layer or "")
+        for shift in shifts))  # fmt: skip
 
 
 def on_call_now(root: Root, now: float) -> list[OnCallRecord]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from opsapp.auth.resources import is_enabled
-from opsapp.lib.ids import new_id
+from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.maintenance.engine import instant
@@ -65,6 +65,17 @@ def add_override(root: Root, schedule: Schedule, given: JsonObject, by: str) -> 
 def delete_override(root: Root, override: Override) -> None:
     override.delete()
     _tell(root, override.schedule, "updated")
+
+
+def new_calendar(schedule: Schedule) -> str:
+    """The token of a new address; one that there was is refused from now on."""
+    token = new_token()
+    schedule.calendar_digest = digest(token)
+    return token
+
+
+def drop_calendar(schedule: Schedule) -> None:
+    schedule.calendar_digest = None
 
 
 def create_policy(root: Root, given: JsonObject) -> CallPolicy:

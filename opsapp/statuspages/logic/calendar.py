@@ -1,10 +1,11 @@
-"""Maintenance as a calendar that other programs subscribe to: RFC 5545."""
+"""Maintenance as a calendar that other programs subscribe to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime, timezone
 from typing import NamedTuple
+
+from opsapp.lib import icalendar
 
 PLANNED, CANCELLED = "planned", "cancelled"
 MOST_NAMES = 20
@@ -56,49 +57,13 @@ def _said(entry: PlannedTime) -> tuple[object, ...]:
 
 def text(title: str, entries: Iterable[PlannedTime], names: dict[str, str], link: str) -> str:
     """The whole calendar; `names`: of the monitors that are published."""
-    lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//opsapp//status page//EN", "CALSCALE:GREGORIAN"]
-    lines += ["METHOD:PUBLISH", f"X-WR-CALNAME:{_escaped(title)}"]
-    for entry in entries:
-        affected = sorted(names[monitor_id] for monitor_id in entry.monitors if monitor_id in names)
-        more = len(affected) - MOST_NAMES
-        affected_names = ", ".join(affected[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
-        lines += [
-            "BEGIN:VEVENT",
-            f"UID:{_escaped(entry.uid)}@opsapp",
-            f"DTSTAMP:{_stamp(entry.changed)}",
-            f"LAST-MODIFIED:{_stamp(entry.changed)}",
-            f"DTSTART:{_stamp(entry.start)}",
-            f"DTEND:{_stamp(entry.end)}",
-            f"SEQUENCE:{entry.sequence}",
-            f"STATUS:{'CANCELLED' if entry.state == CANCELLED else 'CONFIRMED'}",
-            "TRANSP:TRANSPARENT",
-            f"SUMMARY:{_escaped(entry.name)}",
-            *([f"DESCRIPTION:{_escaped(affected_names)}"] if affected_names else []),
-            *([f"URL:{link}"] if link else []),
-            "END:VEVENT",
-        ]
-    return "".join(folded(line) for line in [*lines, "END:VCALENDAR"])
+    events = (icalendar.CalendarEvent(entry.uid, entry.name, entry.start, entry.end, entry.changed, entry.sequence,
+                                      _affected(entry, names), link, entry.state == CANCELLED)
+              for entry in entries)  # fmt: skip
+    return icalendar.text(title, "status page", events)
 
 
-def folded(line: str) -> str:
-    """A line of at most 75 octets, and what is over in further ones; no character is cut in two."""
-    pieces: list[bytes] = []
-    piece = b""
-    for character in line:
-        octets = character.encode("utf-8", "replace")
-        if len(piece) + len(octets) > (75 if not pieces else 74):
-            pieces.append(piece)
-            piece = b""
-        piece += octets
-    pieces.append(piece)
-    return "\r\n ".join(octets.decode() for octets in pieces) + "\r\n"
-
-
-def _escaped(words: str) -> str:
-    for character, escaped in (("\\", "\\\\"), (";", "\\;"), (",", "\\,"), ("\r\n", "\\n"), ("\n", "\\n")):
-        words = words.replace(character, escaped)
-    return "".join(character for character in words if character >= " " and character != "\x7f")
-
-
-def _stamp(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+def _affected(entry: PlannedTime, names: dict[str, str]) -> str:
+    affected = sorted(names[monitor_id] for monitor_id in entry.monitors if monitor_id in names)
+    more = len(affected) - MOST_NAMES
+    return ", ".join(affected[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

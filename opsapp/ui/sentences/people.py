@@ -60,6 +60,7 @@ THINGS = {
     "window": "maintenance window",
     "agent": "host",
     "agent.command": "command",
+    "oncall.calendar": "calendar address of the on-call schedule",
     "oncall.override": "override of the on-call schedule",
     "oncall.policy": "escalation policy",
     "oncall.schedule": "on-call schedule",
