@@ -162,7 +162,7 @@ def test_an_operator_overrides_on_the_page_of_the_schedule(people, ops):
     page = browser.get(f"/oncall/schedules/{ops}")
     form = next(form for form in page.forms.values() if "user" in form.fields)
     form["user"], form["start"], form["end"] = "vera", "2027-01-15T07:00", "2027-01-15T12:00"
-    assert "The override holds." in form.submit().maybe_follow().text
+    assert "The override is added." in form.submit().maybe_follow().text
     assert now(people)[0]["now"]["user"] == "vera"
 
 

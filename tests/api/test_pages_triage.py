@@ -6,6 +6,7 @@ from webtest import TestApp
 from opsapp.auth.cookies import SESSION
 from opsapp.runtime import serieswork
 from opsapp.ui.sentences import said
+from opsapp.ui.shapes import incidents
 from opsapp.ui.shapes.incidents import TimelineItem, folded
 from tests.support.monitoring import DOWN, UP, Lookout
 
@@ -215,6 +216,21 @@ def test_incidents_that_are_alike_are_one_line_which_opens_to_its_members(lookou
     assert "4 monitors: HTTP 500." in " ".join(line.text.split())
     assert {link["href"] for link in line.select("details a")} == {f"/incidents/{each}" for each in ids.values()}
     assert len(line.select("input.pick")) == 4, "each can be chosen"
+
+
+def test_of_very_many_the_first_are_shown_and_the_rest_counted(lookout, monkeypatch):
+    monkeypatch.setattr(incidents, "MOST_MEMBERS", 3)
+    ids = down_together(lookout, "Shop", "Search", "Cart", "Mail", "Pay")
+    shown = page(lookout.service, "/incidents").html
+    assert len(shown.select("tr.alike input.pick")) == 3
+    assert [link.text for link in shown.select("tr.alike a[href='/incidents?status=open']")] == ["2 more"]
+    monkeypatch.setattr(incidents, "MOST_LINES", 1)
+    lookout.service.otto.post_json(f"/api/monitoring/incidents/{ids['Pay']}/acknowledge", {})
+    shown = page(lookout.service, "/incidents").html
+    assert shown.h1.text == "5 incidents are open."
+    assert len(shown.select("main table tbody tr")) == 1
+    assert [link.text for link in shown.select("#incidents p a[href='/incidents?status=open']")] == ["1 more"]
+    assert len(page(lookout.service, "/incidents?status=open").html.select("main table tbody tr")) == 2
 
 
 def test_an_incident_that_differs_is_never_hidden_in_a_line(lookout):

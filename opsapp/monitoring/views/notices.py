@@ -62,7 +62,7 @@ def change_notice(context: StatusNotice, request: Request) -> JsonObject:
 
 @api.act(StatusNotice, "end", returns=schemas.NoticeEnded, audit="notice.end")
 def end_notice(context: StatusNotice, request: Request) -> JsonObject:
-    """Visitors read it no more."""
+    """Visitors do not see it any more."""
     now = request.node.clock.now()
     engine.end(request.root, context.__parent__, context, request.caller.name, now)
     request.audit("notice.end", context.id)

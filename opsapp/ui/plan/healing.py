@@ -162,7 +162,7 @@ HEALING = (
                         "Change",
                         "PUT /api/healing/inlets/{id}",
                         INLET_FIELDS,
-                        done="Changed. Its address is what it was.",
+                        done="Changed. Its address stays the same.",
                     ),
                     Act(
                         "delete",

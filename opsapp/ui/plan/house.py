@@ -25,7 +25,7 @@ HOUSE = (
                 name="deleted",
                 paged=True,
                 empty="Nothing was deleted within the last minute.",
-                acts=(Act("undo", "Undo", "POST /api/deleted/{id}/undo", leads=True, done="It is back."),),
+                acts=(Act("undo", "Undo", "POST /api/deleted/{id}/undo", leads=True, done="It is restored."),),
             ),
         ),
         lead="What is deleted can be put back for a minute, with its history. Users, keys and secrets cannot.",
@@ -84,7 +84,7 @@ HOUSE = (
         ),
         forms=(
             Act("invite", "Invite", "POST /api/invitations", inputs(InvitationRecord), shows=True,
-                result="invited.jinja2", done="The link is made."),
+                result="invited.jinja2", done="The link is created."),
             Act(
                 "create",
                 "Add a user",
@@ -112,7 +112,7 @@ HOUSE = (
                 name="secrets",
                 acts=(
                     Act("value", "Replace the value", "PUT /api/secrets/{id}",
-                        (Field("value", "New value", "password", required=True),), done="The new value is kept."),
+                        (Field("value", "New value", "password", required=True),), done="The new value is saved."),
                     Act("allow", "Allow an automation", "POST /api/secrets/{id}/allow", AUTOMATION),
                     Act("confirm", "Allow it again", "POST /api/secrets/{id}/allow",
                         body=(("automation_id", "{automation_id}"),)),
@@ -135,7 +135,7 @@ HOUSE = (
                     Field("allowed_for", "Automations that may use it", "picks"),
                 ),
                 here=True,
-                done="The secret is kept.",
+                done="The secret is saved.",
             ),
         ),
         menu="Secrets",

@@ -11,7 +11,7 @@ KEEP = Act(
     f"POST {FILTERS}",
     (Field("name", "Name", required=True, hint="It stands on this page, and is found by its name"),),
     body=(("path", "{path}"), ("query", "{query}")),
-    done="The list is kept, with its filters and its order.",
+    done="The list is saved, with its filters and its order.",
 )
 FORGET = Act(
     "forget-filter",

@@ -45,7 +45,7 @@ def moving(kind: ChannelType) -> Act:
         when=(("type", (kind.name,)),),
         body=(("type", kind.name),),
         here=True,
-        done="The new address is kept. Send a test.",
+        done="The new address is saved. Send a test.",
     )
 
 
@@ -54,7 +54,7 @@ def cloning(kind: ChannelType, *, quiet: bool) -> Act:
     made = making(kind)
     name = f"clone-{kind.name}" + ("-quiet" if quiet else "")
     fields = made.fields + (QUIET if quiet else ())
-    return made._replace(name=name, label="Make the copy", fields=fields, done="The copy is made. Send a test.")
+    return made._replace(name=name, label="Make the copy", fields=fields, done="The copy is created. Send a test.")
 
 
 TEST = Act("test", "Send a test", "POST /api/notifications/channels/{id}/test", here=True,

@@ -74,7 +74,7 @@ ON_CALL = (
                 facts=True,
                 acts=(
                     Act("override", "Add the override", "POST /api/oncall/schedules/{id}/overrides", OVERRIDE,
-                        here=True, done="The override holds."),
+                        here=True, done="The override is added."),
                     Act("save", "Save", "PUT /api/oncall/schedules/{id}", SCHEDULE, here=True, done="Saved."),
                     Act("calendar", "New calendar address", "POST /api/oncall/schedules/{id}/calendar", shows=True,
                         result="calendar_made.jinja2"),

@@ -79,7 +79,7 @@ SETTINGS = (
                     Field("role", "Role", "choice", ROLES, True),
                 ),
                 shows=True,
-                done="The API key is made.",
+                done="The API key is created.",
                 then="The key is shown this once. A program sends it as a bearer token.",
             ),
             Act(
@@ -124,7 +124,7 @@ SETTINGS = (
             Act("apply", "Apply", "POST /api/apply",
                 (Field("document", "Document (YAML or JSON)", "yaml", required=True),
                  Field("prune", "Delete what is not in it", "flag", unsaid="no")),
-                body=(("dry_run", False),), here=True, done="It is so now."),
+                body=(("dry_run", False),), here=True, done="The changes are applied."),
             Act("look", "Show the changes", "POST /api/apply",
                 (Field("document", "Document (YAML or JSON)", "yaml", required=True),
                  Field("prune", "Delete what is not in it", "flag", unsaid="no")),

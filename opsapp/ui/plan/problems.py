@@ -15,7 +15,7 @@ TAKE = Act(
     CHANGE,
     when=(("owner", (None,)), ("state", ("open", "accepted"))),
     body=(("owner", "{me}"),),
-    done="It is yours.",
+    done="It is assigned to you.",
 )
 
 

@@ -124,7 +124,7 @@ INCIDENTS = (
                 parts.NOTICES,
                 f"{NOTICES_API}?status=open&limit=50",
                 acts=(
-                    Act("end", "End it", f"POST {NOTICES_API}/{{id}}/end", done="Visitors read it no more."),
+                    Act("end", "End it", f"POST {NOTICES_API}/{{id}}/end", done="Visitors do not see it any more."),
                     Act(
                         "delete",
                         "Delete",
@@ -136,7 +136,7 @@ INCIDENTS = (
             ),
         ),
         forms=(
-            Act("notice", "Post a notice", f"POST {NOTICES_API}", NOTICE, done="Visitors read it now."),
+            Act("notice", "Post a notice", f"POST {NOTICES_API}", NOTICE, done="Visitors see it now."),
             Act(
                 "create",
                 "Open an incident",
@@ -179,7 +179,7 @@ INCIDENTS = (
                         "Run an automation",
                         f"POST {INCIDENTS_API}/{{id}}/runs",
                         (AUTOMATION,),
-                        done="It was asked for; the timeline has it once it runs.",
+                        done="It is requested; the timeline shows it once it runs.",
                     ),
                     Act(
                         "update",

@@ -46,6 +46,7 @@ SHOWS = (("All", "", ""), ("Acts", "?show=acts", ACTS), ("Updates", "?show=updat
 
 
 FILTERS = ("q", "status", "severity", "kind", "tag", "owner", "monitor_id", "offset")
+MOST_LINES = MOST_MEMBERS = 100  # of what is open; the list of all that is open has pages
 RECENT = 40  # entries of a timeline that are not folded
 
 
@@ -62,6 +63,10 @@ class IncidentLine(NamedTuple):
     """A row of the list: an incident, or several that are alike and began together. `until` is the last end."""
 
     rows: tuple[IncidentRecord, ...]
+
+    @property
+    def members(self) -> tuple[IncidentRecord, ...]:
+        return self.rows[:MOST_MEMBERS]
 
     @property
     def title(self) -> str:
@@ -92,12 +97,13 @@ def listing(answers: Answers, reader: Reader) -> dict[str, object]:
     """The list: what is open on top, where nothing else was asked for."""
     plain = not any(reader.query.get(name) for name in FILTERS)
     now, rows = answers[OPEN], answers[INCIDENTS]
-    mine = {"owner": reader.username}
+    mine, lines = {"owner": reader.username}, lines_of(now) if plain else []
     status, owner = reader.query.get("status"), reader.query.get("owner")
     return {
         "heading": _count(len(now)),
         "open_count": len(now),
-        "now": lines_of(now) if plain else [],
+        "now": lines[:MOST_LINES],
+        "now_more": len(lines[MOST_LINES:]),
         "rows": lines_of(row for row in rows if not (plain and row.is_open)),
         "shows": (
             ("Open", "/incidents?status=open", status == "open"),
