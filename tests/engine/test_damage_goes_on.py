@@ -7,7 +7,8 @@ from opsapp.audit.resources import log as logs
 from opsapp.audit.resources import record
 from opsapp.automations.resources import automations_of, runs_of
 from opsapp.lib.problems import Unreadable
-from opsapp.monitoring.resources import incidents_of
+from opsapp.monitoring.engine import pushes
+from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime.supervisor import GIVE_UP_AFTER, Supervisor
 from tests.support.app import Service
 from tests.support.clock import FakeClock
@@ -66,6 +67,19 @@ def test_a_monitor_comes_up_again_although_its_incident_is_damaged(damaged):
     lookout.run(61)
     [opened] = service.vera.get("/api/monitoring/incidents?status=open").json
     assert opened["monitor_id"] == monitor_id
+
+
+@pytest.mark.parametrize("of", ["monitor", "state"])
+def test_a_run_moves_with_the_clock_although_another_push_monitor_is_damaged(damaged, of):
+    first = Lookout(damaged.first)
+    broken, sound = (first.add(type="push", url="", name=name) for name in ("broken", "sound"))
+    first.service.anonymous.post(f"{first.monitor(sound)['push_url']}/start")
+    started = first.monitor(sound)["run_started"]
+    service = damaged(lambda root: monitors_of(root)[broken] if of == "monitor" else monitors_of(root)[broken].state)
+    service.node.leases.want(pushes.LEASE)
+    service.node.leases.step()
+    service.node.transact(pushes.move, 3600)
+    assert service.node.transact(lambda root: monitors_of(root)[sound].state.run_started) == started + 3600
 
 
 @pytest.mark.parametrize("how", ["skip", "queue", "replace"])

@@ -2,7 +2,8 @@
 
 import pytest
 
-from opsapp.monitoring.engine.pushes import move
+from opsapp.lib.problems import Conflict
+from opsapp.monitoring.engine.pushes import LEASE, move
 from opsapp.monitoring.logic.pushtimes import due, late_at
 from opsapp.monitoring.logic.settings import complete
 from tests.support.monitoring import Lookout
@@ -108,6 +109,11 @@ def test_a_wrong_schedule_or_zone_is_refused(lookout):
 def test_a_run_that_has_begun_moves_with_the_clock(job, lookout, seconds):
     started = job("/start")["run_started"]
     monitor_id = lookout.watch.register.ordered()[0].id
-    lookout.service.node.transact(move, seconds)
+    node = lookout.service.node
+    with pytest.raises(Conflict):
+        node.transact(move, seconds)  # that is for the node with the lease, or each would move it
+    node.leases.want(LEASE)
+    node.leases.step()
+    node.transact(move, seconds)
     lookout.tick()
     assert lookout.monitor(monitor_id)["run_started"] == started + seconds

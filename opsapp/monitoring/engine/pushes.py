@@ -12,7 +12,9 @@ from opsapp.lib.durations import roughly
 from opsapp.monitoring.engine import changes
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.resources import monitors_of
+from opsapp.runtime import leases
 from opsapp.runtime.node import Node
+from opsapp.runtime.projection import among, is_sound
 from opsapp.tree.root import Root
 from opsapp.wire.probes import Outcome
 
@@ -71,9 +73,10 @@ def called(node: Node, monitor_id: str, outcome: Outcome) -> None:
 
 def move(root: Root, by: float) -> None:
     """Transaction function: the clock was set by so many seconds."""
-    for monitor_id in root.system["push_addresses"].values():
-        monitor = monitors_of(root)[monitor_id]
-        if monitor.state.run_started is not None:
+    leases.check(root, LEASE)
+    monitors = monitors_of(root)
+    for monitor_id, monitor in among(monitors, "monitor", list(root.system["push_addresses"].values())):
+        if is_sound(monitors, "state", monitor_id, monitor.state) and monitor.state.run_started is not None:
             monitor.state.run_started += by
             changes.tell(root, monitor, "run", monitor.state.run_started)
 
