@@ -13,7 +13,7 @@ from opsapp.healing.resources import RecentHeal, healing_of
 from opsapp.healing.resources.edges import EdgeTrial
 from opsapp.healing.resources.trials import Coins
 from opsapp.healing.stages.reported import BelievedStep
-from opsapp.lib.problems import StoreAway
+from opsapp.lib.problems import Conflict, StoreAway
 from opsapp.notify.engine import clocks, workers
 from opsapp.notify.logic.messagegroups import MessageGroup
 from opsapp.notify.resources import inbox
@@ -509,3 +509,14 @@ def test_what_was_deleted_can_be_put_back_for_as_long_as_it_could(service, secon
     service.clock.advance(deletions.KEPT_S)
     assert service.ada.get("/api/deleted").json == []
     service.ada.post(f"/api/deleted/{deletion}/undo", status=404)
+
+
+def test_only_the_node_with_the_lease_moves_what_waits(service):
+    """Every queue of every engine; else each node of a cluster would move it."""
+    for engine in service.node.engines:
+        engine(service.node)
+    queues = list(service.node.clock_steps._carried.values())
+    assert len(queues) > 5
+    for queue in queues:
+        with pytest.raises(Conflict, match="does not hold the lease"):
+            service.node.transact(queue.move, 60.0)
