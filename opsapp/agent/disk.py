@@ -129,6 +129,8 @@ def sync_directory(path: str) -> None:
 class LineFile:
     """An append-only file of lines. A last line torn by a power loss is cut off when it is opened."""
 
+    _handle = -1
+
     def __init__(self, path: str):
         self.path = path
         self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
@@ -177,7 +179,11 @@ class LineFile:
         self.size = os.fstat(self._handle).st_size
 
     def close(self) -> None:
-        os.close(self._handle)
+        handle, self._handle = self._handle, -1
+        if handle >= 0:
+            os.close(handle)
+
+    __del__ = close
 
 
 def _write_all(handle: int, data: bytes, vital: bool = True) -> None:

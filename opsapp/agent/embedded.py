@@ -12,7 +12,6 @@ import contextlib
 import functools
 import logging
 import os
-import select
 import shutil
 import signal
 import socket
@@ -25,6 +24,7 @@ from opsapp.wire import messages
 from opsapp.wire.commands import KEPT_APART, LEFT
 from opsapp.wire.fields import JsonObject, WireError
 from opsapp.wire.frames import APART_FEATURE, LENGTH, MAX_TEXT_FRAME, PING_FEATURE, PROTOCOL, UNREAD_FEATURE
+from opsapp.wire.handles import readable
 from opsapp.wire.version import VERSION
 
 from . import domains, leftovers, protection
@@ -65,7 +65,7 @@ class MessageSocket:
 
     def receive(self, patience: float) -> Optional[str]:
         """The next message; None when none has begun within `patience`."""
-        if not select.select([self._sock], [], [], patience)[0]:
+        if not readable([self._sock.fileno()], patience):
             return None
         (length,) = LENGTH.unpack(self._exactly(LENGTH.size))
         if length > MAX_TEXT_FRAME:

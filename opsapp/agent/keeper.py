@@ -12,14 +12,14 @@ import contextlib
 import gc
 import json
 import os
-import select
 import signal
 import socket
 import struct
 import time
-from typing import Any, Dict, List, NoReturn, Optional, Tuple
+from typing import Dict, List, NoReturn, Optional, Tuple
 
 from opsapp.wire.commands import DESCRIPTORS
+from opsapp.wire.handles import readable
 
 from . import domains
 from .processes import start_time
@@ -100,12 +100,11 @@ class Keeper:
     def _attend(self, opened: int) -> None:
         """Until the program has ended by itself, or everything was ended."""
         while self.code is None:
-            watched: List[Any] = [self.control, self._read]
-            ready = select.select(watched, [], [])[0]
+            ready = readable([self.control.fileno(), self._read])
             if self._read in ready:
                 os.read(self._read, 512)
                 self._bury()
-            if self.control in ready:
+            if self.control.fileno() in ready:
                 word = self.control.recv(1)
                 if word == GO:
                     with contextlib.suppress(BrokenPipeError):  # it was killed before it began: its code tells
@@ -122,7 +121,7 @@ class Keeper:
     def _wait(self, seconds: float) -> None:
         until = time.monotonic() + seconds
         while self._bury() and time.monotonic() < until:
-            if select.select([self.control], [], [], LOOK_S)[0] and self.control.recv(1) != TERM:
+            if readable([self.control.fileno()], LOOK_S) and self.control.recv(1) != TERM:
                 return
 
     def _kill(self) -> None:

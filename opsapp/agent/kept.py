@@ -14,9 +14,10 @@ import time
 from typing import IO, Dict, List, NamedTuple, NoReturn, Optional
 
 from opsapp.wire.fields import loads
+from opsapp.wire.handles import readable
 
 from . import domains, keeper
-from .outputreader import DRAIN_S, OutputReader, readable
+from .outputreader import DRAIN_S, OutputReader
 from .processes import RUN, OnStart, ProcessGroup, RunOptions, boot_id, end_strays, signal_group
 from .sealed import Handles
 

@@ -6,11 +6,11 @@ Must not: start or end a program.
 from __future__ import annotations
 
 import errno
-import math
 import os
-import select
 import time
-from typing import IO, Callable, List, Optional, Protocol, Set
+from typing import IO, Callable, List, Optional, Protocol
+
+from opsapp.wire.handles import readable
 
 DRAIN_S = 0.2  # after the program has ended: a daemon it left behind may hold its output open for ever
 
@@ -111,14 +111,6 @@ class OutputReader:
         if self.ended >= 0:
             os.close(self.ended)
         self.stdout.close()
-
-
-def readable(handles: List[int], seconds: float) -> Set[int]:
-    """Those of them that can be read, or are at their end, within a time. Of any number, unlike select."""
-    watched = select.poll()
-    for handle in handles:
-        watched.register(handle, select.POLLIN)
-    return {handle for handle, _event in watched.poll(math.ceil(1000 * max(0.0, seconds)))}
 
 
 def pidfd(pid: int) -> int:

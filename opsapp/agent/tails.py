@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import subprocess
 import time
 from typing import Any, List, Optional
+
+from opsapp.wire.handles import readable
 
 from .commands import TAIL_MOST, tail
 from .paths import PathRules
@@ -80,7 +81,7 @@ class LogTail(OpenStream):
         pipe = child.stdout.fileno()  # type: ignore[union-attr]
         rest = b""
         while not self.left.is_set():
-            if not select.select([pipe], [], [], FLUSH_S)[0]:
+            if not readable([pipe], FLUSH_S):
                 continue
             data = os.read(pipe, 65536)
             if not data:

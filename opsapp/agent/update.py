@@ -16,13 +16,13 @@ import contextlib
 import hashlib
 import logging
 import os
-import select
 import subprocess
 import sys
 import threading
 import zipfile
 from typing import Callable, List, Optional
 
+from opsapp.wire.handles import readable
 from opsapp.wire.version import VERSION
 
 from .config import AgentConfig
@@ -176,8 +176,7 @@ class Updater:
         )
         assert guard.stdout is not None
         with guard.stdout as stream:
-            ready, _, _ = select.select([stream], [], [], TELL_S)
-            if not ready or os.read(stream.fileno(), 64) != WATCHING:
+            if not readable([stream.fileno()], TELL_S) or os.read(stream.fileno(), 64) != WATCHING:
                 guard.kill()
                 guard.wait()
                 raise OSError("the guard of the update does not start")

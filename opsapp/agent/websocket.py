@@ -9,7 +9,6 @@ import collections
 import contextlib
 import logging
 import os
-import select
 import threading
 import time
 from typing import Any, Callable, Deque, Union
@@ -29,6 +28,7 @@ from wsproto.events import (
 from wsproto.utilities import LocalProtocolError, RemoteProtocolError
 
 from opsapp.wire.frames import CLOSE_BAD_MESSAGE, MAX_BINARY_FRAME, MAX_TEXT_FRAME
+from opsapp.wire.handles import ready
 
 from .transport import Address, TransportError, connect
 
@@ -109,13 +109,13 @@ class ServerSocket:
         self._fill()
         if self._pending():
             seconds = 0.0
-        writers = [self._sock] if self._out else []
-        readable, writable, _ = select.select([self._sock, self._wake_read], writers, [], seconds)
+        sock = self._sock.fileno()
+        readable, writable = ready([sock, self._wake_read], [sock] if self._out else [], seconds)
         if self._wake_read in readable:
             _empty(self._wake_read)
         if writable:
             self._flush()
-        if self._sock in readable or self._pending():
+        if sock in readable or self._pending():
             self._receive()
         now = time.monotonic()
         if not self._out and not self._queue:
@@ -130,7 +130,7 @@ class ServerSocket:
             self._out = memoryview(bytes(self._out) + self._ws.send(CloseConnection(code=code, reason=reason[:100])))
             deadline = time.monotonic() + 2.0
             while (self._out or self._queue) and time.monotonic() < deadline:
-                select.select([], [self._sock], [], 0.2)
+                ready([], [self._sock.fileno()], 0.2)
                 self._flush()
                 self._fill()
         except (OSError, LocalProtocolError) as error:

@@ -16,7 +16,6 @@ import hashlib
 import hmac
 import json
 import secrets
-import select
 import socket
 import ssl
 import threading
@@ -30,6 +29,7 @@ import h11
 
 from opsapp.lib.durations import roughly
 from opsapp.lib.problems import Unauthenticated, Unavailable
+from opsapp.wire.handles import readable
 
 from .node import Node
 from .seals import REGISTRY_KEY
@@ -254,9 +254,7 @@ class PeerExchange:
     def _answers(self) -> bool:
         if getattr(self._socket, "pending", int)():  # decrypted already
             return True
-        poll = select.poll()
-        poll.register(self._socket.fileno(), select.POLLIN)
-        return bool(poll.poll(0))
+        return bool(readable([self._socket.fileno()], 0))
 
     def _send(self, event: Any) -> None:
         try:

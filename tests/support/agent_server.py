@@ -8,7 +8,6 @@ import contextlib
 import hashlib
 import itertools
 import json
-import select
 import socket
 import ssl
 import threading
@@ -22,6 +21,7 @@ from wsproto.utilities import LocalProtocolError
 from opsapp.wire import messages
 from opsapp.wire.commands import check_params
 from opsapp.wire.frames import CHUNK, WINDOW, FileChunk, pack_chunk, unpack_chunk
+from opsapp.wire.handles import readable
 from tests.support.waiting import until
 
 KEY = "k" * 64
@@ -257,7 +257,7 @@ class ServerSession:
     def _receive(self):
         if not isinstance(self.sock, ssl.SSLSocket):
             return self.sock.recv(262144)
-        while not self.sock.pending() and not select.select([self.sock], [], [], 0.05)[0]:
+        while not self.sock.pending() and not readable([self.sock.fileno()], 0.05):
             pass
         with self.write:  # a TLS socket is not for two threads at once
             return self.sock.recv(262144)

@@ -6,6 +6,7 @@ Actors: vera (viewer), otto (operator), ada (admin). No mocks, no DummyRequest: 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,7 @@ class Service:
         self.app.registry[executor.WHOSE] = executor.ExecutorUser("opsapp-run", 12345, False)
         self.anonymous = DocumentedApp(self.app)
         self.tokens: dict[str, str] = {}
+        self.closing: list[Callable[[], None]] = []  # what a test opened that has files of its own
 
     def transact(self, fn: Any, *values: Any) -> Any:
         return self.node.transact(fn, *values)
@@ -96,6 +98,8 @@ class Service:
             connection.close()
 
     def close(self) -> None:
+        for close in self.closing:
+            close()
         self.node.stop()
 
 

@@ -40,10 +40,15 @@ class Lookout:
         self.sees: dict[str, Outcome] = {}
         self.checked: list[tuple[str, float]] = []
         self.started = service.clock.now()
+        service.closing.append(self.close)
 
     def _see(self, entry):
         self.checked.append((entry.id, self.service.clock.now() - self.started))
         return self.sees[entry.id] if entry.id in self.sees else self.checker.measure_really(entry)
+
+    def close(self):
+        """Each prober has files of its own: what a thousand tests leave open is more than a process may have."""
+        self.checker.measuring.prober.close()
 
     def run(self, seconds, step=0.5):
         """Let the time pass; every check that falls due is made and finished."""

@@ -19,6 +19,7 @@ from opsapp.runtime.store import Store
 from opsapp.wire.version import VERSION
 from tests.cluster.places import Disk
 from tests.support.automations import ended, run, script
+from tests.support.manyfiles import holding
 from tests.support.postgres import Postgres
 from tests.support.process import PASSWORD, ROOT, Serve, opsapp
 from tests.support.stores import opened, stands_still
@@ -79,6 +80,14 @@ def test_every_record_is_gone_through_as_it_is_now(shared, monkeypatch, keep_his
             newest = connection.root()[3]
             assert "newer" in newest.values()
             assert there[newest._p_oid][0] == newest._p_serial
+
+
+def test_a_process_that_holds_a_thousand_files_hears_of_its_database(shared):
+    """A node with a thousand hosts: each is a file, and what is opened after them has a number above 1023."""
+    with holding(1100), opened(shared.uri(shared.make_database())) as db:
+        until(db.storage.is_connected, what="the database heard of")
+        with change(db) as root:
+            root["number"] = 1
 
 
 def test_ids_that_a_lost_database_gave_are_forgotten(server):

@@ -11,6 +11,7 @@ from opsapp.agent.config import AgentConfig
 from opsapp.agent.paths import PathRules
 from opsapp.agent.streams import StreamStopped
 from opsapp.wire.messages import check_stream_params
+from tests.support.manyfiles import holding
 from tests.support.waiting import until
 
 
@@ -269,6 +270,13 @@ def test_the_journal_is_followed_and_its_reader_ends_with_the_stream(follow, jou
     assert (place / "mark").read_text().strip() == tails.whose(str(place))
     assert reader.leaves() == "left"
     assert tails.end_left(str(place)) == 0  # nothing is left to be ended
+
+
+def test_the_journal_is_followed_in_a_process_that_holds_a_thousand_files(follow, journal):
+    journal({"MESSAGE": "last"}, then="exit 1")
+    with holding(1100):
+        reader = follow(source="journald", unit="web.service")
+        assert (reader.ended(), reader.lines) == ("end", ["last"])
 
 
 def test_a_journal_reader_that_ends_by_itself_ends_the_stream(follow, journal):

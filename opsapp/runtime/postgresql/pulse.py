@@ -7,7 +7,6 @@ The question tells both, and nobody waits for it: what was heard last is read fr
 from __future__ import annotations
 
 import logging
-import select
 import threading
 from functools import partial
 from typing import Any
@@ -16,6 +15,7 @@ import psycopg2
 from psycopg2 import extensions
 
 from opsapp.runtime.silence import Silence
+from opsapp.wire.handles import ready
 
 from .connections import DatabaseAway, Driver
 
@@ -109,5 +109,6 @@ def _wait(connection: Any, seconds: float) -> None:
     while (state := connection.poll()) != extensions.POLL_OK:
         if silence.is_certain:
             raise DatabaseAway(f"no answer for {seconds} s")
-        reads, writes = ([connection], []) if state == extensions.POLL_READ else ([], [connection])
-        silence.wait(partial(select.select, reads, writes, []))
+        handles = [connection.fileno()]
+        reads, writes = (handles, []) if state == extensions.POLL_READ else ([], handles)
+        silence.wait(partial(ready, reads, writes))
