@@ -87,10 +87,13 @@ def test_uptime_of_a_monitor_says_how_much_is_unknown(lookout):
     assert rows[0]["downtime_minutes"] == pytest.approx(10, abs=1.5)
     assert rows[0]["unknown_minutes"] == pytest.approx(10, abs=1.5), "time before it was made is none"
     assert [row["incidents"] for row in rows] == [1, 1, 1, 1]
+    lookout.service.clock.advance(300)
+    later = lookout.service.vera.get(f"{BASE}/endpoints/{monitor_id}/uptime").json
+    assert later[0]["uptime_percent"] == rows[0]["uptime_percent"], "what is unknown counts as nothing"
     lookout.service.clock.advance(10 * 3600)
     later = lookout.service.vera.get(f"{BASE}/endpoints/{monitor_id}/uptime").json
-    assert later[0]["unknown_minutes"] == pytest.approx(610, abs=3)
-    assert later[0]["uptime_percent"] == rows[0]["uptime_percent"], "what is unknown counts as nothing"
+    assert later[0]["unknown_minutes"] == pytest.approx(615, abs=3)
+    assert [row["uptime_percent"] for row in later] == [None] * 4, "20 minutes of ten hours say nothing of them"
     lookout.service.vera.get(f"{BASE}/endpoints/0123456789abcdef/uptime", status=404)
 
 
@@ -108,12 +111,15 @@ def test_sla_counts_up_and_down_time_and_nothing_else(lookout):
     assert zebra["unknown_minutes"] <= 1  # an interval at most, by where in it the monitor's phase is
     assert zebra["maintenance_minutes"] == 0
     assert 39 <= zebra["total_checks"] <= 42
-    lookout.service.clock.advance(2 * 3600)  # nobody looks
+    lookout.service.clock.advance(1800)  # nobody looks
+    later = lookout.service.vera.get(f"{BASE}/sla?days=1").json[1]
+    assert 72 < later["uptime_percent"] < 78
+    lookout.service.clock.advance(1.5 * 3600)
     fold_everything(lookout.service)
     later = lookout.service.vera.get(f"{BASE}/sla?days=1").json[1]
     assert later["downtime_minutes"] == zebra["downtime_minutes"]
     assert 117 < later["unknown_minutes"] < 121
-    assert 72 < later["uptime_percent"] < 78
+    assert later["uptime_percent"] is None, "of 160 minutes 40 are known"
 
 
 def test_the_uptime_of_a_new_monitor_is_known_with_its_first_checks_though_it_was_asked_for_before(lookout):
@@ -183,14 +189,31 @@ def test_what_hardly_anybody_has_looked_at_has_no_grade_and_says_how_much_is_kno
     assert (whole["grade"], whole["unknown"]) == (None, 1)
     (month,) = lookout.service.vera.get(f"{BASE}/sla").json
     (day, *_, quarter) = lookout.service.vera.get(f"{BASE}/endpoints/{monitor_id}/uptime").json
-    assert (month["uptime_percent"], month["known_percent"]) == (100, 0.0)
-    assert (day["known_percent"], quarter["known_percent"]) == (0.0, 0.0)
+    assert (month["uptime_percent"], month["known_percent"]) == (None, 0.0)
+    assert [(row["uptime_percent"], row["known_percent"]) for row in (day, quarter)] == [(None, 0.0), (None, 0.0)]
+    assert lookout.service.vera.get(f"{BASE}/sla?sort=worst").json[0]["uptime_percent"] is None
+    listed = lookout.service.vera.get(f"{BASE}/endpoints?recent=60").json[0]
+    assert (listed["uptime_24h"], listed["recent"]["uptime_30d"]) == (None, None)
 
 
 def test_all_of_a_window_is_known_where_somebody_looked_all_the_time(lookout):
     lookout.watch_through((UP, 3 * 3600), name="web")
     (row,) = lookout.service.vera.get(f"{BASE}/sla?days=1").json
     assert row["known_percent"] == pytest.approx(100 * 3 / 24, abs=1)
+
+
+def test_the_status_page_has_no_uptime_where_little_is_known(lookout):
+    lookout.watch_through((UP, 600), name="Shop", tags=["public"])
+    assert lookout.service.anonymous.get(f"{BASE}/status-page").json["monitors"][0]["uptime_90d"] == 100
+    lookout.service.clock.advance(2 * 86400)  # the service was away
+    lookout.run(61)
+    fold_everything(lookout.service)
+    document = lookout.service.anonymous.get(f"{BASE}/status-page").json
+    assert document["monitors"][0]["uptime_90d"] is None
+    at = int(lookout.service.clock.now()) - 61
+    lookout.service.tokens.clear()
+    then = lookout.service.vera.get(f"{BASE}/status-page?as_of={at}").json
+    assert then["monitors"][0]["uptime_90d"] is None
 
 
 def test_without_monitors_there_is_no_score(service):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from opsapp.monitoring.logic import history, score, statuspage
 from opsapp.monitoring.logic.statuspage import PublicMonitor, PublicWindow
-from opsapp.monitoring.logic.uptime import StateTimes, percent, shown, sla, uptime
+from opsapp.monitoring.logic.uptime import StateTimes, known_uptime, percent, shown, sla, uptime
 from opsapp.monitoring.records import ScoreComponent, ScoreComponents, SlaFigures
 from opsapp.wire.records import plain
 
@@ -44,13 +44,21 @@ class TestUptime:
 
     def test_sla_figures(self):
         spent = StateTimes(up=50 * 60_000, down=6 * 60_000, maintenance=2 * 60_000)
-        found = sla(spent, 60 * 60_000, 58, [(100, 220), (300, 540), (900, None)])
+        found = sla(spent, 60 * 60_000, 60_000, 58, [(100, 220), (300, 540), (900, None)])
         assert found == SlaFigures(89.285, 58, 6.0, 2.0, 2.0, 3, 3.0)
 
     def test_sla_of_nothing(self):
-        found = sla(StateTimes(), 60_000, 0, [])
+        found = sla(StateTimes(), 60_000, 60_000, 0, [])
         assert (found.uptime_percent, found.mttr_minutes, found.unknown_minutes) == (None, None, 1.0)
-        assert sla(StateTimes(up=61_000), 60_000, 1, []).unknown_minutes == 0
+        assert sla(StateTimes(up=61_000), 60_000, 60_000, 1, []).unknown_minutes == 0
+
+    @pytest.mark.parametrize(
+        ("known_s", "window_s", "every_s", "wanted"),
+        [(30, 60, 10, 100.0), (29, 60, 10, None), (1, 60, 60, 100.0), (1, 86_400, 60, None), (0, 60, 60, None)],
+    )
+    def test_where_little_is_known_there_is_no_uptime(self, known_s, window_s, every_s, wanted):
+        """What was made a moment ago is known after one check, and a day is not."""
+        assert known_uptime(StateTimes(up=known_s * 1000), window_s * 1000, every_s * 1000) == wanted
 
 
 class TestHistory:

@@ -11,10 +11,10 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.engine import board_of
 from opsapp.monitoring.engine import metrics, recent
 from opsapp.monitoring.engine.register import Entry
+from opsapp.monitoring.engine.reports import uptime_of
 from opsapp.monitoring.engine.shownstates import BY_CHECK, CHECKED, is_down_in_window, state_at
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.logic.settings import searched
-from opsapp.monitoring.logic.uptime import percent
 from opsapp.monitoring.records import LatelyMeasured, MonitorRecord
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
@@ -227,5 +227,4 @@ def measure_uptime(node: Node, root: Root, entries: list[Entry], now: float) -> 
     now_ms = int(now * 1000)
     totals = node.series.reading(root).totals(now_ms - DAY_MS, now_ms, [entry.series for entry in old])
     for entry in old:
-        total = totals.get(entry.series)
-        entry.uptime = (now, None if total is None else percent(total.up, total.down))
+        entry.uptime = (now, uptime_of(entry, totals.get(entry.series), now_ms - DAY_MS, now_ms))

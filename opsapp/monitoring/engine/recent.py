@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from opsapp.monitoring.engine.register import Entry
-from opsapp.monitoring.logic.uptime import percent
+from opsapp.monitoring.engine.reports import uptime_of
 from opsapp.monitoring.records import LatelyMeasured
 from opsapp.runtime.node import Node
 from opsapp.series import DAY, HOUR, NAMES, HistoryReader
@@ -68,12 +68,12 @@ def of_monitors(node: Node, root: Root, entries: list[Entry], checks: int, now: 
     def recent_of(entry: Entry) -> LatelyMeasured:
         span = min(LONGEST_MS, (checks + 2) * entry.settings.interval * 1000)
         states = reading.last_states(entry.series, now_ms - span, now_ms + 1, checks)
-        day, total = days[entry.series], month.get(entry.series)
+        day = days[entry.series]
         return LatelyMeasured(
             tuple(STATUSES[state] for state in states),
             day.p95s,
             day.p95,
-            None if total is None else percent(total.up, total.down),
+            uptime_of(entry, month.get(entry.series), now_ms - 30 * DAY, now_ms),
         )
 
     return {entry.id: recent_of(entry) for entry in entries}

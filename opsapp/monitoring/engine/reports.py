@@ -14,7 +14,7 @@ from opsapp.monitoring.engine.register import Entry, by_name
 from opsapp.monitoring.engine.watch import register_of, watch_of
 from opsapp.monitoring.logic import score
 from opsapp.monitoring.logic.history import points
-from opsapp.monitoring.logic.uptime import StateTimes, budget_left, is_known, known_percent, sla, uptime
+from opsapp.monitoring.logic.uptime import StateTimes, budget_left, is_known, known_percent, known_uptime, sla, uptime
 from opsapp.monitoring.records import AggregateScore, MonitorScore, ScoreComponents, SlaEntry, SlaFigures, UptimeFigures
 from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.node import Node
@@ -46,7 +46,7 @@ def uptimes(node: Node, root: Root, monitor_id: str) -> list[UptimeFigures]:
         start = (now - days * DAY) // HOUR * HOUR
         total = reading.totals(start, now + 1, [entry.series]).get(entry.series)
         within = [(began, ended) for began, ended in own if ended is None or ended >= start / 1000]
-        figures = _sla_figures(total, now - max(start, entry.created_at * 1000), {entry.id: within}, entry.id)
+        figures = _sla_figures(entry, total, (start, now), within)
         rows.append(extended(UptimeFigures, figures, days=days, known_percent=_known_percent(total, now - start)))
     return rows
 
@@ -59,7 +59,7 @@ def sla_report(node: Node, root: Root, days: int, page: slice, sort: str) -> tup
     listed = monitors[page] if sort.endswith("name") else monitors
     totals = node.series.reading(root).totals(start, now + 1, [entry.series for entry in listed])
     if not sort.endswith("name"):
-        listed = _by_uptime(monitors, totals, backward=sort == "-worst")[page]
+        listed = _by_uptime(monitors, totals, (start, now), backward=sort == "-worst")[page]
     return _sla_rows(root, (start, now), listed, totals), len(monitors)
 
 
@@ -74,17 +74,32 @@ def budgets_left(
     totals = node.series.reading(root).totals(start, now + 1, [entry.series for entry in entries])
     left = {}
     for entry in entries:
-        total, window_ms = totals.get(entry.series), now - max(start, entry.created_at * 1000)
-        left[entry.id] = None if total is None else budget_left(StateTimes(*total.spent), window_ms, slo)
+        total = totals.get(entry.series)
+        left[entry.id] = None if total is None else budget_left(_spent(total), _since(entry, start, now), slo)
     return left
 
 
-def _by_uptime(monitors: list[Entry], totals: dict[int, Total], *, backward: bool) -> list[Entry]:
+def _by_uptime(
+    monitors: list[Entry], totals: dict[int, Total], window: tuple[int, int], *, backward: bool
+) -> list[Entry]:
     """The worst first, or last; what nobody knows comes after both."""
-    uptimes_of = {series: uptime(StateTimes(*total.spent)) for series, total in totals.items()}
-    known = [(share, entry) for entry in monitors if (share := uptimes_of.get(entry.series)) is not None]
-    known.sort(key=itemgetter(0), reverse=backward)
-    return [entry for _, entry in known] + [entry for entry in monitors if uptimes_of.get(entry.series) is None]
+    shares = [(uptime_of(entry, totals.get(entry.series), *window), entry) for entry in monitors]
+    known = sorted((row for row in shares if row[0] is not None), key=itemgetter(0), reverse=backward)
+    return [entry for _, entry in known] + [entry for share, entry in shares if share is None]
+
+
+def uptime_of(entry: Entry, total: Total | None, start: int, end: int) -> float | None:
+    """As far as this window is known; it begins no earlier than the monitor."""
+    return known_uptime(_spent(total), _since(entry, start, end), entry.settings.interval * 1000)
+
+
+def _since(entry: Entry, start: int, end: int) -> int:
+    """How much of a window there was, in ms."""
+    return end - max(start, entry.created_at * 1000)
+
+
+def _spent(total: Total | None) -> StateTimes:
+    return StateTimes(*total.spent) if total else StateTimes()
 
 
 def _window(node: Node, days: int) -> tuple[int, int]:
@@ -106,7 +121,7 @@ def _sla_rows(root: Root, window: tuple[int, int], entries: list[Entry], totals:
     return [
         extended(
             SlaEntry,
-            _sla_figures(totals.get(entry.series), now - max(start, entry.created_at * 1000), incidents, entry.id),
+            _sla_figures(entry, totals.get(entry.series), window, incidents[entry.id]),
             monitor_id=entry.id,
             name=entry.name,
             known_percent=_known_percent(totals.get(entry.series), now - start),
@@ -128,13 +143,13 @@ def now_ms(node: Node) -> int:
     return int(node.clock.now() * 1000)
 
 
-def _sla_figures(total: Total | None, window_ms: int, incidents: dict[str, list], monitor_id: str) -> SlaFigures:
-    spent, checks = (StateTimes(*total.spent), total.checks) if total else (StateTimes(), 0)
-    return sla(spent, window_ms, checks, incidents.get(monitor_id, ()))
+def _sla_figures(entry: Entry, total: Total | None, window: tuple[int, int], outages: list[Any]) -> SlaFigures:
+    checks, every_ms = total.checks if total else 0, entry.settings.interval * 1000
+    return sla(_spent(total), _since(entry, *window), every_ms, checks, outages)
 
 
 def _known_percent(total: Total | None, window_ms: int) -> float:
-    return known_percent(StateTimes(*total.spent), window_ms) if total else 0.0
+    return known_percent(_spent(total), window_ms)
 
 
 def _scores(node: Node, root: Root, entries: list[Entry]) -> list[MonitorScore]:
@@ -147,12 +162,12 @@ def _scores(node: Node, root: Root, entries: list[Entry]) -> list[MonitorScore]:
 
 def _score(node: Node, entry: Entry, week: Total | None, day: Total | None, now: int) -> MonitorScore:
     certificate: Any = node.series.live.value(entry.subject, "cert_days")
-    spent = StateTimes(*week.spent) if week else StateTimes()
+    spent = _spent(week)
     components = ScoreComponents(
         score.uptime_component(uptime(spent)),
         score.response_component(day.p95 if day else None, entry.settings.degraded_ms),
         score.certificate_component(certificate),
     )
     scored = score.monitor_score(entry.id, entry.name, components)
-    is_watched = is_known(spent, now - max(now - score.UPTIME_DAYS * DAY, entry.created_at * 1000))
+    is_watched = is_known(spent, _since(entry, now - score.UPTIME_DAYS * DAY, now))
     return scored if is_watched or not sum(spent) else score.hardly_known(scored)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from BTrees.OOBTree import OOTreeSet
 
 from opsapp.lib.ids import earliest_id
@@ -14,7 +16,8 @@ from opsapp.monitoring.engine.shownstates import is_down_in_window, state_at
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.interfaces import IRootCauses
 from opsapp.monitoring.logic import statuspage
-from opsapp.monitoring.logic.statuspage import PublicMonitor, PublicWindow
+from opsapp.monitoring.logic.statuspage import PublicMonitor, PublicWindow, UpAndDown
+from opsapp.monitoring.logic.uptime import enough_known
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime.node import Node
 from opsapp.runtime.projection import child_of, readable
@@ -49,14 +52,17 @@ def status_document_at(node: Node, root: Root, at: int, *, everything: bool) -> 
         at, _published_then, node, at, None if everything else public
     )
     told = node.transact_at(at, notices.shown, at, None if everything else open_now)
-    days = {monitor_id: _days_until(node, root, number, at) for monitor_id, number in series.items()}
-    components = [component._replace(days=days[component.id]) for component in components]
+    past = {monitor_id: _days_until(node, root, watched, at) for monitor_id, watched in series.items()}
+    components = [
+        component._replace(days=past[component.id].up_and_down, is_known=past[component.id].is_known)
+        for component in components
+    ]
     return statuspage.document(components, incidents, windows, at, list(map(plain, told)))
 
 
 def _published_then(
     then: Root, node: Node, at: int, only: set[str] | None
-) -> tuple[list[PublicMonitor], dict[str, int], list[JsonObject], list[PublicWindow]]:
+) -> tuple[list[PublicMonitor], dict[str, WatchedSeries], list[JsonObject], list[PublicWindow]]:
     """Over the tree of that time; `only` these monitors. Their days are not read yet: those are in these series."""
     published = [monitor for _, monitor in readable(monitors_of(then), "monitor") if TAG in monitor.record.tags]
     published = [monitor for monitor in published if only is None or monitor.id in only]
@@ -66,37 +72,65 @@ def _published_then(
         PublicMonitor(monitor.id, names[monitor.id], monitor.state.status, {}, monitor.state.is_down_in_window)
         for monitor in published
     ]
-    series = {monitor.id: monitor.series for monitor in published}
+    series = {
+        monitor.id: WatchedSeries(monitor.series, monitor.created_at, monitor.record.interval) for monitor in published
+    }
     return components, series, _incidents(then, names, at), _windows(node, then, names, at)
 
 
-def _days_until(node: Node, root: Root, series: int, at: int) -> dict[int, tuple[int, int]]:
+class WatchedSeries(NamedTuple):
+    number: int
+    created_at: int
+    every_s: int
+
+
+class PublicDays(NamedTuple):
+    up_and_down: UpAndDown
+    is_known: bool  # whether enough of them is
+
+    @classmethod
+    def of(cls, spent: dict[int, tuple[int, ...]], series: WatchedSeries, start: int, end: int) -> PublicDays:
+        """`spent`: ms in each state, by day."""
+        days = {day: (states[0] + states[1], states[2]) for day, states in spent.items()}
+        window_ms = end - max(start, series.created_at * 1000)
+        return cls(days, enough_known(sum(map(sum, spent.values())), window_ms, series.every_s * 1000))
+
+
+def _days_until(node: Node, root: Root, series: WatchedSeries, at: int) -> PublicDays:
     """The day of `at` is told as far as it had come; a sealed one knows only its whole."""
     end = (at + 1) * 1000
-    today = end // DAY * DAY
-    days = _days(node, root, series, today / 1000)
-    days.pop(today // DAY, None)
-    parts = node.series.reading(root).buckets(series, today, end, FINE)
+    today, start = end // DAY * DAY, _first_day(end)
+    spent = _spent(node, root, series, start, today + 1)
+    spent.pop(today // DAY, None)
+    parts = node.series.reading(root).buckets(series.number, today, end, FINE)
     if parts:
-        days[today // DAY] = (sum(part.up for part in parts), sum(part.down for part in parts))
-    return days
+        spent[today // DAY] = tuple(map(sum, zip(*(part.spent for part in parts), strict=True)))
+    return PublicDays.of(spent, series, start, end)
 
 
 def _components(node: Node, root: Root, entries: list[Entry], now: float) -> list[PublicMonitor]:
     state_of, is_down = state_at(node, now), is_down_in_window(node, now)
+    looked = [(entry, _days(node, root, entry, int(now * 1000) + 1)) for entry in entries]
     return [
-        PublicMonitor(
-            entry.id, entry.name, state_of(entry).status, _days(node, root, entry.series, now), is_down(entry)
-        )
-        for entry in entries
+        PublicMonitor(entry.id, entry.name, state_of(entry).status, days.up_and_down, is_down(entry), days.is_known)
+        for entry, days in looked
     ]
 
 
-def _days(node: Node, root: Root, series: int, now: float) -> dict[int, tuple[int, int]]:
-    """{day number: (ms up, ms down)} of the days that the page shows."""
-    end = int(now * 1000) + 1
-    rollups = node.series.reading(root).daily(series, end - (statuspage.DAYS - 1) * DAY, end)
-    return {day: (rollup.up, rollup.down) for day, rollup in rollups.items()}
+def _first_day(end: int) -> int:
+    return end - (statuspage.DAYS - 1) * DAY
+
+
+def _spent(node: Node, root: Root, series: WatchedSeries, start: int, end: int) -> dict[int, tuple[int, ...]]:
+    """Ms in each state, by day number."""
+    rollups = node.series.reading(root).daily(series.number, start, end)
+    return {day: rollup.spent for day, rollup in rollups.items()}
+
+
+def _days(node: Node, root: Root, entry: Entry, end: int) -> PublicDays:
+    """Those that the page shows."""
+    series, start = WatchedSeries(entry.series, entry.created_at, entry.settings.interval), _first_day(end)
+    return PublicDays.of(_spent(node, root, series, start, end), series, start, end)
 
 
 def _incidents(root: Root, names: dict[str, str], now: float) -> list[JsonObject]:

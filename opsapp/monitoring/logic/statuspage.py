@@ -21,12 +21,16 @@ STAGES = ("investigating", "identified", "monitoring", "resolved")
 OUT = ("paused", "pending")  # statuses that say nothing about the service
 
 
+UpAndDown = dict[int, tuple[int, int]]  # day number -> ms up, ms down
+
+
 class PublicMonitor(NamedTuple):
     id: str
     name: str
     status: str
-    days: dict[int, tuple[int, int]]  # day number -> ms up, ms down
+    days: UpAndDown
     down_in_window: bool = False
+    is_known: bool = True  # at least half of the time for which it has been there, of these days
 
 
 class PublicWindow(NamedTuple):
@@ -90,7 +94,7 @@ def component(monitor: PublicMonitor, own: Sequence[JsonObject], now: int) -> Js
         "name": monitor.name,
         "status": monitor.status,
         "down_in_window": monitor.down_in_window,
-        "uptime_90d": percent(sum(up for up, _ in measured), sum(down for _, down in measured)),
+        "uptime_90d": percent(*map(sum, zip(*measured, strict=True))) if measured and monitor.is_known else None,
         "incidents": own,
         "days": [_day(day, monitor.days.get(day), touched[day]) for day in numbers],
     }

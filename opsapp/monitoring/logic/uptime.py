@@ -34,6 +34,16 @@ def uptime(spent: StateTimes) -> float | None:
     return percent(spent.up + spent.degraded, spent.down)
 
 
+def known_uptime(spent: StateTimes, window_ms: float, every_ms: float) -> float | None:
+    """None where too little of the window is known."""
+    return uptime(spent) if enough_known(sum(spent), window_ms, every_ms) else None
+
+
+def enough_known(known_ms: float, window_ms: float, every_ms: float) -> bool:
+    """Whether nobody looked for at most half of a window, or for no longer than from one check to the next."""
+    return window_ms - known_ms <= max(window_ms / 2, every_ms)
+
+
 def budget_left(spent: StateTimes, window_ms: float, slo: float) -> float | None:
     """The share of an error budget that is left: of the down time that an availability of `slo` percent allows. None
     where less than half of the window is known: nobody can say what happened in the rest."""
@@ -60,12 +70,14 @@ def shown(value: float | None) -> str:
     return "100" if value >= 100 else f"{int(value * 100 + 1e-6) / 100:.2f}"
 
 
-def sla(spent: StateTimes, window_ms: int, checks: int, incidents: Sequence[tuple[Any, ...]]) -> SlaFigures:
+def sla(
+    spent: StateTimes, window_ms: int, every_ms: int, checks: int, incidents: Sequence[tuple[Any, ...]]
+) -> SlaFigures:
     """One SLA entry's figures. `incidents`: (started, resolved or None) in seconds, those that touch the window."""
     known = sum(spent)
     repaired = [resolved - started for started, resolved in incidents if resolved is not None]
     return SlaFigures(
-        uptime(spent),
+        known_uptime(spent, window_ms, every_ms),
         checks,
         _minutes(spent.down),
         _minutes(spent.maintenance),
