@@ -25,6 +25,7 @@ def includeme(config):
 
     config.add_evolve_step("automations-1", "opsapp.automations.resources.set_up")
     config.add_evolve_step("automations-counts", "opsapp.automations.resources.runs.count_runs")
+    config.add_evolve_step("automations-endings", "opsapp.automations.resources.runs.index_runs")
     config.add_section("automations", AutomationSettings)
     config.add_section("retention.runs", RunsRetention)
     config.add_sealed(reseal)

@@ -322,15 +322,17 @@ class Incidents(Folder):
             if not of_monitor:
                 del self.by_monitor[monitor_id]
 
-    def touching(self, start: float, end: float, monitor_id: str) -> Iterator[Incident]:
-        """Incidents of a monitor that were open at some time in [start, end), oldest first. It has one at a time, so
-        of those that began before only the last can reach so far: the others, of years, are not read."""
-        ids = self.by_monitor.get(monitor_id)
-        if not ids:
-            return
-        first, last = earliest_id(start), earliest_id(math.ceil(end))
-        earlier = [ids.maxKey(first)] if ids.minKey() <= first else []
-        for _, incident in among(self, "incident", dict.fromkeys([*earlier, *ids.keys(first, last)])):
+    def touching(self, start: float, end: float, *monitor_ids: str) -> Iterator[Incident]:
+        """Incidents of these monitors that were open at some time in [start, end), oldest first of each. A monitor has
+        one at a time, so of those that began before only the last can reach so far: the others, of years, are not
+        read."""
+        first, last, names = earliest_id(start), earliest_id(math.ceil(end)), dict[str, None]()
+        for monitor_id in monitor_ids:
+            ids = self.by_monitor.get(monitor_id)
+            if ids:
+                earlier = [ids.maxKey(first)] if ids.minKey() <= first else []
+                names.update(dict.fromkeys((*earlier, *ids.keys(first, last))))
+        for _, incident in among(self, "incident", names):
             if incident.started < end and (incident.resolved is None or incident.resolved >= start):
                 yield incident
 

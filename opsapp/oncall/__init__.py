@@ -21,5 +21,6 @@ def includeme(config):
 
     config.registry.registerUtility(heard, IIncidentTold, "on call")
     config.add_evolve_step("oncall-1", "opsapp.oncall.resources.set_up", reversible=True)
+    config.add_evolve_step("oncall-counts", "opsapp.oncall.resources.count_escalations")
     config.add_engine("opsapp.oncall.engine.escalations.start")
     config.scan("opsapp.oncall.views")

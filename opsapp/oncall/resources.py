@@ -14,10 +14,12 @@ from opsapp.lib.problems import Conflict, NotFound
 from opsapp.oncall.records import RUNNING, EscalationRecord, OverrideRecord, PolicyRecord, ScheduleRecord
 from opsapp.runtime.projection import among, child_of, readable
 from opsapp.runtime.queue import Agenda
+from opsapp.tree.counted import LAST, StoredCounts, newest
 from opsapp.tree.folder import Child, Facet, Folder, Record, add_children, add_facet
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, plain
 
+ALL = "all"
 MOST = 200
 MOST_OVERRIDES = 500
 
@@ -155,7 +157,8 @@ class CallPolicy(Record):
 
 class Escalations(Folder):
     """/api/oncall/escalations. Ids begin with their incident's, so their order is that of the incidents. `agenda`:
-    (time, id) of those that go on then; `running`: incident id -> ids of those that are not over."""
+    (time, id) of those that go on then; `running`: incident id -> ids of those that are not over; `by_status`: status
+    and id of each."""
 
     url = "/api/oncall/escalations"
 
@@ -163,10 +166,27 @@ class Escalations(Folder):
         super().__init__()
         self.agenda = OOTreeSet()
         self.running = OOBTree()
+        self.by_status = OOTreeSet()
+        self.counts = StoredCounts()
+
+    def __delitem__(self, name: str) -> None:
+        self._count(name, self[name].record.status, -1)
+        super().__delitem__(name)
+
+    def _count(self, name: str, status: str, by: int) -> None:
+        (self.by_status.insert if by > 0 else self.by_status.remove)(f"{status}/{name}")
+        self.counts.add(ALL, status, by=by)
+
+    def index(self) -> None:
+        """As far as they can be read."""
+        self.by_status, self.counts = OOTreeSet(), StoredCounts()
+        for name, escalation in readable(self, "escalation"):
+            self._count(name, escalation.record.status, 1)
 
     def begin(self, record: EscalationRecord, due: float) -> None:
         escalation = Escalation(record, due)
         self[record.id] = escalation
+        self._count(record.id, record.status, 1)
         self.running[record.incident_id] = (*self.running.get(record.incident_id, ()), record.id)
         Agenda(self.agenda).add(due, record.id)
 
@@ -189,6 +209,8 @@ class Escalations(Folder):
         self._off_the_agenda(escalation)
         record = escalation.record
         escalation.record = replace(record, status=status, why=why, ended=now)
+        self._count(record.id, record.status, -1)
+        self._count(record.id, status, 1)
         left = tuple(name for name in self.running.get(record.incident_id, ()) if name != record.id)
         if left:
             self.running[record.incident_id] = left
@@ -205,9 +227,14 @@ class Escalations(Folder):
             if escalation is not None:
                 self.wait(escalation, escalation.due + by)
 
-    def newest(self) -> list[str]:
-        """Their ids."""
-        return list(self.keys())[::-1]
+    def page(self, status: str, limit: int, offset: int) -> tuple[list[Escalation], int]:
+        """The newest of this status, or of all, and how many there are."""
+        if status == ALL:
+            names = newest(self.tree, None, LAST, offset, limit)
+        else:
+            of_status = newest(self.by_status, f"{status}/", f"{status}/{LAST}", offset, limit)
+            names = [key.partition("/")[2] for key in of_status]
+        return [escalation for _, escalation in among(self, "escalation", names)], self.counts[status]
 
     def forget(self, before: float, most: int) -> bool:
         """Drop a page of those whose incident began before and that are over; whether there may be more."""
@@ -257,6 +284,11 @@ def set_up(root: Root) -> None:
     """Evolve step: nobody is on call."""
     oncall = root["api"]["oncall"] = OnCall()
     add_children(oncall)
+
+
+def count_escalations(root: Root) -> None:
+    """Evolve step: an older store does not know how many there are."""
+    oncall_of(root).escalations.index()
 
 
 def oncall_of(root: Root) -> OnCall:

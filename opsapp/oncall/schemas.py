@@ -43,3 +43,4 @@ class ShiftQuery(Paging):
 
 class EscalationQuery(Paging):
     status = choice(RUNNING, ANSWERED, OVER, UNANSWERED, ENDED, "all", default="all")
+    limit = whole(1, 1000, default=100)

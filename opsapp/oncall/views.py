@@ -7,7 +7,6 @@ from typing import Any
 from pyramid.request import Request
 from pyramid.response import Response
 
-from opsapp.runtime.projection import among
 from opsapp.web import api
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
@@ -173,9 +172,10 @@ def delete_policy(context: CallPolicy, request: Request) -> Any:
 @api.get(Escalations, query=schemas.EscalationQuery, returns=[EscalationRecord])
 def escalations(context: Escalations, request: Request) -> Any:
     """Incidents that call people, and those that did, newest first."""
-    rows = [row.shown for _, row in among(context, "escalation", context.newest())]
-    wanted = request.valid_query["status"]
-    return page_of(request, [row for row in rows if wanted in ("all", row.status)])
+    query = request.valid_query
+    rows, count = context.page(query["status"], query["limit"], query["offset"])
+    request.response.headers["X-Total-Count"] = str(count)
+    return [row.shown for row in rows]
 
 
 @api.get(Escalation, returns=EscalationRecord)

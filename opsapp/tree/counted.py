@@ -33,6 +33,11 @@ class StoredCounts(Persistent):
                 self._lengths[kind] = Length()
             self._lengths[kind].change(by)
 
+    def forget(self, *kinds: str) -> None:
+        """Of what nobody will count again."""
+        for kind in kinds:
+            self._lengths.pop(kind, None)
+
 
 def newest(tree: Any, low: Any, high: Any, offset: int, limit: int) -> list[Any]:
     """Keys of a tree from `low` to `high`, the greatest first."""

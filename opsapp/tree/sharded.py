@@ -50,9 +50,9 @@ class ShardedTree(Persistent):
     def keys(self, low: str | None = None) -> Iterator[str]:
         return heapq.merge(*(part.keys(low) for part in self._parts))
 
-    def last(self, count: int) -> list[str]:
-        """The greatest keys, in order."""
-        parts = [descending(part, None, LAST, count) for part in self._parts]
+    def last(self, count: int, beginning: str | None = None) -> list[str]:
+        """The greatest keys, or the greatest that begin so, in order."""
+        parts = [descending(part, beginning, (beginning or "") + LAST, count) for part in self._parts]
         return list(islice(heapq.merge(*parts, reverse=True), count))[::-1]
 
     def items(self, low: str | None = None) -> Iterator[tuple[str, Any]]:

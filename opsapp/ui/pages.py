@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -238,6 +238,12 @@ def _for_reader(shown: Callable[[float, Reader], Markup]) -> Callable[[Context, 
         return shown(seconds, context["reader"])
 
     return shown_to_reader
+
+
+def compile_templates(names: Iterable[str]) -> None:
+    """Whoever asks for them finds them."""
+    for name in names:
+        _templates.get_template(name)
 
 
 def _make_templates() -> Environment:

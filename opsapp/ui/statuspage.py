@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pathlib
 import re
+from collections.abc import Iterable
 from email.utils import formatdate
 from typing import Any, NamedTuple
 
@@ -160,6 +161,12 @@ def badge(monitor: JsonObject) -> str:
 def _xml(text: str) -> str:
     """Without the characters that XML cannot even escape: one in a name would make the whole feed unreadable."""
     return _NO_XML.sub("\ufffd", text)
+
+
+def compile_templates(names: Iterable[str]) -> None:
+    """Whoever asks for them finds them."""
+    for name in names:
+        _templates.get_template(name)
 
 
 def _make_templates() -> Environment:

@@ -9,12 +9,12 @@ import re
 from typing import Any
 
 from opsapp.lib.problems import Malformed
-from opsapp.wire.records import plain
+from opsapp.wire.records import encodable
 
 MOST_DIGITS = 1000
 ROWS = 100  # encoded at once: no other thread gets the interpreter meanwhile
 _HALVES = re.compile("[\ud800-\udfff]")
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=encodable)
 
 
 def dumps(value: Any) -> str:

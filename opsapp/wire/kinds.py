@@ -58,6 +58,11 @@ class JsonKind:
         return type(self).plain is not JsonKind.plain
 
     @property
+    def is_encoded(self) -> bool:
+        """Whether an encoder of JSON takes what a declared record has as it is."""
+        return not self.rewrites
+
+    @property
     def rebuilds(self) -> bool:
         """Whether a declared record has it otherwise than it was read."""
         own = type(self)
@@ -261,6 +266,10 @@ class ListOf(JsonKind):
                 wrong[path] = "has an entry twice"
             return values
         return []
+
+    @property
+    def is_encoded(self) -> bool:
+        return not self.item.kind.rewrites  # a tuple is written as a list
 
     def made(self, value: Any) -> Any:
         return tuple(map(self.item.kind.made, value)) if self.item.kind.rebuilds else tuple(value)

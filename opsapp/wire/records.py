@@ -243,6 +243,12 @@ def plain(record: Any, of: Any = None) -> dict[str, object]:
     return _plain(record, of or record.__class__, parts_of)
 
 
+def encodable(record: Any) -> dict[str, object]:
+    """The same for an encoder, which takes tuples: lists have thousands of records."""
+    writing = _writing(record.__class__, parts_of)
+    return _written(record, writing, writing.encoded)
+
+
 def settings_of(record: Any) -> dict[str, object]:
     """What people said of it: what is written as code."""
     return _plain(record, record.__class__, settings_in)
@@ -260,12 +266,16 @@ def _unsealed_in(record: Any) -> tuple[DeclaredField, ...]:
 Chosen = Callable[[Any], tuple[DeclaredField, ...]]
 
 
+Rewritten = tuple[str, Callable[[Any], Any]]
+
+
 class WritePlan(NamedTuple):
     """How a record is written: each name and its attribute, what makes JSON of those that are not JSON already, and
     which others."""
 
     names: tuple[tuple[str, str], ...]
-    rewritten: tuple[tuple[str, Callable[[Any], Any]], ...]
+    rewritten: tuple[Rewritten, ...]
+    encoded: tuple[Rewritten, ...]  # of these, what no encoder takes as it is
     at_times: tuple[tuple[str, object], ...]  # with their defaults
     by_field: tuple[DeclaredField, ...]
     if_said: tuple[str, ...]
@@ -276,9 +286,11 @@ class WritePlan(NamedTuple):
 def _writing(record: Any, chosen: Chosen) -> WritePlan:
     parts = chosen(record)
     by_field = tuple(part for part in parts if isinstance(part.kind, ByField))
+    rewritten = [part for part in parts if part.kind.rewrites and part not in by_field]
     return WritePlan(
         tuple((part.name, part.attribute) for part in parts),
-        tuple((part.name, part.kind.plain) for part in parts if part.kind.rewrites and part not in by_field),
+        tuple((part.name, part.kind.plain) for part in rewritten),
+        tuple((part.name, part.kind.plain) for part in rewritten if not part.kind.is_encoded),
         tuple((part.name, part.default) for part in parts if AT_TIMES in part.marks),
         by_field,
         tuple(part.name for part in parts if part.default is LEFT_OUT),
@@ -287,13 +299,18 @@ def _writing(record: Any, chosen: Chosen) -> WritePlan:
 
 
 def _plain(record: Any, of: Any, chosen: Chosen) -> dict[str, object]:
-    writing, values = _writing(of, chosen), vars(record)
+    writing = _writing(of, chosen)
+    return _written(record, writing, writing.rewritten)
+
+
+def _written(record: Any, writing: WritePlan, rewritten: tuple[Rewritten, ...]) -> dict[str, object]:
+    values = vars(record)
     whole = len(values) == len(writing.names) and not writing.renamed
     told = values.copy() if whole else {name: values[attribute] for name, attribute in writing.names}
     for name, default in writing.at_times:
         if told[name] == default:
             del told[name]
-    for name, write in writing.rewritten:
+    for name, write in rewritten:
         if told.get(name) is not None:
             told[name] = write(told[name])
     for part in writing.by_field:

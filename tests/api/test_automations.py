@@ -276,6 +276,18 @@ def test_a_variable_is_a_value_or_the_number_of_a_descriptor(service):
     assert refused(service.otto, "post_json", "/api/automations", body | {"params": unspeakable})
 
 
+def test_no_value_of_an_environment_is_in_the_audit_record(service):
+    params = {"script": "true", "env": {"API_TOKEN": "open barley"}}
+    made = create(service.otto, name="part", params=params)
+    changed = {**params, "env": {"API_TOKEN": "closed oats"}}
+    service.otto.put_json(f"/api/automations/{made}", {"params": changed})
+    service.otto.delete(f"/api/automations/{made}")
+    told = service.ada.get("/api/audit?limit=100").text
+    assert told.count('"automation.') >= 3
+    assert "barley" not in told
+    assert "oats" not in told
+
+
 def test_an_export_comes_in_again(service):
     one = create(
         service.otto,

@@ -4,8 +4,11 @@ import pytest
 
 from opsapp.agents.resources import Agent, agents_of
 from opsapp.healing.config import HealingSettings
+from opsapp.healing.engine import world
+from opsapp.healing.engine.inventory import Inventory, Member
 from opsapp.healing.engine.pipeline import world_now
 from opsapp.healing.engine.trace import trace
+from opsapp.healing.logic.stakes import RuleBudget
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages import alone
 from opsapp.notify.resources import inbox
@@ -291,6 +294,29 @@ def test_a_budget_that_nothing_measures_is_not_enough(ward):
     broken(here)
     assert decision(here) == ("approve", ["budget"])
     assert here.cases[0]["lowered"]["reasons"][0]["said"] == "error budget unknown (99 % over 1d)"
+
+
+def test_what_is_left_for_a_thousand_hosts_is_reckoned_at_once(ward, monkeypatch):
+    """Each host read the hours of its own monitors, and looked through all monitors for them: 2,000 each."""
+    here, asked = ward(MEDIUM), []
+    monitors = [Member(f"monitor:m{n}", f"m{n}", f"a{n // 2}", (f"m{n}",)) for n in range(2000)]
+    inventory, budget = Inventory(monitors), RuleBudget(99.0, "1d")
+
+    def noting(node, root, ids, slo, window_s):
+        asked.append(len(ids))
+        return {monitor_id: int(monitor_id[1:]) / 2000 for monitor_id in ids}
+
+    monkeypatch.setattr(world, "budgets_left", noting)
+
+    def left(root):
+        budgets = world.ErrorBudgets(root, inventory, healing_of(root).dependencies.graph())
+        return [budgets.left(budget, f"agent:a{n}", frozenset({f"a{n}"})) for n in range(1000)]
+
+    found = here.node.transact(left)
+    assert asked == [2, 2000]
+    names = [[each.monitor for each in of_host] for of_host in found]
+    assert names == [[f"m{2 * n}", f"m{2 * n + 1}"] for n in range(1000)]
+    assert [each.share for each in found[7]] == [14 / 2000, 15 / 2000]
 
 
 def test_what_a_host_may_do_alone_goes_by_it(ward):

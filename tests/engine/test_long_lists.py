@@ -4,17 +4,20 @@ import pytest
 
 from opsapp.approvals.resources import count_approvals
 from opsapp.automations.engine import records
-from opsapp.automations.resources import runs_of
-from opsapp.automations.resources.runs import count_runs
+from opsapp.automations.resources import automations_of, runs_of
+from opsapp.automations.resources.runs import count_runs, index_runs
 from opsapp.monitoring.engine.retention import count_incidents
 from opsapp.monitoring.logic.incidentfilter import IncidentFilter
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.notify.resources.deliveries import count_deliveries, deliveries_of
+from opsapp.oncall.records import EscalationRecord
+from opsapp.oncall.resources import count_escalations, oncall_of
 from tests.bench import years_store
 from tests.engine.test_bounded_purges import reading
 from tests.support.monitoring import UP, Lookout
 
 MANY, PAGE = 3000, 50
+RUNNING = 60  # escalations that are not over
 NODES = {"runs": 200}  # of trees, for a page of fifty: those of runs are sixteen for each way to end
 
 
@@ -28,7 +31,18 @@ def used(service):
     service.ada.post_json("/api/automations", call, status=201)
     for add in (years_store.add_incidents, years_store.add_approvals, years_store.add_deliveries, years_store.add_runs):
         service.transact(lambda root, add=add: add(root, 0, MANY, MANY, service.clock.now()))
+    service.transact(add_escalations, service.clock.now())
     return service
+
+
+def add_escalations(root, now):
+    escalations = oncall_of(root).escalations
+    for number, incident_id in enumerate(list(incidents_of(root))):
+        name, status = f"{incident_id}-1", "running" if number >= MANY - RUNNING else "over"
+        record = EscalationRecord(name, incident_id, "p", "Standard", "Shop is down", None, int(now))
+        escalations.begin(record, now + 3600)
+        if status == "over":
+            escalations.end(escalations[name], status, "The incident is over.", now)
 
 
 def asked(kind, root, **query):
@@ -43,15 +57,25 @@ def asked(kind, root, **query):
         "deliveries": lambda: deliveries_of(root).page(
             query.get("status"), query.get("channel_id"), PAGE, query.get("offset", 0)
         ),
-        "runs": lambda: records.page(root, None, query.get("status"), PAGE, query.get("offset", 0)),
+        "runs": lambda: records.page(
+            root,
+            automations_of(root).get(query.get("automation_id", "")),
+            query.get("status"),
+            PAGE,
+            query.get("offset", 0),
+        ),
+        "escalations": lambda: oncall_of(root).escalations.page(
+            query.get("status", "all"), PAGE, query.get("offset", 0)
+        ),
     }[kind]()
 
 
 def only(root, kind):
-    """The one monitor, channel."""
+    """The one monitor, channel, automation."""
     folders = {
         "monitor_id": lambda: [monitor.id for monitor in monitors_of(root).values()],
         "channel_id": lambda: list(root["api"]["notifications"]["channels"]),
+        "automation_id": lambda: list(automations_of(root)),
     }
     return folders[kind]()[0]
 
@@ -69,6 +93,11 @@ LISTS = [
     ("deliveries", {"channel_id": None}, MANY),
     ("runs", {}, MANY),
     ("runs", {"status": "done"}, MANY - MANY // 7 - 1),
+    ("runs", {"automation_id": None}, MANY),
+    ("runs", {"automation_id": None, "status": "failed"}, MANY // 7 + 1),
+    ("escalations", {}, MANY),
+    ("escalations", {"status": "over"}, MANY - RUNNING),
+    ("escalations", {"status": "running"}, RUNNING),
 ]
 
 
@@ -92,7 +121,7 @@ def test_its_pages_hold_each_row_once(used):
         kept, rows = known(root, query), []
         while True:
             page, count = asked(kind, root, **kept, offset=len(rows))
-            rows += [row["run_id"] if kind == "runs" else getattr(row, "id", row) for row in page]
+            rows += [row["run_id"] if kind == "runs" else getattr(row, "__name__", row) for row in page]
             if len(page) < PAGE:
                 return rows, count
 
@@ -106,9 +135,10 @@ def test_an_older_store_is_counted(used):
     def lost(root):
         for listed in (incidents_of(root), root["api"]["approvals"], deliveries_of(root), runs_of(root)):
             del listed.counts
+        del runs_of(root).ended_of, oncall_of(root).escalations.counts, oncall_of(root).escalations.by_status
 
     used.transact(lost)
-    for count in (count_incidents, count_approvals, count_deliveries, count_runs):
+    for count in (count_incidents, count_approvals, count_deliveries, count_runs, index_runs, count_escalations):
         used.transact(count)
     for kind, query, total in LISTS:
         assert used.transact(lambda root, kind=kind, query=query: asked(kind, root, **known(root, query))[1]) == total
@@ -121,7 +151,9 @@ def test_what_is_deleted_is_not_counted(used):
     first = ""
     while first is not None:
         first = used.transact(lambda root, first=first: incidents_of(root).forget(later, first, 500))
+    while used.transact(lambda root: oncall_of(root).escalations.forget(later, 500)):
+        pass
     ended = used.transact(lambda root: [name for ids in runs_of(root).ended.values() for name in list(ids.keys())])
     used.transact(lambda root: [runs_of(root).__delitem__(name) for name in ended])
     counts = [used.transact(lambda root, row=row: asked(row[0], root, **known(root, row[1]))[1]) for row in LISTS]
-    assert counts == [20, 0, 20, 20, 0, 0, 20, 0, 0, 0, 0, 0]
+    assert counts == [20, 0, 20, 20, 0, 0, 20, 0, 0, 0, 0, 0, 0, 0, RUNNING, 0, RUNNING]

@@ -21,6 +21,7 @@ from opsapp.lib.masks import everywhere, masked
 from opsapp.runtime.projection import sound
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.runtime.seals import Reseal, Seal, seal_of
+from opsapp.tree.counted import LAST, descending
 from opsapp.tree.folder import Folder, Record
 from opsapp.wire.reports import CommandResult, HeldCommand
 
@@ -168,12 +169,12 @@ class Commands(Folder):
     def latest(self, count: int = SHOWN) -> list[Command]:
         """Newest first. Looks for the cause of a failure do nothing on the host, and are told with their case: they are
         not among them."""
-        newest = (self._children[name] for name in reversed(list(self._children.keys())))
+        newest = (self._children[name] for name in descending(self._children, None, LAST, count))
         return list(islice((command for command in newest if not command.only_looks), count))
 
     def since(self, at: float) -> Iterator[Command]:
         """Those asked for from then on, oldest first."""
-        for name in list(self._children.keys(f"{int(at * 1000) << 20:016x}")):
+        for name in self._children.keys(f"{int(at * 1000) << 20:016x}"):
             yield self._children[name]
 
     def unfinished(self) -> Iterator[Command]:

@@ -125,20 +125,11 @@ def page(
 ) -> tuple[list[JsonObject], int]:
     """A page of the runs of an automation or of all, newest first, and how many there are. Only the page's own runs are
     read, and those under way: how others ended is told by an index."""
-    runs = runs_of(root)
-    ends = [status] if status in FINAL else [] if status else list(runs.ended)
-    under_way = set() if status in FINAL else _under_way(root, status)
-    if automation is not None:
-        whole = list(automation.history)[::-1]
-        ids = [
-            run_id
-            for run_id in whole
-            if status is None or run_id in under_way or any(run_id in runs.ended[end] for end in ends)
-        ]
-        count = len(ids)
-    else:
-        newest = chain(under_way, *(runs.ended[end].last(offset + limit) for end in ends))
-        ids, count = sorted(newest, reverse=True), len(under_way) + sum(runs.counts[end] for end in ends)
+    runs, automation_id = runs_of(root), None if automation is None else automation.id
+    ends = [status] if status in FINAL else [] if status else sorted(FINAL)
+    under_way = set() if status in FINAL else _under_way(root, automation, status)
+    newest = chain(under_way, *(runs.newest_ended(automation_id, end, offset + limit) for end in ends))
+    ids, count = sorted(newest, reverse=True), len(under_way) + runs.count_ended(automation_id, *ends)
     return page_rows(runs, "run", ids[offset : offset + limit], run_row, _unread_run), count
 
 
@@ -146,13 +137,14 @@ def _unread_run(damage: Damage) -> JsonObject:
     return {**UNREAD_RUN, "run_id": damage.id, "unreadable": damage.reason}
 
 
-def _under_way(root: Root, status: str | None) -> set[str]:
-    """The ids of runs that have not ended: of this status, or all."""
+def _under_way(root: Root, automation: Automation | None, status: str | None) -> set[str]:
+    """The ids of runs that have not ended, of an automation or of all: of this status, or any."""
     runs, board = runs_of(root), board_of(root)
     asked = {run.id for run in approval_requests.undecided(root)} if status in ("pending_approval", None) else set()
     if status != "pending_approval":
         asked |= board.under_way() | {*board.queue, *automations_of(root).standings.starting}
-    run_ids = {run_id for run_id in asked if run_id in runs and not runs.has_ended(run_id)}
+    of_automation = asked if automation is None else {run_id for run_id in asked if run_id in automation.history}
+    run_ids = {run_id for run_id in of_automation if run_id in runs and not runs.has_ended(run_id)}
     if status is None:
         return run_ids
     return {run_id for run_id, run in among(runs, "run", run_ids) if run.status == status}

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import islice
 
 from opsapp.automations.config import RunsRetention
+from opsapp.automations.logic.runs import FINAL
 from opsapp.automations.resources import Run, automations_of, board_of, run_of, runs_of, standing_of
 from opsapp.runtime import leases
 from opsapp.runtime.node import Node, node_of
@@ -34,8 +35,8 @@ def trim(root: Root, first: str = "") -> str | None:
     most, dropped = node_of(root).config[RunsRetention].per_automation, 0
     ids = list(islice(automations_of(root).keys(first), PAGE + 1))
     for automation_id in ids[:PAGE]:
-        history = standing_of(root, automation_id).history
-        surplus = min(len(history) - most, PAGE)
+        surplus = min(runs_of(root).count_ended(automation_id, *FINAL) - most, PAGE)
+        history = standing_of(root, automation_id).history if surplus > 0 else ()
         dropped += sum(_drop(root, run_id) for run_id in list(islice(history, max(0, surplus))))
         if dropped >= PAGE:
             return automation_id  # it may have more
@@ -46,9 +47,11 @@ def _drop(root: Root, run_id: str) -> bool:
     run: Run | None = run_of(root, run_id)
     if run is None or not run.is_over:
         return False
+    del runs_of(root)[run_id]
     if run.automation_id in automations_of(root):
         standing_of(root, run.automation_id).history.discard(run_id)
-    del runs_of(root)[run_id]
+    else:
+        runs_of(root).forget_counts(run.automation_id)
     return True
 
 

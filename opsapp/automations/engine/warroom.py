@@ -14,6 +14,7 @@ from opsapp.automations.resources.runs import first_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime.projection import among, readable
+from opsapp.tree.counted import LAST, newest
 from opsapp.tree.root import Root
 
 from .edits import KIND
@@ -88,8 +89,9 @@ class Outage(NamedTuple):
 def outages_of(root: Root, monitor_id: str | None, now: float) -> list[Outage]:
     """The newest ones of a monitor."""
     incidents = incidents_of(root)
-    ids = list(incidents.by_monitor.get(monitor_id or "", ()))[-LOOKED_AT:]
-    past = [incident for _, incident in among(incidents, "incident", ids)]
+    of_monitor = incidents.by_monitor.get(monitor_id or "")
+    ids = newest(of_monitor, None, LAST, 0, LOOKED_AT) if of_monitor else []
+    past = [incident for _, incident in among(incidents, "incident", ids[::-1])]
     return [
         Outage(incident.started, incident.resolved or now, bool(incident.resolved) and not incident.closed_because)
         for incident in past

@@ -6,6 +6,7 @@ Ids begin with the time, so that their order is that of the runs.
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,7 @@ from opsapp.automations.logic.runs import CUT, FINAL, KEPT, fitting
 from opsapp.automations.logic.settings import AutomationSettings
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.counted import StoredCounts
+from opsapp.tree.damage import is_damage
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 from opsapp.tree.sharded import ShardedTree
@@ -187,7 +189,8 @@ class Run(SealedFields, Record):
 
 class Runs(Folder):
     """/api/automations/runs. `ended`: final status -> ids of the runs that ended so; those that have not are in the
-    queues of the board. `counts`: how many ended so."""
+    queues of the board. `ended_of`: an automation's id and the status, and then the run's id. `counts`: how many ended
+    so, of all and of each automation."""
 
     url = "/api/automations/runs"
 
@@ -195,18 +198,38 @@ class Runs(Folder):
         super().__init__()
         self._children = ShardedTree()
         self.ended = {status: ShardedTree() for status in sorted(FINAL)}
+        self.ended_of = ShardedTree()
         self.counts = StoredCounts()
 
     def __delitem__(self, name: str) -> None:
-        for status, ids in self.ended.items():
-            if name in ids:
-                del ids[name]
-                self.counts.add(status, by=-1)
+        run = self[name]
+        if run.is_over and name in self.ended[run.status]:
+            of_automation = _ended_as(run.automation_id, run.status)
+            del self.ended[run.status][name], self.ended_of[of_automation + name]
+            self.counts.add(run.status, of_automation, by=-1)
         super().__delitem__(name)
 
     def end(self, run: Run, status: str) -> None:
+        of_automation = _ended_as(run.automation_id, status)
         self.ended[status][run.id] = True
-        self.counts.add(status)
+        self.ended_of[of_automation + run.id] = True
+        self.counts.add(status, of_automation)
+
+    def newest_ended(self, automation_id: str | None, status: str, count: int) -> list[str]:
+        """Ids of the newest runs that ended so, of an automation or of all."""
+        if automation_id is None:
+            return self.ended[status].last(count)
+        of_automation = _ended_as(automation_id, status)
+        return [key[len(of_automation) :] for key in self.ended_of.last(count, of_automation)]
+
+    def count_ended(self, automation_id: str | None, *statuses: str) -> int:
+        kinds = statuses if automation_id is None else [_ended_as(automation_id, status) for status in statuses]
+        return sum(self.counts[kind] for kind in kinds)
+
+    def forget_counts(self, automation_id: str) -> None:
+        """The automation is no more, and nor are its runs."""
+        if not self.count_ended(automation_id, *FINAL):
+            self.counts.forget(*(_ended_as(automation_id, status) for status in FINAL))
 
     def has_ended(self, run_id: str) -> bool:
         return any(run_id in ids for ids in self.ended.values())
@@ -230,6 +253,37 @@ def count_runs(root: Root) -> None:
     runs.counts = StoredCounts()
     for status, ids in runs.ended.items():
         runs.counts.add(status, by=len(ids))
+
+
+def index_runs(root: Root) -> None:
+    """An older store does not know how the runs of each automation ended. Of one that was deleted its runs are read:
+    the deletion can be taken back."""
+    automations = root["api"]["automations"]
+    runs: Runs = automations.runs
+    runs.ended_of = ShardedTree()
+    automation_of = {run_id: automation_id for automation_id, run_id in automations.standings.asked()}
+    for status, ids in runs.ended.items():
+        counted: Counter[str] = Counter()
+        for run_id in ids.keys():  # noqa: SIM118 - it is no mapping
+            of_automation = _ended_as(automation_of.get(run_id) or _read(runs, run_id), status)
+            runs.ended_of[of_automation + run_id] = True
+            counted[of_automation] += 1
+        for of_automation, count in counted.items():
+            runs.counts.add(of_automation, by=count)
+
+
+def _read(runs: Runs, run_id: str) -> str:
+    """The automation of a run, nothing where it cannot be read."""
+    try:
+        return str(runs[run_id].automation_id)
+    except Exception as problem:
+        if not is_damage(problem):
+            raise
+        return ""
+
+
+def _ended_as(automation_id: str, status: str) -> str:
+    return f"{automation_id}/{status}/"
 
 
 def _first_number(at: float) -> int:

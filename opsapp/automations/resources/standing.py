@@ -17,6 +17,7 @@ from persistent import Persistent
 from opsapp.tree.counted import newest
 
 RECENT = 8
+RUN_ID = 20  # its length
 LAST = "~"  # behind every id
 
 
@@ -50,6 +51,12 @@ class Standings(Persistent):
         self.past = OOTreeSet()
         self.waiting = OOTreeSet()
         self.starting = OOTreeSet()
+
+    def asked(self) -> Iterator[tuple[str, str]]:
+        """(automation id, run id) of all runs."""
+        yield from ((key[:-RUN_ID], key[-RUN_ID:]) for key in self.past)
+        for automation_id, row in self.rows.items():
+            yield from ((automation_id, run_id) for run_id in StandingRow._make(row).recent)
 
     def drop(self, automation_id: str) -> None:
         self.rows.pop(automation_id, None)
@@ -145,14 +152,12 @@ class RunHistory:
     def __init__(self, standing: AutomationStanding):
         self._standing, self._index, self._id = standing, standing.kept.past, standing.id
 
-    def _past(self) -> Any:
-        return self._index.keys(self._id, self._id + LAST)
-
-    def __len__(self) -> int:
-        return len(self._past()) + len(self._standing.row.recent)
+    def __contains__(self, run_id: str) -> bool:
+        return run_id in self._standing.row.recent or self._id + run_id in self._index
 
     def __iter__(self) -> Iterator[str]:
-        return merge((key[len(self._id) :] for key in self._past()), self._standing.row.recent)
+        past = self._index.keys(self._id, self._id + LAST)
+        return merge((key[len(self._id) :] for key in past), self._standing.row.recent)
 
     def newest(self, count: int) -> list[str]:
         """The newest first."""

@@ -7,7 +7,8 @@ room delivers it at most once. So no effect can happen without its intent.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Collection
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -118,6 +119,33 @@ class Inventory(list[Member]):
     @cached_property
     def _by_name(self) -> dict[str, Member]:
         return {name: member for member in reversed(self) for name in member.names}
+
+    def monitors_of(self, names: Collection[str], below: Collection[str]) -> list[Member]:
+        """Monitors that run on one of these hosts or go by one of these names, or by one of those that depend on them,
+        in order."""
+        found = dict[int, Member]()
+        for name in names:
+            found.update(self._monitors_on.get(name, ()))
+        for name in {*names, *below}:
+            found.update(self._monitors_called.get(name, ()))
+        return [found[place] for place in sorted(found)]
+
+    @cached_property
+    def _monitors_on(self) -> dict[str, list[tuple[int, Member]]]:
+        """(their place, monitor) by the id of the agent on which they run."""
+        known = defaultdict[str, list[tuple[int, Member]]](list)
+        for place, member in enumerate(self):
+            if not member.is_agent and member.agent_id:
+                known[member.agent_id].append((place, member))
+        return known
+
+    @cached_property
+    def _monitors_called(self) -> dict[str, list[tuple[int, Member]]]:
+        known = defaultdict[str, list[tuple[int, Member]]](list)
+        for place, member in enumerate(self):
+            for name in () if member.is_agent else member.names:
+                known[name].append((place, member))
+        return known
 
     @cached_property
     def called(self) -> frozenset[str]:

@@ -25,7 +25,6 @@ from opsapp.healing.stages.world import Reading, World
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.engine import WindowPlan
 from opsapp.monitoring.resources import incidents_of
-from opsapp.runtime.projection import among
 from opsapp.series import Live
 from opsapp.tree.root import Root
 from opsapp.wire.readings import STALE_AFTER_INTERVALS, fresh
@@ -60,14 +59,14 @@ class PastHeal(NamedTuple):
     target: str
 
 
-def incident_spans(root: Root, graph: Graph, since: float) -> list[FailedSpan]:
-    """When monitors were down that stand in the graph."""
+def incident_spans(root: Root, graph: Graph, since: float, until: float) -> list[FailedSpan]:
+    """When monitors were down in that time that stand in the graph."""
     incidents, spans = incidents_of(root), []
-    for ids in incidents.by_monitor.values() if graph.nodes else ():
-        for _, incident in among(incidents, "incident", list(ids)):
-            until = NEVER if incident.resolved is None else float(incident.resolved)
+    for monitor_id in list(incidents.by_monitor) if graph.nodes else ():
+        for incident in incidents.touching(since, until, monitor_id):
+            end = NEVER if incident.resolved is None else float(incident.resolved)
             names = {incident.monitor_name, incident.monitor_id} & graph.nodes.keys()
-            spans += [FailedSpan(name, float(incident.started), until) for name in names if until >= since]
+            spans += [FailedSpan(name, float(incident.started), end) for name in names]
     return spans
 
 

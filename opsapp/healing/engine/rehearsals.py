@@ -77,7 +77,7 @@ def policy_of(root: Root, draft: NewRule, span: AskedTime) -> PastPolicy:
         hosts={key: host._replace(online=True) for key, host in world.hosts.items()}, server=world.server,
     )  # fmt: skip
     worlds = PastWorlds(plain, rule_id, plans_of(root), len(inventory))
-    worlds.know_failed(incident_spans(root, world.graph, span.since))
+    worlds.know_failed(incident_spans(root, world.graph, span.since, span.until))
     trust, window_s = world.trust[rule_id], trials.window_of(rule_id, world)
     levels = HeldLevel(PolicyChange(trust={rule_id: trust}), window_s, node.config[ApprovalSettings].expiry_s)
     ceiling = PolicyChange(trust={rule_id: trust._replace(current_level=rule.trust_ceiling)})

@@ -98,30 +98,41 @@ def sick_hosts(failing: Collection[str], graph: Graph) -> int:
 UNKNOWN = (BudgetLeft("", None),)  # nothing measures it, or nobody knows what was measured then
 
 
-class ErrorBudgets(NamedTuple):
-    """Those of one transaction."""
+class ErrorBudgets:
+    """Those of one transaction. Thousands may fail at once: from the second question on, what is left of all monitors'
+    budgets is reckoned together, which costs about as much as of ten alone."""
 
-    root: Root
-    inventory: Inventory
-    graph: Graph
+    def __init__(self, root: Root, inventory: Inventory, graph: Graph):
+        self.root, self.inventory, self.graph = root, inventory, graph
+        self._asked = set[RuleBudget]()
+        self._of_all: dict[RuleBudget, dict[str, float | None]] = {}
 
     def left(self, budget: RuleBudget, subject: str | None, names: frozenset[str]) -> Sequence[BudgetLeft]:
         """Of the monitor that the rule reads, or of all that a host has: those that run or act on it, and those that
         depend on it."""
         monitors = dict(self._of(subject, names))
-        known = budgets_left(node_of(self.root), self.root, monitors, budget.slo, budget.window_s)
+        known = self._known(budget, monitors) if monitors else {}
         return [BudgetLeft(name, known.get(monitor_id)) for monitor_id, name in monitors.items()] or UNKNOWN
 
-    def _of(self, subject: str | None, names: frozenset[str]) -> Iterator[tuple[str, str]]:
-        is_monitors = (subject or "").startswith("monitor:")
-        below = () if is_monitors else frozenset(self.graph.hanging_on(names))
-        for member in self.inventory:
-            if not member.is_agent and (
-                member.subject == subject
-                if is_monitors
-                else member.agent_id in names or not names.union(below).isdisjoint(member.names)
-            ):
-                yield member.subject.partition(":")[2], member.name
+    def _known(self, budget: RuleBudget, monitors: Collection[str]) -> dict[str, float | None]:
+        if budget not in self._asked:
+            self._asked.add(budget)
+            return self._reckoned(budget, monitors)
+        if budget not in self._of_all:
+            every = [member.subject.partition(":")[2] for member in self.inventory if not member.is_agent]
+            self._of_all[budget] = self._reckoned(budget, every)
+        return self._of_all[budget]
+
+    def _reckoned(self, budget: RuleBudget, monitors: Collection[str]) -> dict[str, float | None]:
+        return budgets_left(node_of(self.root), self.root, monitors, budget.slo, budget.window_s)
+
+    def _of(self, subject: str | None, names: frozenset[str]) -> list[tuple[str, str]]:
+        if (subject or "").startswith("monitor:"):
+            member = self.inventory.by_subject.get(subject or "")
+            members = [] if member is None else [member]
+        else:
+            members = self.inventory.monitors_of(names, self.graph.hanging_on(names))
+        return [(member.subject.partition(":")[2], member.name) for member in members]
 
 
 class ILiveReadings(Interface):

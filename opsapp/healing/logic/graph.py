@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Annotated
 
@@ -79,8 +80,9 @@ class Graph:
         """What it depends on by declaration, nearest first, as far as a failure would pass."""
         return [name for name in self.ancestors(target, well) if name in self.nodes]
 
-    def hanging_on(self, targets: Collection[str]) -> list[str]:
-        """The declared targets that depend on one of these, nearest first; through what is on a host too."""
+    @cached_property
+    def _children(self) -> dict[str, list[str]]:
+        """What depends on each, of what is declared. A graph never changes."""
         children: dict[str, list[str]] = {}
         for name in self.nodes:
             for parent in self.parents(name):
@@ -88,6 +90,11 @@ class Graph:
                 host, slash, _ = parent.partition("/")
                 if slash and parent not in self.nodes:
                     children.setdefault(host, []).append(name)
+        return children
+
+    def hanging_on(self, targets: Collection[str]) -> list[str]:
+        """The declared targets that depend on one of these, nearest first; through what is on a host too."""
+        children = self._children
         reached = dict.fromkeys(targets)
         queue = list(reached)
         while queue:
@@ -125,11 +132,20 @@ class Graph:
             return name, "depends on " + " → ".join(paths[name][1:])
         site = self.site(target)
         if site is not None:
-            externals = (name for name in failing if name != target and self.is_external(name))
-            lost = sorted(name for name in externals if self.site(name) == site)
-            if lost:
-                return lost[0], f"everything at site {site} depends on it"
+            lost = next((name for name in self._externals.get(site, ()) if name != target and name in failing), None)
+            if lost is not None:
+                return lost, f"everything at site {site} depends on it"
         return None
+
+    @cached_property
+    def _externals(self) -> dict[str, list[str]]:
+        """The external targets of each site, in order: thousands of its targets may fail at once."""
+        externals: dict[str, list[str]] = {}
+        for name in sorted(filter(self.is_external, self.nodes)):
+            site = self.site(name)
+            if site is not None:
+                externals.setdefault(site, []).append(name)
+        return externals
 
     def root_of(self, paths: Mapping[str, tuple[str, ...]]) -> str:
         """Of failed targets the one that none of the others stands above; of several the farthest. In a cycle each

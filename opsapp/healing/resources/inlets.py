@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from math import inf
 from typing import Any, NamedTuple
 
 from BTrees.Length import Length
@@ -16,6 +17,7 @@ from persistent import Persistent
 from opsapp.healing.logic.eventforms import FIRING, SentEvent
 from opsapp.lib.ids import digest
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.tree.counted import newest
 from opsapp.tree.folder import Facet, Folder, Record
 from opsapp.tree.root import Root
 
@@ -134,8 +136,8 @@ class EventsOfInlet(Persistent):
 
     def newest(self, limit: int | None, offset: int) -> Iterator[ToldEvent]:
         """What was told last comes first."""
-        places = list(self.by_time)[::-1]
-        return (_event(self.rows[key]) for _, key in places[offset : None if limit is None else offset + limit])
+        places = newest(self.by_time, None, (inf,), offset, MOST_TOLD if limit is None else limit)
+        return (_event(self.rows[key]) for _, key in places)
 
 
 class ToldEvents(Persistent):

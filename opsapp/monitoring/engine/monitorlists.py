@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from opsapp.lib.addresses import public
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.engine import board_of
 from opsapp.monitoring.engine import metrics, recent
-from opsapp.monitoring.engine.register import Entry
+from opsapp.monitoring.engine.register import Entry, ShownStatus
 from opsapp.monitoring.engine.reports import uptime_of
 from opsapp.monitoring.engine.shownstates import BY_CHECK, CHECKED, is_down_in_window, state_at
 from opsapp.monitoring.engine.watch import watch_of
@@ -48,7 +49,8 @@ def page(node: Node, root: Root, query: JsonObject, *, secrets: bool) -> tuple[l
     chosen = cut(_in_order(node, root, entries, query["sort"], now), query)
     measure_uptime(node, root, chosen, now)
     lately = recent.of_monitors(node, root, chosen, query["recent"], now) if query["recent"] else {}
-    shown = [record(node, entry, now, secrets=secrets, recent=lately.get(entry.id)) for entry in chosen]
+    look = StateLook(state_at(node, now), is_down_in_window(node, now))
+    shown = [record(node, entry, now, secrets=secrets, recent=lately.get(entry.id), look=look) for entry in chosen]
     lost = unread(node) if not (words or tag or status or query["type"]) else []
     if ids is not None:
         lost = [row for row in lost if row.id in ids]
@@ -110,15 +112,29 @@ def one(node: Node, root: Root, monitor_id: str, *, secrets: bool) -> MonitorRec
     return record(node, entry, now, secrets=secrets)
 
 
+class StateLook(NamedTuple):
+    """What tells the state of a monitor at a moment: one for all of a list."""
+
+    state_of: Callable[[Entry], ShownStatus]
+    is_down: Callable[[Entry], bool]
+
+
 def record(
-    node: Node, entry: Entry, now: float, *, secrets: bool, recent: LatelyMeasured | None = None
+    node: Node,
+    entry: Entry,
+    now: float,
+    *,
+    secrets: bool,
+    recent: LatelyMeasured | None = None,
+    look: StateLook | None = None,
 ) -> MonitorRecord:
     """All of a monitor; without `secrets` what a viewer may see."""
+    state_of, is_down = look or StateLook(state_at(node, now), is_down_in_window(node, now))
     url, cause, output = entry.target.url, entry.told.cause, entry.output
     if not secrets:
         url, cause, output = public((url, cause, output))
     live = node.series.live.get(entry.subject)
-    status = current_status(node, entry, now)
+    status = state_of(entry).status
     response: Any = live.get("response_time_ms", (None, 0.0))[0]
     damage = watch_of(node).register.damaged.get(entry.id)  # what stands here is what this node remembers of it
     return extended(
@@ -128,7 +144,7 @@ def record(
         name=entry.name,
         url=url,
         status=status if damage is None else "unknown",
-        down_in_window=damage is None and is_down_in_window(node, now)(entry),
+        down_in_window=damage is None and is_down(entry),
         response_time_ms=None if response is None else round(response),
         # Pending is "never checked": a push monitor whose first call is late was not, whatever is being tried again.
         last_check=None if status == "pending" else checked_at(node, entry),

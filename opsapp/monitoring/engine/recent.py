@@ -5,6 +5,7 @@ Computed for one page of a list at a time, from what is stored; the hours are ke
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from opsapp.monitoring.engine.register import Entry
@@ -57,6 +58,12 @@ class Recents:
 KEY = "opsapp.monitoring.recents"
 
 
+@lru_cache(maxsize=4096)
+def _names(states: bytes) -> tuple[str, ...]:
+    """Most monitors have the same past."""
+    return tuple(STATUSES[state] for state in states)
+
+
 def of_monitors(node: Node, root: Root, entries: list[Entry], checks: int, now: float) -> dict[str, LatelyMeasured]:
     """{monitor: what lists draw of it}"""
     reading, now_ms = node.series.reading(root), int(now * 1000)
@@ -70,7 +77,7 @@ def of_monitors(node: Node, root: Root, entries: list[Entry], checks: int, now: 
         states = reading.last_states(entry.series, now_ms - span, now_ms + 1, checks)
         day = days[entry.series]
         return LatelyMeasured(
-            tuple(STATUSES[state] for state in states),
+            _names(bytes(states)),
             day.p95s,
             day.p95,
             uptime_of(entry, month.get(entry.series), now_ms - 30 * DAY, now_ms),

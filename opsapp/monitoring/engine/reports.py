@@ -5,6 +5,7 @@ Called by views in their transaction. Figures are computed for all monitors aske
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from operator import itemgetter
 from typing import Any
@@ -14,7 +15,16 @@ from opsapp.monitoring.engine.register import Entry, by_name
 from opsapp.monitoring.engine.watch import register_of, watch_of
 from opsapp.monitoring.logic import score
 from opsapp.monitoring.logic.history import points
-from opsapp.monitoring.logic.uptime import StateTimes, budget_left, is_known, known_percent, known_uptime, sla, uptime
+from opsapp.monitoring.logic.uptime import (
+    StateTimes,
+    budget_left,
+    enough_known,
+    is_known,
+    known_percent,
+    percent,
+    sla,
+    uptime,
+)
 from opsapp.monitoring.records import AggregateScore, MonitorScore, ScoreComponents, SlaEntry, SlaFigures, UptimeFigures
 from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.node import Node
@@ -40,7 +50,7 @@ def uptimes(node: Node, root: Root, monitor_id: str) -> list[UptimeFigures]:
     """A monitor's uptime over a day, a week, 30 and 90 days. Time before it was made is not unknown: it is none."""
     entry, now = watch_of(node).entry(root, monitor_id), now_ms(node)
     reading, first = node.series.reading(root), (now - UPTIME_SPANS[-1] * DAY) / 1000
-    own = _outages(root, monitor_id, first, now / 1000)
+    own = _outages(root, [monitor_id], first, now / 1000)[monitor_id]
     rows = []
     for days in UPTIME_SPANS:
         start = (now - days * DAY) // HOUR * HOUR
@@ -89,8 +99,10 @@ def _by_uptime(
 
 
 def uptime_of(entry: Entry, total: Total | None, start: int, end: int) -> float | None:
-    """As far as this window is known; it begins no earlier than the monitor."""
-    return known_uptime(_spent(total), _since(entry, start, end), entry.settings.interval * 1000)
+    """As far as this window is known; it begins no earlier than the monitor. Lists ask for thousands."""
+    if total is None or not enough_known(sum(total.spent), _since(entry, start, end), entry.settings.interval * 1000):
+        return None
+    return percent(total.up, total.down)
 
 
 def _since(entry: Entry, start: int, end: int) -> int:
@@ -108,16 +120,20 @@ def _window(node: Node, days: int) -> tuple[int, int]:
     return (now - days * DAY) // HOUR * HOUR, now
 
 
-def _outages(root: Root, monitor_id: str, start: float, end: float) -> list[tuple[int, int | None]]:
-    """When the incidents of this time began and ended."""
-    touching = incidents_of(root).touching(start, end, monitor_id)
-    return [(incident.started, incident.resolved) for incident in touching]
+def _outages(
+    root: Root, monitor_ids: Iterable[str], start: float, end: float
+) -> defaultdict[str, list[tuple[int, int | None]]]:
+    """When the incidents of this time began and ended, by monitor."""
+    outages = defaultdict(list)
+    for incident in incidents_of(root).touching(start, end, *monitor_ids):
+        outages[incident.monitor_id].append((incident.started, incident.resolved))
+    return outages
 
 
 def _sla_rows(root: Root, window: tuple[int, int], entries: list[Entry], totals: dict[int, Total]) -> list[SlaEntry]:
     """The window begins no earlier than the monitor."""
     start, now = window
-    incidents = {entry.id: _outages(root, entry.id, start / 1000, now / 1000) for entry in entries}
+    incidents = _outages(root, (entry.id for entry in entries), start / 1000, now / 1000)
     return [
         extended(
             SlaEntry,
