@@ -5,7 +5,8 @@ from base64 import b64decode
 
 import pytest
 
-from opsapp.healing.logic.lift import NOTHING, Arm, Trials
+from opsapp.healing.logic.changes import NOTHING
+from opsapp.healing.logic.lift import Arm, Trials
 from opsapp.healing.logic.survival import Duration
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.trials import only_by_coin

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from opsapp.healing.config import HealingSettings
+from opsapp.healing.logic.changes import hour_of
 from opsapp.healing.logic.lift import Draw, Trials
 from opsapp.healing.resources.trials import Coins, DrawnOutage, TossedCoin
 from opsapp.healing.stages import trust as governor
@@ -105,6 +106,18 @@ USELESS: dict[str, World] = {
 USEFUL: dict[str, World] = {"30 to 90 %": constant(0.3, 0.9), "50 to 90 %": constant(0.5, 0.9)}
 
 
+def by_the_hour(day: float, night: float, healed: float) -> World:
+    """What recovers by itself swings, and the heal helps all the time."""
+    return lambda number, chance: Outage(day if is_day(number) else night, healed)
+
+
+SWINGING: dict[str, World] = {
+    "95 % by day, 40 % at night": by_the_hour(0.95, 0.4, 0.97),
+    "80 % by day, 20 % at night": by_the_hour(0.8, 0.2, 0.95),
+    "60 % by day, 10 % at night": by_the_hour(0.6, 0.1, 0.9),
+}
+
+
 class History:
     """One rule, from `approve` on. `known_after`: how many trials it took to know that it helps, if it is known."""
 
@@ -132,7 +145,8 @@ class History:
         share = (SETTINGS.trial if is_learned_about(self.trust) else SETTINGS.holdout).share
         treated, name = self.chance.random() >= share, str(number)
         draw = Draw(share, self.trust.trials.guess(share), treated)
-        self.coins.toss(TossedCoin(name, "d", draw), DrawnOutage(number * HOUR, TREATED if treated else CONTROL))
+        coin = TossedCoin(name, "d", draw, hour=hour_of(number * HOUR))
+        self.coins.toss(coin, DrawnOutage(number * HOUR, TREATED if treated else CONTROL))
         recovered = self.chance.random() < (outage.healed if treated else outage.alone)
         self.waiting.append((number + outage.takes, name, recovered))
         if treated or not recovered:
@@ -170,16 +184,16 @@ def needless_after(before: float, now: float, seed: str, most: int = 500) -> flo
     return math.inf
 
 
-def acting(alone: float, healed: float, seed: str) -> History:
+def acting(world: World, seed: str) -> History:
     """One that acts by itself from the beginning."""
-    history = History(constant(alone, healed), seed)
+    history = History(world, seed)
     history.trust = history.trust._replace(current_level="execute")
     return history
 
 
-def keeps_level(alone: float, healed: float, seed: str, outages: int = 500) -> bool:
+def keeps_level(world: World, seed: str, outages: int = 500) -> bool:
     """Whether a rule of which nothing changes acts by itself still after so many outages."""
-    history = acting(alone, healed, seed)
+    history = acting(world, seed)
     for _ in range(outages):
         history.goes_on()
         if history.trust.current_level != "execute":
@@ -189,7 +203,7 @@ def keeps_level(alone: float, healed: float, seed: str, outages: int = 500) -> b
 
 def bad_after(healed: float, seed: str, most: int = 500) -> float:
     """After how many further cases it is noticed that the heals of a rule with 100 good cases help so seldom."""
-    history = acting(0.1, 0.95, seed).lived(100)
+    history = acting(constant(0.1, 0.95), seed).lived(100)
     history.world = constant(0.1, healed)
     for number in range(most):
         history.goes_on()
@@ -204,7 +218,7 @@ def false_alarm(alone: float, seed: str, controls: int = 50) -> bool:
     chance = random.Random(seed)
     trials = Trials()
     for number in range(30 + controls):
-        trials = trials.added(Draw(0.1, 0.5, False), chance.random() < alone)
+        trials = trials.added(Draw(0.1, 0.5, False), chance.random() < alone, chance.randrange(24))
         if trials.needless >= SETTINGS.change.threshold:
             return number >= 30
     return False

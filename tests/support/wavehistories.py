@@ -9,6 +9,7 @@ import math
 import random
 from typing import NamedTuple
 
+from opsapp.healing.logic.changes import hour_of
 from opsapp.healing.logic.waves import WaveSizes
 from opsapp.healing.resources.trials import TossedCoin
 from opsapp.healing.stages import trust as governor
@@ -16,7 +17,7 @@ from opsapp.healing.stages.trust import Trust
 from opsapp.healing.stages.waves import HARM, LEFT, WELL, Deed, DeedMember, judged, next_wave
 from opsapp.healing.stages.wavetrials import WaveTrial, compared, looked_at
 from opsapp.healing.stages.world import Reading
-from tests.support.histories import SETTINGS, World, constant
+from tests.support.histories import HOUR, SETTINGS, World, constant
 
 USELESS = (  # of the worlds of single cases: whether people decide plays no part, and a wave is known at once
     "90 % whatever is done", "50 % whatever is done", "drifts from 50 to 95 %", "drifts from 95 to 50 %",
@@ -83,7 +84,7 @@ class WaveHistory:
                 return
 
     def _count(self, trial: WaveTrial) -> None:
-        coin = TossedCoin("t", "d", None, False, trial.shares)
+        coin = TossedCoin("t", "d", None, False, trial.shares, hour=hour_of(self.number * HOUR))
         trials = coin.counted(self.trust.trials)
         self.trials += 1
         if self.known_after is None and trials.verdict == "helps":

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from opsapp.healing.logic import windows
+from opsapp.healing.logic.changes import hour_of
 from opsapp.healing.logic.lift import Draw, Shares
 from opsapp.healing.logic.rules import names_of
 from opsapp.healing.resources import healing_of
@@ -61,7 +62,8 @@ def toss(context: PipelineContext, before: CaseRecord, record: CaseRecord) -> No
     draw = Draw(record.share, trust.trials.guess(record.share), record.arm == TREATED)
     coins = context.healing.trials.coins_of(record.rule_id)
     root = context.healing.trials.root_of(record.rule_id, record.target)
-    coins.toss(TossedCoin(record.id, trust.definition, draw), DrawnOutage(record.opened_at, record.arm, root))
+    coin = TossedCoin(record.id, trust.definition, draw, hour=hour_of(context.now))
+    coins.toss(coin, DrawnOutage(record.opened_at, record.arm, root))
     trial = trial._replace(draw=draw, drawn_at=context.now, window_s=stage.window_drawn(record, context.world))
     context.healing.trials.keep(trial, trial.ends_at)
 

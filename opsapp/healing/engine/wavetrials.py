@@ -5,6 +5,7 @@ Until then no wave opens. A kill in between leaves the trial as it was committed
 
 from __future__ import annotations
 
+from opsapp.healing.logic.changes import hour_of
 from opsapp.healing.resources.trials import DrawnOutage, TossedCoin
 from opsapp.healing.resources.waves import StoredDeed
 from opsapp.healing.stages import wavetrials as stage
@@ -36,7 +37,8 @@ def begin(context: PipelineContext, stored: StoredDeed, went: tuple[DeedMember, 
         return  # a coin has fallen for this outage, and holds for whoever goes first
     name, definition = new_id(), context.world.trust[deed.rule_id].definition
     outage = DrawnOutage(deed.began_at, TREATED, book.root_of(deed.rule_id, went[-1].target))
-    book.coins_of(deed.rule_id).toss(TossedCoin(name, definition, None), None if drawn else outage)
+    coin = TossedCoin(name, definition, None, hour=hour_of(context.now))
+    book.coins_of(deed.rule_id).toss(coin, None if drawn else outage)
     moment = context.now + takes_s
     book.compare(name, WaveTrial(deed.id, deed.rule_id, context.now, moment, hosts, moment))
     stored.deed = deed._replace(trial=name)

@@ -6,9 +6,7 @@ for recovered within the window, s the chance of being left alone, and m a guess
     z = (y - m) / (1 - s)  if treated,      z = -(y - m) / s  if left alone
 
 has the lift of this very trial as its mean, whatever recovers by itself, drifts or differs: only the coin is random.
-So where the lift is at most d, the wealth of whoever bets that it is more, the mean over STAKES of the products of
-1 + g (z - d) / B with B the largest loss, is a martingale that begins with 1: it ever reaches 25 with a chance of 4 %
-at most, however often one looks.
+So whoever bets that the lift is more than d hardly ever wins where it is not (`bets`).
 
 A wave of an outage is a trial without such a coin: with z = the share recovered of those that went - the share of those
 that waited, at one moment, and 1 as the largest loss (docs/adr/111).
@@ -17,20 +15,14 @@ that waited, at one moment, and 1 as the largest loss (docs/adr/111).
 from __future__ import annotations
 
 import math
-from operator import mul
 from typing import NamedTuple
 
-STAKES = (0.2, 0.35, 0.5, 0.7)
-STEPS = tuple(step / 20 for step in range(-19, 20))  # the differences d that are bet on
-ENOUGH, ENOUGH_BELOW = 25.0, 100.0
-LEAST, MOST = 1e-25, 1e25  # wealth is kept between these
+from . import bets as betting
+from .changes import COINS, NEEDLESS_STAKES, OFTEN, WAVES, HourSums, bet_on_needless, won
+
 NO_EFFECT = 0.05  # whatever is known to help less than this is not worth the risk
 LAST = 100  # trials that the usual range is about
 USUAL = 1.2816  # of a normal distribution: 80 % lie so many deviations around the mean
-NEEDLESS_STAKES, FEW = (0.3, 0.6, 0.9), 8
-OFTEN = 0.2  # what a new bet brings to a wave: hosts wait in each, and a coin leaves one of ten cases alone
-BAD_STAKES = (0.15, 0.4, 0.7)
-NOTHING = (0.0,) * len(BAD_STAKES)  # nobody has bet yet
 VERDICTS = ("helps", "unknown", "no_effect", "harms")
 
 
@@ -80,14 +72,37 @@ class Bets(NamedTuple):
     """How the bets stand. `above` and `below`: for each of STEPS and STAKES the wealth of whoever bets that the lift is
     more, or less. `low` and `high`: between what it is. `last`: the last trials; of a coin 2 for treated and 1
     for recovered, of a wave its shares. `needless`: for each stake the wealth of those who bet, from any moment on,
-    that more than before recover by themselves."""
+    that more than before recover by themselves. `hours`, `wave_hours`: what those that were left alone have shown, and
+    those that waited for a wave, by the hour of the day."""
 
-    above: tuple[float, ...] = (1.0,) * len(STEPS) * len(STAKES)
-    below: tuple[float, ...] = (1.0,) * len(STEPS) * len(STAKES)
+    above: tuple[float, ...] = betting.EQUAL
+    below: tuple[float, ...] = betting.EQUAL
     low: float = -1.0
     high: float = 1.0
     last: tuple[int | Shares, ...] = ()
     needless: tuple[float, ...] = (0.0,) * len(NEEDLESS_STAKES)
+    hours: HourSums = HourSums()
+    wave_hours: HourSums = HourSums()
+
+    def betted(self, gain: betting.Gain, seen: int | Shares) -> Bets:
+        above, below = betting.bet_above(self.above, gain), betting.bet_below(self.below, gain)
+        return self._replace(
+            above=above,
+            below=below,
+            low=max(self.low, betting.low_of(above)),
+            high=min(self.high, betting.high_of(below)),
+            last=(*self.last, seen)[-LAST:],
+        )
+
+    def left_alone(self, hour: int, recovered: bool) -> Bets:
+        """One more, at this hour of the day."""
+        usual, hours = self.hours.usual(hour, COINS), self.hours.added(hour, recovered)
+        return self._replace(needless=bet_on_needless(self.needless, usual, recovered), hours=hours)
+
+    def waited(self, hour: int, alone: float) -> Bets:
+        """One wave more. It is asked of waves by what waves have shown."""
+        usual, hours = self.wave_hours.usual(hour, WAVES), self.wave_hours.added(hour, alone)
+        return self._replace(needless=bet_on_needless(self.needless, usual, alone, OFTEN), wave_hours=hours)
 
 
 class Trials(NamedTuple):
@@ -101,26 +116,21 @@ class Trials(NamedTuple):
     def guess(self, share: float) -> float:
         return (1 - share) * self.control.rate + share * self.treated.rate
 
-    def added(self, draw: Draw, recovered: bool) -> Trials:
-        """With one more, in the order of their coins."""
-        share, guess = draw.share, draw.guess
-        z = (recovered - guess) / (1 - share) if draw.treated else (guess - recovered) / share
-        lowest = -max(guess / (1 - share), (1 - guess) / share)
-        highest = max((1 - guess) / (1 - share), guess / share)
-        bets = _betted(self.bets, z, lowest, highest, 2 * draw.treated + recovered)
+    def added(self, draw: Draw, recovered: bool, hour: int | None = None) -> Trials:
+        """With one more, in the order of their coins. `hour`: of the day, when its coin fell. A coin of an older
+        version has none, and does not say whether more than before recover by themselves."""
+        gain = betting.of_coin(draw.share, draw.guess, draw.treated, recovered)
+        bets = self.bets.betted(gain, 2 * draw.treated + recovered)
         if draw.treated:
             return self._replace(treated=self.treated.added(recovered), bets=bets)
-        control = self.control
-        return self._replace(
-            control=control.added(recovered), bets=_without_help(bets, control.n, control.recovered, recovered)
-        )
+        bets = bets if hour is None else bets.left_alone(hour, recovered)
+        return self._replace(control=self.control.added(recovered), bets=bets)
 
-    def compared(self, shares: Shares) -> Trials:
-        """With a wave. Whether more than before recover by themselves is asked of waves by what waves have shown."""
-        bets, waves = _betted(self.bets, shares.treated - shares.alone, -1.0, 1.0, shares), self.waves
-        return self._replace(
-            bets=_without_help(bets, waves.n, waves.alone, shares.alone, OFTEN), waves=waves.added(shares)
-        )
+    def compared(self, shares: Shares, hour: int | None = None) -> Trials:
+        """With a wave."""
+        bets = self.bets.betted(betting.Gain(shares.treated - shares.alone, -1.0, 1.0), shares)
+        bets = bets if hour is None else bets.waited(hour, shares.alone)
+        return self._replace(bets=bets, waves=self.waves.added(shares))
 
     @property
     def lift(self) -> float | None:
@@ -158,66 +168,3 @@ class Trials(NamedTuple):
         middle = rates[0][0] - rates[1][0]
         spread = USUAL * math.sqrt(sum(rate * (1 - rate) / n for rate, n in rates))
         return max(-1.0, middle - spread), min(1.0, middle + spread)
-
-
-def _betted(bets: Bets, z: float, lowest: float, highest: float, seen: int | Shares) -> Bets:
-    above = _grown(bets.above, [(z - d) / (d - lowest) for d in STEPS])
-    below = _grown(bets.below, [(d - z) / (highest - d) for d in STEPS])
-    return bets._replace(
-        above=above,
-        below=below,
-        low=max(bets.low, _refuted(_means(above), ENOUGH)),
-        high=min(bets.high, -_refuted(_means(below)[::-1], ENOUGH_BELOW)),  # STEPS are their own mirror
-        last=(*bets.last, seen)[-LAST:],
-    )
-
-
-def _grown(wealth: tuple[float, ...], gains: list[float]) -> tuple[float, ...]:
-    grown = tuple(map(mul, wealth, [1 + stake * gain for gain in gains for stake in STAKES]))
-    if min(grown) > LEAST and max(grown) < MOST:
-        return grown
-    return tuple(max(LEAST, min(MOST, held)) for held in grown)
-
-
-def _means(wealth: tuple[float, ...]) -> list[float]:
-    size = len(STAKES)
-    return [sum(wealth[place : place + size]) / size for place in range(0, len(wealth), size)]
-
-
-def _refuted(wealth: list[float], enough: float) -> float:
-    """Up to which difference the bet is won; wealth falls with the difference, so it is found between two steps."""
-    for place, held in enumerate(wealth):
-        if held >= enough:
-            continue
-        if not place:
-            return -1.0
-        part = math.log(enough / held) / math.log(wealth[place - 1] / held)
-        return STEPS[place] - (STEPS[place] - STEPS[place - 1]) * part
-    return STEPS[-1]
-
-
-def _without_help(bets: Bets, n: int, recovered: float, now: float, brings: float = 1.0) -> Bets:
-    """One more was left alone, after `n` of which so many had recovered: `now` is its share. Whoever begins to bet now
-    `brings` so much."""
-    if n < FEW:
-        return bets
-    usual = (recovered + 1) / (n + 2)
-    return bets._replace(needless=_joined(bets.needless, NEEDLESS_STAKES, (now - usual) / usual, brings))
-
-
-def bet_on_bad(wealth: tuple[float, ...], recovered: bool, asked: float) -> tuple[float, ...]:
-    """The wealth of those who bet, from any moment on, that fewer of what is treated recover than the share `asked`,
-    after one more. Where it is as many or more, nobody expects to win."""
-    asked = min(max(asked, 0.01), 0.99)
-    return _joined(wealth, BAD_STAKES, -1.0 if recovered else asked / (1 - asked))
-
-
-def won(wealth: tuple[float, ...]) -> float:
-    return sum(wealth) / len(wealth)
-
-
-def _joined(
-    wealth: tuple[float, ...], stakes: tuple[float, ...], gain: float, brings: float = 1.0
-) -> tuple[float, ...]:
-    """Somebody joins with what he brings, and all bet."""
-    return tuple(min(1e12, (held + brings) * (1 + stake * gain)) for held, stake in zip(wealth, stakes, strict=True))

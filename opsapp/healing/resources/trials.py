@@ -12,7 +12,8 @@ from typing import NamedTuple
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
-from opsapp.healing.logic.lift import NOTHING, Draw, Shares, Trials
+from opsapp.healing.logic.changes import NOTHING
+from opsapp.healing.logic.lift import Draw, Shares, Trials
 from opsapp.healing.logic.survival import Duration
 from opsapp.healing.stages.holdout import CONTROL, TREATED
 from opsapp.healing.stages.trials import FOLLOWED_S, Trial
@@ -35,19 +36,23 @@ class Healed(NamedTuple):
 
 class TossedCoin(NamedTuple):
     """A coin whose trial is not counted yet. Without a `draw` it is of a wave, and `case_id` is the name of that trial.
-    `recovered`: None where nobody can say; of no account while `open`."""
+    `recovered`: None where nobody can say; of no account while `open`. `hour`: of the day, when it was tossed; None in
+    a coin of an older version."""
 
     case_id: str
     definition: str
     draw: Draw | None
     open: bool = True
     recovered: bool | Shares | None = None
+    hour: int | None = None
 
     def counted(self, trials: Trials) -> Trials:
         """The trials with this one, in the order of the coins."""
         if isinstance(self.recovered, Shares):
-            return trials.compared(self.recovered)
-        return trials if self.draw is None or self.recovered is None else trials.added(self.draw, self.recovered)
+            return trials.compared(self.recovered, self.hour)
+        if self.draw is None or self.recovered is None:
+            return trials
+        return trials.added(self.draw, self.recovered, self.hour)
 
 
 class DrawnOutage(NamedTuple):

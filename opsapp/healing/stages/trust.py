@@ -8,8 +8,9 @@ from typing import NamedTuple
 from opsapp.healing.answers import TrustEvidence
 from opsapp.healing.config import BreakerSettings, HealingSettings, PromotionSettings
 from opsapp.healing.logic import bounds
+from opsapp.healing.logic.changes import NOTHING, bet_on_bad, won
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES, lowest, one_above, one_below, rank
-from opsapp.healing.logic.lift import NO_EFFECT, NOTHING, Arm, Bets, Trials, WaveSums, bet_on_bad, won
+from opsapp.healing.logic.lift import NO_EFFECT, Arm, Bets, Trials, WaveSums
 from opsapp.healing.logic.stakes import Lowered, Stake, lowered
 
 KEPT_TRIGGERS = 1000

@@ -5,12 +5,10 @@ from itertools import product
 
 import pytest
 
-from opsapp.healing.config import ChangeSettings
-from opsapp.healing.logic import lift
-from opsapp.healing.logic.lift import ENOUGH, LAST, STAKES, STEPS, Arm, Bets, Draw, Shares, Trials, WaveSums
+from opsapp.healing.logic.bets import ENOUGH, LEAST, MOST, STAKES, STEPS
+from opsapp.healing.logic.lift import LAST, Arm, Bets, Draw, Shares, Trials, WaveSums
 
 SHARES, GUESSES = (0.05, 0.1, 0.25, 0.5), (0.02, 0.3, 0.5, 0.75, 0.98)
-ALARM = ChangeSettings().threshold
 RATES = (0.0, 0.1, 0.5, 0.9, 1.0)  # of recovery: left alone, and healed
 grid = pytest.mark.parametrize(("share", "guess"), [*product(SHARES, GUESSES)])
 
@@ -114,8 +112,8 @@ def test_the_verdict_follows_from_the_ends(treated, alone, times, verdict):
 
 def test_wealth_stays_within_what_a_number_holds():
     trials = after([(number % 2 == 0, number % 2 == 0) for number in range(1000)], share=0.5)
-    assert max(trials.bets.above) == lift.MOST
-    assert min(trials.bets.below) == lift.LEAST
+    assert max(trials.bets.above) == MOST
+    assert min(trials.bets.below) == LEAST
     assert (trials.bets.low, trials.bets.high) == (STEPS[-1], 1.0)
     mirrored = after([(number % 2 == 0, number % 2 == 1) for number in range(1000)], share=0.5)
     assert (mirrored.bets.low, mirrored.bets.high) == (-1.0, STEPS[0])
@@ -164,39 +162,6 @@ def binomial(n, k, rate):
     return math.comb(n, k) * rate**k * (1 - rate) ** (n - k)
 
 
-def test_what_recovers_more_often_by_itself_than_it_used_to_has_become_needless():
-    trials = after([(False, number % 3 == 0) for number in range(60)])
-    assert trials.needless < ALARM
-    for _ in range(8):
-        trials = trials.added(Draw(0.1, 0.5, False), True)
-    assert trials.needless >= ALARM
-
-
-def test_few_cases_and_those_that_were_healed_say_nothing_of_what_is_needless():
-    assert after([(False, True)] * lift.FEW).bets.needless == Bets().needless
-    assert after([(True, True)] * 50).bets.needless == Bets().needless
-
-
-@pytest.mark.parametrize("used_to", [(10, 3), (40, 20), (100, 90)])
-def test_whoever_bets_on_a_change_expects_to_keep_what_he_has(used_to):
-    """If nothing has changed: one more case adds the 1 that he brings, and nothing else."""
-    n, recovered = used_to
-    before = Trials(Arm(), Arm(n, recovered), Bets(needless=(2.0, 3.0, 4.0)))
-    rate = (recovered + 1) / (n + 2)
-    draw = Draw(0.1, 0.5, False)
-    won, lost = (before.added(draw, outcome).bets.needless for outcome in (True, False))
-    expected = [rate * up + (1 - rate) * down for up, down in zip(won, lost, strict=True)]
-    assert expected == pytest.approx([3.0, 4.0, 5.0])
-
-
-def test_a_bet_on_waves_is_about_what_waves_have_shown_before():
-    """Not about coins, whose window is longer; and whoever joins brings less, because waves are many."""
-    before = Trials(Arm(), Arm(40, 0), Bets(needless=(2.0, 3.0, 4.0)), WaveSums(10, 9.0, 5.0))
-    same, more = (before.compared(Shares(1.0, alone)).bets.needless for alone in (0.5, 0.9))
-    assert same == pytest.approx([2.0 + lift.OFTEN, 3.0 + lift.OFTEN, 4.0 + lift.OFTEN])
-    assert all(now > then for now, then in zip(more, same, strict=True))
-
-
 def test_waves_count_with_their_shares():
     trials = Trials(Arm(2, 1), Arm(2, 0)).compared(Shares(1.0, 0.25)).compared(Shares(0.5, 0.15))
     assert (trials.treated, trials.control) == (Arm(2, 1), Arm(2, 0))
@@ -208,22 +173,3 @@ def test_waves_count_with_their_shares():
         trials = trials.compared(Shares(0.9, 0.3))
     assert trials.verdict == "helps"
     assert trials.bets.low < 0.6 < trials.bets.high
-
-
-@pytest.mark.parametrize("asked", [0.6, 0.75, 0.9])
-def test_whoever_bets_that_it_helps_too_seldom_gains_nothing_where_it_helps_as_often_as_is_asked(asked):
-    for rate in (asked, (1 + asked) / 2, 1.0):
-        won, lost = (lift.bet_on_bad((2.0, 3.0, 4.0), outcome, asked) for outcome in (True, False))
-        expected = [rate * up + (1 - rate) * down for up, down in zip(won, lost, strict=True)]
-        if rate == asked:
-            assert expected == pytest.approx([3.0, 4.0, 5.0])
-        else:
-            assert all(mean < held for mean, held in zip(expected, (3.0, 4.0, 5.0), strict=True))
-
-
-@pytest.mark.parametrize("asked", [0.0, 1.0])
-def test_a_bound_that_asks_for_nothing_or_for_all_is_bet_on_too(asked):
-    wealth = lift.NOTHING
-    for _ in range(100):
-        wealth = lift.bet_on_bad(wealth, True, asked)
-    assert lift.won(wealth) < ALARM

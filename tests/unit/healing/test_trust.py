@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opsapp.healing.config import ChangeSettings, HealingSettings, HoldoutSettings, PromotionSettings, TrialSettings
+from opsapp.healing.logic.changes import NOTHING
 from opsapp.healing.logic.levels import LEVELS, rank
-from opsapp.healing.logic.lift import NO_EFFECT, NOTHING, Arm, Bets, Draw, Trials
+from opsapp.healing.logic.lift import NO_EFFECT, Arm, Bets, Draw, Trials
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.attempt import Tried, comes_to
 from opsapp.healing.stages.trust import LevelRefused

@@ -5,7 +5,8 @@ from itertools import permutations
 
 import pytest
 
-from opsapp.healing.logic.lift import STAKES, STEPS, Shares, Trials
+from opsapp.healing.logic.bets import STAKES, STEPS
+from opsapp.healing.logic.lift import Shares, Trials
 from opsapp.healing.logic.waves import WaveSizes
 from opsapp.healing.stages.waves import Deed, DeedMember, next_wave
 from opsapp.healing.stages.wavetrials import ANSWERS_S, MOST, ComparedHost, WaveTrial, compared, looked_at
