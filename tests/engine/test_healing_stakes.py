@@ -309,7 +309,8 @@ def test_what_is_left_for_a_thousand_hosts_is_reckoned_at_once(ward, monkeypatch
     monkeypatch.setattr(world, "budgets_left", noting)
 
     def left(root):
-        budgets = world.ErrorBudgets(root, inventory, healing_of(root).dependencies.graph())
+        measuring = world.MeasuringMonitors(inventory, healing_of(root).dependencies.graph())
+        budgets = world.ErrorBudgets(root, measuring)
         return [budgets.left(budget, f"agent:a{n}", frozenset({f"a{n}"})) for n in range(1000)]
 
     found = here.node.transact(left)

@@ -2,10 +2,10 @@
 
 The look is that of the live evaluation (`alerts`), over a live view that is fed with the past; what follows, `rehearse`
 says in a world as it was then: windows by their plans, failed targets by incidents and ledger, heals of an hour by the
-ledger; graph, hosts and settings are those of now, for of what they were there is no record. What error budgets were is
-not worked out, so a rule that asks for one has its level lowered. Only looks that could
-change anything are taken: when the verdict changes, and when time itself is up (`for`, cooldown, hold). What a heal
-would have changed nobody knows: the readings stay as they were. Must not: know how readings are kept.
+ledger; error budgets by how long the states of monitors had lasted; graph, hosts and settings are those of now, for of
+what they were there is no record. Only looks that could change anything are taken: when the verdict changes, and when
+time itself is up (`for`, cooldown, hold). What a heal would have changed nobody knows: the readings stay as they were.
+Must not: know how readings are kept.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from opsapp.healing.config import HealingSettings
@@ -31,11 +32,12 @@ from opsapp.wire.readings import STALE_AFTER_INTERVALS, fresh
 
 from .alerts import OVER, RETRY_S, Alerts, Past, WatchedRule
 from .inventory import Member
+from .past_budgets import PastBudgets
 from .past_readings import KeptReading, PastReport, ReadingColumn
 from .readings import LiveReadings, read
 from .rehearse import PolicyChange, RehearsedEvent, Scene, case_of
 from .windows import on_at
-from .world import UNKNOWN, sick_hosts
+from .world import sick_hosts
 
 NEVER = float("inf")
 UNSEEN = object()
@@ -85,6 +87,7 @@ class PastWorlds:
     rule_id: str
     plans: Sequence[WindowPlan]
     targets: int
+    budgets: PastBudgets
     heals: list[PastHeal] = field(default_factory=list)  # in the order of time
     failed: dict[int, list[FailedSpan]] = field(default_factory=dict)  # by each hour that it reaches into
 
@@ -103,7 +106,7 @@ class PastWorlds:
             trust=policy.trust,
             failing=failing,
             windows=on_at(self.plans, at),
-            budget=lambda *_: UNKNOWN,
+            budget=partial(self.budgets.left, at),
             load=lambda rule_id, target: self._load(rule_id, target, at, failing),
             reading=reading,
         )

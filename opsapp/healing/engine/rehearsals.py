@@ -27,6 +27,7 @@ from opsapp.tree.root import Root
 from .alerts import WatchedRule, watched_rules
 from .inventory import Inventory, Member, fleet_access
 from .lift import elsewhere
+from .past_budgets import PastBudgets
 from .past_readings import KeptReading, ReadingColumn, Stretch, kept_readings, merged, needs, read, stretches
 from .pipeline import world_now
 from .readings import instances
@@ -34,6 +35,7 @@ from .rehearsal import FailedSpan, HeldLevel, PastHeal, PastWorlds, Rehearsal, c
 from .rehearsal_answers import AskedTime, PastOfTarget, PastPolicy, PastTarget, RehearsedRule, answer
 from .rehearse import PolicyChange, drafted
 from .replay import recorded_since
+from .world import MeasuringMonitors
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -76,7 +78,8 @@ def policy_of(root: Root, draft: NewRule, span: AskedTime) -> PastPolicy:
         now=world.now, rules={rule_id: rule}, trust={}, settings=world.settings, graph=world.graph,
         hosts={key: host._replace(online=True) for key, host in world.hosts.items()}, server=world.server,
     )  # fmt: skip
-    worlds = PastWorlds(plain, rule_id, plans_of(root), len(inventory))
+    budgets = PastBudgets(MeasuringMonitors(inventory, world.graph), span.since - MOST_WARM_UP_S, span.until)
+    worlds = PastWorlds(plain, rule_id, plans_of(root), len(inventory), budgets)
     worlds.know_failed(incident_spans(root, world.graph, span.since, span.until))
     trust, window_s = world.trust[rule_id], trials.window_of(rule_id, world)
     levels = HeldLevel(PolicyChange(trust={rule_id: trust}), window_s, node.config[ApprovalSettings].expiry_s)
@@ -116,8 +119,18 @@ def rehearse(node: Node, policy: PastPolicy, span: AskedTime) -> Rehearsed:
         seen.append(_through(node, policy, place, span))
         _refuse_too_many(seen)
     seen += [PastOfTarget(member.name, member) for member in policy.without]
-    rehearsed = RehearsedRule(policy, span, node.clock.now(), seen, entries)
-    return lane.run(answer, rehearsed)
+    return _answered(node, RehearsedRule(policy, span, node.clock.now(), seen, entries))
+
+
+def _answered(node: Node, rehearsed: RehearsedRule) -> Rehearsed:
+    """What heals would have begun counts while it is answered, so each answer begins without them."""
+    worlds, lane = rehearsed.policy.worlds, node.lane(LANE, 1)
+    heals = list(worlds.heals)
+    answered = lane.run(answer, rehearsed)
+    while worlds.budgets.learn(node):
+        worlds.heals = list(heals)
+        answered = lane.run(answer, rehearsed)
+    return answered
 
 
 def _know(policy: PastPolicy, entries: Sequence[LedgerRecord]) -> None:
@@ -137,7 +150,21 @@ def _roots_first(policy: PastPolicy) -> list[PastTarget]:
 
 
 def _through(node: Node, policy: PastPolicy, place: PastTarget, span: AskedTime) -> PastOfTarget:
-    """One target through all of its time."""
+    """One target through all of its time, until the error budgets that it asks for are known."""
+    rehearsal = _lived(node, policy, place, span)
+    while policy.worlds.budgets.learn(node):
+        rehearsal = _lived(node, policy, place, span)
+    firings = [firing for firing in rehearsal.firings if firing.at >= span.since]
+    if place.target in policy.worlds.base.graph.nodes:
+        fired = [firing for firing in rehearsal.firings if not firing.again]
+        policy.worlds.know_failed(
+            FailedSpan(place.target, firing.at, span.until if firing.over_at is None else firing.over_at)
+            for firing in fired
+        )
+    return PastOfTarget(place.target, place.member, firings, rehearsal.changes)
+
+
+def _lived(node: Node, policy: PastPolicy, place: PastTarget, span: AskedTime) -> Rehearsal:
     now = int(node.clock.now() * 1000)
     warm_up = min(MOST_WARM_UP_S, policy.watched.hold_s + policy.watched.cooldown_s + WARM_UP_S)
     rehearsal = Rehearsal(
@@ -149,14 +176,7 @@ def _through(node: Node, policy: PastPolicy, place: PastTarget, span: AskedTime)
         stretch, columns = node.transact(read, place.kept, part)
         node.lane(LANE, 1).run(_take, rehearsal, place.kept, stretch, columns)
     node.lane(LANE, 1).run(rehearsal.end, span.until)
-    firings = [firing for firing in rehearsal.firings if firing.at >= span.since]
-    if place.target in policy.worlds.base.graph.nodes:
-        fired = [firing for firing in rehearsal.firings if not firing.again]
-        policy.worlds.know_failed(
-            FailedSpan(place.target, firing.at, span.until if firing.over_at is None else firing.over_at)
-            for firing in fired
-        )
-    return PastOfTarget(place.target, place.member, firings, rehearsal.changes)
+    return rehearsal
 
 
 def _refuse_too_many(seen: Sequence[PastOfTarget]) -> None:

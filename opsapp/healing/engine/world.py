@@ -98,19 +98,34 @@ def sick_hosts(failing: Collection[str], graph: Graph) -> int:
 UNKNOWN = (BudgetLeft("", None),)  # nothing measures it, or nobody knows what was measured then
 
 
+class MeasuringMonitors(NamedTuple):
+    """Which monitors say what is left of an error budget."""
+
+    inventory: Inventory
+    graph: Graph
+
+    def of(self, subject: str | None, names: frozenset[str]) -> dict[str, str]:
+        """By id, what it is called: the monitor that the rule reads, or all that a host has, which are those that run
+        or act on it, and those that depend on it."""
+        if (subject or "").startswith("monitor:"):
+            member = self.inventory.by_subject.get(subject or "")
+            members = [] if member is None else [member]
+        else:
+            members = self.inventory.monitors_of(names, self.graph.hanging_on(names))
+        return {member.subject.partition(":")[2]: member.name for member in members}
+
+
 class ErrorBudgets:
     """Those of one transaction. Thousands may fail at once: from the second question on, what is left of all monitors'
     budgets is reckoned together, which costs about as much as of ten alone."""
 
-    def __init__(self, root: Root, inventory: Inventory, graph: Graph):
-        self.root, self.inventory, self.graph = root, inventory, graph
+    def __init__(self, root: Root, measuring: MeasuringMonitors):
+        self.root, self.measuring = root, measuring
         self._asked = set[RuleBudget]()
         self._of_all: dict[RuleBudget, dict[str, float | None]] = {}
 
     def left(self, budget: RuleBudget, subject: str | None, names: frozenset[str]) -> Sequence[BudgetLeft]:
-        """Of the monitor that the rule reads, or of all that a host has: those that run or act on it, and those that
-        depend on it."""
-        monitors = dict(self._of(subject, names))
+        monitors = self.measuring.of(subject, names)
         known = self._known(budget, monitors) if monitors else {}
         return [BudgetLeft(name, known.get(monitor_id)) for monitor_id, name in monitors.items()] or UNKNOWN
 
@@ -119,20 +134,12 @@ class ErrorBudgets:
             self._asked.add(budget)
             return self._reckoned(budget, monitors)
         if budget not in self._of_all:
-            every = [member.subject.partition(":")[2] for member in self.inventory if not member.is_agent]
+            every = [member.subject.partition(":")[2] for member in self.measuring.inventory if not member.is_agent]
             self._of_all[budget] = self._reckoned(budget, every)
         return self._of_all[budget]
 
     def _reckoned(self, budget: RuleBudget, monitors: Collection[str]) -> dict[str, float | None]:
         return budgets_left(node_of(self.root), self.root, monitors, budget.slo, budget.window_s)
-
-    def _of(self, subject: str | None, names: frozenset[str]) -> list[tuple[str, str]]:
-        if (subject or "").startswith("monitor:"):
-            member = self.inventory.by_subject.get(subject or "")
-            members = [] if member is None else [member]
-        else:
-            members = self.inventory.monitors_of(names, self.graph.hanging_on(names))
-        return [(member.subject.partition(":")[2], member.name) for member in members]
 
 
 class ILiveReadings(Interface):
@@ -166,7 +173,7 @@ def build(root: Root, now: float, inventory: Inventory, failing: Holding) -> Wor
         server=Host(SERVER, SERVER, usable=_own_tools(node.config), native=False),
         paused=healing.paused,
         pause_ends=healing.pause.ends(node.config.timezone),
-        budget=ErrorBudgets(root, inventory, graph).left,
+        budget=ErrorBudgets(root, MeasuringMonitors(inventory, graph)).left,
         history=healing.ledger.history,
         load=_load(healing, graph.site, len(inventory), lambda: sick_hosts(failing, graph), now),
         reading=_reader(readings, now),

@@ -1,5 +1,6 @@
 """What checks are made of, and what other rooms call of monitoring: the names below, `interfaces`, `resources`."""
 
+from opsapp.monitoring.logic.pastbudget import BudgetPast
 from opsapp.monitoring.logic.settings import ADMINS_WRITE, GeneralSettings, MonitoringSettings, MonitorSettings
 from opsapp.monitoring.logic.state import STATUSES
 from opsapp.monitoring.logic.statuspage import is_known
@@ -15,7 +16,7 @@ from .lateststatus import KeptText, latest_status
 from .monitorlists import statuses_now, tally
 from .notices import shown as open_notices
 from .register import Entry
-from .reports import budgets_left
+from .reports import budget_pasts, budgets_left
 from .statuspage import TAG as PUBLIC_TAG
 from .statuspage import published, published_incident, published_incidents, status_document
 from .toldtroubles import close_told, open_told, severity_of
@@ -27,6 +28,7 @@ __all__ = [
     "ADMINS_WRITE",
     "PUBLIC_TAG",
     "STATUSES",
+    "BudgetPast",
     "Entry",
     "GeneralSettings",
     "KeptText",
@@ -39,6 +41,7 @@ __all__ = [
     "TroubledMonitor",
     "WebClient",
     "archived_incidents",
+    "budget_pasts",
     "budgets_left",
     "close_told",
     "ending_certificates",

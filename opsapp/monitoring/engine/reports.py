@@ -15,6 +15,7 @@ from opsapp.monitoring.engine.register import Entry, by_name
 from opsapp.monitoring.engine.watch import register_of, watch_of
 from opsapp.monitoring.logic import score
 from opsapp.monitoring.logic.history import points
+from opsapp.monitoring.logic.pastbudget import BudgetPast, SpentBucket
 from opsapp.monitoring.logic.uptime import (
     StateTimes,
     budget_left,
@@ -26,9 +27,10 @@ from opsapp.monitoring.logic.uptime import (
     uptime,
 )
 from opsapp.monitoring.records import AggregateScore, MonitorScore, ScoreComponents, SlaEntry, SlaFigures, UptimeFigures
-from opsapp.monitoring.resources import incidents_of
+from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime.node import Node
-from opsapp.series import DAY, HOUR, NAMES, Total
+from opsapp.runtime.projection import among
+from opsapp.series import DAY, FINE, HOUR, NAMES, Total
 from opsapp.tree.root import Root
 from opsapp.wire.records import extended
 
@@ -87,6 +89,25 @@ def budgets_left(
         total = totals.get(entry.series)
         left[entry.id] = None if total is None else budget_left(_spent(total), _since(entry, start, now), slo)
     return left
+
+
+def budget_pasts(
+    node: Node, root: Root, monitor_ids: Iterable[str], since: float, until: float, window_s: float
+) -> dict[str, BudgetPast]:
+    """By monitor, what its error budget over the window was at any time between the two: to five minutes, as far as
+    roll-ups of these are kept."""
+    reading = node.series.reading(root)
+    first, end = int(since * 1000) // HOUR * HOUR, int(until * 1000) + 1
+    parts = ((first - int(window_s * 1000) - HOUR, first, HOUR), (first, end, FINE))
+    pasts = {}
+    for monitor_id, monitor in among(monitors_of(root), "monitor", list(monitor_ids)):
+        buckets = [
+            SpentBucket(rollup.start, HOUR if sum(rollup.spent) > width else width, StateTimes(*rollup.spent))
+            for start, stop, width in parts
+            for rollup in reading.buckets(monitor.series, max(0, start), stop, width, percentiles=False)
+        ]
+        pasts[monitor_id] = BudgetPast(int(monitor.created_at * 1000), buckets)
+    return pasts
 
 
 def _by_uptime(
