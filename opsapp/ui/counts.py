@@ -6,10 +6,12 @@ and end by the clock. Must not: tell a reader what the API would not.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from pyramid.request import Request
 
+from opsapp.maintenance.engine import healing_windows
 from opsapp.monitoring.engine import tally
 from opsapp.monitoring.resources import incidents_of
 from opsapp.oncall.engine import names_on_call
@@ -19,6 +21,12 @@ from . import builder
 KEEP_S = 5.0
 CACHE_KEY = "opsapp.ui.counts"
 APPROVE = "POST /api/approvals/{request_id}/approve"
+
+
+class ReaderPresence(NamedTuple):
+    """Of the reader. `until`: None for who is on call and has not said "I am here"."""
+
+    until: int | None
 
 
 class Counts(NamedTuple):
@@ -33,6 +41,12 @@ class Counts(NamedTuple):
     incidents: int
     approvals: int  # that the reader may decide
     on_call: tuple[str, ...] | None  # None: there is no schedule
+    here: Mapping[str, int] = {}  # who says "I am here", until when
+
+    def presence(self, username: str) -> ReaderPresence | None:
+        """What the header says to somebody of being here: to who is here, and to who is on call."""
+        until = self.here.get(username)
+        return None if until is None and username not in (self.on_call or ()) else ReaderPresence(until)
 
     @property
     def worst(self) -> str:
@@ -71,4 +85,6 @@ def _reckoned(request: Request) -> Counts:
     healing = len(root["api"]["healing"].ledger.open)
     waiting = root["api"]["approvals"].counts["pending"]
     on_call, incidents = names_on_call(root, request.node.clock.now()), len(incidents_of(root).open)
-    return Counts(down, degraded, kept - hidden, hidden, up, unknown, other, healing, incidents, waiting, on_call)
+    windows = [window.record for window in healing_windows(root, request.node.clock.now())]
+    here = {record.created_by: int(record.expires_at) for record in windows if record.action == "here"}
+    return Counts(down, degraded, kept - hidden, hidden, up, unknown, other, healing, incidents, waiting, on_call, here)

@@ -43,6 +43,7 @@ from .shapes.pluginmetrics import written
 
 ONCE = "once"  # the field with which a form names itself: it comes a second time, unchanged, from a reload or by Back
 PART = "X-Part"  # the header that asks for blocks of a page
+SAYS_HERE = "POST /api/healing/here"
 COUNTS = "counts"  # the block of every page that has its figures at the top
 ZONE = "opsapp_zone"  # the cookie in which a browser says where its clock is
 _LOCAL = re.compile(r"/(?![/\\])[!-~]*")
@@ -66,7 +67,7 @@ def render(template: str, values: dict[str, Any], status: int = 200, parts: Sequ
         "known_names": {},
     }
     unknown |= {"here": None, "saved_filters": (), "deleted": None}
-    unknown |= {"counts": None, "live_main": "", "theme": "system", "help": PLACE}
+    unknown |= {"presence": None, "counts": None, "live_main": "", "theme": "system", "help": PLACE}
     known = unknown | values
     known["ui"] = _templates.get_template("parts.jinja2").make_module(known)
     page = _templates.get_template(template)
@@ -122,6 +123,7 @@ EVERY_PAGE = frozenset(
         "path",
         "here",
         "counts",
+        "presence",
         "theme",
         "stream_after",
         "reader",
@@ -147,7 +149,9 @@ def known_of(request: Request) -> dict[str, Any]:
     known = {"me": me, "csrf": token, "once": once, "menu": menu, "path": request.path_info}
     known["help"] = help_for(request.path_info)
     wishes = wishes_of(find_enabled(request.root, request.caller.name)) if request.caller else Wishes()
-    known |= {"counts": counts_of(request) if framed else None, "theme": wishes.theme}
+    counts = counts_of(request) if framed else None
+    presence = counts.presence(request.caller.name) if counts and pages.may(request.caller.role, SAYS_HERE) else None
+    known |= {"counts": counts, "presence": presence, "theme": wishes.theme}
     known["stream_after"] = _stream_after(request)
     known["here"] = with_query(request.path_info, query_with(request.GET))
     known["deleted"] = undo_of(request, request.GET.get("undo", "")) if request.caller else None

@@ -21,7 +21,7 @@ from opsapp.ui import builder, drafts, keptforms, many, pickers, repeats
 from opsapp.ui.apicalls import ask, value_of
 from opsapp.ui.drafts import REDRAW, Draw, Redrawn
 from opsapp.ui.formvalues import body_of, given_to, redrawn
-from opsapp.ui.pages import COUNTS, EVERY_PAGE, frame_part, known_of, parts_asked, render, see_other
+from opsapp.ui.pages import COUNTS, EVERY_PAGE, frame_part, known_of, local_path, parts_asked, render, see_other
 from opsapp.ui.plan import FILTERS, PAGES, Act, Page, is_list
 from opsapp.ui.plan.outcomes import outcome_of
 from opsapp.ui.reader import Answers, Reader, query_with, with_query
@@ -238,7 +238,7 @@ def change_one(request: Request, page: Page, ids: dict[str, str], place: str, fo
     if not (sent.first_time or act.tries):
         return see_other(repeats.again_led_to(sent, again_at(request, place)))
     values = known_of(request) | {"title": act.label, "page": page, "path": place, "name": form["act"]}
-    values["back"] = again_at(request, place, said=form["act"])
+    values["back"] = local_path(form["back"]) if "back" in form else again_at(request, place, said=form["act"])
     values["server"] = (request.node.config[WebSettings].base_url or request.host_url).rstrip("/")
     with_form = values | {"act": act, "row": row, "given": given_to(act, form)}
     try:
