@@ -113,7 +113,7 @@ def _put_rows(body: JsonObject, wrong: dict[str, str], field: Field, form: Mappi
             _put(body, name, json_value(form[field.name]))
         return
     values = []
-    for at, row in enumerate(rows):
+    for at, row in enumerate(_without_spare(field, rows)):
         value: JsonObject = {}
         for inner in field.fields:
             try:
@@ -151,9 +151,7 @@ def redrawn(act: Act, form: Mapping[str, str], do: str) -> dict[str, str]:
         body: JsonObject = {}
         _put_rows(body, {}, field._replace(key="rows"), form)
         return _without(field, form) | {field.name: json.dumps(body["rows"], indent=2, ensure_ascii=False)}
-    return _without(field, form) | _as_form(
-        field, _moved(rows, what, {inner.name: inner.preset for inner in field.fields})
-    )
+    return _without(field, form) | _as_form(field, _moved(rows, what, _empty(field)))
 
 
 def _moved(rows: list[dict[str, str]], what: str, empty: dict[str, str]) -> list[dict[str, str]]:
@@ -179,6 +177,21 @@ def as_texts(field: Field, values: list[Any]) -> list[dict[str, str]]:
     only_input = field.fields[0].name if len(field.fields) == 1 else None
     rows = [{only_input: value} if only_input else value if isinstance(value, dict) else {} for value in values]
     return [{inner.name: _text(row.get(inner.name)) for inner in field.fields} for row in rows]
+
+
+def to_fill_in(field: Field, values: list[Any]) -> list[dict[str, str]]:
+    """Stored rows, and the spare one where the field has one."""
+    return as_texts(field, values) + ([_empty(field)] if field.spare else [])
+
+
+def _empty(field: Field) -> dict[str, str]:
+    return {inner.name: inner.preset for inner in field.fields}
+
+
+def _without_spare(field: Field, rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The rows but those at the end in which nothing was filled in."""
+    filled = [at for at, row in enumerate(rows, 1) if any(text.strip() not in ("", "false") for text in row.values())]
+    return rows[: filled[-1] if filled else 0] if field.spare else rows
 
 
 def _text(value: Any) -> str:

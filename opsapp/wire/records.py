@@ -104,6 +104,7 @@ class FormField(NamedTuple):
     clears: bool = False
     unsaid: str = ""
     whole: str = ""
+    spare: bool = False
 
 
 # -- the plan of a declaration, made once

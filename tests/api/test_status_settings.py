@@ -192,22 +192,23 @@ def test_strangers_may_not_send_much(service):
 def test_groups_are_rows_that_name_monitors(service, shop):
     _, shop_id = shop
     ada = service.browser("ada")
-    page = form(ada.get("/statuspage"), "settings.groups").submit("redraw", value="groups:add")
-    asked = form(page, "settings.groups")
+    asked = form(ada.get("/statuspage"), "settings.look")
+    asked.submit(status=303)
+    assert service.ada.get(SETTINGS).json["groups"] == [], "an empty row is none"
     asked["groups:0:name"], asked["groups:0:monitors"] = "Trade", "shop"
     asked.submit(status=303)
     group = service.ada.get(SETTINGS).json["groups"][0]
     assert (group["name"], group["monitors"]) == ("Trade", [shop_id])
-    asked = form(ada.get("/statuspage"), "settings.groups")
+    asked = form(ada.get("/statuspage"), "settings.look")
     assert asked["groups:0:monitors"].value == "Shop"
     asked["groups:0:name"] = "Commerce"
     asked.submit(status=303)
     assert service.ada.get(SETTINGS).json["groups"] == [group | {"name": "Commerce"}], "it is the same group"
-    asked = form(ada.get("/statuspage"), "settings.groups")
+    asked = form(ada.get("/statuspage"), "settings.look")
     asked["groups:0:monitors"] = "Shop, Nothing"
     refused = asked.submit(status=422)
-    assert "There is no monitor called Nothing" in refused.html.select_one("#groups .err").text
-    assert form(refused, "settings.groups")["groups:0:monitors"].value == "Shop, Nothing"
+    assert "There is no monitor called Nothing" in refused.html.select_one("#look .err").text
+    assert form(refused, "settings.look")["groups:0:monitors"].value == "Shop, Nothing"
 
 
 def test_the_page_has_what_is_stored_and_says_who_is_told(service, shop):

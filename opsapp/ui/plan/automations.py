@@ -133,6 +133,7 @@ def new_of(kind: str) -> Act:
         shows=True,
         here=True,
         result="automation_made.jinja2",
+        offers=RUN,
     )
 
 

@@ -54,6 +54,7 @@ class Field(NamedTuple):
     by: str = "id"
     ticks: bool = False  # of few, names are ticked; of many they are typed
     fields: tuple[Field, ...] = ()  # of each row
+    spare: bool = False  # of rows: an empty one stands there to be filled in
     like: str = ""
     whole: str = ""  # what none means, in a word: a tick of its own, without which none is a mistake
     clears: bool = False  # left empty it says so (null, or an empty list); else it says nothing
@@ -101,6 +102,7 @@ class Act(NamedTuple):
     leads: bool = False  # its answer names the page that it leads to, as `page`
     done: str = ""  # what to say when it was done, in a sentence
     result: str = "result.jinja2"  # the template for an answer that one wants to see
+    offers: Act | None = None  # what one does next with what it has made, on the page of its answer
 
     @property
     def method(self) -> str:

@@ -9,9 +9,9 @@ from .shape import Act, Column, Field, Page, Part, inputs
 
 SETTINGS = "/api/status/settings"
 CHANGE = f"PUT {SETTINGS}"
-LOOKS = inputs(PageLooks)
 TELLING = inputs(PageRecord, "public_url", "subscribe_by", "mail_from", "mail_server")
-GROUPS = inputs(PageRecord, "groups")
+NAME, DESCRIPTION, *LOOKS = inputs(PageLooks)
+LOOK = (NAME, DESCRIPTION, *inputs(PageRecord, "groups"), *LOOKS)
 LOGO = (Field("image", "Picture", "area", required=True, hint="A PNG or JPEG of at most 200 kB, in base64"),)
 
 STATUS_PAGE = (
@@ -24,9 +24,8 @@ STATUS_PAGE = (
                 SETTINGS,
                 (),
                 acts=(
-                    Act("look", "Save", CHANGE, LOOKS, here=True, done="Visitors see it at once."),
+                    Act("look", "Save", CHANGE, LOOK, here=True, done="Visitors see it at once."),
                     Act("telling", "Save", CHANGE, TELLING, here=True, done="Saved."),
-                    Act("groups", "Save the groups", CHANGE, GROUPS, here=True, done="Visitors see them at once."),
                     Act("logo", "Set the logo", "PUT /api/status/logo", LOGO, done="Visitors see it at once."),
                     Act(
                         "no-logo",

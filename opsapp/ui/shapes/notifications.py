@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from opsapp.notify.interfaces import BY_NAME, SEVERITIES, reason_of
+from opsapp.notify.interfaces import BY_NAME, SEVERITIES, TYPES, reason_of
 from opsapp.notify.records import ChannelRecord, DeliveryRecord, QuietHours
 from opsapp.ui.parts import CHANNEL, CHANNELS, DELIVERIES, DELIVERY, FAILED, WAITING
 from opsapp.ui.reader import Answers, Reader
@@ -72,6 +72,7 @@ def overview(answers: Answers, reader: Reader) -> dict[str, object]:
         "failed": failed if not reader.query.get("status") else [],
         "retried": retried,
         "sent": [sent_of(row) for row in answers[DELIVERIES]],
+        "types": TYPES,
     }
 
 

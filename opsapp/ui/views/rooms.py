@@ -245,7 +245,8 @@ def change_one(request: Request, page: Page, ids: dict[str, str], place: str, fo
         named, unknown = pickers.resolved(request, values["reader"], act, form)
         if unknown:
             raise Invalid(unknown)
-        answer = ask(request, act.method, path, body=body_of(act, named, row, request.node.config.timezone))
+        with_form["sent"] = body_of(act, named, row, request.node.config.timezone)
+        answer = ask(request, act.method, path, body=with_form["sent"])
     except Invalid as problem:
         if act.here:
             tried = FormAgain(form["act"], with_form["given"], problem.fields, problem.message)
