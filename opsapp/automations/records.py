@@ -18,7 +18,7 @@ from .logic.settings import AutomationSettings
 Since = Annotated[int, Whole()]
 SecretName = Annotated[str, Text(1, 64, r"[A-Za-z0-9][A-Za-z0-9_.-]*", "a word like deploy-token")]
 AllowedFor = Annotated[tuple[Annotated[str, Text(1, 64)], ...], Most(1000, unique=True)]
-IN_A_ROW = ("name", "type", "icon", "schedule", "enabled")  # settings that lists show
+IN_A_ROW = ("name", "type", "icon", "schedule", "timezone", "enabled")  # settings that lists show
 STANDING = ("id", "last_run", "last_status", "next_run")  # what they show beside
 
 

@@ -34,7 +34,7 @@ class ChannelRecord:
     tags: Annotated[
         tuple[Tag, ...],
         Most(50, unique=True),
-        FormField("Only about these tags", "list", hint="With commas. Empty: about all", clears=True),
+        FormField("Only about these tags", "names", "Empty: about all", of="tag", by="name", clears=True),
     ] = ()
     quiet_hours: QuietHours | None = None
     digest_s: Annotated[

@@ -16,11 +16,15 @@ A call is a message of `opsapp.notify` to the channels that answer as a person; 
 
 def includeme(config):
     from opsapp.monitoring.interfaces import IIncidentTold
+    from opsapp.runtime.deletions import Deletable
 
+    from .engine import plans
     from .engine.escalations import heard
 
     config.registry.registerUtility(heard, IIncidentTold, "on call")
     config.add_evolve_step("oncall-1", "opsapp.oncall.resources.set_up", reversible=True)
     config.add_evolve_step("oncall-counts", "opsapp.oncall.resources.count_escalations")
+    config.add_deletable(Deletable("schedule", "admin", "/oncall/schedules/{}", plans.put_back_schedule))
+    config.add_deletable(Deletable("policy", "admin", "/oncall/policies/{}", plans.put_back_policy))
     config.add_engine("opsapp.oncall.engine.escalations.start")
     config.scan("opsapp.oncall.views")

@@ -43,7 +43,7 @@ class LayerRecord:
     sample: ClassVar[dict[str, object]] = {"users": ["anna", "ben"], "start": "2026-01-05"}
 
     users: Annotated[
-        tuple[Username, ...], Most(50, least=1), FormField("People, in turn", "list", hint="Usernames, with commas")
+        tuple[Username, ...], Most(50, least=1), FormField("People, in turn", "names", of="user", by="username")
     ]
     start: Annotated[Day, FormField("First turn begins on", hint="A day like 2026-01-05")]
     handover: Annotated[TimeOfDay, FormField("At", "clock", preset="09:00")] = "09:00"
@@ -131,9 +131,7 @@ class StepRecord:
         FormField("Who is on call by", "names", of="schedule", clears=True),
     ] = ()
     users: Annotated[
-        tuple[Username, ...],
-        Most(10, unique=True),
-        FormField("And these people", "list", hint="Usernames, with commas"),
+        tuple[Username, ...], Most(10, unique=True), FormField("And these people", "names", of="user", by="username")
     ] = ()
     wait_s: Annotated[
         int, Between(1, 86400), FormField("Wait for", "number", hint="Seconds, for an answer", preset="600")
@@ -164,7 +162,7 @@ class PolicyRecord:
     tags: Annotated[
         tuple[Annotated[str, Text(1, 64)], ...],
         Most(50, unique=True),
-        FormField("Only about these tags", "list", hint="With commas. Empty: about all", clears=True),
+        FormField("Only about these tags", "names", "Empty: about all", of="tag", by="name", clears=True),
     ] = ()
 
     id: Told[str] = ""

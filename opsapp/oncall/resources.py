@@ -37,10 +37,13 @@ class NamedPlans(Folder):
         return sorted((child.record for child in self.readable()), key=lambda record: record.name.casefold())
 
     def add(self, child: Any) -> None:
-        self.refuse_name(child.record.name, "")
+        self.place(child, new_id())
+
+    def place(self, child: Any, name: str) -> None:
+        self.refuse_name(child.record.name, name)
         if len(self.keys()) >= MOST:
             raise Conflict(f"There are {MOST} already.", code="too_many_oncall")
-        self[new_id()] = child
+        self[name] = child
 
     def refuse_name(self, name: str, own_id: str) -> None:
         if any(child.record.name == name and child.__name__ != own_id for child in self.readable()):

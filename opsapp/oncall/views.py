@@ -8,6 +8,7 @@ from pyramid.request import Request
 from pyramid.response import Response
 
 from opsapp.web import api
+from opsapp.web.deletions import undoable
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
 from opsapp.wire.records import plain
@@ -71,10 +72,11 @@ def change_schedule(context: Schedule, request: Request) -> Any:
     return context.record
 
 
-@api.delete(Schedule, role="admin", returns=schemas.Removed, audit="oncall.schedule.delete")
+@api.delete(Schedule, role="admin", returns=schemas.Removed, audit="oncall.schedule.delete", undoes=True)
 def delete_schedule(context: Schedule, request: Request) -> Any:
     """The schedule is gone. 409 as long as a policy calls by it."""
     plans.delete_schedule(request.root, context)
+    undoable(request, "schedule", context.record.name, context.__name__, context)
     request.audit("oncall.schedule.delete", context.__name__, before=context.fields)
     return {"status": "deleted"}
 
@@ -161,10 +163,11 @@ def change_policy(context: CallPolicy, request: Request) -> Any:
     return context.record
 
 
-@api.delete(CallPolicy, role="admin", returns=schemas.Removed, audit="oncall.policy.delete")
+@api.delete(CallPolicy, role="admin", returns=schemas.Removed, audit="oncall.policy.delete", undoes=True)
 def delete_policy(context: CallPolicy, request: Request) -> Any:
     """The policy is gone, and calls by it end."""
     plans.delete_policy(request.root, context)
+    undoable(request, "policy", context.record.name, context.__name__, context)
     request.audit("oncall.policy.delete", context.__name__, before=context.fields)
     return {"status": "deleted"}
 

@@ -87,7 +87,9 @@ class PageRecord(PageLooks):
         InAnswers(Text(), null=True),
         FormField("Mail leaves by", "password", hint="smtps://user:password@mail.example.org. Never shown again"),
     ] = None
-    groups: Annotated[tuple[GroupRecord, ...], MOST_GROUPS, FormField("Groups, in their order", "rows", spare=True)] = ()
+    groups: Annotated[
+        tuple[GroupRecord, ...], MOST_GROUPS, FormField("Groups, in their order", "rows", spare=True)
+    ] = ()
 
     logo: Told[LogoRecord | None] = None
     offered: Told[tuple[Kind, ...]] = ()

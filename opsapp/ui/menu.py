@@ -25,7 +25,7 @@ class Door(NamedTuple):
 
 HEALING = Door("/healing", "heart", tuple(f"/healing/{room}" for room in (
     "rules", "trust", "ledger", "problems", "suggestions", "forecasts", "dependencies", "inlets", "letter", "chaos",
-    "replay")))  # fmt: skip
+)))  # fmt: skip
 # (group, its doors), in the order of the menu; at most twelve doors, or people read instead of looking.
 GROUPS: tuple[tuple[str, tuple[Door, ...]], ...] = (
     ("Main", (Door("/", "home"), Door("/monitors", "pulse"), Door("/agents", "host"),

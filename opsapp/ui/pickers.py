@@ -47,6 +47,8 @@ KINDS = {
     "user": Pickable("/api/people", "username"),
     "schedule": Pickable("/api/oncall/schedules", "name"),
     "rule": Pickable("/api/healing/rules", "id"),
+    "tag": Pickable("/api/monitoring/endpoints/tags", "name", also="host_tag"),
+    "host_tag": Pickable("/api/agents/tags", "name"),
 }
 
 
@@ -76,7 +78,9 @@ def choosable(request: Request, reader: Reader, fields: Sequence[Field], shown: 
         if reader.may(f"GET {pickable.source}"):
             pickable_rows = _found(request, pickable, FEW + 1)
             if len(pickable_rows) <= FEW:
-                options[f"{kind}.{by}"] = tuple(PickOption(str(dig(row, by)), name) for row, name in pickable_rows)
+                options[f"{kind}.{by}"] = tuple(
+                    dict.fromkeys(PickOption(str(dig(row, by)), name) for row, name in pickable_rows)
+                )
             if by == "id":
                 names |= {str(dig(row, "id")): name for row, name in pickable_rows}
                 names |= _names_of(request, pickable, stored.get(kind, set()) - names.keys())

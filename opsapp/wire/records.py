@@ -100,6 +100,7 @@ class FormField(NamedTuple):
     hint: str = ""
     preset: str = ""
     of: str = ""
+    by: str = "id"
     ticks: bool = False
     clears: bool = False
     unsaid: str = ""

@@ -87,6 +87,7 @@ ROWS = {
     # agents
     "GET /api/agents": VIEWER,
     "GET /api/agents/figures": VIEWER,
+    "GET /api/agents/tags": VIEWER,
     "POST /api/agents": ADMIN,
     "DELETE /api/agents/{agent_id}": ADMIN,
     "GET /api/agents/{agent_id}": VIEWER,
@@ -246,6 +247,7 @@ ROWS = {
     "POST /api/healing/trust/{rule_id}/promote": ADMIN,
     # monitoring
     "GET /api/monitoring/endpoints": VIEWER,
+    "GET /api/monitoring/endpoints/tags": VIEWER,
     "POST /api/monitoring/endpoints": OPERATOR,
     "DELETE /api/monitoring/endpoints/{monitor_id}": ADMIN,
     "GET /api/monitoring/endpoints/{monitor_id}": VIEWER,

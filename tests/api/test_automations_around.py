@@ -200,6 +200,8 @@ def test_the_war_room_has_the_runs_that_belong_to_it_and_the_others_apart(servic
     ]
     marks = service.vera.get(f"/api/moment?kind=incidents&id={started}").json["marks"]
     assert sorted(mark["words"].partition(",")[0] for mark in marks if mark["row"] == "run") == sorted(shown)
+    near = service.vera.get(f"/api/moment?kind=incidents&id={started}&runs=all").json["marks"]
+    assert "elsewhere" in {mark["words"].partition(",")[0] for mark in near}
     browser = service.browser("otto")
     page = browser.get(f"/incidents/{started}").html
     assert "elsewhere" not in page.select_one("#timeline").text

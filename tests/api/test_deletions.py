@@ -1,10 +1,14 @@
 """What was deleted can be put back for a minute: every kind that pages delete, by whoever may delete it."""
 
+import re
+
 import pytest
 
 from opsapp.healing.resources.rules import definition_of
 from opsapp.runtime import deletions
 from opsapp.series import erasure
+from opsapp.ui.plan import PAGES
+from opsapp.web.openapi import endpoints
 from tests.support.app import Service
 
 MONITOR = {"name": "web", "type": "http", "url": "https://web.example.org/"}
@@ -12,7 +16,29 @@ WINDOW = {"name": "works", "start": "2030-01-01T10:00", "end": "2030-01-01T11:00
 SCRIPT = {"name": "clean", "type": "script", "params": {"script": "true"}}
 RULE = {"id": "mine", "condition": "cpu > 99", "action": {"type": "temp_cleanup"}}
 CHANNEL = {"name": "team", "url": "json://127.0.0.1:9/x"}
+SCHEDULE = {"name": "turns", "zone": "UTC", "layers": [{"users": ["ada"], "start": "2026-01-05"}]}
 NOTICE = {"title": "The phones move", "text": "Sunday", "severity": "warning"}
+
+# What a page ends for good: permissions, holds and commands that are over, and what is made again in a moment.
+ENDS_AT_ONCE = {
+    "DELETE /api/agents/{id}/commands/{command_id}",
+    "DELETE /api/agents/{id}/hands-off",
+    "DELETE /api/agents/{id}/key",
+    "DELETE /api/healing/here",
+    "DELETE /api/healing/maintenance/{id}",
+    "DELETE /api/invitations/{id}",
+    "DELETE /api/keys/{id}",
+    "DELETE /api/me/sessions/{id}",
+    "DELETE /api/me/totp",
+    "DELETE /api/oncall/schedules/{id}/calendar",
+    "DELETE /api/oncall/schedules/{schedule_id}/overrides/{id}",
+    "DELETE /api/secrets/{id}",
+    "DELETE /api/secrets/{id}/allow",
+    "DELETE /api/status/logo",
+    "DELETE /api/status/subscriptions/{id}",
+    "DELETE /api/users/{username}",
+    "DELETE /api/users/{username}/totp",
+}
 
 
 def made(service, path, body, field="id"):
@@ -28,6 +54,8 @@ KINDS = {
     "rule": lambda service: made(service, "/api/healing/rules", RULE),
     "notice": lambda service: made(service, "/api/monitoring/notices", NOTICE),
     "inlet": lambda service: made(service, "/api/healing/inlets", {"name": "grafana"}),
+    "schedule": lambda service: made(service, "/api/oncall/schedules", SCHEDULE),
+    "policy": lambda service: made(service, "/api/oncall/policies", {"name": "wake", "steps": [{"users": ["ada"]}]}),
 }
 
 
@@ -81,7 +109,7 @@ def test_who_may_delete_may_undo(service):
     undo(service, monitor)
 
 
-@pytest.mark.parametrize("kind", ["channel", "rule"])
+@pytest.mark.parametrize("kind", ["channel", "rule", "schedule", "policy"])
 def test_a_name_that_was_taken_meanwhile(service, kind):
     deletion_id = delete(service, KINDS[kind](service))
     other = KINDS[kind](service)  # its name is free at once
@@ -122,6 +150,26 @@ def test_a_push_address_and_a_webhook_work_again(service):
     service.anonymous.post_json(place, {}, status=404)
     undo(service, deletion_id)
     assert service.anonymous.post_json(place, {}).status_int in (200, 201, 202)
+
+
+def test_a_policy_comes_back_only_after_the_schedules_that_it_calls_by(service):
+    schedule = KINDS["schedule"](service)
+    steps = [{"schedules": [schedule.rpartition("/")[2]]}]
+    policy = made(service, "/api/oncall/policies", {"name": "wake", "steps": steps})
+    policy_again, schedule_again = delete(service, policy), delete(service, schedule)
+    assert undo(service, policy_again, status=409)["code"] == "cannot_undo"
+    undo(service, schedule_again)
+    undo(service, policy_again)
+    assert service.ada.get(policy).json["steps"][0]["schedules"] == steps[0]["schedules"]
+
+
+def test_the_calendar_of_a_schedule_is_answered_again(service):
+    schedule = KINDS["schedule"](service)
+    place = service.ada.post(f"{schedule}/calendar").json["url"]
+    deletion_id = delete(service, schedule)
+    service.anonymous.get(place, status=404)
+    undo(service, deletion_id)
+    service.anonymous.get(place)
 
 
 def test_an_automation_keeps_its_secrets_and_its_runs(service):
@@ -230,3 +278,12 @@ def test_many_are_undone_one_by_one(service):
     service.clock.advance(deletions.KEPT_S)
     answer = the_form(late, "deleted.undo").submit(expect_errors=True)
     assert answer.status_int == 404
+
+
+def test_whatever_a_page_deletes_can_be_put_back_or_is_known_to_end_at_once(service):
+    """A new DELETE of a page is undoable, or somebody has thought about why it is not."""
+    undoable = {f"{view.method} {view.path}" for view in endpoints(service.app.registry) if view.options.get("undoes")}
+    acts = [act for page in PAGES for act in (*page.forms, *(each for part in page.parts for each in part.acts))]
+    shape = {re.sub(r"\{[^}]*\}", "{}", path) for path in undoable}
+    final = {act.api for act in acts if act.method == "DELETE" and re.sub(r"\{[^}]*\}", "{}", act.api) not in shape}
+    assert final == ENDS_AT_ONCE

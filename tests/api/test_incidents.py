@@ -108,7 +108,7 @@ def test_a_monitor_that_is_paused_while_it_is_down_is_not_said_to_be_up_again(lo
     lookout.service.otto.put_json(f"/api/monitoring/endpoints/{monitor_id}", {"enabled": False})
     room = lookout.service.vera.get(f"{PATH}/{incident_id}/war-room").json
     assert room["incident"]["status"] == "resolved"
-    assert (room["events"][-1]["kind"], room["events"][-1]["text"]) == ("closed", "The monitor was switched off.")
+    assert (room["events"][-1]["kind"], room["events"][-1]["text"]) == ("closed", "The monitor was paused.")
 
 
 def test_updates(lookout):

@@ -169,3 +169,28 @@ def test_an_outage_a_window_a_run_and_what_people_said_have_a_row_each(service, 
         assert "Down 5 min" in shown.select_one(".answer").text
         assert {"Outages", "People", "Planned"} <= {name.text for name in shown.select(".mo-rows li")}
         assert "otto wrote: A cable" in shown.select_one(".feed.ev").text
+
+
+def test_what_happens_again_and_again_is_one_event_with_its_number(service, box):
+    lookout = Lookout(service)
+    shop = lookout.add(name="Shop", retries=0)
+    for _ in range(5):
+        lookout.sees[shop] = UP
+        lookout.run(60, step=60)
+        lookout.sees[shop] = DOWN
+        lookout.run(60, step=60)
+    serieswork.flush(service.node)
+    told = service.vera.get(f"{MOMENT}?kind=monitors&id={shop}").json
+    outages = sum(mark["row"] == "outage" for mark in told["marks"])
+    assert outages > 3, "on the axis each has its mark"
+    [event] = service.browser("vera").get(f"/monitors/{shop}").html.select(".feed.ev li")
+    assert f"({outages} times)" in event.text
+    assert "the last at" in event.text
+
+
+def test_only_an_address_without_a_time_goes_on(service, box):
+    busy(service, box, 5, 20)
+    browser = service.browser("vera")
+    assert int(browser.get(f"/agents/{box.id}").html.select_one(".mo")["data-again"]) >= 30
+    asked = iso(service.clock.now() - 60)
+    assert browser.get(f"/agents/{box.id}?at={asked}").html.select_one(".mo")["data-again"] == "0"

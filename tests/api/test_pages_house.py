@@ -129,7 +129,7 @@ def test_who_may_not_plan_sees_the_window_in_words(service, browser):
 def test_without_a_channel_the_page_says_what_to_do(browser):
     page = browser("ada").get("/notifications")
     assert "nobody is told anything" in page.text
-    assert page.html.select_one('#channels a[href="/notifications/new"]')
+    assert page.html.select_one('#add a[href="/notifications/new?type=mail"]')
 
 
 def test_a_channel_is_made_of_its_fields_and_tested(service, browser, receiver):

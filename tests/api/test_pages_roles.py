@@ -185,7 +185,6 @@ def menu_of(answer):
         ("vera", "GET", "/monitors/new", "an operator or an admin", "/monitors"),
         ("vera", "POST", "/monitors/new", "an operator or an admin", "/monitors"),
         ("vera", "GET", "/healing/rules/new", "an operator or an admin", "/healing/rules"),
-        ("vera", "GET", "/healing/replay", "an operator or an admin", "/healing"),
         ("vera", "GET", "/users", "an admin", None),
         ("otto", "GET", "/agents/add", "an admin", "/agents"),
         ("otto", "GET", "/settings/service", "an admin", "/settings"),
@@ -257,7 +256,7 @@ def test_a_part_that_comes_alone_is_what_the_page_has_in_its_place(full, role):
     assert differing == []
     narrow = {block.name for page in PAGES for block in page.blocks}
     # No host is new, no plugin runs, no event changes what was; what a window covers a form's script asks for.
-    unseen = {"arrival", "plugin", "moment-at", "covered"}
+    unseen = {"arrival", "plugin", "moment-at", "moment-live", "covered"}
     assert narrow - compared == unseen
 
 

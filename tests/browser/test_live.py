@@ -5,6 +5,7 @@ No page is loaded anew: each test marks the document and finds the mark again.
 
 import pytest
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
 from tests.support.agent_process import EnrolledAgent
 from tests.support.automations import script
@@ -243,3 +244,22 @@ def test_a_viewer_is_offered_no_upload(page, house, tmp_path):
         page.get(f"{house.url}/agents/{agent.id}")
         assert page.find_elements(By.CSS_SELECTOR, "form[data-file=download]")
         assert page.find_elements(By.CSS_SELECTOR, "form[data-file=upload]") == []
+
+
+def test_the_axis_of_a_monitor_goes_on_until_somebody_reads_it(page, house):
+    made = house.admin.post("/api/monitoring/endpoints", {"name": "Goes on", "type": "push", "retries": 0})
+    push = house.admin.get(f"/api/monitoring/endpoints/{made['id']}")["push_url"]
+    house.client().post(f"{push}?status=up")
+    Journey(page, house, "vera").go(f"/monitors/{made['id']}")
+    until(lambda: text(page, "#live"), 20, what="the stream being open")
+    mark(page)
+    house.client().post(f"{push}?status=down")
+    until(lambda: "Goes on was down" in text(page, "#moment-live .feed.ev"), 30, what="the outage on the axis")
+    assert is_the_same(page)
+    scrub = page.find_element(By.CSS_SELECTOR, "#moment .scrub")
+    scrub.send_keys(Keys.ARROW_LEFT)
+    until(lambda: "at=" in page.current_url, 10, what="the crosshair in the address")
+    page.execute_script("window.same_axis = document.querySelector('#moment')")
+    house.client().post(f"{push}?status=up")
+    says(page, "#now", "Up")
+    assert page.execute_script("return window.same_axis.isConnected"), "what somebody reads stays"

@@ -1,11 +1,13 @@
 """What people take away with them, and what they take back: each from the overview, with its clicks counted."""
 
+import base64
+
 import pytest
 from selenium.webdriver.common.by import By
 
 from tests.support.browser import text
 from tests.support.clicks import Clicks, fits, narrow
-from tests.support.pages import sign_in
+from tests.support.pages import look, sign_in
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser
@@ -79,3 +81,16 @@ def test_incidents_and_ledger_of_a_month_as_files(page, house, tmp_path, width):
         assert file.read_text().startswith("id,")
         file.unlink()
         assert clicks.count <= 3
+
+
+def test_a_printed_report_is_its_table_and_nothing_to_press(page, house):
+    sign_in(page, house, "vera")
+    page.get(f"{house.url}/monitors/report?days=30")
+    look(page, "print")
+    shown = "return [...document.querySelectorAll(arguments[0])].filter((each) => each.checkVisibility()).length"
+    assert page.execute_script(shown, "#report table tbody tr, #report tfoot tr") >= 2
+    assert page.execute_script(shown, "h1") == 1
+    assert page.execute_script(shown, "button, input, select, form, nav, .btn") == 0
+    paper = page.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"]
+    assert base64.b64decode(paper).startswith(b"%PDF-")
+    assert page.execute_script("return document.querySelector('#report table').scrollWidth") <= 1440

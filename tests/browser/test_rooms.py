@@ -17,7 +17,6 @@ ADMINS = ("/users", "/audit", "/notifications", "/secrets", "/statuspage", "/hea
 REFUSED = {
     "vera": (
         *ADMINS,
-        "/healing/replay",
         "/healing/rules/new",
         "/agents/add",
         "/automations/new",

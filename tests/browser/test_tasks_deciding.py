@@ -30,8 +30,7 @@ def test_what_is_approved_is_followed_to_its_end(ada, page, house):
     request_id = house.admin.post(f"/api/automations/{automation}/run")["request_id"]
     ada(".side a[href='/approvals']")
     ada(f"#ask-{request_id} .acts button.first")
-    page.get(f"{house.url}/approvals/{request_id}")
-    ada("#decision a[href^='/automations/runs/']")
+    ada("#decided a[href^='/automations/runs/']")
     until(lambda: "it is done" in text(page, "main"), 30, what="what came of it")
     assert ada.count == 3
 

@@ -68,5 +68,6 @@ def test_an_automation_is_run_from_the_war_room_in_two_clicks_and_others_are_add
     press(browser, "#helped form button.btn:not(.vh)")
     until(lambda: "Mend it" in text(browser, "#timeline"), 20, what="the run on the timeline")
     assert "Something else" not in text(browser, "main")
-    press(browser, '#timeline a[href="?add=runs#timeline"]')
+    press(browser, '#timeline a[href="?add=runs#moment"]')
     assert "Something else" in text(browser, "#timeline")
+    assert "Something else" in browser.find_element(By.ID, "moment").get_attribute("innerHTML"), "in the picture too"

@@ -8,13 +8,14 @@ from pyramid.request import Request
 
 from opsapp.agents import schemas
 from opsapp.agents.engine import lifecycle, records
-from opsapp.agents.engine.directory import touched
+from opsapp.agents.engine.directory import directory_of, touched
 from opsapp.agents.records import AgentDetail, AgentKey, AgentRow, FleetRow, GivenAgent
 from opsapp.agents.resources import Agent, Agents
 from opsapp.web import api
 from opsapp.web.deletions import undoable
 from opsapp.web.listpages import in_order, page_of
 from opsapp.web.schemas import Deleted, Updated
+from opsapp.web.taglists import TagQuery, TagRow, tags_in
 from opsapp.wire.records import made, plain
 
 
@@ -24,6 +25,12 @@ def agents(context: Agents, request: Request) -> Any:
     query = request.valid_query
     rows = records.rows(request.root, query["ids"], query["status"])
     return page_of(request, [row for row in rows if row.matches(query["q"], query["status"], query["tag"])])
+
+
+@api.get(Agents, "tags", query=TagQuery, returns=[TagRow])
+def tags(context: Agents, request: Request) -> Any:
+    """The tags that hosts have. `q` is a part of the name."""
+    return tags_in(request, (facts.tags for facts in directory_of(request.node).all(request.root)))
 
 
 @api.get(Agents, "figures", query=schemas.FleetList, returns=[FleetRow])

@@ -24,7 +24,7 @@ from .carrier import Carrier, anything
 from .figures import CARRIER, SCHEDULER
 from .live_output import KEY as LISTENERS
 from .live_output import LiveOutputs
-from .warroom import FROM, Outage, outages_of, runs_in, runs_on
+from .warroom import FROM, Outage, outages_of, runs_in, runs_near, runs_on
 from .watchers import KEY, Watchers
 from .webhook_sender import KEY as SENDER
 from .webhook_sender import WebhookSender, post_lines, webhook_sender_of
@@ -40,6 +40,7 @@ __all__ = [
     "request_run",
     "run_state",
     "runs_in",
+    "runs_near",
     "runs_on",
     "said_last",
     "shown_of",

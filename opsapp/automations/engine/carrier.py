@@ -74,7 +74,7 @@ def take_up(root: Root, owner: str, known: frozenset[str], room: int) -> tuple[l
 def _job(root: Root, run: Run, now: float) -> Job | None:
     """Everything that it takes, as plain values; None when it cannot be done and has failed."""
     if not flow.may_run_here(root, run.kind, run.place):
-        flow.end(root, run, "failed", now, reason="programs on the server are switched off", for_good=True)
+        flow.end(root, run, "failed", now, reason="programs on the server are disabled", for_good=True)
         return None
     try:
         filled, secrets = agent_commands.values(root, run)

@@ -78,7 +78,7 @@ def problems_of(root: Root, values: JsonObject, own_id: str | None, *, params_ar
     if unknown:
         wrong["params.channels"] = "there is no channel " + ", ".join(unknown)
     if not flow.may_run_here(root, kind, target.place):
-        wrong["type"] = "programs on the server are switched off (automations.server_scripts): name an agent"
+        wrong["type"] = "programs on the server are disabled (automations.server_scripts): name an agent"
     if 0 < len(values.get("approvers", ())) < values.get("quorum", 1):
         wrong["quorum"] = "is more than the approvers"
     if sound is not None:

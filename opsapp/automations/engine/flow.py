@@ -100,7 +100,7 @@ def ask_planned(root: Root, now: float, automation_id: str, plan: SchedulePlan, 
 
 def _permitted(root: Root, run: Run) -> None:
     if not may_run_here(root, run.kind, run.place):
-        raise Conflict("Programs on the server are switched off (automations.server_scripts).", code="forbidden_here")
+        raise Conflict("Programs on the server are disabled (automations.server_scripts).", code="forbidden_here")
 
 
 def find(root: Root, automation_id: str) -> Automation:

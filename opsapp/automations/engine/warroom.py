@@ -110,6 +110,13 @@ def runs_on(root: Root, agent_id: str, since: float, until: float, most: int) ->
     return [run for _, run in among(runs_of(root), "run", sorted(ids)[-most:])]
 
 
+def runs_near(root: Root, since: float, until: float, most: int) -> list[Run]:
+    """The newest runs that began in that time, wherever they act."""
+    present = (automation for _, automation in readable(automations_of(root), KIND))
+    ids = [run_id for any_one in present for run_id in any_one.history.between(first_id(since), first_id(until + 1))]
+    return [run for _, run in among(runs_of(root), "run", sorted(ids)[-most:])]
+
+
 def runs_in(root: Root, incident_id: str, agent_id: str | None, since: float, until: float) -> list[Run]:
     """The runs that belong to an incident of this host."""
     host = agents.host_of(root, agent_id) if agent_id else None

@@ -36,7 +36,7 @@ def count(root: Root, automation: Automation, now: float) -> None:
 
 def called(root: Root, automation: Automation, given: JsonObject, ip: str, now: float) -> JsonObject:
     if not automation.settings.enabled:
-        raise Conflict("This automation is switched off.", code="disabled")
+        raise Conflict("This automation is disabled.", code="disabled")
     run = flow.ask(root, now, automation.id, given=given, by=WEBHOOK, origin=WEBHOOK)
     note(root, Actor(None, ip), "automation.webhook", automation.id, after={"run_id": run.id, "status": run.status})
     return notices.started(run)

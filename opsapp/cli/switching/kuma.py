@@ -319,7 +319,7 @@ def _channels(estate: Estate, rows: list[JsonObject], monitors: list[JsonObject]
             using = [monitor for monitor in monitors if (monitor.get("notificationIDList") or {}).get(number)]
             if not using:
                 settings["enabled"] = False
-                notes.append("no monitor uses it: it is switched off")
+                notes.append("no monitor uses it: it is disabled")
             elif len(using) < len([monitor for monitor in monitors if monitor.get("type") != "group"]):
                 tags[number] = _tag_of_channel(named(row), number, set(tags.values()))
                 settings["tags"] = [tags[number]]

@@ -53,7 +53,7 @@ HEALED = ("verified",)
 NOT_HEALED = ("failed", "rolled_back", "inconclusive", "lost")
 HELD_BACK = ("suppressed", "skipped", "withdrawn", "rejected", "expired", "notified")
 NO_CHANNEL = "the channel is gone: choose another one"
-OFF = "the channel is switched off"
+OFF = "the channel is disabled"
 
 
 def start(node: Node) -> None:

@@ -24,7 +24,7 @@ from opsapp.wire.conditions import Condition
 
 from .alerts import WatchedRule, watched_rules
 from .inventory import Member, fleet_access
-from .momentmarks import drawn, entries_of, marks_of
+from .momentmarks import drawn, entries_of, marks_of, runs_asked
 from .past_readings import KeptReading, kept_readings, needs
 from .readings import instances
 
@@ -45,18 +45,19 @@ class MomentSubject(NamedTuple):
 
 
 class AskedTexts(NamedTuple):
-    """As the address has them."""
+    """As the address has them. `all_runs`: of an incident, also those near it that are not its own."""
 
     since: str | None
     until: str | None
     at: str | None
+    all_runs: bool = False
 
 
 def moment(root: Root, kind: Kind, item_id: str, asked: AskedTexts) -> Moment:
     node = node_of(root)
     now = node.clock.now()
     subject = _subject(root, kind, item_id, now)
-    span = span_asked(*asked, subject.usual, now)
+    span = span_asked(asked.since, asked.until, asked.at, subject.usual, now)
     agent, monitors = subject.agent, subject.monitors
     by_subject = fleet_access(root).inventory(root).by_subject
     keys = ([f"agent:{agent.id}"] if agent else []) + [f"monitor:{monitor.id}" for monitor in monitors]
@@ -66,7 +67,8 @@ def moment(root: Root, kind: Kind, item_id: str, asked: AskedTexts) -> Moment:
     reading = node.series.reading(root)
     interval = next((member.interval for member in members if member.is_agent), 0.0)
     lanes = drawn(reading, agent, interval, monitors, span)
-    marks = marks_of(root, agent and agent.id, names, monitors, subject.incident, entries, span)
+    runs = runs_asked(root, agent and agent.id, subject.incident, span, near=asked.all_runs)
+    marks = marks_of(root, agent and agent.id, names, monitors, subject.incident, entries, runs, span)
     return Moment(
         kind,
         item_id,

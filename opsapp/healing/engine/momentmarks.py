@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from opsapp.agents.resources import Agent
-from opsapp.automations.engine import runs_in, runs_on
+from opsapp.automations.engine import runs_in, runs_near, runs_on
 from opsapp.automations.resources import Run
 from opsapp.healing.logic.moments import AskedSpan
 from opsapp.healing.moments import MomentCurve, MomentLane, MomentMark, StateRow, StateStretch
@@ -57,9 +57,10 @@ def marks_of(
     monitors: Collection[Monitor],
     about: Incident | None,
     entries: Iterable[LedgerRecord],
+    runs: Iterable[Run],
     span: AskedSpan,
 ) -> FoundMarks:
-    """Of a host and monitors, or `about` an incident of them: of runs it has only its own. The oldest first."""
+    """Of a host and monitors, or `about` an incident of them. The oldest first."""
     incidents = [
         incident for monitor in monitors for incident in incidents_of(root).touching(span.since, span.until, monitor.id)
     ]
@@ -69,7 +70,7 @@ def marks_of(
         [mark for incident in incidents for mark in _of_incident(incident)],
         [mark for entry in entries for mark in _of_entry(root, entry)],
         list(_windows(root, ids, span)),
-        [mark for run in _runs(root, agent_id, about, span) for mark in _of_run(run)],
+        [mark for run in runs for mark in _of_run(run)],
         list(_foreseen(root, names)),
     ]
     within = [
@@ -149,7 +150,10 @@ def _windows(root: Root, ids: Collection[str], span: AskedSpan) -> Iterator[Mome
                 )
 
 
-def _runs(root: Root, agent_id: str | None, about: Incident | None, span: AskedSpan) -> list[Run]:
+def runs_asked(root: Root, agent_id: str | None, about: Incident | None, span: AskedSpan, *, near: bool) -> list[Run]:
+    """Those of an incident, with `near` all in that time; else those on the host."""
+    if about is not None and near:
+        return runs_near(root, span.since - BEFORE_S, span.until, MOST)
     if about is not None:
         return runs_in(root, about.id, agent_id, about.started, about.resolved or span.until)
     return [] if agent_id is None else runs_on(root, agent_id, span.since - BEFORE_S, span.until, MOST)

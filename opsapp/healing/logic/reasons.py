@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # The longest beginning that fits says it.
 REASONS = {
-    "rule_disabled": "the rule is switched off",
+    "rule_disabled": "the rule is disabled",
     "rule_edited": "the rule was edited meanwhile",
     "paused": "healing is paused",
     "condition_gone": "it recovered by itself",

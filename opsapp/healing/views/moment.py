@@ -26,6 +26,7 @@ class MomentSpan(Query):
     since = text(0, 40, name="from", default=None)
     until = text(0, 40, name="to", default=None)
     at = text(0, 40, default=None)
+    runs = choice("own", "all", default="own")
 
 
 add_facet(Api, "moment", MomentFacet)
@@ -35,8 +36,9 @@ add_facet(Api, "moment", MomentFacet)
 def show(context: MomentFacet, request: Request) -> Moment:
     """What was going on on the host, monitor, incident or case with this id: what was measured from `from` to `to`,
     what happened, and which rules' conditions held at `at`. Times are in UTC like 2026-01-31T22:00Z, or so long ago
-    like -24h; left out, the last day, or from an hour before to an hour after."""
+    like -24h; left out, the last day, or from an hour before to an hour after. Of an incident `runs` are its own, or
+    all that ran in that time."""
     query = request.valid_query
-    asked = AskedTexts(query["from"], query["to"], query["at"])
+    asked = AskedTexts(query["from"], query["to"], query["at"], query["runs"] == "all")
     told: Moment = request.shown(moment(request.root, query["kind"], query["id"], asked))
     return told

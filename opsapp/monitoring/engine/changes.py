@@ -55,7 +55,7 @@ def update(root: Root, monitor: Monitor, settings: MonitorSettings, now: float) 
     if settings.type != before.type:
         _move_push_address(root, monitor, settings.type)
     if before.enabled and not settings.enabled:
-        _resolve(root, monitor, now, "The monitor was switched off.")
+        _resolve(root, monitor, now, "The monitor was paused.")
     if settings.looked_at != before.looked_at:
         _forget_metrics(root, monitor, now)
     monitor.change(settings, now)

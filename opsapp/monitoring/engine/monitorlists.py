@@ -27,6 +27,11 @@ WORST_FIRST = ("down", "degraded", "unknown", "pending", "maintenance", "up", "p
 DAY_MS = 86_400_000
 
 
+def tags_of_all(node: Node, root: Root) -> list[tuple[str, ...]]:
+    """Of each monitor."""
+    return [entry.settings.tags for entry in watch_of(node).entries(root).values()]
+
+
 def page(node: Node, root: Root, query: JsonObject, *, secrets: bool) -> tuple[list[MonitorRecord], int]:
     """One page of records, ordered by name, and how many there are."""
     now = node.clock.now()

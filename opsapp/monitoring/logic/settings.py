@@ -107,7 +107,7 @@ class GeneralSettings:
     tags: Annotated[
         tuple[Annotated[str, Text(1, 64)], ...],
         Most(50, unique=True),
-        FormField("Tags", "list", "With commas between. The tag public shows it on the status page.", clears=True),
+        FormField("Tags", "names", "The tag public shows it on the status page.", of="tag", by="name", clears=True),
     ] = ()
     agent_id: Annotated[Id | None, FormField("It runs on the host", "choice", clears=True)] = None
     enabled: bool = True

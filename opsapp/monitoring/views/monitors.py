@@ -19,7 +19,14 @@ from opsapp.web.bodies import RAW
 from opsapp.web.deletions import undoable
 from opsapp.web.fields import AsOf
 from opsapp.web.schemas import Created, Deleted, Updated
+from opsapp.web.taglists import TagQuery, TagRow, tags_in
 from opsapp.wire.records import changed
+
+
+@api.get(Monitors, "tags", query=TagQuery, returns=[TagRow])
+def monitor_tags(context: Monitors, request: Request) -> list[JsonObject]:
+    """The tags that monitors have. `q` is a part of the name."""
+    return tags_in(request, monitorlists.tags_of_all(request.node, request.root))
 
 
 @api.get(Monitors, query=schemas.MonitorList, returns=[MonitorRecord])

@@ -144,7 +144,7 @@ def _go_on(root: Root, escalations: Escalations, escalation: Escalation, now: fl
     if incident is None or incident.resolved is not None:
         _end(root, escalations, escalation, OVER, "The incident is over.", now)
     elif policy is None or not policy.record.enabled:
-        _end(root, escalations, escalation, ENDED, "The policy was deleted or switched off.", now)
+        _end(root, escalations, escalation, ENDED, "The policy was deleted or disabled.", now)
     elif record.target is not None and is_silent(root, record.target, now):
         escalations.wait(escalation, now + LOOK_AGAIN_S)
     elif record.step > len(policy.record.steps) and record.round > policy.record.repeat:

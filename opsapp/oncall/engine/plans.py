@@ -48,6 +48,12 @@ def delete_schedule(root: Root, schedule: Schedule) -> None:
     del oncall_of(root).schedules[schedule.__name__]
 
 
+def put_back_schedule(root: Root, schedule: Schedule) -> None:
+    """Its calendar's address works again, as long as it is the same."""
+    oncall_of(root).schedules.place(schedule, schedule.__name__)
+    _tell(root, schedule, "created")
+
+
 def add_override(root: Root, schedule: Schedule, given: JsonObject, by: str) -> OverrideRecord:
     node = node_of(root)
     start, end = (instant(given[name], node.config.timezone) for name in ("start", "end"))
@@ -100,11 +106,24 @@ def delete_policy(root: Root, policy: CallPolicy) -> None:
     del oncall_of(root).policies[policy.__name__]
 
 
+def put_back_policy(root: Root, policy: CallPolicy) -> None:
+    """For incidents that open from now on: the calls that its deletion has ended stay ended."""
+    gone = _gone(root, policy.record)
+    if gone:
+        raise Conflict(f"{len(gone)} of the schedules that it calls by are gone.", code="cannot_undo")
+    oncall_of(root).policies.place(policy, policy.__name__)
+    _tell(root, policy, "created")
+
+
 def _refuse_unknown(root: Root, record: PolicyRecord, before: PolicyRecord | None) -> None:
-    gone = [name for name in _schedules_of(record) if name not in oncall_of(root).schedules]
+    gone = _gone(root, record)
     if gone:
         raise Invalid({"steps": "there is no such schedule: " + ", ".join(gone)})
     _refuse_strangers(root, _of_steps(record), () if before is None else _of_steps(before), "steps")
+
+
+def _gone(root: Root, record: PolicyRecord) -> list[str]:
+    return [name for name in _schedules_of(record) if name not in oncall_of(root).schedules]
 
 
 def _refuse_strangers(root: Root, users: Iterable[str], before: Iterable[str], field: str = "layers") -> None:

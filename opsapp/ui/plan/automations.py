@@ -32,7 +32,7 @@ SCHEDULE = (
 TARGET = (
     Field("params.hostname", "On the host", "name", of="host", by="hostname", unsaid="none", clears=True),
     Field("params.agent_id", "On this host, whatever it is called", "name", of="host", unsaid="none"),
-    Field("params.tag", "On all with the tag"),
+    Field("params.tag", "On all with the tag", "name", of="tag", by="name", unsaid="none"),
 )
 USED = Field("automation_id", "Automation", "name", of="automation", required=True)
 STEP = (

@@ -1,4 +1,4 @@
-"""Healing: how it stands, chaos, replay. `records` and `rules` have the rest."""
+"""Healing: how it stands, chaos. `records` and `rules` have the rest."""
 
 from __future__ import annotations
 
@@ -112,40 +112,6 @@ HEALING = (
         menu="Chaos",
         template="chaos.jinja2",
         shape=shapes.chaos,
-    ),
-    Page(
-        "/healing/replay",
-        "Replay",
-        (),
-        forms=(
-            Act(
-                "replay",
-                "Replay the last days",
-                "POST /api/healing/replay",
-                (
-                    Field("days", "Days", "number", required=True, preset="7"),
-                    Field(
-                        "rules",
-                        "Rules (JSON)",
-                        "json",
-                        hint='A list of changed rules: [{"id": "default-cpu", "condition": "cpu_percent > 95", '
-                        '"action": {"type": "clear_cache"}}]. The other rules stay as they are.',
-                    ),
-                    Field(
-                        "dependencies",
-                        "Dependencies (JSON)",
-                        "json",
-                        hint='The whole graph: [{"target": "shop", "depends_on": ["db"]}]. Empty: as it is now.',
-                    ),
-                ),
-                shows=True,
-                here=True,
-                result="replay_result.jinja2",
-            ),
-        ),
-        menu="Replay",
-        template="replay.jinja2",
-        lead="What the recorded events would lead to under another policy, beside what was done then.",
     ),
     Page(
         "/healing/inlets",

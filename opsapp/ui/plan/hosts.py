@@ -24,7 +24,7 @@ COMMAND_COLUMNS = (
     Column("Asked by", "requested_by"),
     Column("When", "created_at", "time"),
 )
-TAGS = Field("tags", "Tags", "list", hint="Words with commas between them: web, shop", clears=True)
+TAGS = Field("tags", "Tags", "names", hint="Words like web or shop", of="tag", by="name", clears=True)
 STOP = Act("stop", "Stop", "DELETE /api/agents/{id}/commands/{command_id}", grave=True,
            warns="What runs on the host is ended where it is. What it has done already is not undone.")  # fmt: skip
 
@@ -57,6 +57,7 @@ HOSTS = (
         menu="Hosts",
         template="hosts.jinja2",
         shape=hosts_shape.shape,
+        calls=(Call("Tags", "GET /api/agents/tags"),),
         blocks=(PageBlock("hosts", ("hosts",), hosts_shape.shape),),
     ),
     Page(
@@ -70,7 +71,7 @@ HOSTS = (
                 "POST /api/agents",
                 (
                     Field("label", "Name", required=True, hint="As you call it. It can be changed later."),
-                    Field("tags", "Tags", "list", hint="Words with commas between them: web, shop"),
+                    Field("tags", "Tags", "names", hint="Words like web or shop", of="tag", by="name"),
                 ),
                 shows=True,
                 result="host_key.jinja2",
@@ -137,7 +138,7 @@ HOSTS = (
                         "change",
                         "Name and tags",
                         "PUT /api/agents/{id}",
-                        (Field("label", "Name"), Field("tags", "Tags", "list", clears=True)),
+                        (Field("label", "Name"), Field("tags", "Tags", "names", of="tag", by="name", clears=True)),
                     ),
                     Act(
                         "hands_off",
@@ -176,7 +177,7 @@ HOSTS = (
             PageBlock("state", ("agent", "forecasts", "windows", "holds", "problems"), host_shape.state),
             PageBlock("arrival", ("agent",), host_shape.arrival),
             PageBlock("commands", ("agent", "commands"), host_shape.commands),
-            moment.AT,
+            *moment.BLOCKS,
         ),
         calls=(Call("Download", "GET /api/agents/{id}/files"), Call("Upload", "POST /api/agents/{id}/files")),
     ),

@@ -8,7 +8,8 @@ from opsapp.ui.shapes import moment
 from .shape import Page, PageBlock, Part, told
 
 API = "/api/moment"
-AT = PageBlock("moment-at", ("moment",), moment.shape)  # what the script asks for when the crosshair rests
+# What the script asks for: when the crosshair rests, and while the time goes on.
+BLOCKS = tuple(PageBlock(name, (parts.MOMENT,), moment.shape) for name in ("moment-at", "moment-live"))
 
 
 def of(kind: str, name: str = "{id}") -> Part:
@@ -16,5 +17,5 @@ def of(kind: str, name: str = "{id}") -> Part:
 
 
 MOMENTS = (
-    Page("/moment/{kind}/{id}", "Moment", (of("{kind}"),), template="moment.jinja2", shape=moment.page, blocks=(AT,)),
+    Page("/moment/{kind}/{id}", "Moment", (of("{kind}"),), template="moment.jinja2", shape=moment.page, blocks=BLOCKS),
 )

@@ -57,6 +57,7 @@ LIST = Page(
     menu="Monitors",
     template="monitors.jinja2",
     shape=monitors.shape,
+    calls=(Call("Tags", f"GET {ALL}/tags"),),
     blocks=(PageBlock("rows", ("monitors",), monitors.shape),),
 )  # fmt: skip
 
@@ -95,7 +96,7 @@ ONE_MONITOR = Page(
     blocks=(
         PageBlock("now", ("monitor",), monitor.now),
         PageBlock("beats", ("beats",), monitor.beats),
-        moment.AT,
+        *moment.BLOCKS,
         PageBlock("plugin", ("monitor", "moment", "metrics"), monitor.plugin),
         PageBlock("past", ("monitor", "incidents"), monitor.past),
     ),

@@ -82,7 +82,8 @@ ON_CALL = (
                         grave=True, warns="Programs that follow the calendar get no answer any more.",
                         done="The calendar's address is refused from now on."),
                     Act("delete", "Delete", "DELETE /api/oncall/schedules/{id}", grave=True, goes="/oncall",
-                        warns="Nobody is on call by it any more, and its overrides are gone too."),
+                        warns="Nobody is on call by it any more, and its overrides are gone too. You can undo it for a "
+                        "minute."),
                 ),
             ),
             told(parts.SHIFTS, "/api/oncall/schedules/{id}/shifts"),
@@ -114,12 +115,13 @@ ON_CALL = (
                 facts=True,
                 acts=(
                     Act("save", "Save", "PUT /api/oncall/policies/{id}", POLICY, here=True, done="Saved."),
-                    Act("off", "Switch off", "PUT /api/oncall/policies/{id}", when=(("enabled", (True,)),),
+                    Act("disable", "Disable", "PUT /api/oncall/policies/{id}", when=(("enabled", (True,)),),
                         body=(("enabled", False),), done="It calls nobody now."),
-                    Act("on", "Switch on", "PUT /api/oncall/policies/{id}", when=(("enabled", (False,)),),
+                    Act("enable", "Enable", "PUT /api/oncall/policies/{id}", when=(("enabled", (False,)),),
                         body=(("enabled", True),), done="It calls people from the next incident on."),
                     Act("delete", "Delete", "DELETE /api/oncall/policies/{id}", grave=True, goes="/oncall",
-                        warns="Incidents do not call by it any more, nor those that call now."),
+                        warns="Incidents do not call by it any more, nor those that call now. You can undo it for a "
+                        "minute."),
                 ),
             ),
             told(parts.SCHEDULES, "/api/oncall/schedules"),

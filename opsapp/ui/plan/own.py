@@ -30,7 +30,7 @@ TOTP = (
         shows=True,
         goes="/",
         done="The second factor is on.",
-        then="Each of these works once in place of a code. They are shown this once: keep them safe.",
+        result="recovery_codes.jinja2",
     ),
 )
 LATER = Act("later", "Not now", "PUT /api/me/settings", body=(("first_steps", "later"),), goes="/")

@@ -59,7 +59,7 @@ RULES = (
                         grave=True,
                         many=True,
                         warns="The rules and their trust are deleted. Open cases of them end without acting. What they "
-                        "did stays in the ledger. A rule that comes with opsapp is better switched off.",
+                        "did stays in the ledger. A rule that comes with opsapp is better disabled.",
                     ),
                 ),
             ),

@@ -115,7 +115,7 @@ INCIDENTS = (
                     Field("status", "State", "choice", ("open", "resolved"), unsaid="any"),
                     Field("severity", "Severity", "choice", ("critical", "error", "warning", "info"), unsaid="any"),
                     Field("kind", "Reported by", "choice", ("monitor", "event", "by_hand"), unsaid="any"),
-                    Field("tag", "Tag"),
+                    Field("tag", "Tag", "name", of="tag", by="name", unsaid="any"),
                     Field("owner", "Assignee"),
                     Field("monitor_id", "Monitor", "name", of="monitor", unsaid="any"),
                 ),
@@ -201,7 +201,7 @@ INCIDENTS = (
         shape=incidents.room,
         blocks=(
             PageBlock("top", ("room", "overview"), incidents.top),
-            moment.AT,
+            *moment.BLOCKS,
             PageBlock("timeline", ("room", "overview", "approvals"), incidents.timeline),
         ),
     ),

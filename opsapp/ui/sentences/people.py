@@ -12,7 +12,7 @@ from opsapp.audit.records import AuditEntry
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.records import IncidentNote, IncidentRecord
 
-from .words import NameBook, Sentence, Word, count, person, said, sentence_of, span, spoken_target
+from .words import NameBook, Sentence, Word, case, count, person, said, sentence_of, span, spoken_target
 
 STAGES = {
     "investigating": "We are investigating",
@@ -228,11 +228,21 @@ def approval(record: JsonObject, names: NameBook) -> Sentence:
     if status in ("approved", "rejected"):
         look = "icon:check" if status == "approved" else "icon:x"
         who = person(record["decided_by"])
-        return said(at, look, who, f" {status} ", what, where, sentence_of(because) or ".")
+        ended = sentence_of(because) or "."
+        came = _came_of(record)
+        return said(at, look, who, f" {status} ", what, where, ended, *((" ", came) if came else ()))
     ended = (
         ": nobody decided in time." if status == "expired" else f" was not needed any more{sentence_of(because) or '.'}"
     )
     return said(at, "icon:x", what, where, ended)
+
+
+def _came_of(record: JsonObject) -> Word | str:
+    """What an approval has started."""
+    if record["status"] != "approved":
+        return ""
+    words, run_id = "What came of it", record.get("run_id")
+    return Word(words, f"/automations/runs/{quote(run_id, safe='')}") if run_id else case(record.get("case_id"), words)
 
 
 def asked_for(record: JsonObject) -> str:

@@ -14,7 +14,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import sentences
 from opsapp.ui.parts import CASE, OVERVIEW
 from opsapp.ui.reader import Answers, Reader
-from opsapp.ui.sentences import NameBook, Word, count, span, spoken_target
+from opsapp.ui.sentences import NameBook, Word, case, count, span, spoken_target
 
 from .requests import cards, outcome, question
 
@@ -28,6 +28,7 @@ class Fact(NamedTuple):
     name: str
     word: Word
     more: str = ""
+    why: Word | str = ""  # the case that asked for it
 
 
 def listing(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -112,7 +113,8 @@ def _outage(plan: JsonObject) -> list[Fact]:
         place = f"/agents/{quote(agent_id, safe='')}" if agent_id not in (None, "server") else ""
         given = {} if plan.get("params") else target["params"] or {}
         more = ", ".join(f"{name} {value}" for name, value in given.items())
-        facts.append(Fact("On", Word(spoken_target(target["target"]), place), more))
+        why = case(target.get("case_id"))
+        facts.append(Fact("On", Word(spoken_target(target["target"]), place), more, why))
     if plan.get("more"):
         facts.append(Fact("And", Word(f"{plan['more']} more")))
     return facts

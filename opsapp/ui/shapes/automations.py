@@ -45,6 +45,7 @@ class AutomationLine(NamedTuple):
     type: str
     enabled: bool
     schedule: str
+    zone: str  # by whose clock; empty: the service's
     next_run: int | None
     last: tuple[RunShown, ...]
     words: str
@@ -81,6 +82,7 @@ def line_of(row: JsonObject, recent: list[RunShown]) -> AutomationLine:
         spoken(row["type"]),
         row["enabled"],
         row["schedule"] or "",
+        row["timezone"] or "",
         row["next_run"],
         mine[::-1],
         f"{done} of {len(over)} done" if over else "never ran lately",

@@ -1,4 +1,4 @@
-"""How healing stands, chaos and replay: what they found, in sentences.
+"""How healing stands, and chaos: what they found, in sentences.
 
 Pure. Must not: ask anybody.
 """
@@ -37,9 +37,7 @@ PLACES = (
     ("/healing/trust", "Trust", "How far each rule may go"),
     ("/healing/suggestions", "Suggestions", "What was noticed"),
     ("/healing/chaos", "Chaos", "Whether it does what it should when things break"),
-    ("/healing/replay", "Replay", "What other rules would have done"),
 )
-NEEDS = {"/healing/replay": "POST /api/healing/replay"}
 
 
 class WindowShown(NamedTuple):
@@ -80,7 +78,7 @@ def standing(answers: Answers, reader: Reader) -> dict[str, object]:
         "rarity": _rarity(health.anomalies),
         "workers": tuple(_worker(worker) for worker in health.components),
         "windows": tuple(_window(row, names.get(row["target"])) for row in answers["windows"] or ()),
-        "places": tuple(row for row in PLACES if row[0] not in NEEDS or reader.may(NEEDS[row[0]])),
+        "places": PLACES,
     }
 
 

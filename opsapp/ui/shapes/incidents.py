@@ -58,6 +58,11 @@ class TimelineItem(NamedTuple):
     words: str = ""
     ask: Question | None = None
 
+    @property
+    def then(self) -> str:
+        """The same page with its crosshair at that time."""
+        return f"?at={moment.iso(self.at, seconds=True)}#moment"
+
 
 class IncidentLine(NamedTuple):
     """A row of the list: an incident, or several that are alike and began together. `until` is the last end."""
@@ -185,7 +190,7 @@ def _title(incident: IncidentRecord) -> str:
 
 def timeline(answers: Answers, reader: Reader) -> dict[str, object]:
     known, show = answers[ROOM], reader.query.get("show", "")
-    with_others = reader.query.get("add") == "runs"
+    with_others = reader.query.get("add") == moment.ADDED
     runs = [event for event in known.events if event.kind == "run"] + [*(known.other_runs if with_others else ())]
     items = _timeline(known, runs, _questions(answers, reader), _names(answers))
     place = _place(known.incident)
@@ -232,9 +237,9 @@ def _root(incident: IncidentRecord) -> str:
         return f"{incident.opened_by} opened it. Nothing here measures it, so somebody has to end it"
     if _is_told(incident) and incident.is_open:
         return "Another system told of it. It is about no host or monitor here"
-    if incident.is_open:
-        return f"{incident.monitor_name} is the root cause, as far as is known"
-    return "Resolved"
+    if _is_told(incident):
+        return "Resolved"
+    return f"{incident.monitor_name} {'is' if incident.is_open else 'was'} the root cause, as far as is known"
 
 
 def _facts(incident: IncidentRecord, overview: Overview, names: NameBook) -> list[Sentence]:

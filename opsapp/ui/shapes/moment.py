@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 from markupsafe import Markup
 
 from opsapp.healing.moments import Moment, MomentLane, MomentMark, RuleThen, StateStretch
+from opsapp.lib.alike import FEWEST, TOGETHER_S, gathered
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import charts, words
 from opsapp.ui.charts import lanes as drawing
@@ -32,6 +33,8 @@ ROWS = (("planned", "Planned"), ("run", "Runs"), ("outage", "Outages"), ("people
 RATE = Unit(lambda value: f"{charts.BYTES.words(value)}/s", binary=True)
 UNITS = {"milliseconds": charts.MILLISECONDS, "percent": charts.PERCENT, "plain": charts.PLAIN, "rate": RATE}
 SHORT = 34
+ADDED = "runs"  # `add` in the address of an incident: what ran near it, too
+LEAST_AGAIN_S = 30
 EVENTS = 100
 LOCAL = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?")
 
@@ -59,6 +62,8 @@ class StateLine(NamedTuple):
 
 
 class EventLine(NamedTuple):
+    """An event, or several that are alike and near each other. `last`: when the last one was."""
+
     at: int
     clock: str
     look: str
@@ -66,6 +71,7 @@ class EventLine(NamedTuple):
     href: str
     place: str
     now: bool
+    last: str = ""
 
 
 class MomentShown(NamedTuple):
@@ -74,6 +80,7 @@ class MomentShown(NamedTuple):
     since: str
     until: str
     row: int
+    again: int  # after so many seconds the same address has more to show; 0: it never has
     title: str
     answer: MomentAnswer
     spans: tuple[SpanLink, ...]
@@ -106,7 +113,8 @@ class MomentShown(NamedTuple):
 
 def asked(reader: Reader, earlier: JsonObject) -> dict[str, str]:
     """What the address asks for. A time that was filled in is one of the reader's clock."""
-    return {name: in_utc(text, reader.zone) for name in ("from", "to", "at") if (text := reader.query.get(name))}
+    times = {name: in_utc(text, reader.zone) for name in ("from", "to", "at") if (text := reader.query.get(name))}
+    return times | ({"runs": "all"} if reader.query.get("add") == ADDED else {})
 
 
 def in_utc(text: str, zone: str) -> str:
@@ -151,8 +159,8 @@ def shown(told: Moment, reader: Reader) -> MomentShown:
     scaled = [(lane, made_lane.scale) for lane, made_lane in zip(drawn, made_lanes, strict=True)]
     states = [(row_told.name, [_state(part) for part in row_told.stretches]) for row_told in told.states]
     table, rows = drawing.figures(axis, times, told.step, scaled, states)
-    link = _Links(told)
-    events = _events(told, link, reader)
+    link = _Links(told, reader)
+    singly, events = _events(told, link, reader, len(told.marks) + 1), _events(told, link, reader)
     kinds = [(name, [mark for mark in told.marks if mark.row == kind]) for kind, name in ROWS]
     rowed = [(name, [_mark(mark, axis, link) for mark in marks]) for name, marks in kinds if marks]
     rules = [rule for rule in told.rules if rule.holds]
@@ -161,6 +169,7 @@ def shown(told: Moment, reader: Reader) -> MomentShown:
         link.iso(told.since),
         link.iso(told.until),
         row,
+        max(LEAST_AGAIN_S, told.step) if told.live and not (reader.query.get("from") or reader.query.get("at")) else 0,
         _title(axis),
         answer_of(told, reader),
         _spans(told, link),
@@ -187,8 +196,8 @@ def shown(told: Moment, reader: Reader) -> MomentShown:
         tuple(rules),
         sum(rule.holds is False for rule in told.rules),
         tuple(rule for rule in told.rules if rule.holds is None),
-        next((event for event in reversed(events) if event.at < told.at), None),
-        next((event for event in events if event.at > told.at), None),
+        next((event for event in reversed(singly) if event.at < told.at), None),
+        next((event for event in singly if event.at > told.at), None),
         tuple(events[-EVENTS:]),
         told.left_out + max(0, len(events) - EVENTS),
     )  # fmt: skip
@@ -197,14 +206,14 @@ def shown(told: Moment, reader: Reader) -> MomentShown:
 class _Links:
     """Addresses of the same page, of another time."""
 
-    def __init__(self, told: Moment):
-        self._told = told
+    def __init__(self, told: Moment, reader: Reader):
+        self._told, self._more = told, f"&add={ADDED}" if reader.query.get("add") == ADDED else ""
 
     def iso(self, at: float) -> str:
         return iso(at, seconds=self._told.until - self._told.since < SECONDS_BELOW_S)
 
     def to(self, since: float, until: float, at: float) -> str:
-        return f"?from={self.iso(since)}&to={self.iso(until)}&at={self.iso(at)}"
+        return f"?from={self.iso(since)}&to={self.iso(until)}&at={self.iso(at)}{self._more}"
 
     def at(self, at: float) -> str:
         told = self._told
@@ -270,22 +279,32 @@ def _glyph(kind: str) -> str:
     return "off" if kind == "none" else kind
 
 
-def _events(told: Moment, link: _Links, reader: Reader) -> list[EventLine]:
-    """In order of time; what began before stands at the beginning."""
+def _events(told: Moment, link: _Links, reader: Reader, fewest: int = FEWEST) -> list[EventLine]:
+    """In order of time; what began before stands at the beginning. Those that are alike are one line."""
     long = told.until - told.since > DAY
-    lines = [
-        EventLine(
-            mark.since,
-            words.local(mark.since, reader.zone).strftime("%d %b %H:%M" if long else "%H:%M"),
-            mark.look,
-            mark.words + _lasted(mark),
-            link.at(mark.since),
-            mark.place,
-            mark.since <= told.at <= (mark.until or mark.since + told.step),
+
+    def clock(at: float) -> str:
+        return words.local(at, reader.zone).strftime("%d %b %H:%M" if long else "%H:%M")
+
+    def line(marks: Sequence[MomentMark]) -> EventLine:
+        first, times = marks[0], len(marks)
+        return EventLine(
+            first.since,
+            clock(first.since),
+            first.look,
+            first.words + (_lasted(first) if times == 1 else f" ({times} times)"),
+            link.at(first.since),
+            first.place,
+            any(mark.since <= told.at <= (mark.until or mark.since + told.step) for mark in marks),
+            clock(marks[-1].since) if times > 1 else "",
         )
-        for mark in told.marks
-    ]
-    return sorted(lines, key=lambda line: line.at)
+
+    in_order = sorted(told.marks, key=lambda mark: mark.since)
+    near = max(TOGETHER_S, (told.until - told.since) / 24)
+    same = gathered(
+        in_order, lambda mark: (mark.row, mark.look, mark.words), lambda mark: mark.since * TOGETHER_S / near, fewest
+    )
+    return [line(marks) for marks in same]
 
 
 def _lasted(mark: MomentMark) -> str:

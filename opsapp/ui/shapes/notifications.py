@@ -79,7 +79,7 @@ def overview(answers: Answers, reader: Reader) -> dict[str, object]:
 def channel_of(row: ChannelRecord) -> ChannelLine:
     sent = row.last_sent_at
     if not row.enabled:
-        state, word = "off", "Off"
+        state, word = "off", "Disabled"
     elif row.last_error:
         state, word = "failed", "Failed"
     else:

@@ -12,6 +12,8 @@ const SOURCES = {
   user: [["/api/people", "username"]],
   schedule: [["/api/oncall/schedules", "name"]],
   rule: [["/api/healing/rules", "id"]],
+  host_tag: [["/api/agents/tags", "name"]],
+  tag: [["/api/monitoring/endpoints/tags", "name"], ["/api/agents/tags", "name"]],
 };
 const MOST = 12;
 const waits = new WeakMap();
@@ -31,7 +33,7 @@ async function offer(field) {
   const fits = await Promise.all(sources.map(([source, named]) => names(source, named, field.dataset.by, word)));
   if (field.value !== typed) return;  // more was typed meanwhile, and is asked for by itself
   const before = "several" in field.dataset ? typed.slice(0, typed.lastIndexOf(",") + 1) : "";
-  list.replaceChildren(...fits.flat().slice(0, MOST).map((name) => {
+  list.replaceChildren(...[...new Set(fits.flat())].slice(0, MOST).map((name) => {
     const option = document.createElement("option");
     option.value = before + (before && " ") + name;
     return option;

@@ -1,11 +1,14 @@
 // The moment: one crosshair through all lanes. Without this, marks, events, spans and both ends are links and fields.
 // Pointer, finger and arrow keys read; the mouse drags, two fingers or + and - zoom; Shift with an arrow goes earlier or
 // later; j and k go from event to event. What changes the picture changes the address (from, to, at, in UTC).
+// An address without a time goes on: its picture is asked for again, unless somebody reads it just then.
 
-for (const mo of document.querySelectorAll('.mo[data-from]')) {
+let ends = new AbortController(); // of the listeners of the picture that stands there
+
+function dress(mo) {
   const from = Date.parse(mo.dataset.from), to = Date.parse(mo.dataset.to), figure = mo.parentElement;
   const rows = [...figure.querySelectorAll('.data tbody tr')], last = rows.length - 1;
-  if (last < 1) continue;
+  if (last < 1) return;
   const cells = rows.map((row) => [...row.cells].map((cell) => cell.textContent));
   const heights = rows.map((row) => row.dataset.y.split(' ')), xs = rows.map((row) => Number(row.dataset.x));
   const cross = mo.querySelector('.cross'), flag = mo.querySelector('.flag-at'), dots = mo.querySelectorAll('.dot');
@@ -14,7 +17,8 @@ for (const mo of document.querySelectorAll('.mo[data-from]')) {
   const states = [...mo.querySelectorAll('[data-was]')].map((place) => [place, place.dataset.was.split(';').map((part) => part.split(' '))]);
   const fine = to - from < 6e5 ? 19 : 16;
   const iso = (ms) => `${new Date(ms).toISOString().slice(0, fine)}Z`;
-  const address = (start, end, at) => `?from=${iso(start)}&to=${iso(end)}&at=${iso(at)}`;
+  const more = new URLSearchParams(location.search).get('add') === 'runs' ? '&add=runs' : '';
+  const address = (start, end, at) => `?from=${iso(start)}&to=${iso(end)}&at=${iso(at)}${more}`;
   const go = (start, end, at) => {
     const short = Math.max(0, 3e5 - (end - start)) / 2; // no closer than what is stored
     location.assign(`${address(start - short, end + short, at)}#moment`);
@@ -112,8 +116,49 @@ for (const mo of document.querySelectorAll('.mo[data-from]')) {
     if (event.key === '+') zoom(0.5);
     if (event.key === '-') zoom(2);
     if (event.key === 'j' || event.key === 'k') document.querySelector(`a[rel=${event.key === 'j' ? 'next' : 'prev'}]`)?.click();
-  });
+  }, { signal: ends.signal });
   mo.append(scrub);
   show();
   flag.querySelector('text').textContent = asked; // the moment of the address, and not the middle of its bucket
 }
+
+const LEAST_MS = 5000; // between two pictures
+let drawn = performance.now(), waits = 0;
+
+function again() {
+  waits = 0;
+  const part = document.getElementById('moment-live'), mo = part?.querySelector('.mo[data-from]');
+  if (!mo || mo.dataset.again === '0' || /[?&](from|at)=/.test(location.search)) return;
+  if (document.hidden || part.matches(':hover') || part.contains(document.activeElement)) later(LEAST_MS);
+  else draw(part);
+}
+
+async function draw(part) {
+  drawn = performance.now();
+  const answer = await fetch(location.href, { headers: { 'X-Part': 'moment-live' }, redirect: 'manual' }).catch(() => null);
+  const text = answer?.ok ? await answer.text() : '';
+  if (text && !/[?&](from|at)=/.test(location.search)) {
+    part.innerHTML = text;
+    begin();
+  } else later(LEAST_MS);
+}
+
+function later(ms) {
+  clearTimeout(waits);
+  waits = setTimeout(again, ms);
+}
+
+function begin() {
+  ends.abort();
+  ends = new AbortController();
+  const mo = document.querySelector('.mo[data-from]');
+  if (!mo) return;
+  dress(mo);
+  if (mo.dataset.again !== '0') later(1000 * mo.dataset.again);
+}
+
+// What has changed on the page may stand on the axis, too.
+document.addEventListener('changed', (event) => {
+  if (event.target.id !== 'counts') later(Math.max(0, drawn + LEAST_MS - performance.now()));
+});
+begin();

@@ -18,7 +18,7 @@ for (const time of document.querySelectorAll("time[data-f]")) {
 }
 for (const words of document.querySelectorAll("[data-zone]")) {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  words.textContent = `Times are yours (${zone.replaceAll("_", " ")}).`;
+  words.textContent = `Times are in your time zone (${zone.replaceAll("_", " ")}).`;
 }
 
 const DAYS = 90;
