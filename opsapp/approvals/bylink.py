@@ -12,16 +12,18 @@ from opsapp.notify.interfaces import Answerer, LinkTerms
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import child_of
 from opsapp.tree.root import Root
+from opsapp.wire.records import plain
 
 from .engine import LATE, Voter, decide, own_of, refusal
+from .records import Verdict
 
-LABELS = {"approve": "Approve", "reject": "Reject"}
+LABELS: dict[Verdict, str] = {"approve": "Approve", "reject": "Reject"}
 
 
 class Decision:
     noun = "approval"
 
-    def __init__(self, vote: str):
+    def __init__(self, vote: Verdict):
         self.vote, self.label, self.audit = vote, LABELS[vote], f"approval.{vote}"
 
     def terms(self, root: Root, thing_id: str) -> LinkTerms | None:
@@ -39,7 +41,8 @@ class Decision:
 
     def done(self, root: Root, thing_id: str, by: Answerer, now: float) -> Mapping[str, object]:
         own = own_of(root, _approval(root, thing_id), by.name) is not None
-        return decide(root, thing_id, Voter(*by), self.vote, None, now) | ({"own_request": True} if own else {})
+        decided = decide(root, thing_id, Voter(*by), self.vote, None, now)
+        return plain(decided) | ({"own_request": True} if own else {})
 
 
 def _approval(root: Root, thing_id: str) -> Any:

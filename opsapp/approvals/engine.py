@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from zope.interface import Interface
 
 from opsapp.approvals.config import ApprovalSettings
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Forbidden
 from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import among, child_of
 from opsapp.tree.root import Root
+from opsapp.wire.records import extended, plain
 
 from . import logic
+from .records import ApprovalRecord, Decided, TimesHelped, Verdict, Vote
 from .resources import Approval
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class ApprovalKind(Protocol):
     def decided(self, root: Root, approval: Approval) -> None:
         """It is decided: go on, or give up."""
 
-    def record(self, root: Root, approval: Approval) -> TrackRecord | None:
+    def record(self, root: Root, approval: Approval) -> TimesHelped | None:
         """How often this has been done before, and how often it helped; None where nobody counts."""
 
 
@@ -53,13 +54,6 @@ class Lapsed(Conflict):
         super().__init__(f"This request is {status}: {why}", code=status)
         self.status = status
         self.why = why
-
-
-class TrackRecord(NamedTuple):
-    """How often something was done, and how often that helped."""
-
-    total: int
-    helped: int
 
 
 class Voter(NamedTuple):
@@ -80,7 +74,7 @@ def own_of(root: Root, approval: Approval, name: str) -> str | None:
     return kind_of(root, approval).own(root, approval, name)
 
 
-def refusal(root: Root, approval: Approval, voter: Voter, vote: str = "approve") -> str | None:
+def refusal(root: Root, approval: Approval, voter: Voter, vote: Verdict = "approve") -> str | None:
     """Why this person's vote would not be taken, or None; only what is known before the click."""
     if approval.status != "pending":
         return None
@@ -96,18 +90,14 @@ def refusal(root: Root, approval: Approval, voter: Voter, vote: str = "approve")
     )
 
 
-def shown(root: Root, approval: Approval, voter: Voter) -> JsonObject:
+def shown(root: Root, approval: Approval, voter: Voter) -> ApprovalRecord:
     """A request as one person sees it."""
     record = kind_of(root, approval).record(root, approval) if approval.status == "pending" else None
-    return {
-        **approval.plain(),
-        "digest": approval.plan_hash,
-        "refusal": refusal(root, approval, voter),
-        "record": None if record is None else record._asdict(),
-    }
+    why = refusal(root, approval, voter)
+    return extended(ApprovalRecord, approval.summary(), digest=approval.plan_hash, refusal=why, record=record)
 
 
-def decide(root: Root, request_id: str, voter: Voter, vote: str, comment: str | None, now: float) -> JsonObject:
+def decide(root: Root, request_id: str, voter: Voter, vote: Verdict, comment: str | None, now: float) -> Decided:
     """One vote. Lapsed when the time is up, or when the ground of the request is gone."""
     approval = root["api"]["approvals"][request_id]
     if approval.status != "pending":
@@ -126,7 +116,7 @@ def decide(root: Root, request_id: str, voter: Voter, vote: str, comment: str | 
         raise Lapsed("withdrawn", gone)
     if any(given.username == voter.name for given in approval.ballots()):
         raise Conflict("You have voted already.", code="already_voted")
-    approval.votes += (logic.Vote(voter.name, vote, int(now), comment)._asdict(),)
+    approval.votes += (plain(Vote(voter.name, vote, int(now), comment)),)
     status = logic.settled(approval.ballots(), approval.quorum)
     if status:
         approval.close(root, status, by=voter.name, now=now, comment=comment)
@@ -142,9 +132,9 @@ def lapse(root: Root, request_id: str, status: str, why: str, now: float) -> Non
         kind_of(root, approval).decided(root, approval)
 
 
-def answer(approval: Approval) -> JsonObject:
-    about = {name: value for name, value in approval.about.items() if name in ("run_id", "ledger_id")}
-    return {"request_id": approval.__name__, "status": approval.status, **about}
+def answer(approval: Approval) -> Decided:
+    about = approval.about
+    return Decided(approval.__name__, approval.status, about.get("run_id"), about.get("ledger_id"))
 
 
 def expire(root: Root, now: float) -> bool:

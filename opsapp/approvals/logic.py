@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from opsapp.lib.jsontypes import JsonObject
+
+from .records import Vote
 
 
 def plan_hash(plan: JsonObject) -> str:
@@ -24,15 +25,6 @@ def may_decide(
     if approvers and not is_admin and name not in approvers:
         return "You are not among this request's approvers."
     return own if approving and (strict or not is_admin) else None
-
-
-class Vote(NamedTuple):
-    """`vote` is `approve` or `reject`."""
-
-    username: str
-    vote: str
-    at: int
-    comment: str | None = None
 
 
 def settled(votes: Sequence[Vote], quorum: int) -> str | None:

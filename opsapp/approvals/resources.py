@@ -18,8 +18,10 @@ from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.counted import LAST, StoredCounts, newest
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
+from opsapp.wire.records import plain
 
-from .logic import Vote, plan_hash
+from .logic import plan_hash
+from .records import Kind, RequestSummary, Vote
 
 KEEP_S = 90 * 86400.0
 PAGE = 500
@@ -101,7 +103,7 @@ class Approval(SealedFields, Record):
 
     def __init__(
         self,
-        kind: str,
+        kind: Kind,
         subject: str,
         plan: JsonObject,
         *,
@@ -114,7 +116,7 @@ class Approval(SealedFields, Record):
         approvers: tuple[str, ...],
         quorum: int,
     ):
-        self.kind = kind
+        self.kind: Kind = kind
         self.subject = subject
         self.plan = plan
         self.plan_hash = plan_hash(plan)
@@ -143,26 +145,26 @@ class Approval(SealedFields, Record):
     def ballots(self) -> list[Vote]:
         return [Vote(**vote) for vote in self.votes]
 
-    def plain(self) -> JsonObject:
-        return {
-            "request_id": self.__name__,
-            "kind": self.kind,
-            "subject": self.subject,
-            "plan": _capped(self.plan),
-            "reason": self.reason,
-            "risk": self.risk,
-            "requested_by": self.requested_by,
-            "requested_at": int(self.requested_at),
-            "expires_at": int(self.expires_at),
-            "approvers": list(self.approvers),
-            "quorum": self.quorum,
-            "votes": list(self.votes),
-            "status": self.status,
-            "decided_by": self.decided_by,
-            "decided_at": None if self.decided_at is None else int(self.decided_at),
-            "comment": self.comment,
+    def summary(self) -> RequestSummary:
+        return RequestSummary(
+            request_id=self.__name__,
+            kind=self.kind,
+            subject=self.subject,
+            plan=_capped(self.plan),
+            reason=self.reason,
+            risk=self.risk,
+            requested_by=self.requested_by,
+            requested_at=int(self.requested_at),
+            expires_at=int(self.expires_at),
+            approvers=self.approvers,
+            quorum=self.quorum,
+            votes=tuple(self.ballots()),
+            status=self.status,
+            decided_by=self.decided_by,
+            decided_at=None if self.decided_at is None else int(self.decided_at),
+            comment=self.comment,
             **self.about,
-        }
+        )
 
     def close(self, root: Root, status: str, *, by: str | None, now: float, comment: str | None = None) -> None:
         """The one decision. Whoever comes second gets Conflict, through the store's own conflict too."""
@@ -171,7 +173,7 @@ class Approval(SealedFields, Record):
         self.__parent__.decide(self, status, now)
         self.status, self.decided_by, self.decided_at = status, by, now
         self.comment = comment or self.comment
-        emit(root, "approval", self.plain())
+        emit(root, "approval", plain(self.summary()))
 
 
 def count_approvals(root: Root) -> None:
@@ -192,7 +194,7 @@ def _capped(plan: JsonObject) -> JsonObject:
 def request(
     root: Root,
     *,
-    kind: str,
+    kind: Kind,
     subject: str,
     plan: JsonObject,
     reason: str,
@@ -220,7 +222,7 @@ def request(
         quorum=quorum,
     )
     folder.add(approval)
-    emit(root, "approval", approval.plain())
+    emit(root, "approval", plain(approval.summary()))
     _tell(root, approval, now)
     return approval
 

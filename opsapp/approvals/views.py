@@ -6,35 +6,19 @@ from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.projection import page_rows
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
+from opsapp.wire.records import plain
 
 from . import engine, schemas
+from .records import STATUSES, ApprovalRecord, Decided, Verdict
 from .resources import Approval, Approvals
 
 MOST_OVER = 100  # of those that are over
-UNREAD: JsonObject = {  # in the place of what cannot be read
-    "kind": "run",
-    "subject": NAMELESS,
-    "plan": {},
-    "reason": "",
-    "risk": None,
-    "requested_by": "",
-    "requested_at": 0,
-    "expires_at": 0,
-    "approvers": [],
-    "quorum": 1,
-    "votes": [],
-    "status": "expired",
-    "decided_by": None,
-    "decided_at": None,
-    "comment": None,
-}
 
 
-@api.get(Approvals, query=schemas.ApprovalQuery, returns=[schemas.ApprovalRecord])
+@api.get(Approvals, query=schemas.ApprovalQuery, returns=[ApprovalRecord])
 def listing(context: Approvals, request: Request) -> Any:
     """What waits for a decision; with `status`, what was decided: a hundred of these where no limit is given."""
     status, order, limit, offset = (request.valid_query[name] for name in ("status", "order", "limit", "offset"))
@@ -42,28 +26,49 @@ def listing(context: Approvals, request: Request) -> Any:
     request.response.headers["X-Total-Count"] = str(count)
     voter = voter_of(request)
 
-    def unread(damage: Damage) -> JsonObject:
-        known = {"status": status} if status in schemas.STATUSES else {}
-        return {**UNREAD, **known, "request_id": damage.id, "unreadable": damage.reason}
+    def row(approval: Approval) -> ApprovalRecord:
+        return engine.shown(request.root, approval, voter)
 
-    return request.shown(
-        page_rows(context, "approval", ids, lambda approval: engine.shown(request.root, approval, voter), unread)
+    return request.shown(page_rows(context, "approval", ids, row, lambda damage: _unread(damage, status)))
+
+
+def _unread(damage: Damage, status: str) -> ApprovalRecord:
+    """In the place of what cannot be read."""
+    return ApprovalRecord(
+        request_id=damage.id,
+        kind="run",
+        subject=NAMELESS,
+        plan={},
+        reason="",
+        risk=None,
+        requested_by="",
+        requested_at=0,
+        expires_at=0,
+        approvers=(),
+        quorum=1,
+        votes=(),
+        status=status if status in STATUSES else "expired",
+        decided_by=None,
+        decided_at=None,
+        comment=None,
+        record=None,
+        unreadable=damage.reason,
     )
 
 
-@api.get(Approval, returns=schemas.ApprovalRecord)
+@api.get(Approval, returns=ApprovalRecord)
 def show(context: Approval, request: Request) -> Any:
     """One request, with its plan and its votes."""
     return request.shown(engine.shown(request.root, context, voter_of(request)))
 
 
-@api.act(Approval, "approve", body=schemas.Decision, returns=schemas.Decided, audit="approval.approve")
+@api.act(Approval, "approve", body=schemas.Decision, returns=Decided, audit="approval.approve")
 def approve(context: Approval, request: Request) -> Any:
     """A vote for it; once there are enough, what was asked for begins."""
     return _decide(context, request, "approve")
 
 
-@api.act(Approval, "reject", body=schemas.Decision, returns=schemas.Decided, audit="approval.reject")
+@api.act(Approval, "reject", body=schemas.Decision, returns=Decided, audit="approval.reject")
 def reject(context: Approval, request: Request) -> Any:
     """A decision against it: what was asked for is not done."""
     return _decide(context, request, "reject")
@@ -73,7 +78,7 @@ def voter_of(request: Request) -> engine.Voter:
     return engine.Voter(request.caller.name, request.caller.role)
 
 
-def _decide(context: Approval, request: Request, vote: str) -> Any:
+def _decide(context: Approval, request: Request, vote: Verdict) -> Any:
     name, now = context.__name__, request.node.clock.now()
     voter = voter_of(request)
     own = engine.own_of(request.root, context, voter.name) is not None
@@ -82,5 +87,5 @@ def _decide(context: Approval, request: Request, vote: str) -> Any:
     except engine.Lapsed as lapsed:
         request.after_abort(engine.lapse, name, lapsed.status, lapsed.why, now)
         raise
-    request.audit(f"approval.{vote}", name, after=answer | ({"own_request": True} if own else {}))
+    request.audit(f"approval.{vote}", name, after=plain(answer) | ({"own_request": True} if own else {}))
     return answer

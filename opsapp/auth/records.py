@@ -1,12 +1,18 @@
-"""What admins and the people they invite read of an invitation. The link itself is in the answer that makes it only."""
+"""What is answered about users, their sessions, keys and invitations, each declared once (`wire.records`). The link of
+an invitation is in the answer that makes it only.
+
+Must not: know what is stored (`resources`).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
-from opsapp.wire.kinds import Choice, Text
-from opsapp.wire.records import FormField, Since, Told
+from opsapp.lib.visible import name_kind
+from opsapp.lib.zones import zone_problem
+from opsapp.wire.kinds import CheckedBy, Choice, Text
+from opsapp.wire.records import AT_TIMES, Between, FormField, Since, Told
 
 from .logic.claims import HIGHEST_FIRST
 
@@ -16,12 +22,79 @@ NAME = Text(
 EMAIL = Text(3, 254, r"[!-?A-~]+@[!-?A-~]+", "grace@example.org")
 
 
+Role = Annotated[str, Choice(*reversed(HIGHEST_FIRST))]
+Source = Literal["local", "oidc"]
+
+
+@dataclass(frozen=True)
+class Person:
+    username: str
+    role: Role
+
+
+@dataclass(frozen=True)
+class UserShown:
+    username: str
+    role: Role
+    disabled: bool
+    totp_enabled: bool
+    source: Source
+    created_at: int
+    last_login: int | None
+    unreadable: Annotated[str, AT_TIMES] = ""
+
+
+@dataclass(frozen=True)
+class OwnSettings:
+    """How pages are for somebody, and how the account stands."""
+
+    timezone: Annotated[str | None, Text(1, 60), CheckedBy(zone_problem)]
+    theme: Literal["system", "light", "dark"]
+    first_steps: Literal["open", "later"]
+    source: Source
+    totp_enabled: bool
+    own_password: bool
+    service_timezone: str
+
+
+@dataclass(frozen=True)
+class FilterRecord:
+    """The address of a list, kept by a name."""
+
+    sample: ClassVar[dict[str, str]] = {"name": "Down", "path": "/monitors", "query": "status=down"}
+
+    name: Annotated[str, name_kind(60)]
+    path: Annotated[str, Text(1, 200, r"/[a-z][a-z/-]*", must="be the address of a list, like /monitors")]
+    query: Annotated[str, Text(1, 1000, r"[!-~]+", must="be what follows the ? of the list's address")]
+    id: Told[str] = ""
+
+
+@dataclass(frozen=True)
+class SessionShown:
+    id: str
+    created_at: int
+    expires_at: int
+    ip: str
+    user_agent: str
+    current: bool
+
+
+@dataclass(frozen=True)
+class KeyShown:
+    id: str
+    name: Annotated[str, name_kind(100)]
+    role: Role
+    expires_at: Annotated[int | None, Between(0, 10**11)]
+    username: str
+    created_at: int
+
+
 @dataclass(frozen=True)
 class InvitationRecord:
     sample: ClassVar[dict[str, str]] = {"username": "grace", "role": "operator"}
 
     username: Annotated[str, NAME, FormField("Name", hint="Small letters, digits, and . _ @ -")]
-    role: Annotated[str, Choice(*reversed(HIGHEST_FIRST)), FormField("Role", "choice")] = "viewer"
+    role: Annotated[Role, FormField("Role", "choice")] = "viewer"
     email: Annotated[str | None, EMAIL, FormField("E-mail", hint="Only to know for whom it is")] = None
     id: Told[str] = ""
     invited_by: Told[str] = ""

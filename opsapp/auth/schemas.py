@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
-
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.visible import name_kind
 from opsapp.lib.zones import zone_problem
 from opsapp.tree.acl import ROLES
 from opsapp.web.fields import Body, Paging, choice, field, flag, list_of, name_text, order, text, whole, with_settings
-from opsapp.wire.kinds import Text
-from opsapp.wire.records import Told
 
 from .records import NAME
 
@@ -70,13 +64,6 @@ class NewKey(Body):
 
 
 @with_settings(NewKey)
-class KeyShown(Body):
-    id = text()
-    username = text()
-    created_at = whole()
-
-
-@with_settings(NewKey)
 class KeyMade(Body):
     id = text()
     key = text(64, 64)
@@ -95,26 +82,6 @@ class OwnWishes(Body):
     timezone = text(1, 60, default=None, check=zone_problem, null=True)
     theme = choice("system", "light", "dark", default="system")
     first_steps = choice("open", "later", default="open")
-
-
-@with_settings(OwnWishes)
-class OwnSettings(Body):
-    source = choice("local", "oidc")
-    totp_enabled = flag()
-    own_password = flag()
-    service_timezone = text()
-
-
-@dataclass(frozen=True)
-class FilterRecord:
-    """The address of a list, kept by a name."""
-
-    sample: ClassVar[dict[str, str]] = {"name": "Down", "path": "/monitors", "query": "status=down"}
-
-    name: Annotated[str, name_kind(60)]
-    path: Annotated[str, Text(1, 200, r"/[a-z][a-z/-]*", must="be the address of a list, like /monitors")]
-    query: Annotated[str, Text(1, 1000, r"[!-~]+", must="be what follows the ? of the list's address")]
-    id: Told[str] = ""
 
 
 class StatusOk(Body):
@@ -148,15 +115,6 @@ class Confirmed(Body):
     confirmed_until = whole()
 
 
-class SessionShown(Body):
-    id = text()
-    created_at = whole()
-    expires_at = whole()
-    ip = text()
-    user_agent = text()
-    current = flag()
-
-
 class NewUser(Body):
     username = USERNAME
     role = choice(*ROLES, default="viewer")
@@ -179,18 +137,3 @@ class NameList(Paging):
 class UserList(NameList):
     role = choice(*ROLES, default=None)
     sort = order("username", "role", "last_login", "created_at")
-
-
-class Person(Body):
-    username = text()
-    role = choice(*ROLES)
-
-
-@with_settings(NewUser, "role", "disabled")
-class UserShown(Body):
-    username = text()
-    totp_enabled = flag()
-    source = choice("local", "oidc")
-    created_at = whole()
-    last_login = whole(null=True)
-    unreadable = text(optional=True)

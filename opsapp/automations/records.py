@@ -6,27 +6,30 @@ Must not: know what is stored (`resources`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from opsapp.wire.kinds import Choice, Text, Whole
+from opsapp.lib.visible import name_kind
+from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Scalar, Text, Whole
 from opsapp.wire.records import AT_TIMES, Most, Told
 
+from .logic.params import Params
 from .logic.runs import STATUSES
-from .logic.settings import AutomationSettings
+from .logic.settings import BY_TYPE, TYPES, AutomationSettings, InputsDeclared, Schedule
 
 Since = Annotated[int, Whole()]
 SecretName = Annotated[str, Text(1, 64, r"[A-Za-z0-9][A-Za-z0-9_.-]*", "a word like deploy-token")]
 AllowedFor = Annotated[tuple[Annotated[str, Text(1, 64)], ...], Most(1000, unique=True)]
-IN_A_ROW = ("name", "type", "icon", "schedule", "timezone", "enabled")  # settings that lists show
-STANDING = ("id", "last_run", "last_status", "next_run")  # what they show beside
+Status = Annotated[str, Choice(*STATUSES)]
+Type = Annotated[str, Choice(*TYPES)]
 
 
 @dataclass(frozen=True)
 class AutomationRecord(AutomationSettings):
     id: Told[str] = ""
     last_run: Told[Since | None] = None
-    last_status: Told[Annotated[str | None, Choice(*STATUSES)]] = None
+    last_status: Told[Status | None] = None
     next_run: Told[Since | None] = None
     unreadable: Annotated[str, AT_TIMES] = ""
     created_at: Told[Since] = 0
@@ -35,6 +38,91 @@ class AutomationRecord(AutomationSettings):
     running: Told[str | None] = None
     queued: Told[Since] = 0
     needs_admin: Told[bool] = False  # it runs on the service's own machine as its own user: only admins write that
+
+
+@dataclass(frozen=True)
+class AutomationStands:
+    """How it stands: when it ran last, and when it runs again."""
+
+    id: str
+    last_run: Since | None = None
+    last_status: Status | None = None
+    next_run: Since | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutomationRow(AutomationStands):
+    """What a list shows of it."""
+
+    name: Annotated[str, name_kind()]
+    type: Type
+    icon: str
+    schedule: Schedule
+    timezone: str | None
+    enabled: bool
+    unreadable: Annotated[str, AT_TIMES] = ""
+
+
+@dataclass(frozen=True)
+class TemplateRecord:
+    """What an automation can be made from at once."""
+
+    name: Annotated[str, name_kind()]
+    description: Annotated[str, Text(0, 4000)]
+    type: Type
+    schedule: Schedule
+    params: Annotated[Params, BY_TYPE]
+    inputs: InputsDeclared
+    id: str
+    icon: str
+    needs_admin: bool
+
+
+# -- runs
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What an event tells of a run. `origin`: what started it."""
+
+    run_id: str
+    automation_id: str
+    name: str
+    type: Type
+    status: Status
+    reason: str | None
+    started: Since | None
+    finished: Since | None
+    requested_by: str
+    origin: str
+
+
+@dataclass(frozen=True)
+class RunRow(RunSummary):
+    created_at: Since
+    exit_code: Since | None
+    attempt: Since
+    unreadable: Annotated[str, AT_TIMES] = ""
+
+
+@dataclass(frozen=True)
+class RunPart:
+    step: str
+    run_id: str | None
+    status: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord(RunRow):
+    output: str
+    truncated: bool
+    inputs: Annotated[Mapping[str, object], MapOf(DeclaredField("", Scalar()))]
+    request_id: str | None
+    parent: str | None
+    parts: tuple[RunPart, ...]
+
+
+# -- secrets
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,13 @@
-"""Queries and smaller answers of /api/automations; `records` and `logic.settings` declare automations and secrets."""
+"""Queries and smaller answers of /api/automations; `records` and `logic.settings` declare the others."""
 
 from __future__ import annotations
 
 from opsapp.automations.logic.runs import STATUSES
-from opsapp.automations.logic.settings import TYPES
-from opsapp.web.declared import answer_of, body_of
-from opsapp.web.fields import Body, Paging, choice, flag, list_of, map_of, order, scalar, text, whole, with_settings
+from opsapp.web.declared import body_of
+from opsapp.web.fields import Body, Paging, choice, list_of, map_of, order, scalar, text, whole, with_settings
 from opsapp.web.schemas import Created
 
-from .records import IN_A_ROW, STANDING, AutomationRecord
-
-
-@with_settings(answer_of(AutomationRecord), *IN_A_ROW, *STANDING)
-class AutomationRow(Body):
-    unreadable = text(optional=True)
-
-
-@with_settings(answer_of(AutomationRecord), "name", "description", "type", "schedule", "params", "inputs")
-class TemplateRecord(Body):
-    id = text()
-    icon = text()
-    needs_admin = flag()
+from .records import AutomationRecord
 
 
 class TemplateChange(body_of(AutomationRecord)):  # type: ignore[misc]
@@ -62,38 +49,6 @@ class RunStarted(Body):
     run_id = text()
     status = choice(*STATUSES)
     request_id = text(optional=True)
-
-
-class RunRow(Body):
-    run_id = text()
-    automation_id = text()
-    name = text()
-    type = choice(*TYPES)
-    status = choice(*STATUSES)
-    reason = text(null=True)
-    started = whole(null=True)
-    finished = whole(null=True)
-    requested_by = text()
-    origin = text()
-    created_at = whole()
-    exit_code = whole(null=True)
-    attempt = whole()
-    unreadable = text(optional=True)
-
-
-class RunPart(Body):
-    step = text()
-    run_id = text(null=True)
-    status = text()
-
-
-class RunRecord(RunRow):
-    output = text()
-    truncated = flag()
-    inputs = map_of(scalar())
-    request_id = text(null=True)
-    parent = text(null=True)
-    parts = list_of(RunPart)
 
 
 class RunList(Paging):

@@ -76,8 +76,8 @@ def set_password(asked: argparse.Namespace) -> None:
 def list_users(asked: argparse.Namespace) -> None:
     with _opened(asked) as node:
         for user in engine.list_users(node):
-            state = "disabled" if user["disabled"] else "enabled"
-            print(f"{user['username']}\t{user['role']}\t{state}\t{user['source']}")
+            state = "disabled" if user.disabled else "enabled"
+            print(f"{user.username}\t{user.role}\t{state}\t{user.source}")
 
 
 def disable_user(asked: argparse.Namespace) -> None:

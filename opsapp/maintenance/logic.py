@@ -15,7 +15,6 @@ from opsapp.lib import cron
 
 MAINTENANCE, HEALING = "maintenance", "healing"
 OVERRIDES = ("disabled", "notify", "approve", "execute")
-IN_CALENDAR = ("name", "recurring", "scope", "autonomy_override")  # of a window, with each time that it is on
 LOWERING = ("release", "hands_off", "here")  # healing acts one level lower, or asks more: `healing.logic.stakes`
 ACTIONS = ("suppress", "queue", "notify_only", *LOWERING)
 LONGEST_S = 366 * 86400.0  # of each time of a recurring window

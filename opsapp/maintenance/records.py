@@ -13,7 +13,7 @@ from opsapp.lib import cron
 from opsapp.lib.durations import seconds
 from opsapp.lib.visible import name_kind
 from opsapp.wire.kinds import CheckedBy, Choice, Text
-from opsapp.wire.records import AT_TIMES, FormField, InAnswers, Most, Since, Told
+from opsapp.wire.records import AT_TIMES, Between, FormField, InAnswers, Most, Since, Told
 
 from .logic import ACTIONS, OVERRIDES, length_of, wall_problem, wrong_span
 
@@ -34,6 +34,15 @@ REPEATS = "By the service's clock. An expression has minute, hour, day, month an
 FORM_OF_REPEATS = FormField("Repeats", "schedule", hint=REPEATS, clears=True, unsaid="Once")
 
 
+Scope = Annotated[
+    tuple[Annotated[str, Text(1, 64)], ...],
+    COVERED,
+    FormField("Covers", "names", of="target", ticks=True, whole="Everything"),
+]
+Repeats = Annotated[str | None, Text(1, 200), CheckedBy(cron.problem), FORM_OF_REPEATS]
+Override = Annotated[str, Choice(*OVERRIDES), FormField("Healing in this time", "choice")]
+
+
 @dataclass(frozen=True)
 class WindowRecord:
     """A maintenance window."""
@@ -43,13 +52,9 @@ class WindowRecord:
     name: Annotated[str, name_kind(), FormField("Name", hint="What people read on the status page and in messages")]
     start: Annotated[Wall, FormField("Start", "moment")]
     end: Annotated[Wall, FormField("End", "moment")]
-    recurring: Annotated[str | None, Text(1, 200), CheckedBy(cron.problem), FORM_OF_REPEATS] = None
-    scope: Annotated[
-        tuple[Annotated[str, Text(1, 64)], ...],
-        COVERED,
-        FormField("Covers", "names", of="target", ticks=True, whole="Everything"),
-    ] = ()
-    autonomy_override: Annotated[str, Choice(*OVERRIDES), FormField("Healing in this time", "choice")] = "disabled"
+    recurring: Repeats = None
+    scope: Scope = ()
+    autonomy_override: Override = "disabled"
     enabled: bool = True
 
     id: Told[str] = ""
@@ -93,6 +98,31 @@ class WindowCoverage:
     hosts: int
     hosts_down: int
     down: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OccurrenceShown:
+    """A time that a window is on."""
+
+    start: Annotated[int, Between(0)]
+    end: Annotated[int, Between(0)]
+
+
+@dataclass(frozen=True)
+class CalendarEntry(OccurrenceShown):
+    window_id: str
+    name: Annotated[str, name_kind()]
+    recurring: Repeats
+    scope: Scope
+    autonomy_override: Override
+
+
+@dataclass(frozen=True)
+class PreviewOfWindow:
+    """When such a window would be on next, and what it would cover."""
+
+    occurrences: Annotated[tuple[OccurrenceShown, ...], Most(5)]
+    covers: WindowCoverage
 
 
 @dataclass(frozen=True)

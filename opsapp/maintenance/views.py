@@ -11,18 +11,18 @@ from opsapp.web import api
 from opsapp.web.deletions import undoable
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
-from opsapp.wire.records import plain
+from opsapp.wire.records import extended
 
 from . import schemas
 from .engine import healing_windows, windows
-from .records import HealingWindowRecord, WindowCoverage, WindowDone, WindowRecord
+from .records import CalendarEntry, HealingWindowRecord, PreviewOfWindow, WindowCoverage, WindowDone, WindowRecord
 from .resources import HealingWindow, HealingWindows, Window, Windows, zone_of
 
 DAY_S = 86400
 
 
-def answer(request: Request, window: Window, status: str) -> Any:
-    return {**plain(window.shown(request.node.clock.now(), zone_of(request.root))), "status": status}
+def answer(request: Request, window: Window, status: str) -> WindowDone:
+    return extended(WindowDone, window.shown(request.node.clock.now(), zone_of(request.root)), status=status)
 
 
 def unknown(context: Any, request: Request, sound: Any) -> dict[str, str]:
@@ -43,7 +43,7 @@ def listing(context: Windows, request: Request) -> Any:
         for lost in damaged
         if lost.id
     ]
-    return page_of(request, [plain(row) for row in rows if wanted is None or row.active == wanted])
+    return page_of(request, [row for row in rows if wanted is None or row.active == wanted])
 
 
 @api.create(Windows, body=WindowRecord, also=unknown, returns=WindowDone, audit="window.create")
@@ -54,7 +54,7 @@ def create(context: Windows, request: Request) -> Any:
     return answer(request, window, "created")
 
 
-@api.get(Windows, "calendar", query=schemas.CalendarQuery, returns=[schemas.CalendarEntry])
+@api.get(Windows, "calendar", query=schemas.CalendarQuery, returns=[CalendarEntry])
 def calendar(context: Windows, request: Request) -> Any:
     """Every time that a window is on between `since` and `until` (left out: the 31 days from now), by start. At most
     62 days; of one window the first 100 times."""
@@ -64,11 +64,11 @@ def calendar(context: Windows, request: Request) -> Any:
     return page_of(request, windows.calendar(request.root, since, min(until, since + 62 * DAY_S)))
 
 
-@api.act(Windows, "preview", body=WindowRecord, also=unknown, returns=schemas.PreviewOfWindow, audit=False)
+@api.act(Windows, "preview", body=WindowRecord, also=unknown, returns=PreviewOfWindow, audit=False)
 def preview(context: Windows, request: Request) -> Any:
     """When such a window would be on next, the first five times, and what it would cover. Nothing is stored."""
     covers = windows.coverage(request.root, request.valid_body.get("scope") or None)
-    return {"occurrences": windows.preview(request.root, request.valid_body), "covers": covers}
+    return PreviewOfWindow(windows.preview(request.root, request.valid_body), covers)
 
 
 @api.get(Windows, "coverage", query=schemas.CoverageQuery, returns=WindowCoverage)
@@ -81,7 +81,7 @@ def coverage(context: Windows, request: Request) -> Any:
 @api.get(Window, returns=WindowRecord)
 def show(context: Window, request: Request) -> Any:
     """One window."""
-    return plain(context.shown(request.node.clock.now(), zone_of(request.root)))
+    return context.shown(request.node.clock.now(), zone_of(request.root))
 
 
 @api.update(Window, body=WindowRecord, also=unknown, read_only=WindowDone, returns=WindowDone, audit="window.update")
@@ -122,7 +122,7 @@ def deactivate(context: Window, request: Request) -> Any:
 def healing_listing(context: HealingWindows, request: Request) -> Any:
     """Those that are on."""
     now = request.node.clock.now()
-    return page_of(request, [plain(window.shown(now)) for window in healing_windows(request.root, now)])
+    return page_of(request, [window.shown(now) for window in healing_windows(request.root, now)])
 
 
 @api.create(HealingWindows, body=HealingWindowRecord, returns=HealingWindowRecord, audit="healing.window.open")
@@ -130,13 +130,13 @@ def open_window(context: HealingWindows, request: Request) -> Any:
     """A healing window, from now on for so long."""
     window = windows.open_healing(request.root, request.valid_body, request.caller.name)
     request.audit("healing.window.open", window.__name__, after=request.valid_body)
-    return plain(window.shown(request.node.clock.now()))
+    return window.shown(request.node.clock.now())
 
 
 @api.get(HealingWindow, returns=HealingWindowRecord)
 def healing_window(context: HealingWindow, request: Request) -> Any:
     """One healing window."""
-    return plain(context.shown(request.node.clock.now()))
+    return context.shown(request.node.clock.now())
 
 
 @api.delete(HealingWindow, returns=schemas.WindowEnded, audit="healing.window.end")

@@ -59,29 +59,3 @@ class ReportQuery(Paging):
     def across(sound: JsonObject) -> dict[str, str]:
         both = sound.get("month") is not None and sound.get("days") is not None
         return {"days": "give only one of month and days"} if both else {}
-
-
-class ReportedLine(Body):
-    """`known_percent`: how much of the period is known. Where that is less than half, nobody can say the uptime, nor
-    what is left of the down time that the target allows."""
-
-    name = text()
-    monitor_id = text(null=True)
-    monitors = whole(0)
-    uptime_percent = number(0, 100, null=True)
-    known_percent = number(0, 100)
-    downtime_minutes = number(0)
-    allowed_minutes = number(0)
-    left_minutes = number(null=True)
-    maintenance_minutes = number(0)
-    unknown_minutes = number(0)
-    incidents = whole(0)
-
-
-class ReportTotal(ReportedLine):
-    """All monitors of the report together. `end` is after now while the month lasts."""
-
-    start = whole(0)
-    end = whole(0)
-    zone = text()
-    target = number()

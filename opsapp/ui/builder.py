@@ -11,6 +11,7 @@ from string import Formatter
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
+from opsapp.automations.logic.inputs import Input
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.tree.acl import ROLES
@@ -208,18 +209,18 @@ def for_row(act: Act, row: dict[str, Any]) -> Act:
     return act._replace(fields=act.fields + tuple(_input_field(declared_input) for declared_input in declared or ()))
 
 
-def _input_field(declared: dict[str, Any]) -> Field:
-    default = declared.get("default")
+def _input_field(declared: Input) -> Field:
+    default = declared.default
     preset = "" if default is None else json.dumps(default) if isinstance(default, bool) else str(default)
     return Field(
-        f"inputs.{declared['name']}",
-        declared["name"],
-        INPUT_KINDS.get(declared["type"], "text"),
-        tuple(declared.get("choices") or ()),
-        bool(declared.get("required")) and default is None,
+        f"inputs.{declared.name}",
+        declared.name,
+        INPUT_KINDS.get(declared.type, "text"),
+        declared.choices,
+        declared.required and default is None,
         preset=preset,
         unsaid={True: "yes", False: "no"}[default] if isinstance(default, bool) else "",
-        key=declared["name"],
+        key=declared.name,
     )
 
 

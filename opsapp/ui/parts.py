@@ -4,18 +4,21 @@ Must not: know an API's address, or what is shown of an answer.
 """
 
 from opsapp.agents.records import AgentDetail, AgentRow, CommandRecord, FleetRow
+from opsapp.approvals.records import ApprovalRecord
 from opsapp.audit.records import AuditEntry
+from opsapp.auth.records import InvitationRecord, KeyShown, OwnSettings, Person, SessionShown, UserShown
+from opsapp.automations.records import AutomationRecord, AutomationRow, RunRecord, RunRow, SecretRecord, TemplateRecord
 from opsapp.healing.answers import ActionRecord, CaseShown, LastCheck, LedgerEntryShown, SuggestionRecord, TrustShown
 from opsapp.healing.foretold import ForecastRecord
 from opsapp.healing.health_answers import Health
 from opsapp.healing.lift_answers import LiftAnswer, WaitAnswer
 from opsapp.healing.moments import Moment
 from opsapp.healing.overview_answers import Overview
-from opsapp.healing.records import ProblemRecord, RuleRecord
+from opsapp.healing.records import DependencyGraph, ProblemRecord, RuleRecord
 from opsapp.healing.whatif import Compared, ReadingRecord, Rehearsed, Replayed, Simulated
-from opsapp.maintenance.records import WindowCoverage
+from opsapp.maintenance.records import CalendarEntry, HealingWindowRecord, WindowCoverage, WindowRecord
 from opsapp.monitoring.notices import NoticeRecord
-from opsapp.monitoring.records import IncidentRecord, MonitorRecord, UptimeFigures, WarRoom
+from opsapp.monitoring.records import IncidentRecord, MonitorRecord, ReportedLine, ReportTotal, UptimeFigures, WarRoom
 from opsapp.notify.records import ChannelRecord, DeliveryRecord
 from opsapp.oncall.records import EscalationRecord, OnCallRecord, ScheduleRecord, ShiftRecord
 
@@ -24,8 +27,12 @@ from .reader import AnswerOf, Answers
 ACTIONS = AnswerOf("actions", list[ActionRecord])
 AGENT = AnswerOf("agent", AgentDetail)
 AGENTS = AnswerOf("hosts", list[AgentRow])
+APPROVALS = AnswerOf("approvals", list[ApprovalRecord])
 AUDIT = AnswerOf("audit", list[AuditEntry])
+AUTOMATION = AnswerOf("automation", AutomationRecord)
+AUTOMATIONS = AnswerOf("automations", list[AutomationRow])
 BEATS = AnswerOf("beats", list[MonitorRecord])
+CALENDAR = AnswerOf("calendar", list[CalendarEntry])
 CASE = AnswerOf("case", CaseShown)
 CHANNEL = AnswerOf("channel", ChannelRecord)
 CHANNELS = AnswerOf("channels", list[ChannelRecord])
@@ -34,17 +41,25 @@ COMMAND = AnswerOf("command", CommandRecord)
 COMMANDS = AnswerOf("commands", list[CommandRecord])
 COVERED = AnswerOf("covered", WindowCoverage)
 DEAD = AnswerOf("dead", list[AgentRow])
+DECIDED = AnswerOf("decided", list[ApprovalRecord])
+DEPENDENCIES = AnswerOf("dependencies", DependencyGraph)
 DELIVERIES = AnswerOf("deliveries", list[DeliveryRecord])
 DELIVERY = AnswerOf("delivery", DeliveryRecord)
 ENTRIES = AnswerOf("entries", list[AuditEntry])
 EVERYTHING = AnswerOf("everything", WindowCoverage)
 ESCALATIONS = AnswerOf("escalations", list[EscalationRecord])
 FAILED = AnswerOf("failed", list[DeliveryRecord])
+GRAPH = AnswerOf("graph", DependencyGraph)
 FORECASTS = AnswerOf("forecasts", list[ForecastRecord])
 HEALTH = AnswerOf("health", Health)
+HEALING_WINDOWS = AnswerOf("windows", list[HealingWindowRecord])
+HELD = AnswerOf("healing", list[HealingWindowRecord])
+HOLDS = AnswerOf("holds", list[HealingWindowRecord])
 HEALS = AnswerOf("heals", list[LedgerEntryShown])
 HOSTS = AnswerOf("hosts", list[FleetRow])
 INCIDENTS = AnswerOf("incidents", list[IncidentRecord])
+KEYS = AnswerOf("keys", list[KeyShown])
+INVITED = AnswerOf("invited", list[InvitationRecord])
 LEDGER = AnswerOf("ledger", list[LedgerEntryShown])
 LIFT = AnswerOf("lift", LiftAnswer)
 MOMENT = AnswerOf("moment", Moment)
@@ -56,23 +71,38 @@ OFFLINE = AnswerOf("offline", list[AgentRow])
 ON_CALL = AnswerOf("on_call", list[OnCallRecord])
 OPEN = AnswerOf("open", list[IncidentRecord])
 OVER_PAST = AnswerOf("over_past", Rehearsed)
+OWN = AnswerOf("own", OwnSettings)
 OVERVIEW = AnswerOf("overview", Overview)
+PEOPLE = AnswerOf("people", list[Person])
 PAST = AnswerOf("past", Replayed)
 PROBLEM = AnswerOf("problem", ProblemRecord)
 PROBLEMS = AnswerOf("problems", list[ProblemRecord])
 READINGS = AnswerOf("readings", list[ReadingRecord])
+REPORT = AnswerOf("rows", list[ReportedLine])
+REQUEST = AnswerOf("request", ApprovalRecord)
 ROOM = AnswerOf("room", WarRoom)
+RUN = AnswerOf("run", RunRecord)
+RUNS = AnswerOf("runs", list[RunRow])
 RULE = AnswerOf("rule", RuleRecord)
 RULES = AnswerOf("rules", list[RuleRecord])
 SCHEDULES = AnswerOf("schedules", list[ScheduleRecord])
+SECRETS = AnswerOf("secrets", list[SecretRecord])
+SESSIONS = AnswerOf("sessions", list[SessionShown])
 SHIFTS = AnswerOf("shifts", list[ShiftRecord])
 SOURCE = AnswerOf("source", RuleRecord)
+STORED_WINDOW = AnswerOf("stored", WindowRecord)
 SUGGESTIONS = AnswerOf("suggestions", list[SuggestionRecord])
+TEMPLATES = AnswerOf("templates", list[TemplateRecord])
+TOTAL_LINE = AnswerOf("total", ReportTotal)
 TRUST = AnswerOf("trust", list[TrustShown])
 UPTIME = AnswerOf("uptime", list[UptimeFigures])
+USERS = AnswerOf("users", list[UserShown])
+USERS_OF = AnswerOf("users", list[AutomationRow])
 WAIT = AnswerOf("wait", WaitAnswer)
 WAITING = AnswerOf("waiting", list[DeliveryRecord])
 WHAT_IF = AnswerOf("what_if", Simulated)
+WINDOW = AnswerOf("window", WindowRecord)
+WINDOWS = AnswerOf("windows", list[WindowRecord])
 
 
 def names_in(answers: Answers) -> dict[str, str]:

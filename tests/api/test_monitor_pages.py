@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.healing.records import RuleRecord
+from opsapp.healing.records import DependencyGraph, RuleRecord
 from opsapp.monitoring.records import IncidentRecord, MonitorRecord
 from opsapp.runtime import serieswork
 from opsapp.ui.shapes import monitor as shape_of_one
@@ -10,6 +10,7 @@ from opsapp.wire.probes import Outcome
 from opsapp.wire.records import made
 from tests.support.app import Service
 from tests.support.monitoring import DOWN, UP, Lookout
+from tests.support.partly import partly
 
 API = "/api/monitoring/endpoints"
 PHASES = {"name": 4.0, "connect": 11.0, "tls": 23.0, "first_byte": 148.0, "total": 205.0}
@@ -271,10 +272,9 @@ class TestLosses:
 
 
 def test_what_it_hangs_on_is_beside_what_hangs_on_it():
-    graph = {
-        "nodes": [{"target": "db", "status": "failed"}, {"target": "shop", "status": "ok"}],
-        "edges": [{"from": "shop", "to": "db"}, {"from": "mail", "to": "shop"}],
-    }
+    nodes = [{"target": "db", "status": "failed"}, {"target": "shop", "status": "ok"}]
+    edges = [{"from": "shop", "to": "db"}, {"from": "mail", "to": "shop"}]
+    graph = partly(DependencyGraph, {"nodes": nodes, "edges": edges})
     above = shape_of_one.neighbours(graph, "shop", above=True)
     below = shape_of_one.neighbours(graph, "shop", above=False)
     assert above == {"db": "failed"}

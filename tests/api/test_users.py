@@ -190,10 +190,10 @@ def test_the_command_lines_operations(service):
     engine.set_password(node, "grace", "another sound password")
     login(service, "grace", "another sound password")
     engine.disable_user(node, "grace")
-    shown = {user["username"]: user for user in engine.list_users(node)}
-    assert shown["grace"]["disabled"]
+    shown = {user.username: user for user in engine.list_users(node)}
+    assert shown["grace"].disabled
     engine.remove_user(node, "grace")
-    assert "grace" not in {user["username"] for user in engine.list_users(node)}
+    assert "grace" not in {user.username for user in engine.list_users(node)}
 
 
 def test_the_first_admin_has_the_password_of_the_environment_and_is_made_once(service):

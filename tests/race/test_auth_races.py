@@ -36,7 +36,7 @@ def test_an_admin_is_always_left(service):
         for n, name in enumerate(names)
     ]
     codes = at_once(takers)
-    left = [user for user in engine.list_users(service.node) if user["role"] == "admin" and not user["disabled"]]
+    left = [user for user in engine.list_users(service.node) if user.role == "admin" and not user.disabled]
     assert len(left) == 1
     assert codes.count("last_admin") == 1
 

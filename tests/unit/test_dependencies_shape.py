@@ -1,20 +1,26 @@
 """The picture of dependencies: roots ringed, held ones labelled, a large graph as a neighbourhood."""
 
-from opsapp.ui.reader import Reader
+from opsapp.healing.answers import SuggestionRecord
+from opsapp.healing.records import DependencyEdge, DependencyGraph, DependencyNode
+from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.shapes import dependencies
+from tests.support.partly import partly
 
 
 def node(target, *parents, status="ok", held=None):
     why = f"depends on {held}" if held else None
-    return {"target": target, "type": "service", "site": None, "depends_on": list(parents), "status": status,
-            "source": "api", "suppressed_by": held, "why": why}  # fmt: skip
+    return DependencyNode(
+        target=target, type="service", depends_on=parents, source="api", status=status, suppressed_by=held, why=why
+    )
 
 
 def shaped(nodes, roots=(), suggestions=(), **query):
-    edges = [{"from": each["target"], "to": parent} for each in nodes for parent in each["depends_on"]]
-    graph = {"nodes": nodes, "edges": edges, "root_causes": list(roots)}
+    edges = [DependencyEdge(each.target, parent) for each in nodes for parent in each.depends_on]
+    graph = DependencyGraph(
+        dependencies=(), nodes=tuple(nodes), edges=tuple(edges), evidence=(), root_causes=tuple(roots)
+    )
     reader = Reader(0.0, "UTC", "ada", "admin", query, lambda api: True)
-    return dependencies.shape({"graph": graph, "suggestions": list(suggestions)}, reader)
+    return dependencies.shape(Answers({"graph": graph, "suggestions": list(suggestions)}), reader)
 
 
 def test_the_root_cause_is_ringed_and_the_rest_says_what_holds_it_down():
@@ -41,8 +47,9 @@ def test_a_large_graph_is_drawn_around_what_failed():
 def test_a_suggested_edge_says_how_sure_it_is():
     rows = [{"id": 1, "category": "dependency_candidate", "message": "web may depend on db", "about": {"sure": 0.93}},
             {"id": 2, "category": "other", "message": "no"}]  # fmt: skip
-    assert [(each.message, each.sure) for each in shaped([], suggestions=rows)["candidates"]] == [
-        ("web may depend on db", "93% sure")]  # fmt: skip
+    noted = [partly(SuggestionRecord, row) for row in rows]
+    candidates = shaped([], suggestions=noted)["candidates"]
+    assert [(each.message, each.sure) for each in candidates] == [("web may depend on db", "93% sure")]
 
 
 def test_nothing_is_said_of_nothing():

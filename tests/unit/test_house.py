@@ -18,7 +18,7 @@ PURE = {
     "opsapp.lib": ("opsapp.lib", "opsapp.wire", "croniter"),
 }
 # What the house has too much of. Lower a number when it has fallen; never raise one.
-CEILINGS = {"untyped": 162, "twice_named": 3, "in_circles": 0}
+CEILINGS = {"untyped": 154, "twice_named": 3, "in_circles": 0}
 # documented, in spite of their names
 DOCUMENTED = {"_replace", "_asdict", "_fields", "_field_defaults", "_make", "_exit", "_srcfile"}
 INTERNALS = "opsapp.runtime.internals"  # the one file for private names of libraries

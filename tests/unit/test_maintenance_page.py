@@ -1,11 +1,13 @@
 """The maintenance page: what a window covers is said truly, however many monitors there are."""
 
 from opsapp.monitoring.records import MonitorRecord
+from opsapp.ui.reader import Answers
 from opsapp.ui.shapes import maintenance
 
 
 def listed(count):
-    return {"monitors": [MonitorRecord(id=f"m{n}", name=f"shop-{n}", type="http") for n in range(count)], "hosts": []}
+    monitors = [MonitorRecord(id=f"m{n}", name=f"shop-{n}", type="http") for n in range(count)]
+    return Answers({"monitors": monitors, "hosts": []})
 
 
 def told(answers, *scope):

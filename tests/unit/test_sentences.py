@@ -8,9 +8,12 @@ import pytest
 from markupsafe import escape
 
 import opsapp
+from opsapp.approvals.records import ApprovalRecord
 from opsapp.audit.records import AuditEntry
+from opsapp.automations.records import RunRow
 from opsapp.healing.answers import CaseGate, CaseShown, LedgerEntryShown
 from opsapp.healing.stages.ledger import OUTCOMES, STATES
+from opsapp.maintenance.records import WindowRecord
 from opsapp.monitoring.records import IncidentNote, IncidentRecord
 from opsapp.ui import sentences
 from opsapp.ui.sentences import NameBook, count, listed, span
@@ -201,7 +204,7 @@ def test_a_run(changes, text):
         "run_id": "r1", "automation_id": "x1", "name": "Tidy", "status": "done", "reason": None, "started": 10,
         "finished": 15, "requested_by": "mara", "origin": "manual", "created_at": 9,
     }  # fmt: skip
-    assert sentences.run(record | changes).text == text
+    assert sentences.run(partly(RunRow, record | changes)).text == text
 
 
 @pytest.mark.parametrize(
@@ -227,14 +230,15 @@ def test_an_approval(changes, text):
         "requested_by": "healing", "requested_at": 10, "status": "pending", "decided_by": None, "decided_at": None,
         "comment": None,
     }  # fmt: skip
-    assert sentences.approval(record | changes, NAMES).text == text
+    assert sentences.approval(partly(ApprovalRecord, record | changes), NAMES).text == text
 
 
 def test_a_window():
     record = {"name": "Mail move", "active": True, "next_start": 50, "created_by": "jonas", "created_at": 10}
-    assert sentences.window(record, 60).text == "Maintenance Mail move is on. jonas planned it."
-    assert sentences.window(record, 60).at == 50
-    assert sentences.window(record | {"active": False}, 60).text == "jonas planned the maintenance Mail move."
+    window = partly(WindowRecord, record)
+    assert sentences.window(window, 60).text == "Maintenance Mail move is on. jonas planned it."
+    assert sentences.window(window, 60).at == 50
+    assert sentences.window(replace(window, active=False), 60).text == "jonas planned the maintenance Mail move."
 
 
 DONE = {

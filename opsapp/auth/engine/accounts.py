@@ -13,6 +13,7 @@ from opsapp.audit.engine import SHELL, Actor, changed, note, refusals_noted
 from opsapp.auth import resources
 from opsapp.auth.interfaces import IUserDeleted
 from opsapp.auth.logic.names import password_problem, username_problem
+from opsapp.auth.records import UserShown
 from opsapp.lib.problems import Conflict, Invalid, NotFound
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
@@ -26,7 +27,7 @@ log = logging.getLogger(__name__)
 
 def add_user(
     node: Node, username: str, role: str, password: str, *, disabled: bool = False, actor: Actor = SHELL
-) -> dict[str, Any]:
+) -> UserShown:
     """A new local user, described."""
     with refusals_noted(node, actor, "user.create", username):
         problems = {"username": username_problem(username), "password": password_problem(password, username)}
@@ -34,7 +35,7 @@ def add_user(
         return node.transact(_add, username, role, hash_password(node, password), disabled, actor)
 
 
-def change_user(node: Node, username: str, values: dict[str, Any], actor: Actor, keep: str | None) -> dict[str, Any]:
+def change_user(node: Node, username: str, values: dict[str, Any], actor: Actor, keep: str | None) -> UserShown:
     """Set `role`, `disabled` and `password`, as far as given. `keep` is the caller's own session."""
     with refusals_noted(node, actor, "user.update", username):
         password = values.get("password")
@@ -70,8 +71,8 @@ def _unlock(root: Root, username: str, actor: Actor) -> None:
     note(root, actor, "user.unlock", username, after={"was_locked": unlocked})
 
 
-def list_users(node: Node) -> list[dict[str, Any]]:
-    return node.transact(lambda root: [resources.describe(user) for user in resources.users_of(root).values()])
+def list_users(node: Node) -> list[UserShown]:
+    return node.transact(lambda root: [resources.shown(user) for user in resources.users_of(root).values()])
 
 
 def change_own_password(node: Node, username: str, session_id: str, values: dict[str, Any], actor: Actor) -> None:
@@ -115,14 +116,14 @@ def _password_hash(root: Root, username: str) -> str | None:
     return None if user is None else user.password_hash
 
 
-def _add(root: Root, username: str, role: str, password_hash: str, disabled: bool, actor: Actor) -> dict[str, Any]:
+def _add(root: Root, username: str, role: str, password_hash: str, disabled: bool, actor: Actor) -> UserShown:
     user = resources.create(root, username, role, password_hash, now_of(root))
     user.disabled = disabled
     note(root, actor, "user.create", username, after=resources.describe(user))
-    return resources.describe(user)
+    return resources.shown(user)
 
 
-def _change(root: Root, username: str, values: dict[str, Any], actor: Actor, keep: str | None) -> dict[str, Any]:
+def _change(root: Root, username: str, values: dict[str, Any], actor: Actor, keep: str | None) -> UserShown:
     user = user_of(root, username)
     if "password_hash" in values and user.source != "local":
         raise Conflict("This user signs in with the identity provider and has no password here.", code="not_local")
@@ -133,7 +134,7 @@ def _change(root: Root, username: str, values: dict[str, Any], actor: Actor, kee
     if "password_hash" in known:
         became["credentials_changed"] = True
     note(root, actor, "user.update", username, before=was, after=became)
-    return resources.describe(user)
+    return resources.shown(user)
 
 
 def _change_own(root: Root, username: str, password_hash: str, session_id: str, end_keys: bool, actor: Actor) -> None:

@@ -35,6 +35,7 @@ from .users import (
     find_enabled,
     is_enabled,
     set_up,
+    shown,
     users_of,
     wishes_of,
 )
@@ -81,6 +82,7 @@ __all__ = [
     "session_of",
     "sessions_of",
     "set_up",
+    "shown",
     "use_recovery_code",
     "use_ticket",
     "users_of",

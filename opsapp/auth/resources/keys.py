@@ -6,8 +6,8 @@ from typing import Any
 
 from BTrees.OOBTree import OOBTree
 
+from opsapp.auth.records import KeyShown
 from opsapp.lib.ids import digest, new_id, new_token
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.events import SESSION_ENDED, emit
 from opsapp.runtime.projection import readable
@@ -30,15 +30,8 @@ class ApiKey(Record):
         self.token_digest = token_digest
         self.created_at = int(now)
 
-    def describe(self) -> JsonObject:
-        return {
-            "id": self.__name__,
-            "name": self.name,
-            "role": self.role,
-            "expires_at": self.expires_at,
-            "username": self.username,
-            "created_at": self.created_at,
-        }
+    def shown(self) -> KeyShown:
+        return KeyShown(self.__name__, self.name, self.role, self.expires_at, self.username, self.created_at)
 
 
 class Keys(Folder):

@@ -6,8 +6,8 @@ from typing import Any
 
 from persistent import Persistent
 
+from opsapp.auth.records import SessionShown
 from opsapp.lib.ids import digest, new_id, new_token
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.events import SESSION_ENDED, emit
 from opsapp.runtime.projection import among, child_of
 from opsapp.tree.root import Root
@@ -31,14 +31,9 @@ class Session(Persistent):
         """How long it may do what asks for a fresh proof: signing in is the first one."""
         return (self.created_at if self.confirmed_at is None else self.confirmed_at) + life
 
-    def describe(self) -> JsonObject:
-        return {
-            "id": self.id,
-            "created_at": self.created_at,
-            "expires_at": self.expires_at,
-            "ip": self.ip,
-            "user_agent": self.user_agent,
-        }
+    def shown(self, current_id: str | None) -> SessionShown:
+        current = self.id == current_id
+        return SessionShown(self.id, self.created_at, self.expires_at, self.ip, self.user_agent, current)
 
 
 def open_session(root: Root, username: str, now: float, ip: str, agent: str, life: float = SESSION_LIFE_S) -> str:

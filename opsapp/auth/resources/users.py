@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
+from opsapp.auth.records import Source, UserShown
 from opsapp.lib.ids import new_id
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.projection import child_of, readable
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
+from opsapp.wire.records import plain
 
 from .keys import drop_keys_of, end_streams_of_keys
 from .sessions import end_sessions
@@ -22,8 +23,8 @@ class Wishes(NamedTuple):
     """How somebody wants pages to be. `timezone` None: the zone of the service."""
 
     timezone: str | None = None
-    theme: str = "system"
-    first_steps: str = "open"
+    theme: Literal["system", "light", "dark"] = "system"
+    first_steps: Literal["open", "later"] = "open"
 
 
 class SavedFilter(NamedTuple):
@@ -47,11 +48,11 @@ class User(Record):
     saved_filters: tuple[SavedFilter, ...] = ()  # in the order in which they were saved
     wishes: Wishes | None = None  # how the user wants pages to be; None: nothing was said yet
 
-    def __init__(self, role: str, password_hash: str, created_at: int, source: str = "local"):
+    def __init__(self, role: str, password_hash: str, created_at: int, source: Source = "local"):
         self.role = role
         self.password_hash = password_hash
         self.disabled = False
-        self.source = source
+        self.source: Source = source
         self.created_at = created_at
         self.last_login: int | None = None
         self.sessions = OOBTree()  # session id -> token digest
@@ -92,24 +93,23 @@ def is_enabled(root: Root, username: str) -> bool:
     return user is not None and not user.disabled
 
 
-def describe(user: User) -> JsonObject:
+def shown(user: User) -> UserShown:
     """A user as the API shows one."""
-    return {
-        "username": user.__name__,
-        "role": user.role,
-        "disabled": user.disabled,
-        "totp_enabled": user.totp is not None,
-        "source": user.source,
-        "created_at": user.created_at,
-        "last_login": user.last_login,
-    }
+    has_factor = user.totp is not None
+    name, source = user.__name__, user.source
+    return UserShown(name, user.role, user.disabled, has_factor, source, user.created_at, user.last_login)
+
+
+def describe(user: User) -> dict[str, object]:
+    """The same as the audit record keeps it."""
+    return plain(shown(user))
 
 
 def wishes_of(user: User | None) -> Wishes:
     return (user.wishes if user is not None else None) or Wishes()
 
 
-def create(root: Root, username: str, role: str, password_hash: str, now: float, source: str = "local") -> User:
+def create(root: Root, username: str, role: str, password_hash: str, now: float, source: Source = "local") -> User:
     if username in users_of(root):
         raise Conflict("There is a user of this name already.", code="user_exists")
     user = users_of(root)[username] = User(role, password_hash, int(now), source)

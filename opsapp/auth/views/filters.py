@@ -8,8 +8,8 @@ from pyramid.request import Request
 
 from opsapp.auth import schemas
 from opsapp.auth.engine import accounts
+from opsapp.auth.records import FilterRecord
 from opsapp.auth.resources import SavedFilter
-from opsapp.auth.schemas import FilterRecord
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, NotFound
@@ -17,6 +17,7 @@ from opsapp.tree.folder import Facet, add_facet
 from opsapp.web import api
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
+from opsapp.wire.records import made
 
 from .me import Me
 
@@ -40,21 +41,14 @@ add_facet(Me, "filters", MyFilters)
 
 
 @api.get(MyFilters, query=Paging, returns=[FilterRecord])
-def saved_filters(context: MyFilters, request: Request) -> list[JsonObject]:
+def saved_filters(context: MyFilters, request: Request) -> list[FilterRecord]:
     """The caller's saved filters, in the order in which they were saved."""
     user = accounts.user_of(request.root, request.caller.name)
-    return page_of(request, [saved._asdict() for saved in user.saved_filters])
+    return page_of(request, [made(FilterRecord, saved._asdict()) for saved in user.saved_filters])
 
 
-@api.create(
-    MyFilters,
-    role="viewer",
-    own_session=True,
-    body=schemas.FilterRecord,
-    returns=schemas.FilterRecord,
-    audit="filter.save",
-)
-def save_filter(context: MyFilters, request: Request) -> JsonObject:
+@api.create(MyFilters, role="viewer", own_session=True, body=FilterRecord, returns=FilterRecord, audit="filter.save")
+def save_filter(context: MyFilters, request: Request) -> FilterRecord:
     """Keeps a list as it is asked for now. One of the same name for the same page takes its place."""
     user = accounts.user_of(request.root, request.caller.name)
     saved = SavedFilter(new_id(), **request.valid_body)
@@ -63,7 +57,7 @@ def save_filter(context: MyFilters, request: Request) -> JsonObject:
         raise Conflict(f"You have {MOST} saved filters. Delete one first.", code="too_many_filters")
     user.saved_filters = (*others, saved)
     request.audit("filter.save", saved.id, after={"name": saved.name, "path": saved.path})
-    return saved._asdict()
+    return made(FilterRecord, saved._asdict())
 
 
 @api.delete(MyFilter, role="viewer", own_session=True, returns=schemas.StatusOk, audit="filter.delete")

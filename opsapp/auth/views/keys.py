@@ -7,6 +7,7 @@ from pyramid.request import Request
 from opsapp.auth import schemas
 from opsapp.auth.engine import accounts
 from opsapp.auth.engine.limits import count_ticket
+from opsapp.auth.records import KeyShown
 from opsapp.auth.resources import ApiKey, Keys, drop_key, end_of, make_key, make_ticket
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Forbidden, NotFound
@@ -16,6 +17,7 @@ from opsapp.tree.root import Api
 from opsapp.web import api
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
+from opsapp.wire.records import plain
 
 
 def wrong_end(request: Request, sound: JsonObject) -> dict[str, str]:
@@ -28,10 +30,10 @@ def wrong_end(request: Request, sound: JsonObject) -> dict[str, str]:
     return {} if latest == end else {"expires_at": "must be within 30 days for a user of the identity provider"}
 
 
-@api.get(Keys, query=Paging, returns=[schemas.KeyShown])
-def keys(context: Keys, request: Request) -> list[JsonObject]:
+@api.get(Keys, query=Paging, returns=[KeyShown])
+def keys(context: Keys, request: Request) -> list[KeyShown]:
     """The caller's API keys; an admin sees everybody's."""
-    return page_of(request, [key.describe() for _, key in readable(context, "key") if _may_see(request, key)])
+    return page_of(request, [key.shown() for _, key in readable(context, "key") if _may_see(request, key)])
 
 
 @api.create(
@@ -50,7 +52,7 @@ def create_key(context: Keys, request: Request) -> JsonObject:
     if body["role"] not in roles_up_to(request.caller.role):
         raise Forbidden("A key's role cannot be higher than your own.", code="role_too_low")
     key, token = make_key(request.root, request.caller.name, body["name"], body["role"], body["expires_at"], now)
-    request.audit("key.create", key.__name__, after=key.describe())
+    request.audit("key.create", key.__name__, after=plain(key.shown()))
     return {"id": key.__name__, **body, "key": token}
 
 
@@ -59,7 +61,7 @@ def delete_key(context: ApiKey, request: Request) -> JsonObject:
     """End an API key at once."""
     if not _may_see(request, context):
         raise NotFound("There is no such key.")
-    request.audit("key.delete", context.__name__, before=context.describe())
+    request.audit("key.delete", context.__name__, before=plain(context.shown()))
     drop_key(request.root, context)
     return {"status": "ok"}
 

@@ -8,6 +8,7 @@ from pyramid.request import Request
 
 from opsapp.auth import resources, schemas
 from opsapp.auth.engine import accounts, confirmation, secondfactor
+from opsapp.auth.records import OwnSettings, SessionShown
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.tree.folder import Facet, add_facet
@@ -55,8 +56,8 @@ def me(context: Me, request: Request) -> JsonObject:
     return {"username": request.caller.name, "role": request.caller.role}
 
 
-@api.get(MySettings, returns=schemas.OwnSettings)
-def own_settings(context: MySettings, request: Request) -> JsonObject:
+@api.get(MySettings, returns=OwnSettings)
+def own_settings(context: MySettings, request: Request) -> OwnSettings:
     """How pages are for the caller (`timezone` null: the service's), and how the account stands: `own_password` is
     false while somebody else may know the password, because he or the service chose it."""
     return _settings_of(request, accounts.user_of(request.root, request.caller.name))
@@ -67,11 +68,11 @@ def own_settings(context: MySettings, request: Request) -> JsonObject:
     role="viewer",
     own_session=True,
     body=schemas.OwnWishes,
-    read_only=schemas.OwnSettings,
-    returns=schemas.OwnSettings,
+    read_only=OwnSettings,
+    returns=OwnSettings,
     audit="settings.own",
 )
-def change_settings(context: MySettings, request: Request) -> JsonObject:
+def change_settings(context: MySettings, request: Request) -> OwnSettings:
     """Changes what is given, and leaves the rest."""
     user = accounts.user_of(request.root, request.caller.name)
     before = resources.wishes_of(user)
@@ -80,10 +81,9 @@ def change_settings(context: MySettings, request: Request) -> JsonObject:
     return _settings_of(request, user)
 
 
-def _settings_of(request: Request, user: resources.User) -> JsonObject:
-    about = {"service_timezone": request.node.config.timezone}
-    about |= {"source": user.source, "totp_enabled": user.totp is not None, "own_password": user.own_password}
-    return resources.wishes_of(user)._asdict() | about
+def _settings_of(request: Request, user: resources.User) -> OwnSettings:
+    wishes, has_factor = resources.wishes_of(user), user.totp is not None
+    return OwnSettings(*wishes, user.source, has_factor, user.own_password, request.node.config.timezone)
 
 
 @api.replace(
@@ -124,13 +124,12 @@ def confirm(context: Me, request: Request) -> Deferred:
     return Deferred(fn)
 
 
-@api.get(MySessions, query=Paging, returns=[schemas.SessionShown])
-def sessions(context: MySessions, request: Request) -> list[JsonObject]:
+@api.get(MySessions, query=Paging, returns=[SessionShown])
+def sessions(context: MySessions, request: Request) -> list[SessionShown]:
     """The caller's live sessions."""
     user = accounts.user_of(request.root, request.caller.name)
     live = resources.sessions_of(request.root, user, request.node.clock.now())
-    own = request.caller.session_id
-    return page_of(request, [session.describe() | {"current": session.id == own} for session in live])
+    return page_of(request, [session.shown(request.caller.session_id) for session in live])
 
 
 @api.delete(MySession, role="viewer", own_session=True, returns=schemas.StatusOk, audit="session.end")

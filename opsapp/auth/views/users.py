@@ -7,6 +7,7 @@ from pyramid.request import Request
 from opsapp.auth import engine, resources, schemas
 from opsapp.auth.engine import accounts, secondfactor
 from opsapp.auth.logic.names import password_problem
+from opsapp.auth.records import Person, UserShown
 from opsapp.auth.resources import User, Users
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.projection import page_rows, readable
@@ -40,38 +41,29 @@ def has_letters(username: str, letters: str | None) -> bool:
     return (letters or "").casefold() in username
 
 
-@api.get(Users, role="admin", query=schemas.UserList, returns=[schemas.UserShown])
-def users(context: Users, request: Request) -> list[JsonObject]:
+@api.get(Users, role="admin", query=schemas.UserList, returns=[UserShown])
+def users(context: Users, request: Request) -> list[UserShown]:
     """All users, or those with these letters in their name; by name, unless `sort` names another field."""
     query = request.valid_query
     names = [name for name in list(context.keys()) if has_letters(name, query["q"])]
     if query["role"] is None and query["sort"] is None:  # then only those of the page are read
-        return page_rows(context, "user", page_of(request, names), resources.describe, _unread)
-    rows = page_rows(context, "user", names, resources.describe, _unread)
-    matching = [row for row in rows if query["role"] in (None, row["role"])]
+        return page_rows(context, "user", page_of(request, names), resources.shown, _unread)
+    rows = page_rows(context, "user", names, resources.shown, _unread)
+    matching = [row for row in rows if query["role"] in (None, row.role)]
     return page_of(request, in_order(matching, query["sort"], {"role": ROLES}))
 
 
-@api.get(People, role="operator", query=schemas.NameList, returns=[schemas.Person])
-def people(context: People, request: Request) -> list[JsonObject]:
+@api.get(People, role="operator", query=schemas.NameList, returns=[Person])
+def people(context: People, request: Request) -> list[Person]:
     """The names of all users who can sign in: an incident or a problem may be given to them."""
     letters = request.valid_query["q"]
     users = readable(resources.users_of(request.root), "user")
     can_sign_in = [(name, user.role) for name, user in users if not user.disabled and has_letters(name, letters)]
-    return page_of(request, [{"username": name, "role": role} for name, role in can_sign_in])
+    return page_of(request, [Person(name, role) for name, role in can_sign_in])
 
 
-def _unread(damage: Damage) -> JsonObject:
-    return {
-        "username": damage.id,
-        "unreadable": damage.reason,
-        "role": "viewer",
-        "disabled": True,
-        "totp_enabled": False,
-        "source": "local",
-        "created_at": 0,
-        "last_login": None,
-    }
+def _unread(damage: Damage) -> UserShown:
+    return UserShown(damage.id, "viewer", True, False, "local", 0, None, damage.reason)
 
 
 @api.create(
@@ -80,7 +72,7 @@ def _unread(damage: Damage) -> JsonObject:
     confirmed=True,
     body=schemas.NewUser,
     also=lambda users, request, sound: wrong_password(sound.get("username", ""), sound),
-    returns=schemas.UserShown,
+    returns=UserShown,
     audit="user.create",
 )
 def create_user(context: Users, request: Request) -> Deferred:
@@ -90,10 +82,10 @@ def create_user(context: Users, request: Request) -> Deferred:
     return Deferred(lambda: (201, {}, engine.add_user(node, **body, actor=actor)))
 
 
-@api.get(User, role="admin", returns=schemas.UserShown)
-def user(context: User, request: Request) -> JsonObject:
+@api.get(User, role="admin", returns=UserShown)
+def user(context: User, request: Request) -> UserShown:
     """One user."""
-    return resources.describe(context)
+    return resources.shown(context)
 
 
 @api.update(
@@ -102,8 +94,8 @@ def user(context: User, request: Request) -> JsonObject:
     confirmed=True,
     body=schemas.ChangedUser,
     also=lambda user, request, sound: wrong_password(user.__name__, sound),
-    read_only=schemas.UserShown,
-    returns=schemas.UserShown,
+    read_only=UserShown,
+    returns=UserShown,
     audit="user.update",
 )
 def update_user(context: User, request: Request) -> Deferred:

@@ -7,6 +7,7 @@ from typing import Any
 from opsapp.approvals.engine import IApprovalKind
 from opsapp.audit.engine import IPoster
 from opsapp.automations.logic.settings import PROGRAMS
+from opsapp.automations.records import RunRow
 from opsapp.automations.resources import all_values, run_of
 from opsapp.lib.addresses import public_text
 from opsapp.lib.jsontypes import JsonObject
@@ -18,7 +19,7 @@ from opsapp.runtime.node import Node
 from opsapp.runtime.projection import WAKE as PROJECTIONS
 from opsapp.tree.root import Root
 
-from . import answers, approval_requests, decisions, flow, notices, runretention, schedules, warroom
+from . import answers, approval_requests, decisions, flow, notices, records, runretention, schedules, warroom
 from .approval_requests import accepted, shown_of, written_by
 from .carrier import Carrier, anything
 from .figures import CARRIER, SCHEDULER
@@ -50,16 +51,17 @@ __all__ = [
 ]
 
 
-def request_run(root: Root, now: float, automation_id: str, *, inputs: JsonObject, by: str, origin: str) -> JsonObject:
+def request_run(
+    root: Root, now: float, automation_id: str, *, inputs: JsonObject, by: str, origin: str
+) -> dict[str, str]:
     """A durable run: {run_id, status} and, where people are asked first, request_id. It may be over already."""
     return notices.started(flow.ask(root, now, automation_id, given=inputs, by=by, origin=origin))
 
 
-def run_state(root: Root, run_id: str) -> JsonObject | None:
-    """How a run stands: {run_id, automation_id, status, reason, exit_code, started, finished, …}; None when there is
-    none of this id."""
+def run_state(root: Root, run_id: str) -> RunRow | None:
+    """How a run stands; None when there is none of this id."""
     run = run_of(root, run_id)
-    return None if run is None else {**notices.summary(run), "exit_code": run.exit_code}
+    return None if run is None else records.run_row(run)
 
 
 def said_last(root: Root, run_id: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from opsapp.approvals import engine as approvals
 from opsapp.approvals import resources
 from opsapp.approvals.config import ApprovalSettings
+from opsapp.approvals.records import Kind
 from opsapp.automations.resources import Automation, Run, automations_of, digests, run_of, with_parts
 from opsapp.lib.addresses import public
 from opsapp.lib.jsontypes import JsonObject
@@ -14,7 +15,7 @@ from opsapp.tree.root import Root
 
 from . import targets
 
-KIND = "run"
+KIND: Kind = "run"
 
 
 def freeze(root: Root, run: Run, automation: Automation) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsapp.approvals.engine import TrackRecord
+from opsapp.approvals.records import TimesHelped
 from opsapp.approvals.resources import Approval
 from opsapp.automations.resources import Run, automations_of, run_of, runs_of
 from opsapp.lib.problems import Conflict
@@ -25,7 +25,7 @@ class RunApproval:
         run = run_of(root, approval.about["run_id"])
         return None if run is None else written_by(root, run.automation_id, name)
 
-    def record(self, root: Root, approval: Approval) -> TrackRecord | None:
+    def record(self, root: Root, approval: Approval) -> TimesHelped | None:
         """The runs of the automation that have ended, of its newest ones."""
         run = run_of(root, approval.about["run_id"])
         automation = None if run is None else child_of(automations_of(root), "automation", run.automation_id)
@@ -34,7 +34,7 @@ class RunApproval:
         newest = among(runs_of(root), "run", automation.history.newest(LOOKED_AT))
         statuses = [ended.status for _, ended in newest]
         helped = sum(status in SUCCEEDED for status in statuses)
-        return TrackRecord(helped + sum(status in FAILED for status in statuses), helped)
+        return TimesHelped(helped + sum(status in FAILED for status in statuses), helped)
 
     def decided(self, root: Root, approval: Approval) -> None:
         """It goes on, or comes to its end, in the transaction of the decision."""

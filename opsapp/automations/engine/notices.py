@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from opsapp.automations.records import RunSummary
 from opsapp.automations.resources import Run
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.lastwords import telling_line
 from opsapp.notify.engine import tell
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
 from opsapp.runtime.wakes import after_commit
 from opsapp.tree.root import Root
+from opsapp.wire.records import plain
 
 from .watchers import watchers_of
 
@@ -24,29 +25,29 @@ def write(root: Root, run: Run, text: str, now: float) -> None:
 
 def tell_people(root: Root, run: Run) -> None:
     """The `run` event of /api/stream."""
-    emit(root, "run", summary(run))
+    emit(root, "run", plain(summary(run)))
     after_commit(root, watchers_of(node_of(root)).changed, run.id)
 
 
-def started(run: Run) -> JsonObject:
+def started(run: Run) -> dict[str, str]:
     """For whoever has asked for it."""
     shown = {"run_id": run.id, "status": run.status}
     return shown if run.request_id is None else {**shown, "request_id": run.request_id}
 
 
-def summary(run: Run) -> JsonObject:
-    return {
-        "run_id": run.id,
-        "automation_id": run.automation_id,
-        "name": run.name,
-        "type": run.kind,
-        "status": run.status,
-        "reason": run.reason,
-        "started": whole(run.started),
-        "finished": whole(run.finished),
-        "requested_by": run.requested_by,
-        "origin": run.origin,
-    }
+def summary(run: Run) -> RunSummary:
+    return RunSummary(
+        run.id,
+        run.automation_id,
+        run.name,
+        run.kind,
+        run.status,
+        run.reason,
+        whole(run.started),
+        whole(run.finished),
+        run.requested_by,
+        run.origin,
+    )
 
 
 def whole(at: float | None) -> int | None:

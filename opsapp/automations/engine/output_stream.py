@@ -13,8 +13,9 @@ from typing import Any
 
 from gevent.event import Event as HubEvent
 
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.automations.records import RunSummary
 from opsapp.runtime.node import Node
+from opsapp.wire.records import plain
 
 from . import records
 from .watchers import watchers_of
@@ -117,7 +118,7 @@ class Follower:
 
     def _events(self, seen: records.OutputPiece) -> bytes:
         events = []
-        if seen.run["status"] != self._status and not seen.over:
+        if seen.run.status != self._status and not seen.over:
             events.append(self._told(seen.run))
         for start, text, at in seen.pieces:
             events += [self._line(line, place, at) for line, place in self._lines.put(start, text)]
@@ -125,15 +126,13 @@ class Follower:
 
     def _last(self, seen: records.OutputPiece) -> bytes:
         run = seen.run
-        lines = [self._line(line, place, run["finished"]) for line, place in self._lines.rest()]
-        end = self._encode(
-            {"reason": run["status"], "status": run["status"]}, event="end", id=f"{self._lines.position}-end"
-        )
+        lines = [self._line(line, place, run.finished or 0) for line, place in self._lines.rest()]
+        end = self._encode({"reason": run.status, "status": run.status}, event="end", id=f"{self._lines.position}-end")
         return b"".join([*lines, self._told(run), end])
 
     def _line(self, line: str, place: int, at: int) -> bytes:
         return self._encode({"time": at, "line": line}, event="log", id=place)
 
-    def _told(self, run: JsonObject) -> bytes:
-        self._status = run["status"]
-        return self._encode(run, event="status", id=f"{self._lines.position}-{run['status']}")
+    def _told(self, run: RunSummary) -> bytes:
+        self._status = run.status
+        return self._encode(plain(run), event="status", id=f"{self._lines.position}-{run.status}")

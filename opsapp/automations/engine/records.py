@@ -2,46 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
 from opsapp.automations.logic.params import NotificationParams, Targeted
 from opsapp.automations.logic.runs import FINAL
-from opsapp.automations.records import IN_A_ROW, AutomationRecord
+from opsapp.automations.records import (
+    AutomationRecord,
+    AutomationRow,
+    AutomationStands,
+    RunPart,
+    RunRecord,
+    RunRow,
+    RunSummary,
+)
 from opsapp.automations.resources import Automation, Run, automations_of, board_of, runs_of
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.projection import among, child_of, page_rows, readable
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.tree.root import Root
+from opsapp.wire.records import extended
 
 from . import approval_requests, edits, flow, notices, schedules
 
-UNREAD: JsonObject = {
-    "type": "notification",
-    "icon": "",
-    "schedule": None,
-    "enabled": False,
-    "last_run": None,
-    "last_status": None,
-    "next_run": None,
-}
-UNREAD_RUN: JsonObject = {  # in the place of what cannot be read: nobody can tell how it ended
-    "automation_id": "",
-    "name": NAMELESS,
-    "type": "script",
-    "status": "lost",
-    "reason": None,
-    "started": None,
-    "finished": None,
-    "requested_by": "",
-    "origin": "",
-    "created_at": 0,
-    "exit_code": None,
-    "attempt": 1,
-}
 
-
-def rows(root: Root, text: str | None, uses: str | None = None) -> list[JsonObject]:
+def rows(root: Root, text: str | None, uses: str | None = None) -> list[AutomationRow]:
     """By name; with `text` those that have it in their name or description, with `uses` those that name it."""
     damaged: list[Damage] = []
     present = [automation for _, automation in readable(automations_of(root), edits.KIND, damaged)]
@@ -50,7 +35,7 @@ def rows(root: Root, text: str | None, uses: str | None = None) -> list[JsonObje
         automations = [automation for automation in automations if _has(automation, text.lower())]
     if uses:
         automations = [automation for automation in automations if _names(automation, uses)]
-    unread = [] if text or uses else [damage.row(**UNREAD) for damage in damaged if damage.id]
+    unread = [] if text or uses else [_unread(damage) for damage in damaged if damage.id]
     return unread + [row(root, automation) for automation in automations]
 
 
@@ -65,26 +50,33 @@ def _names(automation: Automation, used: str) -> bool:
     return used in (agent_id, *channels, *params.children, *automation.settings.approvers)
 
 
-def row(root: Root, automation: Automation) -> JsonObject:
-    return {name: getattr(automation.settings, name) for name in IN_A_ROW} | _standing(root, automation)
+def _unread(damage: Damage) -> AutomationRow:
+    """In the place of what cannot be read."""
+    name = damage.name or NAMELESS
+    row = AutomationRow(damage.id, name=name, type="notification", icon="", schedule=None, timezone=None, enabled=False)
+    return replace(row, unreadable=damage.reason)
 
 
-def _standing(root: Root, automation: Automation) -> JsonObject:
+def row(root: Root, automation: Automation) -> AutomationRow:
+    own = automation.settings
+    return extended(
+        AutomationRow, _standing(root, automation), name=own.name, type=own.type, icon=own.icon,
+        schedule=own.schedule, timezone=own.timezone, enabled=own.enabled,
+    )  # fmt: skip
+
+
+def _standing(root: Root, automation: Automation) -> AutomationStands:
     state, plan = automation.state, automations_of(root).plan_for(automation.id)
     following = schedules.next_of(root, automation.id, plan, flow.node_of(root).clock.now())
-    return {
-        "id": automation.id,
-        "last_run": notices.whole(state.last_run),
-        "last_status": state.last_status,
-        "next_run": None if following is None else int(following.at),
-    }
+    next_run = None if following is None else int(following.at)
+    return AutomationStands(automation.id, notices.whole(state.last_run), state.last_status, next_run)
 
 
 def record(root: Root, automation: Automation) -> AutomationRecord:
     """All of one."""
     return AutomationRecord(
         **vars(automation.settings),
-        **_standing(root, automation),
+        **vars(_standing(root, automation)),
         created_at=int(automation.created_at),
         created_by=automation.created_by,
         updated_at=int(automation.definition.made_at),
@@ -93,36 +85,33 @@ def record(root: Root, automation: Automation) -> AutomationRecord:
     )
 
 
-def run_row(run: Run) -> JsonObject:
-    return {
-        **notices.summary(run),
-        "created_at": int(run.created_at),
-        "exit_code": run.exit_code,
-        "attempt": run.attempt,
-    }
+def run_row(run: Run) -> RunRow:
+    own = {"created_at": int(run.created_at), "exit_code": run.exit_code, "attempt": run.attempt}
+    return extended(RunRow, notices.summary(run), **own)
 
 
-def run_record(root: Root, run: Run) -> JsonObject:
-    return {
-        **run_row(run),
-        "output": run.output.text(),
-        "truncated": not run.output.is_whole,
-        "inputs": run.inputs,
-        "request_id": run.request_id,
-        "parent": run.parent,
-        "parts": [_part(root, *part) for part in run.parts],
-    }
+def run_record(root: Root, run: Run) -> RunRecord:
+    return extended(
+        RunRecord,
+        run_row(run),
+        output=run.output.text(),
+        truncated=not run.output.is_whole,
+        inputs=run.inputs,
+        request_id=run.request_id,
+        parent=run.parent,
+        parts=tuple(_part(root, *part) for part in run.parts),
+    )
 
 
-def _part(root: Root, step: str, run_id: str, status: str) -> JsonObject:
+def _part(root: Root, step: str, run_id: str, status: str) -> RunPart:
     """As it stands now: a part may end after its parent, whose time was up."""
     part = child_of(runs_of(root), "run", run_id or None)
-    return {"step": step, "run_id": run_id or None, "status": status if part is None else part.status}
+    return RunPart(step, run_id or None, status if part is None else part.status)
 
 
 def page(
     root: Root, automation: Automation | None, status: str | None, limit: int, offset: int
-) -> tuple[list[JsonObject], int]:
+) -> tuple[list[RunRow], int]:
     """A page of the runs of an automation or of all, newest first, and how many there are. Only the page's own runs are
     read, and those under way: how others ended is told by an index."""
     runs, automation_id = runs_of(root), None if automation is None else automation.id
@@ -133,8 +122,10 @@ def page(
     return page_rows(runs, "run", ids[offset : offset + limit], run_row, _unread_run), count
 
 
-def _unread_run(damage: Damage) -> JsonObject:
-    return {**UNREAD_RUN, "run_id": damage.id, "unreadable": damage.reason}
+def _unread_run(damage: Damage) -> RunRow:
+    """In the place of what cannot be read: nobody can tell how it ended."""
+    told = RunSummary(damage.id, "", NAMELESS, "script", "lost", None, None, None, "", "")
+    return extended(RunRow, told, created_at=0, exit_code=None, attempt=1, unreadable=damage.reason)
 
 
 def _under_way(root: Root, automation: Automation | None, status: str | None) -> set[str]:
@@ -153,7 +144,7 @@ def _under_way(root: Root, automation: Automation | None, status: str | None) ->
 class OutputPiece(NamedTuple):
     """A run as it stands, and output from a character on: (position, text, when)."""
 
-    run: JsonObject
+    run: RunSummary
     over: bool
     size: int
     pieces: list[tuple[int, str, int]]

@@ -42,13 +42,19 @@ ICONS = {
 PROGRAMS = ("script", "service_control")  # on a host, or on a node of this service where they name none
 
 
-def _schedule_problem(value: str) -> str | None:
+def schedule_problem(value: str) -> str | None:
     return cron.problem(value) if value else None
 
 
 def _inputs_problem(read: list[dict[str, Any]]) -> str | None:
     names = [declaration["name"] for declaration in read]
     return "two inputs have the same name" if len(set(names)) != len(names) else None
+
+
+Schedule = Annotated[str | None, Text(0, 200), CheckedBy(schedule_problem)]
+InputsDeclared = Annotated[
+    tuple[Annotated[Input, CheckedBy(declaration_problem)], ...], Most(50), CheckedBy(_inputs_problem)
+]
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ class AutomationSettings:
     params: Annotated[Params, BY_TYPE]
     icon: Annotated[str | None, Text(0, 100), InAnswers(Text())] = None  # each type has one
     description: Annotated[str, Text(0, 4000)] = ""
-    schedule: Annotated[str | None, Text(0, 200), CheckedBy(_schedule_problem)] = None
+    schedule: Schedule = None
     timezone: Annotated[str | None, Text(1, 60), CheckedBy(zone_problem)] = None
     catch_up: bool = False
     enabled: bool = True
@@ -70,9 +76,7 @@ class AutomationSettings:
     requires_approval: bool = False
     approvers: Annotated[tuple[Annotated[str, Text(1, 64)], ...], Most(100, unique=True)] = ()
     quorum: Annotated[int, Between(1, 20)] = 1
-    inputs: Annotated[
-        tuple[Annotated[Input, CheckedBy(declaration_problem)], ...], Most(50), CheckedBy(_inputs_problem)
-    ] = ()
+    inputs: InputsDeclared = ()
 
     @property
     def outline(self) -> tuple[str, str, str]:

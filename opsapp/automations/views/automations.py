@@ -9,7 +9,7 @@ from pyramid.request import Request
 
 from opsapp.automations import schemas
 from opsapp.automations.engine import FROM, edits, records, request_run
-from opsapp.automations.records import AutomationRecord
+from opsapp.automations.records import AutomationRecord, AutomationRow
 from opsapp.automations.resources import Automation, Automations
 from opsapp.monitoring.resources import Incident
 from opsapp.web import api
@@ -17,12 +17,11 @@ from opsapp.web.bodies import RAW
 from opsapp.web.deletions import undoable
 from opsapp.web.listpages import in_order, page_of
 from opsapp.web.schemas import Deleted, Updated
-from opsapp.wire.records import plain
 
 from . import bodies
 
 
-@api.get(Automations, query=schemas.AutomationList, returns=[schemas.AutomationRow])
+@api.get(Automations, query=schemas.AutomationList, returns=[AutomationRow])
 def list_automations(context: Automations, request: Request) -> Any:
     """All automations. `sort`: by a field, with "-" the other way round; what has no value stands last. `uses`: those
     that run on this host or are made of this automation (ids), send to this channel or ask this approver (names)."""
@@ -51,7 +50,7 @@ def create_automation(context: Automations, request: Request) -> Any:
 def get_automation(context: Automation, request: Request) -> Any:
     """One automation."""
     asks = bodies.needs_admin(request, context.settings.type, context.params.place)
-    return request.shown(plain(replace(records.record(request.root, context), needs_admin=asks)))
+    return request.shown(replace(records.record(request.root, context), needs_admin=asks))
 
 
 @api.update(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pyramid.request import Request
@@ -9,28 +10,29 @@ from pyramid.request import Request
 from opsapp.automations import schemas
 from opsapp.automations.engine import flow, records
 from opsapp.automations.engine.output_stream import Follower
+from opsapp.automations.records import RunRecord, RunRow
 from opsapp.automations.resources import Automation, Run, Runs
 from opsapp.web import api, sse
 
 
-@api.get(Runs, query=schemas.RunList, returns=[schemas.RunRow])
+@api.get(Runs, query=schemas.RunList, returns=[RunRow])
 def list_runs(context: Runs, request: Request) -> Any:
     """Of all automations, newest first."""
     return page(request, None)
 
 
-@api.get(Automation, "runs", query=schemas.RunList, returns=[schemas.RunRow])
+@api.get(Automation, "runs", query=schemas.RunList, returns=[RunRow])
 def list_runs_of_automation(context: Automation, request: Request) -> Any:
     """Newest first."""
     return page(request, context)
 
 
-@api.get(Run, returns=schemas.RunRecord)
+@api.get(Run, returns=RunRecord)
 def get_run(context: Run, request: Request) -> Any:
     """One run with its output."""
     record = records.run_record(request.root, context)
-    output = {"output": record.pop("output")}  # what the program wrote is as it wrote it, here and in the stream
-    return request.shown(record) | output
+    shown: RunRecord = request.shown(replace(record, output=""))
+    return replace(shown, output=record.output)  # what the program wrote is as it wrote it, here and in the stream
 
 
 @api.act(Run, "cancel", returns=schemas.RunAfter, audit="run.cancel")

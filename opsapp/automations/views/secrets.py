@@ -14,7 +14,7 @@ from opsapp.web import api
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
 from opsapp.web.schemas import Deleted
-from opsapp.wire.records import made, plain
+from opsapp.wire.records import extended, made, plain
 
 
 def unknown_automations(request: Request, ids: Iterable[str], field: str = "allowed_for") -> dict[str, str]:
@@ -22,15 +22,15 @@ def unknown_automations(request: Request, ids: Iterable[str], field: str = "allo
     return {field: "there is no automation " + ", ".join(unknown)} if unknown else {}
 
 
-def done(secret: Secret, status: str) -> Any:
-    return {**plain(secret.record), "status": status}
+def done(secret: Secret, status: str) -> SecretDone:
+    return extended(SecretDone, secret.record, status=status)
 
 
 @api.get(Secrets, role="admin", query=Paging, returns=[SecretRecord])
 def list_secrets(context: Secrets, request: Request) -> Any:
     """Their names; nobody is shown a value."""
     records = (secret.record for _, secret in readable(context, "secret"))
-    return page_of(request, [plain(record) for record in sorted(records, key=lambda record: record.name)])
+    return page_of(request, sorted(records, key=lambda record: record.name))
 
 
 @api.create(
@@ -56,7 +56,7 @@ def create_secret(context: Secrets, request: Request) -> Any:
 @api.get(Secret, role="admin", returns=SecretRecord)
 def get_secret(context: Secret, request: Request) -> Any:
     """One secret, without its value."""
-    return plain(context.record)
+    return context.record
 
 
 @api.update(

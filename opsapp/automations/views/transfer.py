@@ -10,10 +10,9 @@ from opsapp.agents import engine as agents
 from opsapp.automations import schemas
 from opsapp.automations.engine import edits
 from opsapp.automations.logic import templates
-from opsapp.automations.logic.inputs import Input
 from opsapp.automations.logic.params import Targeted
 from opsapp.automations.logic.settings import ICONS, AutomationSettings
-from opsapp.automations.records import AutomationRecord
+from opsapp.automations.records import AutomationRecord, TemplateRecord
 from opsapp.automations.resources import Automations, Template, Templates
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.web import api
@@ -21,7 +20,7 @@ from opsapp.web.bodies import RAW, judge, read_object, refuse
 from opsapp.web.declared import body_of
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
-from opsapp.wire.records import made, plain
+from opsapp.wire.records import made
 
 from . import bodies
 
@@ -52,22 +51,22 @@ def import_automations(context: Automations, request: Request) -> Any:
     return {"imported": len(ids), "ids": ids}
 
 
-@api.get(Templates, query=Paging, returns=[schemas.TemplateRecord])
+@api.get(Templates, query=Paging, returns=[TemplateRecord])
 def list_templates(context: Templates, request: Request) -> Any:
     """What an automation can be made from at once."""
     return page_of(request, [_shown(request, template) for template in templates.TEMPLATES])
 
 
-@api.get(Template, returns=schemas.TemplateRecord)
+@api.get(Template, returns=TemplateRecord)
 def get_template(context: Template, request: Request) -> Any:
     """One template."""
     return _shown(request, templates.BY_ID[context.__name__])
 
 
-def _shown(request: Request, template: JsonObject) -> JsonObject:
+def _shown(request: Request, template: JsonObject) -> TemplateRecord:
     kind, place = template["type"], made(Targeted, template["params"]).place
-    inputs = [plain(made(Input, declared)) for declared in template["inputs"]]
-    return {**template, "inputs": inputs, "icon": ICONS[kind], "needs_admin": bodies.needs_admin(request, kind, place)}
+    asks = bodies.needs_admin(request, kind, place)
+    return made(TemplateRecord, {**template, "icon": ICONS[kind], "needs_admin": asks})
 
 
 @api.create(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsapp.approvals.engine import TrackRecord
+from opsapp.approvals.records import TimesHelped
 from opsapp.approvals.resources import Approval
 from opsapp.automations.engine import accepted, written_by
 from opsapp.healing.resources import healing_of
@@ -34,13 +34,13 @@ class HealApproval:
         reasons = (written_by(root, automation_id, name) for automation_id in approval.plan.get("automation", ()))
         return next((reason for reason in reasons if reason is not None), None)
 
-    def record(self, root: Root, approval: Approval) -> TrackRecord | None:
+    def record(self, root: Root, approval: Approval) -> TimesHelped | None:
         """What the action has done for this condition, on any host."""
         plan = approval.plan
         if not plan.get("action") or not plan.get("condition"):
             return None
         helped, total = healing_of(root).ledger.statistics(plan["action"], plan["condition"])
-        return TrackRecord(total, helped)
+        return TimesHelped(total, helped)
 
     def decided(self, root: Root, approval: Approval) -> None:
         """The pipeline goes on with the case; the view itself performs nothing."""

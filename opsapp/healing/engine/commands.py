@@ -5,10 +5,8 @@ What is asked is a row, written in the transaction of the step that wants it, so
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from opsapp.automations.engine import last_words, request_run, run_state, said_last, without_secrets
+from opsapp.automations.records import RunRow
 from opsapp.healing.records import RUNS
 from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages.case import CaseRecord, CommandedCase, RollingBackCase
@@ -125,15 +123,15 @@ def said(root: Root, fleet: FleetAccess, record: CommandedCase) -> str:
     return last_words(root, str((ended or {}).get("output") or ""))
 
 
-def _run_answer(run: Mapping[str, Any] | None) -> HostAnswer | None:
+def _run_answer(run: RunRow | None) -> HostAnswer | None:
     """A run's end as a command's answer; None while it waits (for its own approval too) or goes on."""
     if run is None:
         return HostAnswer("lost", "the run ended lost")
-    if run["status"] in GOES_ON:
+    if run.status in GOES_ON:
         return None
-    status = {"done": "done", "lost": "lost"}.get(run["status"], "failed")
-    reason = f"the run ended {run['status']}" + (f": {run['reason']}" if run.get("reason") else "")
-    return HostAnswer(status, None if status == "done" else reason, run["exit_code"])
+    status = {"done": "done", "lost": "lost"}.get(run.status, "failed")
+    reason = f"the run ended {run.status}" + (f": {run.reason}" if run.reason else "")
+    return HostAnswer(status, None if status == "done" else reason, run.exit_code)
 
 
 def taken(healing: Healing, record: CommandedCase) -> None:

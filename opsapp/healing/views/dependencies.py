@@ -19,7 +19,7 @@ from opsapp.web.bodies import RAW, require_plain_json
 from opsapp.web.deletions import undoable
 from opsapp.web.fields import AsOf
 from opsapp.web.jsontext import loads
-from opsapp.wire.records import changed, plain
+from opsapp.wire.records import changed, extended, plain
 
 
 @api.get(Dependencies, query=AsOf, returns=DependencyGraph)
@@ -28,12 +28,12 @@ def dependencies(context: Dependencies, request: Request) -> Any:
     at = request.valid_query["as_of"]
     if at is not None:
         window = request.node.config[HealingSettings].absorption_window_s
-        return plain(request.node.transact_at(at, as_of.dependencies, at, window))
-    return plain(graph_of(request.root))
+        return request.node.transact_at(at, as_of.dependencies, at, window)
+    return graph_of(request.root)
 
 
-def answer(request: Request) -> Any:
-    return {**plain(graph_of(request.root)), "status": "updated"}
+def answer(request: Request) -> DependenciesUpdated:
+    return extended(DependenciesUpdated, graph_of(request.root))
 
 
 @api.update(Dependencies, role="admin", body=DependencyList, read_only=DependencyGraph, returns=DependenciesUpdated)

@@ -14,7 +14,7 @@ from opsapp.lib.problems import Invalid
 from opsapp.maintenance import logic
 from opsapp.maintenance.config import MaintenanceSettings
 from opsapp.maintenance.interfaces import IScopeKind, IWindowEnded
-from opsapp.maintenance.records import WindowCoverage, WindowRecord
+from opsapp.maintenance.records import CalendarEntry, OccurrenceShown, WindowCoverage, WindowRecord
 from opsapp.maintenance.resources import HealingWindow, Window, stored, windows_of, zone_of
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.events import emit
@@ -82,22 +82,28 @@ def delete(root: Root, window: Window) -> None:
     del windows_of(root)[window.__name__]
 
 
-def calendar(root: Root, since: float, until: float) -> list[JsonObject]:
+def calendar(root: Root, since: float, until: float) -> list[CalendarEntry]:
     """When the windows are on between these moments, by start."""
     entries = [
-        {**_shown(span), "window_id": window.__name__, **{name: window.fields[name] for name in logic.IN_CALENDAR}}
+        _entry(window.__name__, window.record, span)
         for window in windows_of(root).of_family(Window)
         for span in logic.occurrences(window.plan(zone_of(root)), since, until, MOST_IN_CALENDAR)
     ]
-    return sorted(entries, key=lambda entry: (entry["start"], entry["name"]))
+    return sorted(entries, key=lambda entry: (entry.start, entry.name))
 
 
-def preview(root: Root, given: JsonObject) -> list[JsonObject]:
+def _entry(window_id: str, of: WindowRecord, span: logic.Occurrence) -> CalendarEntry:
+    at = int(span.start), int(span.end)
+    return CalendarEntry(*at, window_id, of.name, of.recurring, of.scope, of.autonomy_override)
+
+
+def preview(root: Root, given: JsonObject) -> tuple[OccurrenceShown, ...]:
     """The next times of a window that is not made yet. Invalid as it is when it is made."""
     record, now = made(WindowRecord, given), node_of(root).clock.now()
     refuse_wrong(record, zone_of(root), unknown_in(root, record.scope))
     plan = Window(stored(record), "api").plan(zone_of(root))
-    return [_shown(span) for span in logic.occurrences(plan, now, float("inf"), NEXT_TIMES)]
+    spans = logic.occurrences(plan, now, float("inf"), NEXT_TIMES)
+    return tuple(OccurrenceShown(int(span.start), int(span.end)) for span in spans)
 
 
 def coverage(root: Root, wanted: Iterable[str] | None) -> WindowCoverage:
@@ -109,10 +115,6 @@ def coverage(root: Root, wanted: Iterable[str] | None) -> WindowCoverage:
         count, names = kind.standing(root, ids)
         counts[name], down = (count, len(names)), down + names
     return WindowCoverage(*counts["monitor"], *counts["agent"], tuple(sorted(down)[:NAMED_DOWN]))
-
-
-def _shown(span: logic.Occurrence) -> JsonObject:
-    return {"start": int(span.start), "end": int(span.end)}
 
 
 def open_healing(root: Root, given: JsonObject, by: str, until: float | None = None) -> HealingWindow:

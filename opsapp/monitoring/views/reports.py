@@ -11,7 +11,7 @@ from opsapp.monitoring import reportschemas, schemas
 from opsapp.monitoring.engine import metrics, monthly, reports, statuspage
 from opsapp.monitoring.engine.lateststatus import KeptText, latest_status
 from opsapp.monitoring.logic.report import ReportRow, row_of, rows_of
-from opsapp.monitoring.records import AggregateScore, MonitorScore, SlaEntry, UptimeFigures
+from opsapp.monitoring.records import AggregateScore, MonitorScore, ReportedLine, ReportTotal, SlaEntry, UptimeFigures
 from opsapp.monitoring.resources import Monitor, Monitoring
 from opsapp.web import api, files
 from opsapp.web.answers import Deferred
@@ -52,20 +52,19 @@ def sla(context: Monitoring, request: Request) -> list[SlaEntry]:
     return rows
 
 
-@api.get(Monitoring, "report", query=reportschemas.ReportQuery, returns=[reportschemas.ReportedLine])
-def report(context: Monitoring, request: Request) -> list[JsonObject]:
+@api.get(Monitoring, "report", query=reportschemas.ReportQuery, returns=[ReportedLine])
+def report(context: Monitoring, request: Request) -> list[ReportedLine]:
     """Uptime and error budget of a calendar month, or of the last days, by monitor or by tag."""
-    return [row._asdict() for row in page_of(request, _rows(request))]
+    return [ReportedLine(*row) for row in page_of(request, _rows(request))]
 
 
-@api.get(Monitoring, "report-total", query=reportschemas.ReportQuery, returns=reportschemas.ReportTotal)
-def report_total(context: Monitoring, request: Request) -> JsonObject:
+@api.get(Monitoring, "report-total", query=reportschemas.ReportQuery, returns=ReportTotal)
+def report_total(context: Monitoring, request: Request) -> ReportTotal:
     """The same of all its monitors together, and which time it is about."""
     asked, target = _asked(request), request.valid_query["target"]
     period = monthly.period_of(request.node, asked)
     total = row_of("All", monthly.measured(request.node, request.root, asked, period), period, target)
-    about = {"start": period.start // 1000, "end": period.end // 1000, "zone": asked.zone, "target": target}
-    return total._asdict() | about
+    return ReportTotal(*total, period.start // 1000, period.end // 1000, asked.zone, target)
 
 
 @api.get(Monitoring, "report.csv", query=reportschemas.ReportQuery, returns=files.CSV)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from opsapp.ui import parts
 from opsapp.ui.shapes import automations, runs
 
 from .shape import Act, Column, Field, Page, Part
@@ -214,7 +215,7 @@ AUTOMATIONS = (
                 "Automations",
                 "/api/automations",
                 DEFINITION,
-                name="automations",
+                name=parts.AUTOMATIONS,
                 paged=True,
                 filters=(Field("q", "Name"), Field("sort", "Sort by")),
                 acts=(
@@ -228,12 +229,12 @@ AUTOMATIONS = (
                         "step. One that others are made of stays. You can undo it for a minute."),
                 ),
             ),
-            Part("Runs", "/api/automations/runs?limit=100", RUN_COLUMNS, name="runs", hidden=True),
+            Part("Runs", "/api/automations/runs?limit=100", RUN_COLUMNS, name=parts.RUNS, hidden=True),
             Part(
                 "Templates",
                 "/api/automations/templates",
                 DEFINITION,
-                name="templates",
+                name=parts.TEMPLATES,
                 hidden=True,
                 acts=(
                     Act(
@@ -253,7 +254,7 @@ AUTOMATIONS = (
     Page(
         "/automations/new",
         "A new automation",
-        (Part("Templates", "/api/automations/templates", DEFINITION, name="templates", hidden=True),),
+        (Part("Templates", "/api/automations/templates", DEFINITION, name=parts.TEMPLATES, hidden=True),),
         forms=tuple(new_of(kind) for kind in FIELDS),
         template="automation_new.jinja2",
         shape=automations.new,
@@ -263,13 +264,13 @@ AUTOMATIONS = (
         "/automations/runs/{run_id}",
         "Run",
         (
-            Part("Run", "/api/automations/runs/{run_id}", RUN_COLUMNS, facts=True, name="run", acts=(CANCEL,)),
+            Part("Run", "/api/automations/runs/{run_id}", RUN_COLUMNS, facts=True, name=parts.RUN, acts=(CANCEL,)),
             Part(
                 "Automation",
                 "/api/automations/{run.automation_id}",
                 DEFINITION,
                 facts=True,
-                name="automation",
+                name=parts.AUTOMATION,
                 acts=(RUN,),
             ),
         ),
@@ -279,7 +280,7 @@ AUTOMATIONS = (
     Page(
         "/automations/{id}/clone",
         "Clone",
-        (Part("Automation", "/api/automations/{id}", DEFINITION, facts=True, name="automation"),),
+        (Part("Automation", "/api/automations/{id}", DEFINITION, facts=True, name=parts.AUTOMATION),),
         forms=tuple(clone_of(kind) for kind in FIELDS),
         template="automation_clone.jinja2",
         shape=automations.cloned,
@@ -288,7 +289,7 @@ AUTOMATIONS = (
     Page(
         "/automations/{id}/edit",
         "Edit",
-        (Part("Automation", "/api/automations/{id}", DEFINITION, facts=True, name="automation", acts=EDIT),),
+        (Part("Automation", "/api/automations/{id}", DEFINITION, facts=True, name=parts.AUTOMATION, acts=EDIT),),
         template="automation_edit.jinja2",
         shape=automations.edited,
         needs="PUT /api/automations/{id}",
@@ -297,11 +298,11 @@ AUTOMATIONS = (
         "/automations/{id}",
         "Automation",
         (
-            Part("Automation", "/api/automations/{id}", DEFINITION, facts=True, name="automation", acts=RUN_ACTS),
-            Part("Runs", "/api/automations/{id}/runs", RUN_COLUMNS, paged=True, name="runs", acts=(CANCEL,)),
-            Part("Rules", "/api/healing/rules", (), name="rules", hidden=True, optional=True),
-            Part("Automations", "/api/automations?uses={id}", (), name="users", hidden=True),
-            Part("People", "/api/people", (), name="people", hidden=True, optional=True),
+            Part("Automation", "/api/automations/{id}", DEFINITION, facts=True, name=parts.AUTOMATION, acts=RUN_ACTS),
+            Part("Runs", "/api/automations/{id}/runs", RUN_COLUMNS, paged=True, name=parts.RUNS, acts=(CANCEL,)),
+            Part("Rules", "/api/healing/rules", (), name=parts.RULES, hidden=True, optional=True),
+            Part("Automations", "/api/automations?uses={id}", (), name=parts.USERS_OF, hidden=True),
+            Part("People", "/api/people", (), name=parts.PEOPLE, hidden=True, optional=True),
         ),
         template="automation.jinja2",
         shape=automations.one,

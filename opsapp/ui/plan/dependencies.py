@@ -18,7 +18,11 @@ DEPENDENCIES = (
         "Dependencies",
         (
             Part(
-                "Graph", "/api/healing/dependencies", (Column("Root causes", "root_causes"),), facts=True, name="graph"
+                "Graph",
+                "/api/healing/dependencies",
+                (Column("Root causes", "root_causes"),),
+                facts=True,
+                name=parts.GRAPH,
             ),
             Part(
                 "Suggested",

@@ -59,7 +59,7 @@ HEALING = (
                     Column("Until", "expires_at", "time"),
                 ),
                 empty="None is active.",
-                name="windows",
+                name=parts.HEALING_WINDOWS,
                 acts=(
                     Act(
                         "end",

@@ -38,7 +38,7 @@ HOUSE = (
                 "All users",
                 "/api/users",
                 (Column("Name", "username"), Column("Role", "role")),
-                name="users",
+                name=parts.USERS,
                 key="username",
                 paged=True,
                 filters=(Field("q", "Name"), Field("role", "Role", "choice", ROLES), Field("sort", "Sort by")),
@@ -76,7 +76,7 @@ HOUSE = (
                 "Invited",
                 "/api/invitations",
                 (Column("Name", "username"),),
-                name="invited",
+                name=parts.INVITED,
                 hidden=True,
                 acts=(Act("revoke", "Revoke", "DELETE /api/invitations/{id}",
                           done="The invitation is revoked."),),
@@ -109,7 +109,7 @@ HOUSE = (
                 "Secrets",
                 "/api/secrets",
                 (Column("Name", "name"),),
-                name="secrets",
+                name=parts.SECRETS,
                 acts=(
                     Act("value", "Replace the value", "PUT /api/secrets/{id}",
                         (Field("value", "New value", "password", required=True),), done="The new value is saved."),
@@ -122,7 +122,7 @@ HOUSE = (
                         warns="Runs of the automations that use it fail from now on. The value cannot be restored."),
                 ),
             ),
-            Part("Automations", "/api/automations", (), name="automations", hidden=True),
+            Part("Automations", "/api/automations", (), name=parts.AUTOMATIONS, hidden=True),
         ),
         forms=(
             Act(
@@ -162,7 +162,7 @@ HOUSE = (
             Part("Monitors", "/api/monitoring/endpoints", (), name=parts.MONITORS, hidden=True,
                  asks=shapes.named_in_entries),
             Part("Hosts", "/api/agents", (), name=parts.AGENTS, hidden=True, asks=shapes.named_in_entries),
-            Part("Automations", "/api/automations", (), name="automations", hidden=True),
+            Part("Automations", "/api/automations", (), name=parts.AUTOMATIONS, hidden=True),
         ),
         forms=(
             Act("verify", "Check that it is whole", "GET /api/audit/verify", shows=True,

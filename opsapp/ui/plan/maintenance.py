@@ -11,7 +11,7 @@ from .shape import Act, Page, PageBlock, Part, inputs
 WINDOW = inputs(WindowRecord)
 MONITORS = Part("Monitors", f"/api/monitoring/endpoints?limit={shapes.LISTED}", (), name=parts.MONITORS, hidden=True)
 HOSTS = Part("Hosts", f"/api/agents?limit={shapes.LISTED}", (), name=parts.AGENTS, hidden=True)
-OWN = Part("You", "/api/me/settings", (), name="own", hidden=True)
+OWN = Part("You", "/api/me/settings", (), name=parts.OWN, hidden=True)
 COVERAGE = (
     Part("Everything", "/api/maintenance/coverage", (), name=parts.EVERYTHING, hidden=True),
     Part("Covered", "/api/maintenance/coverage", (), name=parts.COVERED, hidden=True, asks=shapes.covers_asked),
@@ -31,7 +31,7 @@ MAINTENANCE = (
                 "Windows",
                 "/api/maintenance",
                 (),
-                name="windows",
+                name=parts.WINDOWS,
                 acts=(
                     Act("activate", "Start now", "POST /api/maintenance/{id}/activate", when=(("active", (False,)),)),
                     Act("deactivate", "End now", "POST /api/maintenance/{id}/deactivate", when=(("active", (True,)),)),
@@ -41,11 +41,11 @@ MAINTENANCE = (
                 "Calendar",
                 "/api/maintenance/calendar",
                 (),
-                name="calendar",
+                name=parts.CALENDAR,
                 hidden=True,
                 asks=shapes.month_asked,
             ),
-            Part("Healing windows", "/api/healing/maintenance", (), name="healing", hidden=True, optional=True,
+            Part("Healing windows", "/api/healing/maintenance", (), name=parts.HELD, hidden=True, optional=True,
                  acts=(Act("end", "End now", "DELETE /api/healing/maintenance/{id}"),)),
             MONITORS,
             HOSTS,
@@ -77,7 +77,7 @@ MAINTENANCE = (
         "/maintenance/{id}/clone",
         "Clone",
         (
-            Part("Window", "/api/maintenance/{id}", (), name="stored", hidden=True),
+            Part("Window", "/api/maintenance/{id}", (), name=parts.STORED_WINDOW, hidden=True),
             MONITORS,
             HOSTS,
             OWN,
@@ -97,7 +97,7 @@ MAINTENANCE = (
                 "Window",
                 "/api/maintenance/{id}",
                 (),
-                name="window",
+                name=parts.WINDOW,
                 facts=True,
                 acts=(
                     Act("save", "Save", "PUT /api/maintenance/{id}", WINDOW, here=True, done="Saved."),
@@ -111,7 +111,7 @@ MAINTENANCE = (
                     Act("delete", "Delete", "DELETE /api/maintenance/{id}", grave=True, goes="/maintenance"),
                 ),
             ),
-            Part("Calendar", "/api/maintenance/calendar", (), name="calendar", hidden=True, asks=shapes.next_asked),
+            Part("Calendar", "/api/maintenance/calendar", (), name=parts.CALENDAR, hidden=True, asks=shapes.next_asked),
             MONITORS,
             HOSTS,
             OWN,

@@ -126,7 +126,7 @@ NOTIFICATIONS = (
                 name=parts.DELIVERIES,
                 paged=True,
             ),
-            told("automations", "/api/automations?uses={channel.name}"),
+            told(parts.AUTOMATIONS, "/api/automations?uses={channel.name}"),
         ),
         template="channel.jinja2",
         shape=shapes.one_channel,

@@ -8,7 +8,7 @@ from opsapp.ui.shapes import own as shapes
 from .house import ROLES
 from .shape import Act, Column, Field, Page, Part
 
-OWN = Part("You", "/api/me/settings", (), name="own", hidden=True)
+OWN = Part("You", "/api/me/settings", (), name=parts.OWN, hidden=True)
 PASSWORD = Act(
     "password",
     "Change your password",
@@ -46,7 +46,7 @@ SETTINGS = (
                 "Your sessions",
                 "/api/me/sessions",
                 (Column("From", "ip", "code"),),
-                name="sessions",
+                name=parts.SESSIONS,
                 acts=(Act("end", "End", "DELETE /api/me/sessions/{id}", when=(("current", (False,)),),
                           done="That session has ended."),),
             ),
@@ -54,7 +54,7 @@ SETTINGS = (
                 "API keys",
                 "/api/keys",
                 (Column("Name", "name"),),
-                name="keys",
+                name=parts.KEYS,
                 acts=(Act("drop", "End", "DELETE /api/keys/{id}", grave=True,
                           warns="Programs that use this key are refused at once. A key cannot be brought back.",
                           done="The key is refused from now on."),),

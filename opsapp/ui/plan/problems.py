@@ -78,7 +78,7 @@ PROBLEMS = (
                     ),
                 ),
             ),
-            told("people", "/api/people?limit=1000", optional=True),
+            told(parts.PEOPLE, "/api/people?limit=1000", optional=True),
             told(parts.LEDGER, "/api/healing/ledger?rule_id={problem.rule_id}&target={problem.target}&limit=20"),
         ),
         template="recurring.jinja2",

@@ -31,7 +31,7 @@ HAND_OVER = Act(
 APPROVE = Act("approve", "Approve", "POST /api/approvals/{request_id}/approve", COMMENT, when=UNDECIDED)
 REJECT = Act("reject", "Reject", "POST /api/approvals/{request_id}/reject", COMMENT, when=UNDECIDED)
 DECIDE = (APPROVE._replace(fields=(), many=True), REJECT._replace(fields=(), many=True))
-REQUESTS = told("approvals", "/api/approvals?limit=100", acts=DECIDE)._replace(key="request_id")
+REQUESTS = told(parts.APPROVALS, "/api/approvals?limit=100", acts=DECIDE)._replace(key="request_id")
 
 
 HERE = Act(
@@ -69,9 +69,9 @@ OVERVIEW = (
             told(parts.MONITORS, "/api/monitoring/endpoints?limit=13&sort=worst&recent=30"),
             told(parts.LEDGER, "/api/healing/ledger?limit=30"),
             told(parts.INCIDENTS, "/api/monitoring/incidents?limit=15"),
-            told("runs", "/api/automations/runs?limit=15"),
-            told("decided", "/api/approvals?status=decided&order=newest&limit=10"),
-            told("windows", "/api/maintenance?active=true&limit=10"),
+            told(parts.RUNS, "/api/automations/runs?limit=15"),
+            told(parts.DECIDED, "/api/approvals?status=decided&order=newest&limit=10"),
+            told(parts.WINDOWS, "/api/maintenance?active=true&limit=10"),
             told(parts.AUDIT, "/api/audit?limit=40", optional=True),
         ),
         menu="Overview",
@@ -220,7 +220,7 @@ APPROVALS = (
         (
             told(parts.OVERVIEW, "/api/overview"),
             REQUESTS,
-            Part("Decided", "/api/approvals?status=decided&order=newest", (), name="decided", paged=True),
+            Part("Decided", "/api/approvals?status=decided&order=newest", (), name=parts.DECIDED, paged=True),
         ),
         menu="Approvals",
         template="approvals.jinja2",
@@ -231,7 +231,7 @@ APPROVALS = (
         "/approvals/{request_id}",
         "Request",
         (
-            told("request", "/api/approvals/{request_id}", acts=(APPROVE, REJECT)),
+            told(parts.REQUEST, "/api/approvals/{request_id}", acts=(APPROVE, REJECT)),
             told(parts.OVERVIEW, "/api/overview"),
             told(parts.CASE, "/api/healing/cases/{request.case_id}", acts=(ACT_NOW,)),
         ),

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import quote
 
+from opsapp.approvals.records import RequestSummary
 from opsapp.audit.records import AuditEntry
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.automations.records import RunRow
+from opsapp.maintenance.records import WindowRecord
 from opsapp.monitoring.records import IncidentNote, IncidentRecord
 
 from .words import NameBook, Sentence, Word, case, count, person, said, sentence_of, span, spoken_target
@@ -189,16 +191,16 @@ def of_incident(incident: IncidentRecord) -> list[Sentence]:
     return told + ([end] if end is not None else [])
 
 
-def run(record: JsonObject) -> Sentence:
+def run(record: RunRow) -> Sentence:
     """A run of an automation."""
-    name = Word(record["name"], f"/automations/{quote(record['automation_id'], safe='')}")
-    place = f"/automations/runs/{quote(record['run_id'], safe='')}"
+    name = Word(record.name, f"/automations/{quote(record.automation_id, safe='')}")
+    place = f"/automations/runs/{quote(record.run_id, safe='')}"
     by = {"schedule": "the schedule", "catch_up": "the schedule", "webhook": "its webhook", "healing": "healing"}
-    who = by.get(record["origin"]) or by.get(record["requested_by"]) or str(record["requested_by"])
-    status = record["status"]
-    began, ended = record["started"] or record["created_at"], record["finished"]
-    took = f" in {span(ended - began)}" if ended and record["started"] else ""
-    why = f": {record['reason']}" if record["reason"] else ""
+    who = by.get(record.origin) or by.get(record.requested_by) or record.requested_by
+    status = record.status
+    began, ended = record.started or record.created_at, record.finished
+    took = f" in {span(ended - began)}" if ended and record.started else ""
+    why = f": {record.reason}" if record.reason else ""
     told = {
         "done": ("ok", f" was done{took}"),
         "failed": ("bad", f" failed{took}{why}"),
@@ -215,19 +217,19 @@ def run(record: JsonObject) -> Sentence:
     return said(ended or began, look, name, text, f"{more}Started by {who}. ", Word("Output", place))
 
 
-def approval(record: JsonObject, names: NameBook) -> Sentence:
+def approval(record: RequestSummary, names: NameBook) -> Sentence:
     """A request: asked, or decided and how."""
-    what = Word(asked_for(record), f"/approvals/{quote(record['request_id'], safe='')}")
-    where = (Word(" on "), *names.target(record["subject"])) if record["kind"] == "heal" else ()
-    status = record["status"]
+    what = Word(asked_for(record), f"/approvals/{quote(record.request_id, safe='')}")
+    where = (Word(" on "), *names.target(record.subject)) if record.kind == "heal" else ()
+    status = record.status
     if status == "pending":
-        asker = "The machine" if record["requested_by"] == "healing" else record["requested_by"]
-        return said(record["requested_at"], "icon:check", f"{asker} asks for ", what, where, ".")
-    at = record["decided_at"] or record["requested_at"]
-    because = f": {record['comment']}" if record["comment"] else ""
+        asker = "The machine" if record.requested_by == "healing" else record.requested_by
+        return said(record.requested_at, "icon:check", f"{asker} asks for ", what, where, ".")
+    at = record.decided_at or record.requested_at
+    because = f": {record.comment}" if record.comment else ""
     if status in ("approved", "rejected"):
         look = "icon:check" if status == "approved" else "icon:x"
-        who = person(record["decided_by"])
+        who = person(record.decided_by)
         ended = sentence_of(because) or "."
         came = _came_of(record)
         return said(at, look, who, f" {status} ", what, where, ended, *((" ", came) if came else ()))
@@ -237,28 +239,28 @@ def approval(record: JsonObject, names: NameBook) -> Sentence:
     return said(at, "icon:x", what, where, ended)
 
 
-def _came_of(record: JsonObject) -> Word | str:
+def _came_of(record: RequestSummary) -> Word | str:
     """What an approval has started."""
-    if record["status"] != "approved":
+    if record.status != "approved":
         return ""
-    words, run_id = "What came of it", record.get("run_id")
-    return Word(words, f"/automations/runs/{quote(run_id, safe='')}") if run_id else case(record.get("case_id"), words)
+    words, run_id = "What came of it", record.run_id
+    return Word(words, f"/automations/runs/{quote(run_id, safe='')}") if run_id else case(record.case_id, words)
 
 
-def asked_for(record: JsonObject) -> str:
+def asked_for(record: RequestSummary) -> str:
     """What a request is about, shortly: the action, or the automation."""
-    action = record["plan"].get("action") if record["kind"] == "heal" else None
-    return str(action or record["subject"])
+    action = record.plan.get("action") if record.kind == "heal" else None
+    return str(action or record.subject)
 
 
-def window(record: JsonObject, now: int) -> Sentence:
+def window(record: WindowRecord, now: int) -> Sentence:
     """Maintenance that is on, or that somebody planned."""
-    name, who = Word(record["name"], "/maintenance"), person(record["created_by"])
-    if not record["active"]:
-        return said(record["created_at"], "icon:cal", who, " planned the maintenance ", name, ".")
-    start = record["next_start"]
-    began = start if start is not None and start <= now else record["created_at"]
-    return said(began, "maint", "Maintenance ", name, " is on. ", who, " planned it.")
+    name, who = Word(record.name, "/maintenance"), person(record.created_by)
+    if not record.active:
+        return said(int(record.created_at), "icon:cal", who, " planned the maintenance ", name, ".")
+    start = record.next_start
+    began = start if start is not None and start <= now else record.created_at
+    return said(int(began), "maint", "Maintenance ", name, " is on. ", who, " planned it.")
 
 
 def audit(entry: AuditEntry, names: Mapping[str, str] = {}) -> Sentence:

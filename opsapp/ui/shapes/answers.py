@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.approvals.records import ApprovalRecord
 from opsapp.monitoring.records import IncidentRecord
 from opsapp.ui.reader import Reader
 from opsapp.ui.sentences import NameBook, span
@@ -29,17 +29,17 @@ class LinkQuestion(NamedTuple):
     script: str = ""
 
 
-def of_approval(record: JsonObject, reader: Reader) -> LinkQuestion:
+def of_approval(record: ApprovalRecord, reader: Reader) -> LinkQuestion:
     asked = question(record, NameBook(), reader)
     lines = [AskedLine("Action", asked.does, code=True)] if asked.does else []
-    lines += [AskedLine(fact.name, f"{fact.word.text} {fact.more}".strip(), fact.word.code) for fact in facts(record)]
+    lines += [AskedLine(fact.name, f"{fact.word.text} {fact.more}".strip(), fact.word.code) for fact in facts(asked)]
     lines += [
         AskedLine("Risk", asked.risk),
         AskedLine("Before", asked.record),
         AskedLine("Undo", asked.undo),
         AskedLine("Time", asked.left),
     ]
-    return LinkQuestion(asked.title.text, asked.because.text, tuple(lines), script_of(record))
+    return LinkQuestion(asked.title.text, asked.because.text, tuple(lines), script_of(asked.plan))
 
 
 def of_incident(incident: IncidentRecord, reader: Reader) -> LinkQuestion:

@@ -6,17 +6,18 @@ Pure: from the API's answers to words.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import quote
 
+from opsapp.approvals.records import ApprovalRecord, PlanShown
 from opsapp.healing.answers import CaseShown
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import sentences
-from opsapp.ui.parts import CASE, OVERVIEW
+from opsapp.ui.parts import APPROVALS, CASE, DECIDED, OVERVIEW, REQUEST
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import NameBook, Word, case, count, span, spoken_target
 
-from .requests import cards, outcome, question
+from .requests import Question, cards, outcome, question
 
 PENDING = "pending"
 CODE_LINES = 200
@@ -33,7 +34,7 @@ class Fact(NamedTuple):
 
 def listing(answers: Answers, reader: Reader) -> dict[str, object]:
     names = _names(answers)
-    asked = [question(record, names, reader) for record in answers["approvals"] or []]
+    asked = [question(record, names, reader) for record in answers[APPROVALS]]
     mine = sum(asked_question.mine for asked_question in asked)
     others = len(asked) - mine
     told = f"{count(mine, 'decision is', 'decisions are')} yours." if mine else "No decision waits for you."
@@ -41,32 +42,32 @@ def listing(answers: Answers, reader: Reader) -> dict[str, object]:
         "heading": told,
         "sub": f"{count(others, 'request waits', 'requests wait')} for somebody else." if others else "",
         "asked": cards(asked),
-        "decided": [(sentences.approval(record, names), outcome(record)) for record in answers["decided"] or []],
+        "decided": [(sentences.approval(record, names), outcome(record)) for record in answers[DECIDED]],
     }
 
 
 def one(answers: Answers, reader: Reader) -> dict[str, object]:
-    record = answers["request"]
+    record = answers[REQUEST]
     asked = question(record, _names(answers), reader)
     return {
         "title": asked.title.text,
         "it": asked,
-        "pending": record["status"] == PENDING,
+        "pending": record.status == PENDING,
         "ended": outcome(record),
         "becomes": _becomes(record),
-        "facts": facts(record),
+        "facts": facts(asked),
         "alone": _alone(answers.known(CASE), reader.now),
-        "script": script_of(record),
+        "script": script_of(asked.plan),
     }
 
 
-def _becomes(record: JsonObject) -> Word | None:
+def _becomes(record: ApprovalRecord) -> Word | None:
     """What an approval has started."""
-    if record["status"] != "approved":
+    if record.status != "approved":
         return None
-    if record.get("run_id"):
-        return Word("Open the run", f"/automations/runs/{record['run_id']}")
-    return Word("Open the heal", f"/healing/cases/{record['case_id']}") if record.get("case_id") else None
+    if record.run_id:
+        return Word("Open the run", f"/automations/runs/{record.run_id}")
+    return Word("Open the heal", f"/healing/cases/{record.case_id}") if record.case_id else None
 
 
 def _alone(case: CaseShown | None, now: float) -> str:
@@ -84,64 +85,62 @@ def _names(answers: Answers) -> NameBook:
     return NameBook(overview.monitor_ids, overview.agent_ids)
 
 
-def facts(record: JsonObject) -> list[Fact]:
-    plan = record["plan"]
-    told = _of_heal(plan) if record["kind"] == "heal" else _of_run(record, plan)
-    asker = "The machine" if record["requested_by"] == "healing" else record["requested_by"]
+def facts(asked: Question) -> list[Fact]:
+    record, plan = asked.row, asked.plan
+    told = _of_heal(plan) if record.kind == "heal" else _of_run(record, plan)
+    asker = "The machine" if record.requested_by == "healing" else record.requested_by
     told.append(Fact("Asked by", Word(asker, strong=True)))
-    return [*told, Fact("Digest", Word(record["digest"], code=True))] if record.get("digest") else told
+    return [*told, Fact("Digest", Word(record.digest, code=True))] if record.digest else told
 
 
-def _of_heal(plan: JsonObject) -> list[Fact]:
-    rule, host = plan["rule_id"], plan.get("hostname")
-    facts = [Fact("Rule", Word(rule, f"/healing/rules/{quote(rule, safe='')}"), f"step {(plan.get('step') or 0) + 1}")]
-    facts.append(Fact("Because", Word(plan["condition"], code=True)))
-    facts.append(Fact("Target", Word(spoken_target(plan["target"]), strong=True)))
+def _of_heal(plan: PlanShown) -> list[Fact]:
+    rule = plan.rule_id
+    facts = [Fact("Rule", Word(rule, f"/healing/rules/{quote(rule, safe='')}"), f"step {(plan.step or 0) + 1}")]
+    facts.append(Fact("Because", Word(plan.condition, code=True)))
+    facts.append(Fact("Target", Word(spoken_target(plan.target), strong=True)))
     facts += _outage(plan)
-    if host:
-        place = f"/agents/{quote(plan['host'], safe='')}" if plan.get("host") not in (None, "server") else ""
-        facts.append(Fact("Runs on", Word(host, place)))
-    return facts + _hosts(plan) + _given(plan.get("params"))
+    if plan.hostname:
+        facts.append(Fact("Runs on", Word(plan.hostname, _host_at(plan.host))))
+    return facts + _hosts(plan) + _given(plan.given)
 
 
-def _outage(plan: JsonObject) -> list[Fact]:
+def _host_at(agent_id: str | None) -> str:
+    return f"/agents/{quote(agent_id, safe='')}" if agent_id not in (None, "server") else ""
+
+
+def _outage(plan: PlanShown) -> list[Fact]:
     """Of a request for a whole outage: each target, where it is acted on, and in which waves."""
-    targets = plan.get("targets") or ()
-    facts = [Fact("Waves", Word(plan["waves"]))] if targets else []
-    for target in targets:
-        agent_id = target["host"]
-        place = f"/agents/{quote(agent_id, safe='')}" if agent_id not in (None, "server") else ""
-        given = {} if plan.get("params") else target["params"] or {}
+    facts = [Fact("Waves", Word(plan.waves))] if plan.targets else []
+    for target in plan.targets:
+        given = {} if plan.params else target.params or {}
         more = ", ".join(f"{name} {value}" for name, value in given.items())
-        why = case(target.get("case_id"))
-        facts.append(Fact("On", Word(spoken_target(target["target"]), place), more, why))
-    if plan.get("more"):
-        facts.append(Fact("And", Word(f"{plan['more']} more")))
+        facts.append(Fact("On", Word(spoken_target(target.target), _host_at(target.host)), more, case(target.case_id)))
+    if plan.more:
+        facts.append(Fact("And", Word(f"{plan.more} more")))
     return facts
 
 
-def _of_run(record: JsonObject, plan: JsonObject) -> list[Fact]:
-    place = f"/automations/{quote(record.get('automation_id') or '', safe='')}"
-    facts = [Fact("Automation", Word(plan.get("name") or record["subject"], place), plan.get("type", ""))]
-    params = {name: value for name, value in (plan.get("params") or {}).items() if name not in ("script", "command")}
-    return facts + _hosts(plan) + _given(params) + _given(plan.get("inputs"))
+def _of_run(record: ApprovalRecord, plan: PlanShown) -> list[Fact]:
+    place = f"/automations/{quote(record.automation_id or '', safe='')}"
+    facts = [Fact("Automation", Word(plan.name or record.subject, place), plan.type)]
+    params = {name: value for name, value in plan.given.items() if name not in ("script", "command")}
+    return facts + _hosts(plan) + _given(params) + _given(plan.inputs or {})
 
 
-def _hosts(plan: JsonObject) -> list[Fact]:
+def _hosts(plan: PlanShown) -> list[Fact]:
     """The hosts on which its automations would run: those that an approval is for."""
-    names = {target["agent_id"]: target["host"] for target in plan.get("hosts") or ()}
-    return [Fact("On host", Word(name, f"/agents/{quote(agent_id, safe='')}")) for agent_id, name in names.items()]
+    names = {target.agent_id: target.host for target in plan.hosts}
+    return [Fact("On host", Word(name, _host_at(agent_id))) for agent_id, name in names.items()]
 
 
-def _given(params: JsonObject | None) -> list[Fact]:
-    told = [(name, value) for name, value in (params or {}).items() if value not in (None, "", [], {})]
+def _given(params: Mapping[str, object]) -> list[Fact]:
+    told = [(name, value) for name, value in params.items() if value not in (None, "", [], {})]
     typed = [(name, value if isinstance(value, str) else json.dumps(value)) for name, value in told]
     return [Fact(name.replace("_", " ").capitalize(), Word(text, code=True)) for name, text in typed]
 
 
-def script_of(record: JsonObject) -> str:
+def script_of(plan: PlanShown) -> str:
     """The text that would run, where there is one."""
-    params = record["plan"].get("params") or {}
-    text = params.get("script") or params.get("command") or ""
+    text = plan.given.get("script") or plan.given.get("command") or ""
     lines = str(text).splitlines()
     return "\n".join(lines[:CODE_LINES]) + ("\n…" if len(lines) > CODE_LINES else "")

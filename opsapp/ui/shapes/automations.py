@@ -11,13 +11,14 @@ from datetime import datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
+from opsapp.auth.records import Person
 from opsapp.automations.engine import PROGRAMS
-from opsapp.automations.records import AutomationRecord
+from opsapp.automations.records import AutomationRecord, AutomationRow, TemplateRecord
 from opsapp.lib import cron
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.parts import AUTOMATION, AUTOMATIONS, PEOPLE, RULES, RUNS, TEMPLATES, USERS_OF
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.words import spoken
-from opsapp.wire.records import made
+from opsapp.wire.records import plain
 
 from . import uses
 from .runs import RunShown, shown_of
@@ -60,38 +61,38 @@ class TypeChoice(NamedTuple):
 
 
 def listed(answers: Answers, reader: Reader) -> dict[str, object]:
-    recent = [shown_of(run, reader.now) for run in answers["runs"] or ()]
+    recent = [shown_of(run, reader.now) for run in answers[RUNS]]
     return {
         "title": "Automations",
-        "lines": [line_of(row, recent) for row in answers["automations"]],
+        "lines": [line_of(row, recent) for row in answers[AUTOMATIONS]],
         "recent": recent[:15],
-        "templates": [(template, may_write(template, reader)) for template in answers["templates"] or ()],
+        "templates": [(template, may_write(template, reader)) for template in answers[TEMPLATES]],
         "wanted": reader.query.get("q", ""),
     }
 
 
-def line_of(row: JsonObject, recent: list[RunShown]) -> AutomationLine:
-    href = f"/automations/{row['id']}"
+def line_of(row: AutomationRow, recent: list[RunShown]) -> AutomationLine:
+    href = f"/automations/{row.id}"
     mine = tuple(run for run in recent if run.automation_href == href)[:LAST_RUNS]
     over = [run for run in mine if not run.under_way]
     done = sum(run.kind == "ok" for run in over)
     return AutomationLine(
-        row["id"],
-        row["name"],
+        row.id,
+        row.name,
         href,
-        spoken(row["type"]),
-        row["enabled"],
-        row["schedule"] or "",
-        row["timezone"] or "",
-        row["next_run"],
+        spoken(row.type),
+        row.enabled,
+        row.schedule or "",
+        row.timezone or "",
+        row.next_run,
         mine[::-1],
         f"{done} of {len(over)} done" if over else "never ran lately",
     )
 
 
-def may_write(row: JsonObject, reader: Reader) -> bool:
+def may_write(row: AutomationRecord | TemplateRecord, reader: Reader) -> bool:
     """Whether what is written of this automation or template is not refused for running on the server."""
-    return reader.role == "admin" or not row["needs_admin"]
+    return reader.role == "admin" or not row.needs_admin
 
 
 def new(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -105,63 +106,64 @@ def new(answers: Answers, reader: Reader) -> dict[str, object]:
         "title": "A new automation",
         "kinds": kinds,
         "chosen": next(choice for choice in kinds if choice.chosen),
-        "host_needed": wanted in PROGRAMS and not all(may_write(row, reader) for row in answers["templates"] or ()),
+        "host_needed": wanted in PROGRAMS and not all(may_write(row, reader) for row in answers[TEMPLATES]),
     }
 
 
 def one(answers: Answers, reader: Reader) -> dict[str, object]:
-    row = answers["automation"]
-    automation = made(AutomationRecord, row)
+    automation = answers[AUTOMATION]
     return {
         "title": automation.name,
         "it": automation,
-        "may_write": may_write(row, reader),
+        "may_write": may_write(automation, reader),
         "type": TYPES[automation.type],
         "times": times_of(automation, reader),
         "facts": facts_of(automation),
-        "cannot_decide": cannot_decide(automation, answers["people"]),
-        "runs": [(shown_of(run, reader.now), run) for run in answers["runs"] or ()],
+        "cannot_decide": cannot_decide(automation, answers.known(PEOPLE)),
+        "runs": [(shown_of(run, reader.now), run) for run in answers[RUNS]],
         "params": [
-            (spoken(name), _text(value)) for name, value in row["params"].items() if value not in (None, "", {})
+            (spoken(name), _text(value))
+            for name, value in plain(automation.params).items()
+            if value not in (None, "", {})
         ],
-        "row": row,
-        "uses": uses.of_automation(automation.id, answers["rules"] or (), answers["users"] or ()),
+        "row": automation,
+        "uses": uses.of_automation(automation.id, answers[RULES], answers[USERS_OF]),
     }
 
 
 def edited(answers: Answers, reader: Reader) -> dict[str, object]:
-    automation = answers["automation"]
+    automation = answers[AUTOMATION]
+    as_json = plain(automation)
     return {
-        "title": f"Edit {automation['name']}",
+        "title": f"Edit {automation.name}",
         "may_write": may_write(automation, reader),
         "row": _as_filled_in(automation),
-        "save": f"automation.save-{automation['type'].replace('_', '-')}",
-        "whole": {**automation, "params": json.dumps(automation["params"], indent=2, ensure_ascii=False)},
+        "save": f"automation.save-{automation.type.replace('_', '-')}",
+        "whole": as_json | {"params": json.dumps(as_json["params"], indent=2, ensure_ascii=False)},
     }
 
 
 def cloned(answers: Answers, reader: Reader) -> dict[str, object]:
     """Another one like it, with a name of its own; its schedule and webhook stay with the first."""
-    automation = answers["automation"]
+    automation = answers[AUTOMATION]
     return {
-        "title": f"Clone {automation['name']}",
+        "title": f"Clone {automation.name}",
         "host_needed": not may_write(automation, reader),
-        "words": f"{TYPES[automation['type']]}. The copy has no schedule until you give it one, or both would run.",
-        "name": automation["name"],
-        "place": f"/automations/{automation['id']}",
-        "row": _as_filled_in(automation) | {"name": f"{automation['name']} (copy)", "schedule": None},
-        "create": f"clone-{automation['type'].replace('_', '-')}",
+        "words": f"{TYPES[automation.type]}. The copy has no schedule until you give it one, or both would run.",
+        "name": automation.name,
+        "place": f"/automations/{automation.id}",
+        "row": _as_filled_in(automation) | {"name": f"{automation.name} (copy)", "schedule": None},
+        "create": f"clone-{automation.type.replace('_', '-')}",
     }
 
 
-def _as_filled_in(automation: JsonObject) -> JsonObject:
+def _as_filled_in(automation: AutomationRecord) -> dict[str, object]:
     """The stored values as the form takes them: what has a shape, as JSON."""
-    params = {name: value for name, value in automation["params"].items() if value is not None}
+    params = {name: value for name, value in plain(automation.params).items() if value is not None}
     for name in ("headers", "body", "env", "descriptors"):
         if name in params:
             params[name] = json.dumps(params[name], indent=2, ensure_ascii=False)
-    flags = {"requires_approval": json.dumps(automation["requires_approval"])}
-    return {**automation, **flags, "params": params}
+    return plain(automation) | {"requires_approval": json.dumps(automation.requires_approval), "params": params}
 
 
 def times_of(automation: AutomationRecord, reader: Reader) -> list[str]:
@@ -175,11 +177,11 @@ def times_of(automation: AutomationRecord, reader: Reader) -> list[str]:
     return [datetime.fromtimestamp(at, ZoneInfo(reader.zone)).strftime("%a %d %b %Y, %H:%M") for at in times]
 
 
-def cannot_decide(automation: AutomationRecord, people: Sequence[JsonObject] | None) -> list[str]:
+def cannot_decide(automation: AutomationRecord, people: Sequence[Person] | None) -> list[str]:
     """Its approvers who are no users, or may not decide; none where the reader may not see the users."""
     if people is None or not automation.requires_approval:
         return []
-    able = {person["username"] for person in people if person["role"] != "viewer"}
+    able = {person.username for person in people if person.role != "viewer"}
     return [name for name in automation.approvers if name not in able]
 
 

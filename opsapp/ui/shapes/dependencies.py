@@ -6,17 +6,19 @@ A large graph is drawn around what somebody looks for, or around what has failed
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.healing.answers import SuggestionRecord
+from opsapp.healing.records import DependencyEvidence, DependencyNode
 from opsapp.ui import layers
+from opsapp.ui.parts import GRAPH, SUGGESTIONS
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import listed
 
-Edges = Mapping[tuple[str, str], JsonObject]  # (child, parent) -> what the API says of it
+Edges = Mapping[tuple[str, str], DependencyEvidence]  # (child, parent) -> what heals have shown
 MOST_DRAWN, MOST_ROWS, MOST_NAMES = 150, 100, 300
-UNTRIED: JsonObject = {"confidence": None, "came_back": 0, "stayed": 0, "learned": False}
 LETTERS = 22
 BOX = (layers.BOX_WIDTH, layers.BOX_HEIGHT)
 STATES = {"failed": ("bad", "Failed"), "ok": ("ok", "Works"), "unknown": ("off", "Unknown")}
@@ -51,6 +53,16 @@ class GraphPicture(NamedTuple):
     edges: tuple[GraphEdge, ...]
 
 
+@dataclass(frozen=True)
+class EdgeRow:
+    """A row of the act that takes it out, with `id` to show; `sure` says what heals of the parent have shown."""
+
+    id: str
+    target: str
+    depends_on: str
+    sure: str
+
+
 class DependencyLine(NamedTuple):
     """A row of the table: one target and what it depends on, each of which can be taken out."""
 
@@ -61,7 +73,7 @@ class DependencyLine(NamedTuple):
     why: str
     type: str
     site: str
-    parents: tuple[JsonObject, ...]
+    parents: tuple[EdgeRow, ...]
     source: str
 
 
@@ -72,33 +84,33 @@ class ChosenTarget(NamedTuple):
     kind: str
     word: str
     why: str
-    needs: tuple[JsonObject, ...]
-    needed_by: tuple[JsonObject, ...]
+    needs: tuple[EdgeRow, ...]
+    needed_by: tuple[EdgeRow, ...]
     fixed: frozenset[str]
 
 
 class SuggestedEdge(NamedTuple):
     message: str
     sure: str
-    row: JsonObject
+    row: SuggestionRecord
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
-    graph = answers["graph"]
-    nodes: dict[str, JsonObject] = {node["target"]: node for node in graph["nodes"]}
-    edges = [(edge["from"], edge["to"]) for edge in graph["edges"]]
-    roots = set(graph["root_causes"])
+    graph = answers[GRAPH]
+    nodes = {node.target: node for node in graph.nodes}
+    edges = [(edge.child, edge.parent) for edge in graph.edges]
+    roots = set(graph.root_causes)
     wanted = reader.query.get("q", "").strip()
     near = neighbourhood(nodes, edges, roots, wanted)
     drawn = [edge for edge in edges if edge[0] in near and edge[1] in near]
     joined = {name for edge in edges for name in edge}
-    known = {(edge["from"], edge["to"]): edge for edge in graph.get("evidence", ())}
+    known = {(edge.child, edge.parent): edge for edge in graph.evidence}
     rows = [
-        row_of(node, roots, known) for node in nodes.values() if not wanted or wanted.lower() in node["target"].lower()
+        row_of(node, roots, known) for node in nodes.values() if not wanted or wanted.lower() in node.target.lower()
     ]
     rows.sort(key=lambda row: (not row.root, row.kind != "bad", row.name))
     about_edges = ("dependency_candidate", "dependency_doubt")
-    candidates = [row for row in answers["suggestions"] or () if row["category"] in about_edges]
+    candidates = [row for row in answers[SUGGESTIONS] if row.category in about_edges]
     return {
         "title": "Dependencies",
         "sub": sentence(nodes, roots),
@@ -116,7 +128,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def neighbourhood(
-    nodes: Mapping[str, JsonObject], edges: Sequence[tuple[str, str]], roots: Set[str], wanted: str
+    nodes: Mapping[str, DependencyNode], edges: Sequence[tuple[str, str]], roots: Set[str], wanted: str
 ) -> set[str]:
     """What is drawn: all of a small graph; of a large one, what is near to what is looked for or has failed."""
     joined = {name for edge in edges for name in edge}
@@ -125,11 +137,11 @@ def neighbourhood(
         return set()
     if not wanted and len(joined) <= MOST_DRAWN:
         return joined
-    failed = {name for name, node in nodes.items() if node["status"] == "failed"}
+    failed = {name for name, node in nodes.items() if node.status == "failed"}
     return layers.around(edges, centre or roots & joined or failed & joined or sorted(joined)[:1], MOST_DRAWN)
 
 
-def chosen_of(name: str, nodes: Mapping[str, JsonObject], known: Edges, roots: Set[str]) -> ChosenTarget | None:
+def chosen_of(name: str, nodes: Mapping[str, DependencyNode], known: Edges, roots: Set[str]) -> ChosenTarget | None:
     """What a box leads to: what it needs and what needs it."""
     if name not in nodes:
         return None
@@ -141,13 +153,16 @@ def chosen_of(name: str, nodes: Mapping[str, JsonObject], known: Edges, roots: S
         line.word,
         "root cause" if line.root else line.why,
         line.parents,
-        tuple(depends_on(child, name, known) | {"id": child} for child in below),
-        frozenset(target for target in (name, *below) if target in nodes and nodes[target]["source"] == "yaml"),
+        tuple(replace(depends_on(child, name, known), id=child) for child in below),
+        frozenset(target for target in (name, *below) if target in nodes and nodes[target].source == "yaml"),
     )
 
 
 def picture_of(
-    nodes: Mapping[str, JsonObject], edges: Sequence[tuple[str, str]], roots: Collection[str], query: Mapping[str, str]
+    nodes: Mapping[str, DependencyNode],
+    edges: Sequence[tuple[str, str]],
+    roots: Collection[str],
+    query: Mapping[str, str],
 ) -> GraphPicture:
     drawing = layers.lay_out(edges)
     boxes = tuple(box_of(box, nodes.get(box.name), box.name in roots, query) for box in drawing.boxes)
@@ -161,9 +176,9 @@ def picture_of(
     return GraphPicture(round(drawing.width), round(drawing.height), label, boxes, lines)
 
 
-def box_of(box: layers.Box, node: JsonObject | None, root: bool, query: Mapping[str, str]) -> GraphBox:
-    status = node["status"] if node else "unknown"
-    held = node["suppressed_by"] if node else None
+def box_of(box: layers.Box, node: DependencyNode | None, root: bool, query: Mapping[str, str]) -> GraphBox:
+    status = node.status if node else "unknown"
+    held = node.suppressed_by if node else None
     look = "hid" if held else {"failed": "bad", "ok": "ok"}.get(status, "off")
     short = box.name if len(box.name) <= LETTERS else box.name[: LETTERS - 1] + "…"
     why = "root cause" if root else f"held down by {held}" if held else ""
@@ -174,45 +189,42 @@ def box_of(box: layers.Box, node: JsonObject | None, root: bool, query: Mapping[
     return GraphBox(box.name, short, box.x, box.y, look, look, root, why, words, href, query.get("target") == box.name)
 
 
-def row_of(node: JsonObject, roots: Collection[str], known: Edges) -> DependencyLine:
-    kind, word = STATES[node["status"]]
-    root, held = node["target"] in roots, node["suppressed_by"]
+def row_of(node: DependencyNode, roots: Collection[str], known: Edges) -> DependencyLine:
+    kind, word = STATES[node.status]
+    root, held = node.target in roots, node.suppressed_by
     return DependencyLine(
-        node["target"],
+        node.target,
         kind,
         word,
         root,
-        f"held down by {held}: it {node['why']}" if held else "",
-        node["type"],
-        node["site"] or "",
-        tuple(depends_on(node["target"], parent, known) for parent in node["depends_on"]),
-        node["source"],
+        f"held down by {held}: it {node.why}" if held else "",
+        node.type,
+        node.site or "",
+        tuple(depends_on(node.target, parent, known) for parent in node.depends_on),
+        node.source,
     )
 
 
-def depends_on(target: str, parent: str, known: Edges) -> JsonObject:
-    """A row of the act that takes it out; `sure` says what heals of the parent have shown."""
-    edge = known.get((target, parent), UNTRIED)
-    tried = edge["came_back"] + edge["stayed"]
-    sure = f"{edge['confidence']:.0%} sure: came back with it {edge['came_back']} of {tried} times" if tried else ""
-    notes = ", ".join(word for word in ("learned" if edge["learned"] else "", sure) if word)
-    return {"id": parent, "target": target, "depends_on": parent, "sure": notes}
+def depends_on(target: str, parent: str, known: Edges) -> EdgeRow:
+    edge = known.get((target, parent)) or DependencyEvidence(target, parent)
+    tried = edge.came_back + edge.stayed
+    sure = f"{edge.confidence:.0%} sure: came back with it {edge.came_back} of {tried} times" if tried else ""
+    notes = ", ".join(word for word in ("learned" if edge.learned else "", sure) if word)
+    return EdgeRow(parent, target, parent, notes)
 
 
-def candidate_of(suggestion: JsonObject) -> SuggestedEdge:
-    about = suggestion.get("about") or {}
-    sure = about.get("sure")
-    words = f"{sure:.0%} sure" if isinstance(sure, (int, float)) else ""
-    return SuggestedEdge(suggestion["message"], words, suggestion)
+def candidate_of(suggestion: SuggestionRecord) -> SuggestedEdge:
+    sure = suggestion.about.sure if suggestion.about else None
+    return SuggestedEdge(suggestion.message, "" if sure is None else f"{sure:.0%} sure", suggestion)
 
 
-def sentence(nodes: Mapping[str, JsonObject], roots: Collection[str]) -> str:
-    failed = [name for name, node in nodes.items() if node["status"] == "failed"]
+def sentence(nodes: Mapping[str, DependencyNode], roots: Collection[str]) -> str:
+    failed = [name for name, node in nodes.items() if node.status == "failed"]
     if not nodes:
         return ""
     if not failed:
         return "Nothing in it has failed."
-    held = sum(nodes[name]["suppressed_by"] is not None for name in failed)
+    held = sum(nodes[name].suppressed_by is not None for name in failed)
     causes = listed(sorted(roots)[:3] + ([f"{len(roots) - 3} more"] if len(roots) > 3 else []))
     words = f"{causes} {'is the root cause' if len(roots) == 1 else 'are root causes'}" if roots else "No root cause"
     on = "it" if len(roots) == 1 else "them"

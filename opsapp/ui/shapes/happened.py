@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from opsapp.audit.records import AuditEntry
 from opsapp.ui import sentences
-from opsapp.ui.parts import AUDIT, INCIDENTS, LEDGER
+from opsapp.ui.parts import AUDIT, DECIDED, INCIDENTS, LEDGER, RUNS, WINDOWS
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import NameBook, Sentence, Word
 
@@ -25,9 +25,9 @@ def feed(answers: Answers, names: NameBook, reader: Reader) -> list[Sentence]:
             news.append(sentences.heal(entry, names))
     for incident in answers[INCIDENTS]:
         news += sentences.of_incident(incident)
-    news += [sentences.run(record) for record in answers["runs"] or [] if not record["origin"].startswith("run:")]
-    news += [sentences.approval(record, names) for record in answers["decided"] or []]
-    news += [sentences.window(record, int(reader.now)) for record in answers["windows"] or []]
+    news += [sentences.run(record) for record in answers[RUNS] if not record.origin.startswith("run:")]
+    news += [sentences.approval(record, names) for record in answers[DECIDED]]
+    news += [sentences.window(record, int(reader.now)) for record in answers[WINDOWS]]
     news += [sentences.audit(entry) for entry in answers[AUDIT] if _is_news(entry)]
     return without_repeats(sorted(news, key=lambda sentence: -sentence.at))[:MOST]
 

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from opsapp.healing.health_answers import AnomalyBudget, Health, WorkerState
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.ui.parts import HEALTH
+from opsapp.maintenance.records import HealingWindowRecord
+from opsapp.ui.parts import HEALING_WINDOWS, HEALTH
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import spoken_target
 from opsapp.ui.words import rough_span
@@ -42,7 +43,7 @@ PLACES = (
 
 class WindowShown(NamedTuple):
     sentence: str
-    row: JsonObject
+    row: HealingWindowRecord
 
 
 WORKERS = {
@@ -77,7 +78,7 @@ def standing(answers: Answers, reader: Reader) -> dict[str, object]:
         "work": _work(health),
         "rarity": _rarity(health.anomalies),
         "workers": tuple(_worker(worker) for worker in health.components),
-        "windows": tuple(_window(row, names.get(row["target"])) for row in answers["windows"] or ()),
+        "windows": tuple(_window(row, names.get(row.target)) for row in answers[HEALING_WINDOWS]),
         "places": PLACES,
     }
 
@@ -111,10 +112,10 @@ def _worker(worker: WorkerState) -> WorkerShown:
     )
 
 
-def _window(row: JsonObject, name: str | None) -> WindowShown:
-    target = "Everything" if row["target"] == "all" else spoken_target(name or row["target"])
-    reason = f" {row['reason']}." if row["reason"] else ""
-    return WindowShown(f"{target}: {HOLDING[row['action']]}.{reason} {row['created_by']} asked for it.", row)
+def _window(row: HealingWindowRecord, name: str | None) -> WindowShown:
+    target = "Everything" if row.target == "all" else spoken_target(name or row.target)
+    reason = f" {row.reason}." if row.reason else ""
+    return WindowShown(f"{target}: {HOLDING[row.action]}.{reason} {row.created_by} asked for it.", row)
 
 
 class InletShown(NamedTuple):

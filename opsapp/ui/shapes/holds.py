@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from opsapp.agents.records import AgentRow
 from opsapp.healing.health_answers import HoldRecord
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.maintenance.records import HealingWindowRecord
 
 SAID = {
     "pause": "All healing is paused by {by}{reason}. Nothing is healed.",
@@ -31,11 +31,11 @@ def lines(holds: Iterable[HoldRecord]) -> list[HoldLine]:
     return [_line(hold.kind, hold.name, hold.by, hold.reason, hold.until) for hold in holds]
 
 
-def on_host(windows: Iterable[JsonObject], agent: AgentRow) -> list[HoldLine]:
+def on_host(windows: Iterable[HealingWindowRecord], agent: AgentRow) -> list[HoldLine]:
     """Of healing windows, those that lower what is done on a host."""
     names = (agent.id, agent.hostname, agent.label)
-    held = [row for row in windows if row["target"] in names and row["action"] in SAID]
-    return [_line(row["action"], "this host", row["created_by"], row["reason"], row["expires_at"]) for row in held]
+    held = [row for row in windows if row.target in names and row.action in SAID]
+    return [_line(row.action, "this host", row.created_by, row.reason, int(row.expires_at)) for row in held]
 
 
 def _line(kind: str, name: str, by: str, reason: str, until: int | None) -> HoldLine:

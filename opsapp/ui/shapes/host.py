@@ -16,9 +16,9 @@ from opsapp.agents.records import AgentDetail
 from opsapp.healing.foretold import ForecastRecord
 from opsapp.healing.moments import Moment
 from opsapp.healing.records import RuleSettings
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.maintenance.records import WindowRecord
 from opsapp.ui import charts, sentences
-from opsapp.ui.parts import AGENT, COMMANDS, FORECASTS, HEALS, RULES
+from opsapp.ui.parts import AGENT, AUTOMATIONS, COMMANDS, FORECASTS, HEALS, HOLDS, RULES, WINDOWS
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.words import rough_span
 
@@ -96,7 +96,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "processes": [process_of(row) for row in agent.metrics.top_processes[:FEW]],
         "heals": [sentences.heal(entry, names) for entry in answers[HEALS]],
         "rules": naming,
-        "uses": uses.of_host(naming, answers["automations"] or ()),
+        "uses": uses.of_host(naming, answers[AUTOMATIONS]),
         "unit": reader.query.get("unit", ""),
         "logs": log_address(agent.id, reader.query),
     }
@@ -123,8 +123,8 @@ def state(answers: Answers, reader: Reader) -> dict[str, object]:
         "facts": facts_of(agent),
         "lead": lead,
         "notes": notes_of(agent),
-        "windows": [window["name"] for window in answers["windows"] or () if covers(window, agent.id)],
-        "holds": holds.on_host(answers["holds"] or (), agent),
+        "windows": [window.name for window in answers[WINDOWS] if covers(window, agent.id)],
+        "holds": holds.on_host(answers[HOLDS], agent),
         "problems": open_lines(answers, reader),
     }
 
@@ -275,9 +275,9 @@ def process_of(row: Mapping[str, object]) -> ProcessShown:
     )
 
 
-def covers(window: JsonObject, agent_id: str) -> bool:
+def covers(window: WindowRecord, agent_id: str) -> bool:
     """A window without a scope covers everything."""
-    return not window["scope"] or agent_id in window["scope"]
+    return not window.scope or agent_id in window.scope
 
 
 def is_about(rule: RuleSettings, agent: AgentDetail) -> bool:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from opsapp.audit.records import AuditEntry
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.auth.records import UserShown
+from opsapp.automations.records import SecretRecord
 from opsapp.ui import sentences
-from opsapp.ui.parts import ENTRIES, names_in
+from opsapp.ui.parts import AUTOMATIONS, ENTRIES, INVITED, SECRETS, USERS, names_in
 from opsapp.ui.reader import Answers, Reader, rows_named
 from opsapp.ui.sentences import Sentence
 from opsapp.ui.words import exact
@@ -30,21 +32,29 @@ class UserLine(NamedTuple):
     state: str
     word: str
     about: str
-    row: JsonObject
+    row: UserShown
+
+
+@dataclass(frozen=True)
+class UseRow:
+    """A secret and an automation, for the acts that end or allow its use."""
+
+    id: str
+    automation_id: str
 
 
 class SecretUser(NamedTuple):
     """An automation that may use a secret, or might until it was edited."""
 
     name: str
-    row: JsonObject
+    row: UseRow
 
 
 class SecretLine(NamedTuple):
     name: str
     allowed: tuple[SecretUser, ...]
     lapsed: tuple[SecretUser, ...]
-    row: JsonObject
+    row: SecretRecord
 
 
 class AutomationChoice(NamedTuple):
@@ -62,38 +72,38 @@ class AuditLine(NamedTuple):
 
 def users(answers: Answers, reader: Reader) -> dict[str, object]:
     return {
-        "users": [_user(row, number) for number, row in enumerate(answers["users"] or [])],
-        "invited": answers["invited"] or [],
+        "users": [_user(row, number) for number, row in enumerate(answers[USERS])],
+        "invited": answers[INVITED],
         "may": MAY,
         "filtered": any(reader.query.get(name) for name in ("q", "role")),
     }
 
 
-def _user(row: JsonObject, number: int) -> UserLine:
-    state, word = ("off", "Disabled") if row["disabled"] else ("ok", "Enabled")
-    factor = "second factor on" if row["totp_enabled"] else "no second factor"
-    source = "signs in with the identity provider" if row["source"] == "oidc" else factor
-    return UserLine(row["username"], number, state, word, source, row)
+def _user(row: UserShown, number: int) -> UserLine:
+    state, word = ("off", "Disabled") if row.disabled else ("ok", "Enabled")
+    factor = "second factor on" if row.totp_enabled else "no second factor"
+    source = "signs in with the identity provider" if row.source == "oidc" else factor
+    return UserLine(row.username, number, state, word, source, row)
 
 
 def secrets(answers: Answers, reader: Reader) -> dict[str, object]:
-    names = {row["id"]: row["name"] for row in answers["automations"] or []}
+    names = {row.id: row.name for row in answers[AUTOMATIONS]}
     choices = tuple(AutomationChoice(*pair) for pair in sorted(names.items(), key=lambda pair: pair[1].lower()))
     return {
-        "secrets": [_secret(row, names) for row in answers["secrets"] or []],
+        "secrets": [_secret(row, names) for row in answers[SECRETS]],
         "row": {},
         "choices": {"allowed_for": choices, "automation_id": choices},
     }
 
 
-def _secret(row: JsonObject, names: dict[str, str]) -> SecretLine:
-    def users_of(field: str) -> tuple[SecretUser, ...]:
+def _secret(row: SecretRecord, names: dict[str, str]) -> SecretLine:
+    def users_of(ids: tuple[str, ...]) -> tuple[SecretUser, ...]:
         return tuple(
-            SecretUser(names.get(automation_id, "an automation that is gone"), row | {"automation_id": automation_id})
-            for automation_id in row[field]
+            SecretUser(names.get(automation_id, "an automation that is gone"), UseRow(row.id, automation_id))
+            for automation_id in ids
         )
 
-    return SecretLine(row["name"], users_of("allowed_for"), users_of("lapsed"), row)
+    return SecretLine(row.name, users_of(row.allowed_for), users_of(row.lapsed), row)
 
 
 def since_asked(reader: Reader, earlier: Answers) -> dict[str, str]:
@@ -111,7 +121,7 @@ def named_in_entries(reader: Reader, earlier: Answers) -> dict[str, tuple[str, .
 
 
 def audit(answers: Answers, reader: Reader) -> dict[str, object]:
-    names = names_in(answers) | {row["id"]: row["name"] for row in answers["automations"] or ()}
+    names = names_in(answers) | {row.id: row.name for row in answers[AUTOMATIONS]}
     return {
         "lines": [_line(entry, names, reader.zone) for entry in answers[ENTRIES]],
         "since": reader.query.get("from", "") if since_asked(reader, answers) else "",

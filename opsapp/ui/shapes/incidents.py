@@ -15,7 +15,7 @@ from opsapp.lib.alike import gathered
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.records import IncidentNote, IncidentRecord, SuggestedRemedy, WarRoom, WarRoomEvent
 from opsapp.ui import sentences
-from opsapp.ui.parts import INCIDENTS, NOTICES, OPEN, OVERVIEW, ROOM
+from opsapp.ui.parts import APPROVALS, INCIDENTS, NOTICES, OPEN, OVERVIEW, ROOM
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.sentences import STAGES, NameBook, Sentence, Word, count, listed, said, sentence_of
 from opsapp.wire.records import made
@@ -218,11 +218,7 @@ def _questions(answers: Answers, reader: Reader) -> list[Question]:
     """What this incident's cases ask."""
     cases, names = {heal["case_id"] for heal in answers[ROOM].heals}, _names(answers)
     asked_for = {heal.get("approval_id") for heal in answers[ROOM].heals}  # one request may be about many cases
-    asked = [
-        record
-        for record in answers["approvals"] or []
-        if record.get("case_id") in cases or record["request_id"] in asked_for
-    ]
+    asked = [record for record in answers[APPROVALS] if record.case_id in cases or record.request_id in asked_for]
     return [question(record, names, reader) for record in asked]
 
 
@@ -294,7 +290,7 @@ def _timeline(
     items += [_note(incident, note, public=public) for note in incident.updates]
     back = sentences.came_back(incident)
     items += [TimelineItem(back.at, "ok", "check", back)] if back is not None else []
-    asked = {asked_question.row.get("ledger_id"): asked_question for asked_question in questions}
+    asked = {asked_question.row.ledger_id: asked_question for asked_question in questions}
     items += [_heal(entry, asked.get(entry["id"]), names) for entry in known.heals]
     items += [TimelineItem(run.time, "", "bolt", said(run.time, "", sentence_of(run.text))) for run in runs]
     items.reverse()  # of two in one second, the one that was told later is the newer

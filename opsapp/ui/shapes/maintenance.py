@@ -8,13 +8,12 @@ from datetime import date, datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from opsapp.lib.jsontypes import JsonObject
-from opsapp.maintenance.records import WindowRecord
+from opsapp.maintenance.records import CalendarEntry, HealingWindowRecord, WindowRecord
 from opsapp.ui.clocks import by_readers_clock
-from opsapp.ui.parts import COVERED, EVERYTHING
+from opsapp.ui.parts import AGENTS, CALENDAR, COVERED, EVERYTHING, HELD, MONITORS, OWN, STORED_WINDOW, WINDOW, WINDOWS
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import spoken_target
-from opsapp.wire.records import settings_of
+from opsapp.wire.records import plain
 
 HEALING = {
     "disabled": "healing does nothing there",
@@ -40,7 +39,7 @@ CHOOSING = {"covers", "scope", "everything"}  # what an address says that is cho
 class WindowLine(NamedTuple):
     state: str  # active, planned, past or off
     sentence: str
-    row: JsonObject
+    row: WindowRecord
 
 
 class CalendarMark(NamedTuple):
@@ -73,7 +72,7 @@ class HeldTarget(NamedTuple):
     """A healing window."""
 
     sentence: str
-    row: JsonObject
+    row: HealingWindowRecord
 
 
 class KnownNames(NamedTuple):
@@ -84,7 +83,7 @@ class KnownNames(NamedTuple):
 
 
 def names_in(answers: Answers) -> KnownNames:
-    monitors, hosts = answers.get("monitors"), answers.get("hosts")
+    monitors, hosts = answers.known(MONITORS), answers.known(AGENTS)
     by_id = {row.id: row.name for row in (*(monitors or ()), *(hosts or ()))}
     return KnownNames(by_id, all(rows is not None and len(rows) < LISTED for rows in (monitors, hosts)))
 
@@ -115,32 +114,32 @@ def _covered(scope: Sequence[str], names: KnownNames) -> str:
 def windows(answers: Answers, reader: Reader) -> dict[str, object]:
     names = names_in(answers)
     zone = service_zone(answers)
-    shown = [_window(row, names) for row in answers["windows"] or []]
+    shown = [_window(row, names) for row in answers[WINDOWS]]
     by_state = {state: [window for window in shown if window.state == state] for state in ("active", "planned", "off")}
     past = [window for window in shown if window.state == "past"]
-    held = [_held(row) for row in answers["healing"] or []]
+    held = [_held(row) for row in answers[HELD]]
     return {
         "now": by_state["active"],
-        "planned": sorted(by_state["planned"], key=lambda window: window.row["next_start"] or 0),
+        "planned": sorted(by_state["planned"], key=lambda window: window.row.next_start or 0),
         "off": by_state["off"],
-        "past": sorted(past, key=lambda window: window.row["end"], reverse=True),
+        "past": sorted(past, key=lambda window: window.row.end, reverse=True),
         "held": held,
-        "month": month_of(answers["calendar"] or [], reader),
+        "month": month_of(answers[CALENDAR], reader),
         "zone": zone,
         "none": not shown and not held,
     }
 
 
-def _window(row: JsonObject, names: KnownNames) -> WindowLine:
-    ahead = row["next_start"] is not None
-    state = "active" if row["active"] else "off" if not row["enabled"] else "planned" if ahead else "past"
-    return WindowLine(state, silences(row["scope"], row["autonomy_override"], names), row)
+def _window(row: WindowRecord, names: KnownNames) -> WindowLine:
+    ahead = row.next_start is not None
+    state = "active" if row.active else "off" if not row.enabled else "planned" if ahead else "past"
+    return WindowLine(state, silences(row.scope, row.autonomy_override, names), row)
 
 
-def _held(row: JsonObject) -> HeldTarget:
-    target = "Everything" if row["target"] == "all" else spoken_target(row["target"])
-    reason = f" {row['reason']}." if row["reason"] else ""
-    sentence = f"{target}: {HOLDING[row['action']]}.{reason} {row['created_by']} asked for it."
+def _held(row: HealingWindowRecord) -> HeldTarget:
+    target = "Everything" if row.target == "all" else spoken_target(row.target)
+    reason = f" {row.reason}." if row.reason else ""
+    sentence = f"{target}: {HOLDING[row.action]}.{reason} {row.created_by} asked for it."
     return HeldTarget(sentence, row)
 
 
@@ -149,10 +148,11 @@ def _held(row: JsonObject) -> HeldTarget:
 
 def service_zone(answers: Answers) -> str:
     """The zone in which windows are read."""
-    return (answers.get("own") or {}).get("service_timezone") or "UTC"
+    own = answers.known(OWN)
+    return own.service_timezone if own else "UTC"
 
 
-def month_asked(reader: Reader, earlier: JsonObject) -> dict[str, str]:
+def month_asked(reader: Reader, earlier: Answers) -> dict[str, str]:
     """The weeks of the month that the address asks for, with a day around for zones."""
     first = _first_of(reader)
     days = list(calendar.Calendar().itermonthdates(first.year, first.month))
@@ -161,7 +161,7 @@ def month_asked(reader: Reader, earlier: JsonObject) -> dict[str, str]:
     return {"since": str(int(begin.timestamp())), "until": str(int(end.timestamp()))}
 
 
-def next_asked(reader: Reader, earlier: JsonObject) -> dict[str, str]:
+def next_asked(reader: Reader, earlier: Answers) -> dict[str, str]:
     return {"since": str(int(reader.now)), "until": str(int(reader.now + 62 * DAY_S))}
 
 
@@ -174,7 +174,7 @@ def _first_of(reader: Reader) -> date:
     return first if 2000 <= first.year <= 2100 else today.replace(day=1)
 
 
-def month_of(entries: list[JsonObject], reader: Reader) -> CalendarMonth:
+def month_of(entries: list[CalendarEntry], reader: Reader) -> CalendarMonth:
     """By the reader's days."""
     where, first = ZoneInfo(reader.zone), _first_of(reader)
     today = datetime.fromtimestamp(reader.now, where).date()
@@ -186,24 +186,22 @@ def month_of(entries: list[JsonObject], reader: Reader) -> CalendarMonth:
     return CalendarMonth(f"{first:%B %Y}", f"{before:%Y-%m}", f"{after:%Y-%m}", tuple(weeks), with_some)
 
 
-def _day(day: date, entries: list[JsonObject], now: float, where: ZoneInfo, month: int, today: date) -> CalendarDay:
+def _day(day: date, entries: list[CalendarEntry], now: float, where: ZoneInfo, month: int, today: date) -> CalendarDay:
     begin = datetime(day.year, day.month, day.day, tzinfo=where).timestamp()
     following = day + timedelta(days=1)
     end = datetime(following.year, following.month, following.day, tzinfo=where).timestamp()
     marks = tuple(
-        CalendarMark(
-            entry["window_id"], entry["name"], _words(entry, begin, end, where), entry["start"] <= now < entry["end"]
-        )
+        CalendarMark(entry.window_id, entry.name, _words(entry, begin, end, where), entry.start <= now < entry.end)
         for entry in entries
-        if entry["start"] < end and entry["end"] > begin
+        if entry.start < end and entry.end > begin
     )
     return CalendarDay(day.day, day.isoformat(), f"{day:%A %d %B}", day.month == month, day == today, marks)
 
 
-def _words(entry: JsonObject, begin: float, end: float, where: ZoneInfo) -> str:
+def _words(entry: CalendarEntry, begin: float, end: float, where: ZoneInfo) -> str:
     """From when to when, on one day."""
-    starts, ends = entry["start"] >= begin, entry["end"] <= end
-    start, until = (f"{datetime.fromtimestamp(entry[name], where):%H:%M}" for name in ("start", "end"))
+    starts, ends = entry.start >= begin, entry.end <= end
+    start, until = (f"{datetime.fromtimestamp(at, where):%H:%M}" for at in (entry.start, entry.end))
     if starts and ends:
         return f"{start}–{until}"
     return f"from {start}" if starts else f"until {until}" if ends else "all day"
@@ -220,41 +218,42 @@ def new_window(answers: Answers, reader: Reader) -> dict[str, object]:
     end = start + timedelta(hours=2)
     scope = tuple(filter(None, [reader.query.get("scope")]))
     window = WindowRecord("", f"{start:%Y-%m-%dT%H:%M}", f"{end:%Y-%m-%dT%H:%M}", scope=scope)
-    return _editor(settings_of(window) | {"scope": scope or None}, answers, reader) | {"window": None, "next": ()}
+    return _editor(plain(window) | {"scope": scope or None}, answers, reader) | {"window": None, "next": ()}
 
 
 def cloned(answers: Answers, reader: Reader) -> dict[str, object]:
     """Another one like it, with a name of its own, on."""
-    row = answers["stored"]
-    shown = _editor(row | {"name": f"{row['name']} (copy)"}, answers, reader)
-    return shown | {"window": None, "next": (), "title": f"Clone {row['name']}"}
+    row = answers[STORED_WINDOW]
+    shown = _editor(plain(row) | {"name": f"{row.name} (copy)"}, answers, reader)
+    return shown | {"window": None, "next": (), "title": f"Clone {row.name}"}
 
 
 def one_window(answers: Answers, reader: Reader) -> dict[str, object]:
-    row = answers["window"]
+    row = answers[WINDOW]
     window = _window(row, names_in(answers))
-    times = [entry for entry in answers["calendar"] or [] if entry["window_id"] == row["id"]][:NEXT]
-    return _editor(row, answers, reader) | {"window": window, "next": times, "title": row["name"]}
+    times = [entry for entry in answers[CALENDAR] if entry.window_id == row.id][:NEXT]
+    return _editor(plain(row), answers, reader) | {"window": window, "next": times, "title": row.name}
 
 
-def covers_asked(reader: Reader, earlier: JsonObject) -> dict[str, tuple[str, ...]]:
+def covers_asked(reader: Reader, earlier: Answers) -> dict[str, tuple[str, ...]]:
     """What is chosen, by the script or by the address; else what the window has."""
-    stored = earlier.get("window") or earlier.get("stored") or {"scope": ()}
+    stored = earlier.known(WINDOW) or earlier.known(STORED_WINDOW)
     chosen = reader.query.get("covers", reader.query.get("scope", ""))
-    ids = tuple(filter(None, chosen.split(","))) or () if CHOOSING & reader.query.keys() else tuple(stored["scope"])
+    held = stored.scope if stored else ()
+    ids = tuple(filter(None, chosen.split(","))) if CHOOSING & reader.query.keys() else held
     return {"scope": ids} if ids else {}
 
 
 def covered(answers: Answers, reader: Reader) -> dict[str, object]:
     """None: nothing is chosen."""
-    stored = answers.get("window") or answers.get("stored")
+    stored = answers.known(WINDOW) or answers.known(STORED_WINDOW)
     is_chosen = any(reader.query.get(name) for name in CHOOSING) if CHOOSING & reader.query.keys() else stored
     return {"covered": answers[COVERED] if is_chosen else None}
 
 
-def _editor(row: JsonObject, answers: Answers, reader: Reader) -> dict[str, object]:
+def _editor(row: dict[str, object], answers: Answers, reader: Reader) -> dict[str, object]:
     """Its times by the reader's clock. What cannot be read has none."""
     zone = service_zone(answers)
-    times = {name: row[name] and by_readers_clock(row[name], zone, reader.zone) for name in ("start", "end")}
+    times = {name: row[name] and by_readers_clock(str(row[name]), zone, reader.zone) for name in ("start", "end")}
     told = {"row": row | times, "zone": service_zone(answers), "effects": HEALING, "everything": answers[EVERYTHING]}
     return told | covered(answers, reader)

@@ -8,13 +8,13 @@ from zoneinfo import ZoneInfo
 from markupsafe import Markup
 
 from opsapp.healing.moments import Moment
-from opsapp.healing.records import RuleRecord, RuleSettings
+from opsapp.healing.records import DependencyGraph, RuleRecord, RuleSettings
 from opsapp.lib.cron import parse
 from opsapp.lib.cronwords import in_words
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.records import IncidentRecord, MonitorRecord
 from opsapp.ui import charts, words
-from opsapp.ui.parts import BEATS, HEALS, INCIDENTS, MOMENT, MONITOR, RULES
+from opsapp.ui.parts import BEATS, DEPENDENCIES, HEALS, INCIDENTS, MOMENT, MONITOR, RULES, WINDOWS
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.shapes import moment, monitorlist, uses
 from opsapp.ui.shapes.monitorform import may_write
@@ -44,11 +44,10 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "days": days_strip(monitor, answers["days"] or [], reader),
         "phases": phases_of(monitor),
         "certificate": certificate(monitor),
-        "stands_on": neighbours(answers["dependencies"], monitor.name, above=True),
-        "carries": neighbours(answers["dependencies"], monitor.name, above=False),
+        "stands_on": neighbours(answers.known(DEPENDENCIES), monitor.name, above=True),
+        "carries": neighbours(answers.known(DEPENDENCIES), monitor.name, above=False),
         "heals": answers[HEALS],
-        "uses": losses(monitor, answers[INCIDENTS], answers[RULES])
-        + uses.of_monitor(monitor.id, answers["windows"] or ()),
+        "uses": losses(monitor, answers[INCIDENTS], answers[RULES]) + uses.of_monitor(monitor.id, answers[WINDOWS]),
         "problems": open_lines(answers, reader),
     }
 
@@ -168,13 +167,15 @@ def certificate(monitor: MonitorRecord) -> str:
     return f"ends in {words.rough_span(days * DAY)}" if days > 0 else f"ended {words.rough_span(days * DAY)} ago"
 
 
-def neighbours(graph: JsonObject | None, name: str, *, above: bool) -> dict[str, str]:
+def neighbours(graph: DependencyGraph | None, name: str, *, above: bool) -> dict[str, str]:
     """What it hangs on, or what hangs on it, by the graph of dependencies: how each stands."""
     if graph is None:
         return {}
-    statuses = {node["target"]: node["status"] for node in graph["nodes"]}
-    near, far = ("from", "to") if above else ("to", "from")
-    names = sorted(edge[far] for edge in graph["edges"] if edge[near] == name)
+    statuses = {node.target: node.status for node in graph.nodes}
+    if above:
+        names = sorted(edge.parent for edge in graph.edges if edge.child == name)
+    else:
+        names = sorted(edge.child for edge in graph.edges if edge.parent == name)
     return {neighbour: statuses.get(neighbour, "unknown") for neighbour in names}
 
 

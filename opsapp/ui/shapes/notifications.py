@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from opsapp.notify.interfaces import BY_NAME, SEVERITIES, TYPES, reason_of
 from opsapp.notify.records import ChannelRecord, DeliveryRecord, QuietHours
-from opsapp.ui.parts import CHANNEL, CHANNELS, DELIVERIES, DELIVERY, FAILED, WAITING
+from opsapp.ui.parts import AUTOMATIONS, CHANNEL, CHANNELS, DELIVERIES, DELIVERY, FAILED, WAITING
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.shapes import uses
 
@@ -163,7 +163,7 @@ def one_channel(answers: Answers, reader: Reader) -> dict[str, object]:
         "quiet_row": {"id": row.id, "quiet_hours": hours},
         "choices": {},
         "move": f"channel.move-{row.type}",
-        "uses": uses.of_channel(answers["automations"] or ()),
+        "uses": uses.of_channel(answers[AUTOMATIONS]),
         "sent": [sent_of(delivery) for delivery in answers[DELIVERIES]],
         "title": row.name,
     }

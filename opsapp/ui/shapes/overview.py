@@ -18,7 +18,7 @@ from opsapp.healing.overview_answers import CaseUnderWay, Overview, Trouble
 from opsapp.healing.records import ProblemRecord
 from opsapp.monitoring.records import CertificateEnd
 from opsapp.ui.charts import Bar, bars
-from opsapp.ui.parts import DELIVERIES, FORECASTS, MONITORS, OVERVIEW, PROBLEMS, SUGGESTIONS
+from opsapp.ui.parts import APPROVALS, DELIVERIES, FORECASTS, MONITORS, OVERVIEW, PROBLEMS, SUGGESTIONS
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.sentences import NameBook, Sentence, Word, case, count, listed, said, sentence_of
 
@@ -151,7 +151,7 @@ def _names(answers: Answers) -> NameBook:
 
 def _asked(answers: Answers, reader: Reader) -> list[Question]:
     names = _names(answers)
-    return [question(record, names, reader) for record in answers["approvals"] or []]
+    return [question(record, names, reader) for record in answers[APPROVALS]]
 
 
 def lines_of(overview: Overview, names: NameBook) -> list[WrongLine]:

@@ -8,11 +8,13 @@ from typing import NamedTuple
 import yaml
 
 from opsapp.agents.records import AgentRow
+from opsapp.auth.records import KeyShown, OwnSettings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.records import MonitorRecord
 from opsapp.notify.records import ChannelRecord
-from opsapp.ui.parts import AGENTS, CHANNELS, HEALTH, MONITORS
+from opsapp.ui.parts import AGENTS, CHANNELS, HEALTH, KEYS, MONITORS, OWN, SESSIONS
 from opsapp.ui.reader import Answers, Reader
+from opsapp.wire.records import plain
 
 LEVELS = {"ok": "ok", "warn": "warn", "fail": "bad"}
 ORDER = ("fail", "warn", "ok")
@@ -36,7 +38,7 @@ class KeyLine(NamedTuple):
     name: str
     about: str
     ends: int | None
-    row: JsonObject
+    row: KeyShown
 
 
 class DocumentChange(NamedTuple):
@@ -48,24 +50,21 @@ class DocumentChange(NamedTuple):
 
 
 def settings(answers: Answers, reader: Reader) -> dict[str, object]:
-    own = answers["own"]
-    keys = [
-        KeyLine(row["name"], f"{row['role']}, made by {row['username']}", row["expires_at"], row)
-        for row in answers["keys"] or []
-    ]
-    sessions = sorted(answers["sessions"] or [], key=lambda row: (not row["current"], -row["created_at"]))
+    own = answers[OWN]
+    keys = [KeyLine(row.name, f"{row.role}, made by {row.username}", row.expires_at, row) for row in answers[KEYS]]
+    sessions = sorted(answers[SESSIONS], key=lambda row: (not row.current, -row.created_at))
     return {
         "own": own,
-        "row": own | {"timezone": own["timezone"] or ""},
+        "row": plain(own) | {"timezone": own.timezone or ""},
         "choices": {},
         "mine": sessions,
         "keys": keys,
-        "local": own["source"] == "local",
+        "local": own.source == "local",
     }
 
 
 def factor(answers: Answers, reader: Reader) -> dict[str, object]:
-    return {"is_on": answers["own"]["totp_enabled"]}
+    return {"is_on": answers[OWN].totp_enabled}
 
 
 # -- the service
@@ -168,7 +167,7 @@ def change_words(change: JsonObject) -> DocumentChange:
 
 def first_steps(answers: Answers, reader: Reader) -> dict[str, object]:
     """What a fresh installation needs, in order; only what its reader may do."""
-    own, channels = answers["own"], answers.known(CHANNELS)
+    own, channels = answers[OWN], answers.known(CHANNELS)
     monitors, hosts = answers[MONITORS], answers[AGENTS]
     steps = [_password(own)]
     if channels is not None:
@@ -184,14 +183,14 @@ def first_steps(answers: Answers, reader: Reader) -> dict[str, object]:
         "steps": steps,
         "left": len(left),
         "next": left[0].name if left else "",
-        "put_away": own["first_steps"] == "later",
-        "local": own["source"] == "local",
+        "put_away": own.first_steps == "later",
+        "local": own.source == "local",
     }
 
 
-def _password(own: JsonObject) -> FirstStep:
-    words = "Only you know it." if own["own_password"] else "Somebody else, or the service, chose the present one."
-    return FirstStep("password", "A password of your own", own["own_password"], words)
+def _password(own: OwnSettings) -> FirstStep:
+    words = "Only you know it." if own.own_password else "Somebody else, or the service, chose the present one."
+    return FirstStep("password", "A password of your own", own.own_password, words)
 
 
 def _channel(channels: list[ChannelRecord]) -> FirstStep:

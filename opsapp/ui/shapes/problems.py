@@ -10,7 +10,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from opsapp.healing.records import ProblemRecord
-from opsapp.ui.parts import LEDGER, PROBLEM, PROBLEMS
+from opsapp.ui.parts import LEDGER, PEOPLE, PROBLEM, PROBLEMS
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import NameBook, heal, span, spoken_target
 from opsapp.ui.words import local
@@ -58,7 +58,7 @@ def listing(answers: Answers, reader: Reader) -> dict[str, object]:
 
 def single(answers: Answers, reader: Reader) -> dict[str, object]:
     problem = answers[PROBLEM]
-    names = [row["username"] for row in answers["people"] or ()]
+    names = [row.username for row in answers[PEOPLE]]
     told = line(problem, reader)
     return {
         "title": f"Problem: {spoken_target(problem.target)}",

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.months import month_back, month_name
+from opsapp.monitoring.records import ReportedLine, ReportTotal
 from opsapp.ui import words
+from opsapp.ui.parts import REPORT, TOTAL_LINE
 from opsapp.ui.reader import Answers, Reader, query_with, with_query
 from opsapp.ui.sentences.words import span
 
@@ -42,21 +43,21 @@ class MonthLine(NamedTuple):
     incidents: int
 
 
-def with_zone(reader: Reader, earlier: JsonObject) -> dict[str, str]:
+def with_zone(reader: Reader, earlier: Answers) -> dict[str, str]:
     """The month by the reader's clock; worst first, unless a person sorts it."""
     return {"zone": reader.zone} | ({} if reader.query.get("sort") else {"sort": "worst"})
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
-    total, days = answers["total"], reader.query.get("days")
+    total, days = answers[TOTAL_LINE], reader.query.get("days")
     month = reader.query.get("month") or ("" if days else month_back(reader.now, reader.zone, 1))
     asked = {name: reader.query.get(name, "") for name in FILTERS}
     return {
-        "lines": [_line(row) for row in answers["rows"] or []],
-        "total": _line(total)._replace(name=f"All {total['monitors']}", href=None),
+        "lines": [_line(row) for row in answers[REPORT]],
+        "total": _line(total)._replace(name=f"All {total.monitors}", href=None),
         "period": month_name(month) if month else f"last {days} d",
         "lead": _lead(total, reader),
-        "target": f"{total['target']:g}",
+        "target": f"{total.target:g}",
         "by": reader.query.get("by", "monitor"),
         "tag": reader.query.get("tag", ""),
         "month": month,
@@ -70,27 +71,27 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def _lead(total: JsonObject, reader: Reader) -> str:
-    begin, end = (words.local(total[name], reader.zone) for name in ("start", "end"))
+def _lead(total: ReportTotal, reader: Reader) -> str:
+    begin, end = (words.local(at, reader.zone) for at in (total.start, total.end))
     city = reader.zone.rpartition("/")[2].replace("_", " ")
-    running = " It is not over." if total["end"] > reader.now else ""
+    running = " It is not over." if total.end > reader.now else ""
     return f"{begin:%-d %B %Y, %H:%M} to {end:%-d %B %Y, %H:%M}, {city} time.{running}"
 
 
-def _line(row: JsonObject) -> MonthLine:
-    uptime, left, monitor_id = row["uptime_percent"], row["left_minutes"], row["monitor_id"]
+def _line(row: ReportedLine) -> MonthLine:
+    uptime, left, monitor_id = row.uptime_percent, row.left_minutes, row.monitor_id
     return MonthLine(
-        row["name"],
+        row.name,
         f"/monitors/{monitor_id}" if monitor_id else None,
         NOTHING if uptime is None else words.percent(uptime),
-        _minutes(row["downtime_minutes"]),
-        _minutes(row["allowed_minutes"]),
+        _minutes(row.downtime_minutes),
+        _minutes(row.allowed_minutes),
         NOTHING if left is None else f"{'−' if left < 0 else ''}{span(abs(left) * 60)}",
         left is not None and left < 0,
-        words.percent(row["known_percent"]),
-        _minutes(row["unknown_minutes"]),
-        _minutes(row["maintenance_minutes"]),
-        row["incidents"],
+        words.percent(row.known_percent),
+        _minutes(row.unknown_minutes),
+        _minutes(row.maintenance_minutes),
+        row.incidents,
     )
 
 

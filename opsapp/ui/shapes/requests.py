@@ -9,10 +9,11 @@ import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from opsapp.approvals.records import ApprovalRecord, PlanShown, TimesHelped, Vote
 from opsapp.lib.alike import gathered
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui.reader import Reader
 from opsapp.ui.sentences import NameBook, Sentence, Word, asked_for, case, count, said, sentence_of, span
+from opsapp.wire.records import made
 
 APPROVE = "POST /api/approvals/{request_id}/approve"
 RISKS = {
@@ -30,18 +31,12 @@ ENDS = {
 }
 
 
-class Ballot(NamedTuple):
-    person: str
-    approves: bool
-    at: int
-    comment: str
-
-
 class Question(NamedTuple):
     """One request. `share` is how much of its time is left, in per cent; `refusal` why its reader may not decide.
     `about` tells it from equal ones, which are `others` where one card is for all of them."""
 
-    row: JsonObject
+    row: ApprovalRecord
+    plan: PlanShown
     title: Sentence
     place: str
     because: Sentence
@@ -56,7 +51,7 @@ class Question(NamedTuple):
     refusal: str
     mine: bool
     why: Word | str
-    votes: tuple[Ballot, ...]
+    votes: tuple[Vote, ...]
     about: str
     others: tuple[Question, ...] = ()
 
@@ -67,84 +62,82 @@ class Question(NamedTuple):
 
 def cards(asked: Iterable[Question]) -> list[Question]:
     """Equal requests are one card, which names each; whoever decides first on top, of these who has the least time."""
-    ordered = sorted(asked, key=lambda question: (not question.mine, question.row["expires_at"]))
+    ordered = sorted(asked, key=lambda question: (not question.mine, question.row.expires_at))
     return [first._replace(others=tuple(others)) for first, *others in gathered(ordered, _same, lambda _: 0, fewest=2)]
 
 
 def _same(question: Question) -> tuple[object, ...] | None:
     """What is equal in requests of one card: what would be done, why, at which risk, and what its reader may do."""
-    row, plan = question.row, question.row["plan"]
-    if plan.get("targets") or row["quorum"] > 1 or question.votes:
+    row, plan = question.row, question.plan
+    if plan.targets or row.quorum > 1 or question.votes:
         return None
-    done = (plan.get("rule_id"), plan.get("condition"), question.does) if row["kind"] == "heal" else json.dumps(plan)
-    return row["kind"], row.get("automation_id"), done, question.risk, question.undo, question.refusal, question.mine
+    done = (plan.rule_id, plan.condition, question.does) if row.kind == "heal" else json.dumps(row.plan)
+    return row.kind, row.automation_id, done, question.risk, question.undo, question.refusal, question.mine
 
 
-def question(record: JsonObject, names: NameBook, reader: Reader) -> Question:
+def question(record: ApprovalRecord, names: NameBook, reader: Reader) -> Question:
     """A request that waits, or waited, for people."""
-    heals = record["kind"] == "heal"
-    plan, whole = record["plan"], max(1, record["expires_at"] - record["requested_at"])
-    left = max(0.0, record["expires_at"] - reader.now)
+    heals = record.kind == "heal"
+    plan, whole = made(PlanShown, record.plan), max(1, record.expires_at - record.requested_at)
+    left = max(0.0, record.expires_at - reader.now)
     refusal = "" if reader.may(APPROVE) else "Operators and admins decide."
-    refusal = refusal or str(record.get("refusal") or "")
+    refusal = refusal or record.refusal or ""
     return Question(
         record,
-        _title(record, names),
-        f"/approvals/{record['request_id']}",
-        _because(record, names),
+        plan,
+        _title(record, plan, names),
+        f"/approvals/{record.request_id}",
+        _because(record, plan, names),
         command(plan) if heals else "",
-        RISKS.get(record["risk"] or "", "Not said: it is what its author wrote."),
-        _record(record.get("record")),
+        RISKS.get(record.risk or "", "Not said: it is what its author wrote."),
+        _record(record.record),
         _undo(plan) if heals else "A run cannot be undone.",
         "If nobody decides, nothing is done and people are told." if heals else "If nobody decides, it does not run.",
         _left(left),
         round(100 * min(1.0, left / whole)),
         _who(record),
         refusal,
-        not refusal and record["status"] == "pending",
-        case(record.get("case_id")),
-        tuple(
-            Ballot(vote["username"], vote["vote"] == "approve", vote["at"], vote["comment"] or "")
-            for vote in record["votes"]
-        ),
-        "".join(word.text for word in names.target(record["subject"])) if heals else f"for {record['requested_by']}",
+        not refusal and record.status == "pending",
+        case(record.case_id),
+        record.votes,
+        "".join(word.text for word in names.target(record.subject)) if heals else f"for {record.requested_by}",
     )
 
 
-def _title(record: JsonObject, names: NameBook) -> Sentence:
-    at, what = record["requested_at"], asked_for(record)
-    if record["kind"] == "heal":
-        host = record["plan"].get("hostname")
-        where = names.target(record["subject"])
-        on = (Word(" for "), *where) if host and host != record["subject"].partition("/")[0] else (Word(" on "), *where)
+def _title(record: ApprovalRecord, plan: PlanShown, names: NameBook) -> Sentence:
+    at, what = record.requested_at, asked_for(record)
+    if record.kind == "heal":
+        host = plan.hostname
+        where = names.target(record.subject)
+        on = (Word(" for "), *where) if host and host != record.subject.partition("/")[0] else (Word(" on "), *where)
         return said(at, "icon:check", "May the machine run ", Word(what, strong=True), on, "?")
-    who = record["requested_by"]
+    who = record.requested_by
     asker = "its webhook" if who == "webhook" else "the schedule" if who == "schedule" else who
     return said(at, "icon:check", "May ", Word(what, strong=True), f" run for {asker}?")
 
 
-def _because(record: JsonObject, names: NameBook) -> Sentence:
-    plan, at = record["plan"], record["requested_at"]
-    if record["kind"] == "heal" and plan.get("condition"):
-        return said(at, "", Word(plan["condition"], code=True), " holds on ", names.target(record["subject"]), ".")
-    return said(at, "", sentence_of(record["reason"]))
+def _because(record: ApprovalRecord, plan: PlanShown, names: NameBook) -> Sentence:
+    at = record.requested_at
+    if record.kind == "heal" and plan.condition:
+        return said(at, "", Word(plan.condition, code=True), " holds on ", names.target(record.subject), ".")
+    return said(at, "", sentence_of(record.reason))
 
 
-def command(plan: JsonObject) -> str:
+def command(plan: PlanShown) -> str:
     """The action as one would type it."""
-    given = [value for value in (plan.get("params") or {}).values() if value is not None]
+    given = [value for value in plan.given.values() if value is not None]
     values = [value if isinstance(value, str) else json.dumps(value) for value in given]
-    return " ".join([str(plan.get("action") or ""), *values]).strip()
+    return " ".join([plan.action, *values]).strip()
 
 
-def _record(record: JsonObject | None) -> str:
-    if not record or not record["total"]:
+def _record(record: TimesHelped | None) -> str:
+    if not record or not record.total:
         return "never done before"
-    return f"helped {record['helped']} of {count(record['total'], 'time')}"
+    return f"helped {record.helped} of {count(record.total, 'time')}"
 
 
-def _undo(plan: JsonObject) -> str:
-    how = str(plan.get("rollback") or "")
+def _undo(plan: PlanShown) -> str:
+    how = plan.rollback or ""
     if how.startswith(RESTORES):
         return f"Puts the {how.removeprefix(RESTORES).removesuffix(' snapshot')} back as it was."
     return "Cannot be undone."
@@ -156,16 +149,16 @@ def _left(seconds: float) -> str:
     return f"{int(seconds // 60)}:{int(seconds % 60):02} left" if seconds < 3600 else f"{span(seconds)} left"
 
 
-def _who(record: JsonObject) -> str:
-    names = record["approvers"]
+def _who(record: ApprovalRecord) -> str:
+    names = record.approvers
     some = ", ".join(names[:SHORT_LIST]) + (" and others" if len(names) > SHORT_LIST else "")
     told = some if names else "any operator"
-    missing = record["quorum"] - sum(vote["vote"] == "approve" for vote in record["votes"])
-    more = f", {count(missing, 'more vote')} needed" if record["quorum"] > 1 and record["status"] == "pending" else ""
+    missing = record.quorum - sum(vote.vote == "approve" for vote in record.votes)
+    more = f", {count(missing, 'more vote')} needed" if record.quorum > 1 and record.status == "pending" else ""
     return told + more
 
 
-def outcome(record: JsonObject) -> str:
+def outcome(record: ApprovalRecord) -> str:
     """How a request ended, in a word for its state."""
-    by = f" by {record['decided_by']}" if record["decided_by"] else ""
-    return ENDS.get(record["status"], "Waits") + by
+    by = f" by {record.decided_by}" if record.decided_by else ""
+    return ENDS.get(record.status, "Waits") + by

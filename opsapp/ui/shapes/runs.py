@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.automations.records import RunPart, RunRow
+from opsapp.ui.parts import AUTOMATION, RUN
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.words import rough_span, spoken
 
@@ -48,46 +49,46 @@ class RunPartShown(NamedTuple):
     href: str | None
 
 
-def shown_of(run: JsonObject, now: float) -> RunShown:
-    kind, word, words = STATES[run["status"]]
-    began = run["started"]
-    took = "" if began is None else rough_span((run["finished"] or now) - began)
-    whence, _, _ = run["origin"].partition(":")
+def shown_of(run: RunRow, now: float) -> RunShown:
+    kind, word, words = STATES[run.status]
+    began = run.started
+    took = "" if began is None else rough_span((run.finished or now) - began)
+    whence, _, _ = run.origin.partition(":")
     origin = "" if whence in ("", "manual") else f", {spoken(whence).lower()}"
     return RunShown(
-        run["name"],
-        f"/automations/runs/{run['run_id']}",
-        f"/automations/{run['automation_id']}",
+        run.name,
+        f"/automations/runs/{run.run_id}",
+        f"/automations/{run.automation_id}",
         kind,
         word,
-        run["reason"] or words,
-        began or run["created_at"],
+        run.reason or words,
+        began or run.created_at,
         took,
-        f"{run['requested_by']}{origin}",
-        run["exit_code"],
-        run["status"] in OPEN,
+        f"{run.requested_by}{origin}",
+        run.exit_code,
+        run.status in OPEN,
     )
 
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
-    run = answers["run"]
+    run = answers[RUN]
     shown = shown_of(run, reader.now)
     return {
         "title": f"Run of {shown.name}",
         "it": shown,
-        "attempt": run["attempt"],
-        "output": run["output"],
-        "truncated": run["truncated"],
-        "waits_for": run["request_id"] if run["status"] == "pending_approval" else None,
-        "inputs": sorted((name, str(value)) for name, value in run["inputs"].items()),
-        "parent": f"/automations/runs/{run['parent']}" if run["parent"] else None,
-        "parts": [part_of(part) for part in run["parts"]],
-        "follow": f"/api/automations/runs/{run['run_id']}/stream" if shown.under_way else None,
+        "attempt": run.attempt,
+        "output": run.output,
+        "truncated": run.truncated,
+        "waits_for": run.request_id if run.status == "pending_approval" else None,
+        "inputs": sorted((name, str(value)) for name, value in run.inputs.items()),
+        "parent": f"/automations/runs/{run.parent}" if run.parent else None,
+        "parts": [part_of(part) for part in run.parts],
+        "follow": f"/api/automations/runs/{run.run_id}/stream" if shown.under_way else None,
         "row": run,
-        "automation": answers["automation"],
+        "automation": answers[AUTOMATION],
     }
 
 
-def part_of(part: JsonObject) -> RunPartShown:
-    kind, word, _ = STATES.get(part["status"], ("off", spoken(part["status"]), ""))
-    return RunPartShown(part["step"], kind, word, f"/automations/runs/{part['run_id']}" if part["run_id"] else None)
+def part_of(part: RunPart) -> RunPartShown:
+    kind, word, _ = STATES.get(part.status, ("off", spoken(part.status), ""))
+    return RunPartShown(part.step, kind, word, f"/automations/runs/{part.run_id}" if part.run_id else None)

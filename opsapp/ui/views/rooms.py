@@ -12,6 +12,7 @@ from pyramid.request import Request
 from pyramid.response import Response
 
 from opsapp.auth.confirmation import is_confirmed
+from opsapp.auth.records import FilterRecord
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Forbidden, Invalid, OutcomeUnknown, Problem, UpstreamFailed
 from opsapp.runtime.node import Node
@@ -128,8 +129,8 @@ def values_of(request: Request, page: Page, ids: dict[str, str], path: str, bloc
     if page.template == builder.GENERIC:
         values["live_main"] = builder.told_of(page)
     if whole and is_list(page) and values["csrf"]:
-        rows = value_of(ask(request, "GET", FILTERS))
-        values["saved_filters"] = [row for row in rows if row["path"] == path]
+        rows: list[FilterRecord] = value_of(ask(request, "GET", FILTERS))
+        values["saved_filters"] = [row for row in rows if row.path == path]
     values["totals"] = {section.name: section.total for section in sections}
     values["answers"] = Answers.fromkeys(part.name for part in made_of.parts)
     values["answers"].update((section.name, section.value) for section in sections)

@@ -1,0 +1,121 @@
+"""Requests for approval as they are answered, each declared once (`wire.records`).
+
+Must not: know what is stored (`resources`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from opsapp.wire.kinds import AnyValues, Choice, Text
+from opsapp.wire.records import AT_TIMES, Between
+
+STATUSES = ("pending", "approved", "rejected", "expired", "withdrawn")
+Kind = Literal["run", "heal"]
+Verdict = Literal["approve", "reject"]
+Status = Annotated[str, Choice(*STATUSES)]
+
+
+@dataclass(frozen=True)
+class Vote:
+    username: str
+    vote: Verdict
+    at: int
+    comment: Annotated[str | None, Text(0, 2000)] = None
+
+
+@dataclass(frozen=True)
+class TimesHelped:
+    """How often what is asked for has been done before, and how often it helped."""
+
+    total: Annotated[int, Between(0)]
+    helped: Annotated[int, Between(0)]
+
+
+@dataclass(frozen=True)
+class Decided:
+    request_id: str
+    status: Status
+    run_id: Annotated[str | None, AT_TIMES] = None
+    ledger_id: Annotated[int | None, AT_TIMES] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestSummary:
+    """What an event tells of a request."""
+
+    request_id: str
+    kind: Kind
+    subject: str
+    plan: AnyValues
+    reason: str
+    risk: str | None
+    requested_by: str
+    requested_at: int
+    expires_at: int
+    approvers: tuple[str, ...]
+    quorum: int
+    votes: tuple[Vote, ...]
+    status: Status
+    decided_by: str | None
+    decided_at: int | None
+    comment: str | None
+    run_id: Annotated[str | None, AT_TIMES] = None
+    automation_id: Annotated[str | None, AT_TIMES] = None
+    ledger_id: Annotated[int | None, AT_TIMES] = None
+    case_id: Annotated[str | None, AT_TIMES] = None
+    unreadable: Annotated[str, AT_TIMES] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApprovalRecord(RequestSummary):
+    """A request as one person sees it. `refusal`: why this person may not decide; "" where it cannot be read."""
+
+    digest: Annotated[str, AT_TIMES] = ""
+    refusal: Annotated[str | None, AT_TIMES] = ""
+    record: Annotated[TimesHelped | None, AT_TIMES]
+
+
+# -- a plan, as far as people are told of it
+
+
+@dataclass(frozen=True)
+class PlannedTarget:
+    target: str
+    host: str | None
+    params: AnyValues
+    case_id: Annotated[str | None, AT_TIMES] = None
+
+
+@dataclass(frozen=True)
+class PlannedHost:
+    agent_id: str
+    host: str
+
+
+@dataclass(frozen=True)
+class PlanShown:
+    """What would be done: a heal, with its `targets` where it is a whole outage, or a run of an automation."""
+
+    rule_id: str = ""
+    condition: str = ""
+    action: str = ""
+    params: AnyValues | None = None
+    step: int | None = None
+    target: str = ""
+    host: str | None = None
+    hostname: str | None = None
+    rollback: str | None = None
+    targets: tuple[PlannedTarget, ...] = ()
+    waves: str = ""
+    more: int = 0
+    name: str = ""
+    type: str = ""
+    inputs: AnyValues | None = None
+    hosts: tuple[PlannedHost, ...] = ()
+
+    @property
+    def given(self) -> Mapping[str, object]:
+        return self.params or {}
