@@ -11,6 +11,7 @@ from opsapp.lib.problems import Conflict, Forbidden
 from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import among, child_of
+from opsapp.tree.acl import roles_from
 from opsapp.tree.root import Root
 from opsapp.wire.records import extended, plain
 
@@ -57,10 +58,11 @@ class Lapsed(Conflict):
 
 
 class Voter(NamedTuple):
-    """Who decides."""
+    """Who decides. `person`: who is signed in, or has a link of their own; a program with a key is none."""
 
     name: str
     role: str | None
+    person: bool = True
 
 
 def kind_of(root: Root, approval: Approval) -> ApprovalKind:
@@ -71,6 +73,8 @@ def own_of(root: Root, approval: Approval, name: str) -> str | None:
     """What makes it this person's own request, or None."""
     if name == approval.requested_by:
         return "Nobody approves a request of their own."
+    if approval.assistant and name == approval.assistant.username:
+        return "Your own assistant has asked for this: somebody else has to approve it."
     return kind_of(root, approval).own(root, approval, name)
 
 
@@ -80,6 +84,9 @@ def refusal(root: Root, approval: Approval, voter: Voter, vote: Verdict = "appro
         return None
     if any(given.username == voter.name for given in approval.ballots()):
         return "You have voted already."
+    barred = barrier(approval, voter) if vote == "approve" else None
+    if barred is not None:
+        return barred.message
     return logic.may_decide(
         voter.name,
         voter.role,
@@ -88,6 +95,17 @@ def refusal(root: Root, approval: Approval, voter: Voter, vote: Verdict = "appro
         approving=vote == "approve",
         strict=node_of(root).config[ApprovalSettings].strict,
     )
+
+
+def barrier(approval: Approval, voter: Voter) -> Forbidden | None:
+    """Why this voter may not allow what an assistant proposes, whatever role the key has: a person has to."""
+    if approval.assistant is None:
+        return None
+    if not voter.person:
+        return Forbidden("Only a person who is signed in allows what an assistant proposes.", code="person_required")
+    if voter.role not in roles_from(approval.assistant.needs):
+        return Forbidden("Only an admin may allow this.", code="role_too_low")
+    return None
 
 
 def shown(root: Root, approval: Approval, voter: Voter) -> ApprovalRecord:
@@ -103,6 +121,9 @@ def decide(root: Root, request_id: str, voter: Voter, vote: Verdict, comment: st
     if approval.status != "pending":
         raise Conflict(f"This request is already {approval.status}.", code="already_decided")
     own, approving = own_of(root, approval, voter.name), vote == "approve"
+    barred = barrier(approval, voter) if approving else None
+    if barred is not None:
+        raise barred
     strict = node_of(root).config[ApprovalSettings].strict
     refusal = logic.may_decide(
         voter.name, voter.role, approvers=approval.approvers, own=own, approving=approving, strict=strict

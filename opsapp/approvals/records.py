@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from opsapp.tree.acl import ROLES
 from opsapp.wire.kinds import AnyValues, Choice, Text
 from opsapp.wire.records import AT_TIMES, Between
 
 STATUSES = ("pending", "approved", "rejected", "expired", "withdrawn")
-Kind = Literal["run", "heal"]
+Kind = Literal["run", "heal", "proposal"]
 Verdict = Literal["approve", "reject"]
 Status = Annotated[str, Choice(*STATUSES)]
 
@@ -24,6 +25,20 @@ class Vote:
     vote: Verdict
     at: int
     comment: Annotated[str | None, Text(0, 2000)] = None
+
+
+@dataclass(frozen=True)
+class Proposer:
+    """The assistant that asks: the name of its key, whose key that is, what its program calls itself, and the role that
+    an approval takes. `whatif`: what it would have done, or done to."""
+
+    name: str
+    key_id: str
+    username: str
+    client: str
+    reason: str
+    needs: Annotated[str, Choice(*ROLES)]
+    whatif: AnyValues
 
 
 @dataclass(frozen=True)
@@ -66,6 +81,8 @@ class RequestSummary:
     automation_id: Annotated[str | None, AT_TIMES] = None
     ledger_id: Annotated[int | None, AT_TIMES] = None
     case_id: Annotated[str | None, AT_TIMES] = None
+    assistant: Annotated[Proposer | None, AT_TIMES] = None
+    proposal: Annotated[str | None, AT_TIMES] = None
     unreadable: Annotated[str, AT_TIMES] = ""
 
 
@@ -97,7 +114,8 @@ class PlannedHost:
 
 @dataclass(frozen=True)
 class PlanShown:
-    """What would be done: a heal, with its `targets` where it is a whole outage, or a run of an automation."""
+    """What would be done: a heal, with its `targets` where it is a whole outage, a run of an automation, or `what` an
+    assistant proposes."""
 
     rule_id: str = ""
     condition: str = ""
@@ -115,6 +133,8 @@ class PlanShown:
     type: str = ""
     inputs: AnyValues | None = None
     hosts: tuple[PlannedHost, ...] = ()
+    what: str = ""
+    rule: AnyValues | None = None
 
     @property
     def given(self) -> Mapping[str, object]:

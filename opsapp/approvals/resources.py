@@ -21,7 +21,7 @@ from opsapp.tree.root import Root
 from opsapp.wire.records import plain
 
 from .logic import plan_hash
-from .records import Kind, RequestSummary, Vote
+from .records import Kind, Proposer, RequestSummary, Vote
 
 KEEP_S = 90 * 86400.0
 PAGE = 500
@@ -95,7 +95,8 @@ class Approvals(Folder):
 
 
 class Approval(SealedFields, Record):
-    """One request. `about` holds what it stands for (case_id and ledger_id, or run_id)."""
+    """One request. `about` holds what it stands for (case_id and ledger_id, or run_id), and who
+    has proposed it where that was an `assistant`."""
 
     url = "/api/approvals/{request_id}"
     sealed_fields = ("plan",)
@@ -142,6 +143,12 @@ class Approval(SealedFields, Record):
             targets = self._v_targets = {target["case_id"]: target for target in self.plan.get("targets", ())}
         return targets
 
+    @property
+    def assistant(self) -> Proposer | None:
+        """Who has proposed it, where that was no person and no rule."""
+        known = self.about.get("assistant")
+        return None if known is None else Proposer(**known)
+
     def ballots(self) -> list[Vote]:
         return [Vote(**vote) for vote in self.votes]
 
@@ -163,8 +170,13 @@ class Approval(SealedFields, Record):
             decided_by=self.decided_by,
             decided_at=None if self.decided_at is None else int(self.decided_at),
             comment=self.comment,
-            **self.about,
+            **{**self.about, "assistant": self.assistant},
         )
+
+    def allow(self, root: Root, by: str, comment: str | None, now: float) -> None:
+        """By the yes that was given before: to the proposal that this carries out."""
+        self.votes += (plain(Vote(by, "approve", int(now), comment)),)
+        self.close(root, "approved", by=by, now=now, comment=comment)
 
     def close(self, root: Root, status: str, *, by: str | None, now: float, comment: str | None = None) -> None:
         """The one decision. Whoever comes second gets Conflict, through the store's own conflict too."""

@@ -75,7 +75,7 @@ def reject(context: Approval, request: Request) -> Any:
 
 
 def voter_of(request: Request) -> engine.Voter:
-    return engine.Voter(request.caller.name, request.caller.role)
+    return engine.Voter(request.caller.name, request.caller.role, request.caller.kind == "session")
 
 
 def _decide(context: Approval, request: Request, vote: Verdict) -> Any:

@@ -33,5 +33,6 @@ def includeme(config: Configurator) -> None:
         config.add_body_limit(method, "/api/auth/oidc/callback", SIGN_IN_LIMIT)
     config.include("opsapp.auth.confirmation")
     config.include("opsapp.auth.demanded")
+    config.include("opsapp.auth.assistants")
     config.include("opsapp.auth.cookies")
     config.scan("opsapp.auth.views")

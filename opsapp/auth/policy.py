@@ -10,6 +10,7 @@ from opsapp.lib.ids import digest
 from opsapp.tree.root import Root
 from opsapp.web.identity import Identity, presented_token
 
+from .assistants import KIND as ASSISTANT
 from .cookies import SESSION, is_from_elsewhere
 from .resources import find_key, find_session, live_key, live_session, use_ticket, users_of
 
@@ -49,7 +50,7 @@ def _key(root: Root, token: str, now: float) -> Identity | None:
     if live is None:
         return None
     key, role = live
-    return Identity("key", key.username, role, key.__name__, key.expires_at)
+    return Identity(ASSISTANT if key.assistant else "key", key.username, role, key.__name__, key.expires_at)
 
 
 def _ticket(request: Request, root: Root, token: str, now: float) -> Identity | None:

@@ -85,6 +85,7 @@ class KeyShown:
     name: Annotated[str, name_kind(100)]
     role: Role
     expires_at: Annotated[int | None, Between(0, 10**11)]
+    assistant: bool
     username: str
     created_at: int
 

@@ -61,6 +61,7 @@ class NewKey(Body):
     name = name_text(100)
     role = choice(*ROLES)
     expires_at = whole(0, 10**11, default=None, null=True)
+    assistant = flag(default=False)
 
 
 @with_settings(NewKey)

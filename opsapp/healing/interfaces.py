@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .config import HealingSettings
+from .engine import proposed
 from .engine.archive import ArchiveVerdict, archived, case_page, check, ledger_page
 from .engine.trace import trace
 from .letters import LetterSettings
@@ -16,6 +17,7 @@ __all__ = [
     "case_page",
     "check",
     "ledger_page",
+    "proposed",
     "reason",
     "trace",
 ]

@@ -6,7 +6,7 @@ from enum import Enum
 
 from pyramid.authorization import Allow, Authenticated
 
-__all__ = ["ROLES", "ROLE_ACL", "Allow", "Authenticated", "Permission", "role_for", "roles_up_to"]
+__all__ = ["ROLES", "ROLE_ACL", "Allow", "Authenticated", "Permission", "role_for", "roles_from", "roles_up_to"]
 
 
 class Permission(str, Enum):
@@ -26,6 +26,11 @@ ROLES = ("viewer", "operator", "admin")
 def roles_up_to(role: str) -> tuple[str, ...]:
     """A role and everything below it: viewer < operator < admin."""
     return ROLES[: ROLES.index(role) + 1]
+
+
+def roles_from(role: str) -> tuple[str, ...]:
+    """A role and everything above it."""
+    return ROLES[ROLES.index(role) :]
 
 
 ROLE_ACL = (

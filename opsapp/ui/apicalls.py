@@ -7,59 +7,21 @@ Must not: know a page.
 
 from __future__ import annotations
 
-import json
-from io import BytesIO
 from typing import Any
-from urllib.parse import unquote_to_bytes
 
-from pyramid.httpexceptions import HTTPNotFound
 from pyramid.request import Request
 from pyramid.response import Response
 
 from opsapp.auth.cookies import FIELD, HEADER
-from opsapp.lib.problems import NotFound
+from opsapp.web import subrequests
 from opsapp.web.answers import BY_PAGE, Answer, Deferred
 from opsapp.web.forms import first_look
 
-KEPT = ("wsgi.version", "wsgi.url_scheme", "wsgi.errors", "wsgi.multithread", "wsgi.multiprocess", "wsgi.run_once",
-        "opsapp.request_id")  # fmt: skip
-DROPPED = ("HTTP_IF_NONE_MATCH", "HTTP_IF_MODIFIED_SINCE", "HTTP_IDEMPOTENCY_KEY", "HTTP_RANGE")
-
 
 def ask(request: Request, method: str, path: str, query: str = "", body: Any = None) -> Response:
-    """The API's answer; its problem is raised. An answer that is carried out later comes as it is. `path` is written as
-    in a URL."""
-    environ = {name: value for name, value in request.environ.items() if "." not in name or name in KEPT}
-    environ = {name: value for name, value in environ.items() if name not in DROPPED}
-    sent = b"" if body is None else json.dumps(body).encode()
-    environ |= {
-        "REQUEST_METHOD": method,
-        "PATH_INFO": _decoded(path),
-        "QUERY_STRING": query,
-        "CONTENT_TYPE": "application/json",
-        "CONTENT_LENGTH": str(len(sent)),
-        "wsgi.input": BytesIO(sent),
-        BY_PAGE: True,
-        "tm.manager": request.tm,
-        "tm.active": True,
-    }
-    asked = request.__class__(environ)
-    asked.registry = request.registry
-    asked.caller, asked.left_behind = None, request.left_behind
-    asked.place = request.place  # the same transaction; one of its own would see none of ours
-    asked.headers[HEADER] = first_look(request, FIELD) if request.method == "POST" else ""
-    try:
-        return request.invoke_subrequest(asked, use_tweens=False)
-    except HTTPNotFound:
-        raise NotFound("There is nothing here.") from None
-
-
-def _decoded(path: str) -> str:
-    """As the server would hand it to the application: each step by itself, so that no step is several, or leads up."""
-    steps = [unquote_to_bytes(step) for step in path.split("/")]
-    if any(step in (b".", b"..") or b"/" in step for step in steps):
-        raise NotFound("There is nothing here.")
-    return b"/".join(steps).decode("latin-1")
+    """The API's answer, as `subrequests.ask`; declared records come as they are."""
+    token = first_look(request, FIELD) if request.method == "POST" else ""
+    return subrequests.ask(request, method, path, query, body, headers={HEADER: token}, marks={BY_PAGE: True})
 
 
 def value_of(response: Response) -> Any:

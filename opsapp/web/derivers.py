@@ -146,8 +146,9 @@ def _is_declared(value: Any) -> bool:
 
 
 def returns_deriver(view: View, info: Any) -> View:
-    """`creates` makes the status 201. The other options are for the OpenAPI document: `errors` are statuses that do not
-    follow from what the view is, `redirects` is the one with which it leads elsewhere."""
+    """`creates` makes the status 201. The other options are for the OpenAPI document: `accepts` says that the answer
+    may be 202 without a body, `errors` are statuses that do not follow from what the view is, `redirects` is the one
+    with which it leads elsewhere."""
     if not info.options.get("creates"):
         return view
 
@@ -161,7 +162,7 @@ def returns_deriver(view: View, info: Any) -> View:
     return wrapped
 
 
-returns_deriver.options = ("returns", "creates", "errors", "redirects", "undoes")  # type: ignore[attr-defined]
+returns_deriver.options = ("returns", "creates", "accepts", "errors", "redirects", "undoes")  # type: ignore[attr-defined]
 
 
 def includeme(config: Configurator) -> None:

@@ -155,6 +155,8 @@ def _responses(endpoint: Endpoint, components: Components) -> JsonObject:
         told = {"schema": components.answer(endpoint.returns), "example": answer_example(endpoint.returns)}
         well["content"] = {JSON: told}
     answers = {status: well}
+    if endpoint.options.get("accepts"):
+        answers["202"] = {"description": "Taken; there is nothing to say of it."}
     if endpoint.is_tagged:
         answers["304"] = refusals.response(refusals.SAME)
     if redirects := endpoint.options.get("redirects"):

@@ -52,6 +52,7 @@ ROWS = {
     "GET /api/auth/oidc/authorize": PUBLIC,
     "GET /api/auth/oidc/callback": PUBLIC,
     "POST /api/login": PUBLIC,
+    "POST /api/mcp": VIEWER,
     "POST /api/login/totp": PUBLIC,
     "POST /api/logout": VIEWER,
     "GET /api/me": VIEWER,

@@ -19,6 +19,8 @@ FREE = {
         for part in ("about{}", "rows[]{}")
     ),  # as the store has it
     "GET /api/healing/cases/{case_id} .act.params{}",  # by the action's type
+    "GET /api/approvals [].assistant.whatif{}",  # by what is proposed
+    "GET /api/approvals/{request_id} .assistant.whatif{}",
     "GET /api/agents/{agent_id} .capabilities{}",  # tools, as the agent tells
     "GET /api/agents/{agent_id}/commands [].data{}",  # by the command's type
     "GET /api/agents/{agent_id}/commands [].params{}",

@@ -17,7 +17,7 @@ def bearer(key):
 
 def test_a_key_works_as_a_bearer_token_and_is_shown_once(service):
     key = make_key(service.otto, role="operator")
-    assert set(key) == {"id", "name", "role", "expires_at", "key"}
+    assert set(key) == {"id", "name", "role", "expires_at", "assistant", "key"}
     assert service.anonymous.get("/api/me", headers=bearer(key)).json == {"username": "otto", "role": "operator"}
     assert service.anonymous.get("/api/me?token=" + key["key"]).json["username"] == "otto"
     listed = service.otto.get("/api/keys")

@@ -38,7 +38,7 @@ ROWS = [
         ("agent", r"opsapp-agent\.pyz", "tests/system/test_agent_wire.py"),
         ("as-code", r"opsapp .*--url", SERVED),
         ("as-code", r"opsapp .*--(ini|data)", AT_REST),
-        ("automations|maintenance|notifications|oncall", r"curl ", CURL),
+        ("automations|maintenance|notifications|oncall|assistants", r"curl ", CURL),
         ("cluster", r"opsapp init --cluster", AT_REST),
         ("cluster", r"createuser|createdb", "tests/support/postgres.py"),
         ("cluster", r"pg_dump|pg_restore", DUMP),

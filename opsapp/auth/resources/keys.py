@@ -21,17 +21,32 @@ FEDERATED_LIFE_S = 30 * 86400  # an identity provider that takes a role away is 
 
 class ApiKey(Record):
     url = "/api/keys/{key_id}"
+    assistant = False  # of an older store
 
-    def __init__(self, username: str, name: str, role: str, expires_at: int | None, token_digest: str, now: float):
+    def __init__(
+        self,
+        username: str,
+        name: str,
+        role: str,
+        expires_at: int | None,
+        token_digest: str,
+        now: float,
+        *,
+        assistant: bool = False,
+    ):
         self.username = username
         self.name = name
         self.role = role
         self.expires_at = expires_at
         self.token_digest = token_digest
         self.created_at = int(now)
+        if assistant:
+            self.assistant = True
 
     def shown(self) -> KeyShown:
-        return KeyShown(self.__name__, self.name, self.role, self.expires_at, self.username, self.created_at)
+        return KeyShown(
+            self.__name__, self.name, self.role, self.expires_at, self.assistant, self.username, self.created_at
+        )
 
 
 class Keys(Folder):
@@ -44,14 +59,18 @@ def set_up(root: Root) -> None:
     root.system["key_ids"] = OOBTree()  # token digest -> key id
 
 
-def make_key(root: Root, username: str, name: str, role: str, expires_at: int | None, now: float) -> tuple[ApiKey, str]:
+def make_key(
+    root: Root, username: str, name: str, role: str, expires_at: int | None, now: float, *, assistant: bool = False
+) -> tuple[ApiKey, str]:
     """The key's record and the key itself, which is kept nowhere."""
     root._p_jar.readCurrent(root["api"]["users"][username])
     if len(keys_of(root, username)) >= MOST_KEYS:
         raise Conflict(f"A user may have {MOST_KEYS} keys. Delete one that is not used.", code="too_many_keys")
     token = new_token()
     key_id = new_id()
-    key = root["api"]["keys"][key_id] = ApiKey(username, name, role, expires_at, digest(token), now)
+    key = root["api"]["keys"][key_id] = ApiKey(
+        username, name, role, expires_at, digest(token), now, assistant=assistant
+    )
     root.system["key_ids"][digest(token)] = key_id
     return key, token
 

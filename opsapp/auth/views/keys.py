@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyramid.request import Request
 
 from opsapp.auth import schemas
+from opsapp.auth.assistants import ROLE as ASSISTANT_ROLE
 from opsapp.auth.engine import accounts
 from opsapp.auth.engine.limits import count_ticket
 from opsapp.auth.records import KeyShown
@@ -18,6 +19,12 @@ from opsapp.web import api
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
 from opsapp.wire.records import plain
+
+
+def wrong_key(request: Request, sound: JsonObject) -> dict[str, str]:
+    """The key of an assistant is a viewer's: what it may do beyond looking, a person decides each time."""
+    is_wrong = sound.get("assistant") and sound.get("role") not in (None, ASSISTANT_ROLE)
+    return wrong_end(request, sound) | ({"role": "must be viewer for an assistant"} if is_wrong else {})
 
 
 def wrong_end(request: Request, sound: JsonObject) -> dict[str, str]:
@@ -41,7 +48,7 @@ def keys(context: Keys, request: Request) -> list[KeyShown]:
     role="viewer",
     confirmed=True,
     body=schemas.NewKey,
-    also=lambda keys, request, sound: wrong_end(request, sound),
+    also=lambda keys, request, sound: wrong_key(request, sound),
     returns=schemas.KeyMade,
     audit="key.create",
 )
@@ -51,7 +58,8 @@ def create_key(context: Keys, request: Request) -> JsonObject:
     body["expires_at"] = end_of(accounts.user_of(request.root, request.caller.name), body["expires_at"], int(now))
     if body["role"] not in roles_up_to(request.caller.role):
         raise Forbidden("A key's role cannot be higher than your own.", code="role_too_low")
-    key, token = make_key(request.root, request.caller.name, body["name"], body["role"], body["expires_at"], now)
+    about = body["name"], body["role"], body["expires_at"]
+    key, token = make_key(request.root, request.caller.name, *about, now, assistant=body["assistant"])
     request.audit("key.create", key.__name__, after=plain(key.shown()))
     return {"id": key.__name__, **body, "key": token}
 

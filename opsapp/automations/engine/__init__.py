@@ -52,10 +52,19 @@ __all__ = [
 
 
 def request_run(
-    root: Root, now: float, automation_id: str, *, inputs: JsonObject, by: str, origin: str
+    root: Root,
+    now: float,
+    automation_id: str,
+    *,
+    inputs: JsonObject,
+    by: str,
+    origin: str,
+    proposed: JsonObject | None = None,
 ) -> dict[str, str]:
-    """A durable run: {run_id, status} and, where people are asked first, request_id. It may be over already."""
-    return notices.started(flow.ask(root, now, automation_id, given=inputs, by=by, origin=origin))
+    """A durable run: {run_id, status} and, where people are asked first, request_id. It may be over already.
+    `proposed`: by an assistant, of which the request says this; people are always asked then."""
+    run = flow.ask(root, now, automation_id, given=inputs, by=by, origin=origin, proposed=proposed)
+    return notices.started(run)
 
 
 def run_state(root: Root, run_id: str) -> RunRow | None:

@@ -23,20 +23,22 @@ def freeze(root: Root, run: Run, automation: Automation) -> None:
     run.uses, run.hosts = uses(root, automation), targets.hosts_of(root, automation.id)
 
 
-def request(root: Root, run: Run, now: float) -> str:
+def request(root: Root, run: Run, now: float, proposed: JsonObject | None = None) -> str:
     """Ask people, in the transaction of the run; the request's id."""
     settings = run.settings
+    about: JsonObject = {"run_id": run.id, "automation_id": run.automation_id}
+    reason = f"asked for by {run.requested_by} ({run.origin})"
     asked = resources.request(
         root,
         kind=KIND,
         subject=settings.name,
         plan=plan(run),
-        reason=f"asked for by {run.requested_by} ({run.origin})",
+        reason=reason if proposed is None else proposed["reason"],
         risk=None,
         requested_by=run.requested_by,
         now=now,
         expiry_s=node_of(root).config[ApprovalSettings].expiry_s,
-        about={"run_id": run.id, "automation_id": run.automation_id},
+        about=about if proposed is None else {**about, "assistant": proposed},
         approvers=settings.approvers,
         quorum=settings.quorum,
     )

@@ -26,6 +26,7 @@ from opsapp.automations.resources import (
     runs_of,
     standing_of,
 )
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid, NotFound
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
@@ -48,7 +49,7 @@ def options(root: Root) -> AutomationSettings:
     return node_of(root).config[AutomationSettings]
 
 
-# -- asked
+# -- asked, and admitted
 
 
 def ask(
@@ -61,8 +62,9 @@ def ask(
     origin: str,
     parent: Run | None = None,
     step: str | None = None,
+    proposed: JsonObject | None = None,
 ) -> Run:
-    """A durable run, in the caller's transaction; begun in it where nothing stands against that."""
+    """A durable run, begun in this transaction where nothing stands against it; `proposed`: people always decide it."""
     automation = find(root, automation_id)
     settings, state, values = automation.settings, automation.state, _inputs(automation, given)
     run = Run(automation_id, automation.definition, settings.outline, by=by, origin=origin, now=now)
@@ -72,15 +74,16 @@ def ask(
     if parent is not None:
         run.parent, run.step = parent.id, step
         run.uses, run.hosts = parent.uses, parent.hosts
-    if settings.requires_approval:
+    waits = settings.requires_approval or proposed is not None
+    if waits:
         approval_requests.freeze(root, run, automation)  # before anything is written: the list of hosts is up to date
     else:
         require_turn(root, state, settings.concurrency)  # a refusal leaves nothing behind
     runs_of(root).add(run, now, state.history.last)
-    if settings.requires_approval:
+    if waits:
         run.status = "pending_approval"
         state.history.add(run.id)  # one that begins at once enters the history with that
-        run.request_id = approval_requests.request(root, run, now)
+        run.request_id = approval_requests.request(root, run, now, proposed)
         tell_people(root, run)
     else:
         admit(root, run, state, settings.concurrency, now)
@@ -88,7 +91,7 @@ def ask(
 
 
 def ask_planned(root: Root, now: float, automation_id: str, plan: SchedulePlan, *, by: str, origin: str) -> Run:
-    """The same for a simple plan, from what the plan says: neither automation nor definition is read."""
+    """The same for a simple plan, of which alone it is made."""
     run = Run(automation_id, plan.definition, plan.outline, by=by, origin=origin, now=now)
     state = standing_of(root, automation_id)
     _permitted(root, run)
@@ -104,9 +107,9 @@ def _permitted(root: Root, run: Run) -> None:
 
 
 def find(root: Root, automation_id: str) -> Automation:
-    if (automation := automations_of(root).get(automation_id)) is None:
-        raise NotFound(f"There is no automation {automation_id}.")
-    return automation
+    if (automation := automations_of(root).get(automation_id)) is not None:
+        return automation
+    raise NotFound(f"There is no automation {automation_id}.")
 
 
 def may_run_here(root: Root, kind: str, place: str) -> bool:
@@ -119,9 +122,6 @@ def _inputs(automation: Automation, given: Mapping[str, Any]) -> dict[str, Any]:
     if wrong:
         raise Invalid(wrong)
     return values
-
-
-# -- admitted
 
 
 def require_turn(root: Root, state: AutomationStanding, how: str) -> None:

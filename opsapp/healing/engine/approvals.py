@@ -8,6 +8,7 @@ from opsapp.approvals import resources as approvals
 from opsapp.approvals.config import ApprovalSettings
 from opsapp.approvals.resources import Approval
 from opsapp.automations.engine import shown_of
+from opsapp.healing.granted import Allowance, Allowed, IAllowance
 from opsapp.healing.stages.approval import EXPIRED, Hashed, Request, gone_or_plan, plan_shown
 from opsapp.healing.stages.case import CaseRecord
 from opsapp.healing.stages.planning import Plan
@@ -28,7 +29,8 @@ def ask(context: PipelineContext, wanted: Sequence[Wanted]) -> Approval:
     assert plan.choice is not None
     shown = [_shown(asked, planned, context.world, context.root) for asked, planned in wanted]
     together = len(wanted) > 1
-    return approvals.request(
+    allowed = None if together else allowed_before(context.root, record, shown[0])
+    asked = approvals.request(
         context.root,
         kind="heal",
         subject=f"{len(wanted)} targets" if together else record.target,
@@ -36,11 +38,20 @@ def ask(context: PipelineContext, wanted: Sequence[Wanted]) -> Approval:
         risk=plan.choice.action.risk,
         reason=f"{record.rule_id}: {record.about.rule_condition}"
         + ("" if plan.effective.lowered is None else f" ({plan.effective.lowered})"),
-        requested_by="healing",
+        requested_by="healing" if allowed is None else allowed.requested_by,
         now=context.now,
         expiry_s=node_of(context.root).config[ApprovalSettings].expiry_s,
-        about={"case_id": record.id, "ledger_id": record.entry_id},
+        about={"case_id": record.id, "ledger_id": record.entry_id, **({} if allowed is None else allowed.about)},
     )
+    if allowed is not None:
+        asked.allow(context.root, allowed.by, allowed.comment, context.now)
+    return asked
+
+
+def allowed_before(root: Root, record: CaseRecord, plan: JsonObject) -> Allowed | None:
+    """The yes to the proposal for which the rule was made."""
+    allowance: Allowance | None = node_of(root).registry.queryUtility(IAllowance)
+    return None if allowance is None else allowance(root, record.rule_id, record.id, plan)
 
 
 def _together(context: PipelineContext, wanted: Sequence[Wanted], shown: list[JsonObject]) -> JsonObject:

@@ -70,12 +70,13 @@ def timeout_of(action: Action | None) -> int | None:
 def _run(context: PipelineContext, record: CommandedCase, param: str) -> str:
     """A run, or the refusal with nothing of it left in the transaction."""
     before = context.root._p_jar.transaction_manager.savepoint()
-    told = {"by": "healing", "origin": f"heal {record.heal.heal_id}"}
+    automation_id, origin = record.heal.params[param], f"heal {record.heal.heal_id}"
     try:
-        return str(request_run(context.root, context.now, record.heal.params[param], inputs={}, **told)["run_id"])
+        run = request_run(context.root, context.now, automation_id, inputs={}, by="healing", origin=origin)
     except Problem:
         before.rollback()
         raise
+    return str(run["run_id"])
 
 
 def _server_action(context: PipelineContext, record: CommandedCase, action: Action) -> tuple[str, JsonObject]:

@@ -170,7 +170,8 @@ def ask_together(context: PipelineContext, asked: list[tuple[Case, AskApproval]]
     plans = [then.plan for _, then in asked]
     approval = approvals.ask(context, list(zip(records, plans, strict=True)))
     name = approval.__name__
-    notifications.asked(context, records, plans[0], name)
+    if approval.status == "pending":
+        notifications.asked(context, records, plans[0], name)
     for record, (case, then) in zip(records, asked, strict=True):
         context.ledger.update(context.root, record.entry_id, approval_id=name)
         entries.release_others(context, record)
@@ -178,6 +179,8 @@ def ask_together(context: PipelineContext, asked: list[tuple[Case, AskApproval]]
         waits = replace(record, approval_id=name, events=alone).saying(f"approval {name} requested")
         context.book.wait_for(waits.id, approvals.answer_to(approval, waits.id))
         context.book.keep(case, waits, then.due)
+    if approval.status == "approved":  # by the yes to the proposal that it carries out
+        context.book.arrived(context.root, name, context.now)
 
 
 @_apply.register

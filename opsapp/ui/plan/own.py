@@ -77,6 +77,7 @@ SETTINGS = (
                 (
                     Field("name", "Name", required=True, hint="What uses it"),
                     Field("role", "Role", "choice", ROLES, True),
+                    Field("assistant", "For an assistant: it reads and proposes (role viewer)", "flag", unsaid="no"),
                 ),
                 shows=True,
                 done="The API key is created.",

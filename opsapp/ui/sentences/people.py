@@ -104,6 +104,11 @@ WHOLE = {
     "notice.delete": "deleted a notice from the status page",
     "approval.approve": "approved the request",
     "approval.reject": "rejected the request",
+    "assistant.propose_action": "had an assistant propose an action:",
+    "assistant.propose_run": "had an assistant propose a run:",
+    "assistant.propose_rule": "had an assistant propose a rule:",
+    "assistant.action.begin": "allowed an assistant's action, once, by the rule",
+    "assistant.action.end": "deleted, because its action was over, the rule",
     "agent.file.write": "wrote a file on the host",
     "agent.key": "created a new key for the host",
     "agent.key.revoke": "revoked the key of the host",
@@ -133,6 +138,7 @@ PLACES = {
     "agent.command": "/agents/{}",
     "incident": "/incidents/{}",
     "approval": "/approvals/{}",
+    "assistant": "/approvals/{}",
     "run": "/automations/runs/{}",
     "healing.case": "/healing/cases/{}",
     "healing.rule": "/healing/rules/{}",
@@ -220,10 +226,11 @@ def run(record: RunRow) -> Sentence:
 def approval(record: RequestSummary, names: NameBook) -> Sentence:
     """A request: asked, or decided and how."""
     what = Word(asked_for(record), f"/approvals/{quote(record.request_id, safe='')}")
-    where = (Word(" on "), *names.target(record.subject)) if record.kind == "heal" else ()
+    where = (Word(" on "), *names.target(record.subject)) if _acts(record) else ()
     status = record.status
     if status == "pending":
         asker = "The machine" if record.requested_by == "healing" else record.requested_by
+        asker = f"The {asker}" if record.assistant else asker
         return said(record.requested_at, "icon:check", f"{asker} asks for ", what, where, ".")
     at = record.decided_at or record.requested_at
     because = f": {record.comment}" if record.comment else ""
@@ -249,8 +256,12 @@ def _came_of(record: RequestSummary) -> Word | str:
 
 def asked_for(record: RequestSummary) -> str:
     """What a request is about, shortly: the action, or the automation."""
-    action = record.plan.get("action") if record.kind == "heal" else None
-    return str(action or record.subject)
+    return str((_acts(record) and record.plan.get("action")) or record.subject)
+
+
+def _acts(record: RequestSummary) -> bool:
+    """Whether it is about an action on a target."""
+    return record.kind == "heal" or (record.kind == "proposal" and record.plan["what"] == "action")
 
 
 def window(record: WindowRecord, now: int) -> Sentence:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import NamedTuple
 from urllib.parse import quote
 
 from opsapp.approvals.records import ApprovalRecord, PlanShown
@@ -17,19 +16,12 @@ from opsapp.ui.parts import APPROVALS, CASE, DECIDED, OVERVIEW, REQUEST
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import NameBook, Word, case, count, span, spoken_target
 
+from . import proposals
+from .proposals import Fact
 from .requests import Question, cards, outcome, question
 
 PENDING = "pending"
 CODE_LINES = 200
-
-
-class Fact(NamedTuple):
-    """One line of what exactly would be done."""
-
-    name: str
-    word: Word
-    more: str = ""
-    why: Word | str = ""  # the case that asked for it
 
 
 def listing(answers: Answers, reader: Reader) -> dict[str, object]:
@@ -58,6 +50,7 @@ def one(answers: Answers, reader: Reader) -> dict[str, object]:
         "facts": facts(asked),
         "alone": _alone(answers.known(CASE), reader.now),
         "script": script_of(asked.plan),
+        "whatif": proposals.what_if(record),
     }
 
 
@@ -65,9 +58,19 @@ def _becomes(record: ApprovalRecord) -> Word | None:
     """What an approval has started."""
     if record.status != "approved":
         return None
+    if record.kind == "proposal":
+        return _begun(record)
     if record.run_id:
         return Word("Open the run", f"/automations/runs/{record.run_id}")
     return Word("Open the heal", f"/healing/cases/{record.case_id}") if record.case_id else None
+
+
+def _begun(record: ApprovalRecord) -> Word:
+    """Of a proposal: its rule, or what the rule of a single action has done."""
+    if record.plan["what"] == "action":
+        return Word("See what it did", f"/healing/ledger?rule_id=once-{record.request_id}")
+    rule_id = record.plan["rule"].get("id")
+    return Word("Open the rule", f"/healing/rules/{rule_id}") if rule_id else Word("Open the rules", "/healing/rules")
 
 
 def _alone(case: CaseShown | None, now: float) -> str:
@@ -87,9 +90,14 @@ def _names(answers: Answers) -> NameBook:
 
 def facts(asked: Question) -> list[Fact]:
     record, plan = asked.row, asked.plan
-    told = _of_heal(plan) if record.kind == "heal" else _of_run(record, plan)
+    if record.kind == "proposal":
+        told = [*proposals.facts(plan), *_given(plan.given)]
+    else:
+        told = _of_heal(plan) if record.kind == "heal" else _of_run(record, plan)
     asker = "The machine" if record.requested_by == "healing" else record.requested_by
-    told.append(Fact("Asked by", Word(asker, strong=True)))
+    told += proposals.asker(record) or [Fact("Asked by", Word(asker, strong=True))]
+    if record.proposal:
+        told.append(Fact("Allowed with", Word("the proposal", f"/approvals/{record.proposal}")))
     return [*told, Fact("Digest", Word(record.digest, code=True))] if record.digest else told
 
 

@@ -51,7 +51,7 @@ class DocumentChange(NamedTuple):
 
 def settings(answers: Answers, reader: Reader) -> dict[str, object]:
     own = answers[OWN]
-    keys = [KeyLine(row.name, f"{row.role}, made by {row.username}", row.expires_at, row) for row in answers[KEYS]]
+    keys = [KeyLine(row.name, f"{_kind_of(row)}, made by {row.username}", row.expires_at, row) for row in answers[KEYS]]
     sessions = sorted(answers[SESSIONS], key=lambda row: (not row.current, -row.created_at))
     return {
         "own": own,
@@ -61,6 +61,10 @@ def settings(answers: Answers, reader: Reader) -> dict[str, object]:
         "keys": keys,
         "local": own.source == "local",
     }
+
+
+def _kind_of(row: KeyShown) -> str:
+    return "for an assistant: reads and proposes" if row.assistant else row.role
 
 
 def factor(answers: Answers, reader: Reader) -> dict[str, object]:

@@ -21,6 +21,7 @@ RISKS = {
     "medium": "Medium: may interrupt what uses it.",
     "high": "High: a person always decides this.",
 }
+NOBODY = {"run": "If nobody decides, it does not run.", "proposal": "If nobody decides, nothing is done."}
 RESTORES = "restore the "
 SHORT_LIST = 4
 ENDS = {
@@ -77,7 +78,7 @@ def _same(question: Question) -> tuple[object, ...] | None:
 
 def question(record: ApprovalRecord, names: NameBook, reader: Reader) -> Question:
     """A request that waits, or waited, for people."""
-    heals = record.kind == "heal"
+    heals, proposed = record.kind == "heal", record.kind == "proposal"
     plan, whole = made(PlanShown, record.plan), max(1, record.expires_at - record.requested_at)
     left = max(0.0, record.expires_at - reader.now)
     refusal = "" if reader.may(APPROVE) else "Operators and admins decide."
@@ -88,11 +89,11 @@ def question(record: ApprovalRecord, names: NameBook, reader: Reader) -> Questio
         _title(record, plan, names),
         f"/approvals/{record.request_id}",
         _because(record, plan, names),
-        command(plan) if heals else "",
+        command(plan) if plan.action else "",
         RISKS.get(record.risk or "", "Not said: it is what its author wrote."),
         _record(record.record),
-        _undo(plan) if heals else "A run cannot be undone.",
-        "If nobody decides, nothing is done and people are told." if heals else "If nobody decides, it does not run.",
+        _undo(plan) if heals or proposed else "A run cannot be undone.",
+        "If nobody decides, nothing is done and people are told." if heals else NOBODY[record.kind],
         _left(left),
         round(100 * min(1.0, left / whole)),
         _who(record),
@@ -112,6 +113,12 @@ def _title(record: ApprovalRecord, plan: PlanShown, names: NameBook) -> Sentence
         on = (Word(" for "), *where) if host and host != record.subject.partition("/")[0] else (Word(" on "), *where)
         return said(at, "icon:check", "May the machine run ", Word(what, strong=True), on, "?")
     who = record.requested_by
+    if record.kind == "proposal" and plan.what == "rule":
+        return said(at, "icon:check", "May the rule ", Word(what, strong=True), f" of the {who} be added?")
+    if record.kind == "proposal":
+        on = names.target(record.subject)
+        return said(at, "icon:check", "May ", Word(what, strong=True), " run on ", *on, f" for the {who}, once?")
+    who = f"the {who}" if record.assistant else who
     asker = "its webhook" if who == "webhook" else "the schedule" if who == "schedule" else who
     return said(at, "icon:check", "May ", Word(what, strong=True), f" run for {asker}?")
 
@@ -120,6 +127,8 @@ def _because(record: ApprovalRecord, plan: PlanShown, names: NameBook) -> Senten
     at = record.requested_at
     if record.kind == "heal" and plan.condition:
         return said(at, "", Word(plan.condition, code=True), " holds on ", names.target(record.subject), ".")
+    if record.assistant:  # its own words
+        return said(at, "", f"The {record.requested_by} says: “{record.reason}”")
     return said(at, "", sentence_of(record.reason))
 
 
@@ -138,6 +147,8 @@ def _record(record: TimesHelped | None) -> str:
 
 def _undo(plan: PlanShown) -> str:
     how = plan.rollback or ""
+    if plan.what == "rule":
+        return "The rule can be deleted again."
     if how.startswith(RESTORES):
         return f"Puts the {how.removeprefix(RESTORES).removesuffix(' snapshot')} back as it was."
     return "Cannot be undone."
@@ -152,7 +163,8 @@ def _left(seconds: float) -> str:
 def _who(record: ApprovalRecord) -> str:
     names = record.approvers
     some = ", ".join(names[:SHORT_LIST]) + (" and others" if len(names) > SHORT_LIST else "")
-    told = some if names else "any operator"
+    by_admin = record.assistant is not None and record.assistant.needs == "admin"
+    told = some if names else "an admin" if by_admin else "any operator"
     missing = record.quorum - sum(vote.vote == "approve" for vote in record.votes)
     more = f", {count(missing, 'more vote')} needed" if record.quorum > 1 and record.status == "pending" else ""
     return told + more

@@ -1,0 +1,18 @@
+"""The section `assistants` of the YAML file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from opsapp.lib.settings import Between
+
+
+@dataclass(frozen=True)
+class AssistantSettings:
+    """What the key of an assistant may cost people and the service."""
+
+    calls_per_minute: Annotated[int, Between(1, 10_000)] = 120
+    open_proposals: Annotated[int, Between(0, 50)] = 5
+    expiry_s: Annotated[float, Between(60, 30 * 86400)] = 3600
+    act_within_s: Annotated[float, Between(60, 86400)] = 600

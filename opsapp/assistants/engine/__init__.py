@@ -1,0 +1,12 @@
+"""Assistants at work: what their tools ask, what people's yes sets off, how often they call.
+
+Greenlet: `assistants-end` (rules of single actions that are over), under the lease `healing`.
+"""
+
+from __future__ import annotations
+
+from .allowing import ProposalApproval, allowed, start
+from .calls import admit, calls_of
+from .proposals import ASKING, what_if
+
+__all__ = ["ASKING", "ProposalApproval", "admit", "allowed", "calls_of", "start", "what_if"]

@@ -1,0 +1,69 @@
+"""How often assistants call, in memory of this node: the limit of a minute for each key, and the figures."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, deque
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from prometheus_client.core import CounterMetricFamily
+
+from opsapp.assistants.config import AssistantSettings
+from opsapp.assistants.logic.tools import NAMES
+from opsapp.lib.problems import TooMany
+
+if TYPE_CHECKING:
+    from opsapp.runtime.node import Node
+
+KEY = "opsapp.assistants.calls"
+MINUTE_S = 60.0
+UNKNOWN = "unknown"
+RESULTS = ("ok", "refused")
+
+
+class AssistantCalls:
+    """Views of many threads write here."""
+
+    def __init__(self) -> None:
+        self.answered: Counter[tuple[str, str]] = Counter()  # by tool and result
+        self._recent: dict[str, deque[float]] = {}  # by credential: when
+        self._lock = threading.Lock()
+
+    def admit(self, who: str, most: int, now: float) -> None:
+        """One more call; TooMany when there were `most` in the last minute. What is refused is not counted."""
+        with self._lock:
+            for name in [name for name, times in self._recent.items() if times[-1] <= now - MINUTE_S]:
+                del self._recent[name]
+            times = self._recent.setdefault(who, deque())
+            while times and times[0] <= now - MINUTE_S:
+                times.popleft()
+            if len(times) >= most:
+                wait = times[0] + MINUTE_S - now
+                raise TooMany(f"At most {most} calls a minute. Wait {wait:.0f} seconds.", retry_after=wait)
+            times.append(now)
+
+    def count(self, tool: str, result: str) -> None:
+        with self._lock:
+            self.answered[tool if tool in NAMES else UNKNOWN, result] += 1
+
+
+def calls_of(node: Node) -> AssistantCalls:
+    calls: AssistantCalls = node.registry[KEY]
+    return calls
+
+
+def admit(node: Node, who: str) -> None:
+    calls_of(node).admit(who, node.config[AssistantSettings].calls_per_minute, node.clock.monotonic())
+
+
+def prepare(node: Node) -> None:
+    node.registry[KEY] = AssistantCalls()
+
+
+def figures(node: Node) -> Iterable[Any]:
+    told = "AssistantCalls of tools by assistants since the start."
+    family = CounterMetricFamily("opsapp_assistant_calls", told, labels=["tool", "result"])
+    for (tool, result), count in sorted(calls_of(node).answered.copy().items()):
+        family.add_metric([tool, result], count)
+    yield family

@@ -1,0 +1,37 @@
+"""The rule that carries out a single action: one condition, one target, one step, and a question before it.
+
+So a proposed action has what every heal has: the condition is checked, the brake, windows and budgets hold, the outcome
+is measured and stands in the ledger. Must not: outlive its action.
+"""
+
+from __future__ import annotations
+
+from opsapp.healing.records import LONGEST_S, NewRule
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire.records import made, plain
+
+PREFIX = "once-"
+
+
+def once(request_id: str) -> str:
+    """The id of the rule for a request."""
+    return f"{PREFIX}{request_id}"
+
+
+def rule_of_action(given: JsonObject, agent_id: str, monitor_id: str | None) -> JsonObject:
+    """Its settings. It learns nothing, so no coin is thrown for it; and it does not fire a second time."""
+    on_monitor = monitor_id is not None
+    settings = {
+        "condition": given["condition"],
+        "action": {
+            "type": given["action"],
+            "target": agent_id if on_monitor else None,
+            "params": {name: value for name, value in given["params"].items() if value is not None},
+        },
+        "targets": {"agents": [] if on_monitor else [agent_id], "monitors": [monitor_id] if on_monitor else []},
+        "cooldown_s": LONGEST_S,
+        "holdout": {"share": 0},
+        "trust_ceiling": "approve",
+        "initial_level": "notify",
+    }
+    return plain(made(NewRule, settings), NewRule)

@@ -1,0 +1,76 @@
+"""JSON-RPC 2.0 as the Model Context Protocol uses it: one message in, one answer out. Pure.
+
+Must not: know a tool, or HTTP.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opsapp.lib.jsontypes import JsonObject
+
+INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32600, -32601, -32602
+NOT_FOUND = -32002  # a resource
+LONGEST_ID = 200
+
+
+class RpcError(Exception):
+    """Becomes the `error` of the answer."""
+
+    def __init__(self, code: int, message: str):
+        super().__init__(message)
+        self.code, self.message = code, message
+
+
+class RpcCall(NamedTuple):
+    """A request: somebody waits for an answer with this id."""
+
+    id: str | int
+    method: str
+    params: JsonObject
+
+
+class RpcNotice(NamedTuple):
+    """A notification, or the answer to a question that nobody here has asked: nothing is answered."""
+
+    method: str
+
+
+def read(message: object) -> RpcCall | RpcNotice:
+    """One message; RpcError where it is none."""
+    if isinstance(message, list):
+        raise RpcError(INVALID_REQUEST, "Send one message at a time: batches are not supported.")
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        raise RpcError(INVALID_REQUEST, 'The body must be one JSON-RPC message with "jsonrpc": "2.0".')
+    if "method" not in message and ("result" in message or "error" in message):
+        return RpcNotice("")
+    method, params = message.get("method"), message.get("params", {})
+    if not isinstance(method, str):
+        raise RpcError(INVALID_REQUEST, "A message needs a method.")
+    if "id" not in message:
+        return RpcNotice(method)
+    if not is_id(message["id"]):
+        raise RpcError(INVALID_REQUEST, "The id must be a text or a whole number.")
+    if not isinstance(params, dict):
+        raise RpcError(INVALID_PARAMS, "The params must be an object.")
+    return RpcCall(message["id"], method, params)
+
+
+def is_id(value: object) -> bool:
+    if isinstance(value, str):
+        return len(value) <= LONGEST_ID
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def id_of(message: object) -> str | int | None:
+    """The id of a message that cannot be taken, as far as it has one."""
+    known = message.get("id") if isinstance(message, dict) else None
+    return known if isinstance(known, str | int) and is_id(known) else None
+
+
+def answered(call_id: str | int, result: JsonObject) -> JsonObject:
+    return {"jsonrpc": "2.0", "id": call_id, "result": result}
+
+
+def refused(call_id: str | int, error: RpcError) -> JsonObject:
+    return {"jsonrpc": "2.0", "id": call_id, "error": {"code": error.code, "message": error.message}}

@@ -1,0 +1,83 @@
+"""/api/mcp: what is open of proposals, and the actions that were allowed once and are not over."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.tree.folder import Record
+from opsapp.tree.root import Root
+
+
+class OpenProposal(NamedTuple):
+    """Whose it is, and what it is about: equal ones have the same digest."""
+
+    key_id: str
+    digest: str
+
+
+class Grant(NamedTuple):
+    """An action that people have allowed once, by the rule that was made for it. `until`: unused, it ends then.
+    `case_id`: the case that used it."""
+
+    request_id: str
+    until: float
+    case_id: str | None = None
+
+
+class Desk(Record):
+    """One small object: two proposals at once conflict, and the second sees the first."""
+
+    url = "/api/mcp"
+
+    def __init__(self) -> None:
+        self.open: dict[str, OpenProposal] = {}  # by request
+        self.grants: dict[str, Grant] = {}  # by rule
+
+    def opened(self, request_id: str, proposal: OpenProposal) -> None:
+        self.open = {**self.open, request_id: proposal}
+
+    def keep_open(self, request_ids: set[str]) -> None:
+        """Forget those that are decided."""
+        if request_ids != self.open.keys():
+            self.open = {name: proposal for name, proposal in self.open.items() if name in request_ids}
+
+    def grant(self, rule_id: str, grant: Grant) -> None:
+        self.grants = {**self.grants, rule_id: grant}
+
+    def end(self, rule_id: str) -> None:
+        self.grants = {name: grant for name, grant in self.grants.items() if name != rule_id}
+
+
+class Asker(NamedTuple):
+    """The assistant, as plain values: its key and whose that is, and what its program calls itself."""
+
+    key_id: str
+    name: str
+    username: str
+    client: str
+    ip: str
+
+    @property
+    def title(self) -> str:
+        """In the place of a person's name."""
+        return f"assistant {self.name}"
+
+    def plain(self) -> JsonObject:
+        return {"name": self.name, "key_id": self.key_id, "username": self.username, "client": self.client}
+
+
+def set_up(root: Root) -> None:
+    root["api"]["mcp"] = Desk()
+
+
+def desk_of(root: Root) -> Desk:
+    desk: Desk = root["api"]["mcp"]
+    return desk
+
+
+def move(root: Root, by: float) -> None:
+    """The clock was set by so many seconds: what was allowed has as long to go as before."""
+    desk = desk_of(root)
+    if desk.grants:
+        desk.grants = {name: grant._replace(until=grant.until + by) for name, grant in desk.grants.items()}

@@ -1,0 +1,64 @@
+"""Resources: what can be read under an address of its own, by the tools that read it.
+
+Must not: read in a way of its own (`reading`).
+"""
+
+from __future__ import annotations
+
+import re
+
+from pyramid.httpexceptions import HTTPForbidden
+from pyramid.request import Request
+
+from opsapp.assistants.logic import jsonrpc
+from opsapp.assistants.logic.jsonrpc import RpcError
+from opsapp.assistants.logic.protocol import DATA
+from opsapp.assistants.logic.tools import READ
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Problem
+from opsapp.web.answers import Deferred
+from opsapp.web.jsontext import dumps
+
+from . import reading
+
+JSON = "application/json"
+OVERVIEW = "opsapp://overview"
+KINDS = {  # noun: tool, its argument
+    "cases": ("explain_case", "case_id"),
+    "incidents": ("explain_incident", "incident_id"),
+    "rules": ("explain_rule", "rule_id"),
+    "monitors": ("get_monitor", "monitor_id"),
+    "hosts": ("get_host", "agent_id"),
+}
+_ADDRESS = re.compile(r"opsapp://([a-z]+)/([^/?#]{1,200})")
+
+
+def listed() -> list[JsonObject]:
+    return [{"uri": OVERVIEW, "name": "overview", "title": READ["overview"].title, "mimeType": JSON}]
+
+
+def templates() -> list[JsonObject]:
+    return [
+        {"uriTemplate": f"opsapp://{noun}/{{{name}}}", "name": noun, "title": READ[tool].title, "mimeType": JSON}
+        for noun, (tool, name) in KINDS.items()
+    ]
+
+
+def read(request: Request, params: JsonObject) -> JsonObject | Deferred:
+    uri = params.get("uri")
+    address = _ADDRESS.fullmatch(uri) if isinstance(uri, str) else None
+    noun, given = ("", "") if address is None else address.groups()
+    if uri != OVERVIEW and noun not in KINDS:
+        raise RpcError(jsonrpc.NOT_FOUND, "There is no such resource.")
+    tool, argument = ("overview", "") if uri == OVERVIEW else KINDS[noun]
+    try:
+        answer = reading.read(request, READ[tool], {argument: given} if argument else {})
+    except (Problem, HTTPForbidden) as problem:
+        raise RpcError(jsonrpc.NOT_FOUND, str(problem)) from None
+    if isinstance(answer, Deferred):
+        return Deferred(lambda: _contents(uri, answer.fn()))
+    return _contents(uri, answer)
+
+
+def _contents(uri: object, answer: JsonObject) -> JsonObject:
+    return {"contents": [{"uri": uri, "mimeType": JSON, "text": dumps({"note": DATA, **answer})}]}

@@ -1,0 +1,106 @@
+"""What an assistant proposes: who asks, what exactly would be done, and what it would have done.
+
+Pure: from the API's record to words. What the assistant says is shown as its words, never as the service's.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+from urllib.parse import quote
+
+from opsapp.approvals.records import ApprovalRecord, PlanShown
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.ui.sentences import Word, count, sentence_of, span, spoken_target
+
+
+class Fact(NamedTuple):
+    """One line of what exactly would be done."""
+
+    name: str
+    word: Word
+    more: str = ""
+    why: Word | str = ""  # the case that asked for it
+
+
+class WouldFire(NamedTuple):
+    at: int
+    words: str
+
+
+class PastOfProposal(NamedTuple):
+    lines: tuple[str, ...]
+    firings: tuple[WouldFire, ...]
+
+
+def asker(record: ApprovalRecord) -> list[Fact]:
+    """Whose words the reason is; nothing of a request that a person or a rule has made."""
+    about = record.assistant
+    if about is None:
+        return []
+    program = f"{about.client}, " if about.client else ""
+    return [Fact("Proposed by", Word(f"the assistant {about.name}", strong=True), f"{program}key of {about.username}")]
+
+
+def facts(plan: PlanShown) -> list[Fact]:
+    return _of_rule(plan.rule) if plan.rule is not None else _of_action(plan)
+
+
+def _of_action(plan: PlanShown) -> list[Fact]:
+    told = [Fact("Runs on", Word(plan.hostname or "", f"/agents/{quote(plan.host or '', safe='')}"), "once")]
+    told += [Fact("For", Word(spoken_target(plan.target)))] if plan.target != plan.hostname else []
+    return [*told, Fact("While", Word(plan.condition, code=True))]
+
+
+def _of_rule(rule: JsonObject) -> list[Fact]:
+    steps = rule.get("escalation_chain") or ([rule["action"]] if rule.get("action") else [])
+    told = [Fact("Rule", Word(rule.get("id") or "gets an id", strong=True), rule["severity"])]
+    told.append(Fact("When", Word(rule["condition"], code=True), f"for {rule['for']}" if rule.get("for") else ""))
+    told += [Fact("Does", Word(_step(step), code=True)) for step in steps]
+    targets = rule.get("targets") or {}
+    named = [*targets.get("agents", ()), *targets.get("monitors", ())]
+    told.append(Fact("For", Word(", ".join(named) or "every host and monitor that the condition fits")))
+    level = Word(rule["initial_level"])
+    return [*told, Fact("Begins at", level, f"its trust may rise to {rule['trust_ceiling']}")]
+
+
+def _step(step: JsonObject) -> str:
+    given = [value for value in (step.get("params") or {}).values() if value is not None]
+    values = [value if isinstance(value, str) else json.dumps(value) for value in given]
+    return " ".join([str(step.get("type") or step.get("action")), *values])
+
+
+def what_if(record: ApprovalRecord) -> PastOfProposal | None:
+    """None of a run: of what it would have done nothing is known."""
+    known = record.assistant.whatif if record.assistant else None
+    if not known:
+        return None
+    firings = tuple(WouldFire(firing["at"], _fired(firing)) for firing in reversed(known["firings"]))
+    return PastOfProposal(tuple(_lines(known)), firings)
+
+
+def _lines(known: JsonObject) -> list[str]:
+    now = known.get("now")
+    told = [_now(now)] if now else []
+    if known["total"] is None:
+        return [*told, sentence_of(known["why"])]
+    days = span(known["to"] - known["from"])
+    fired = f"In the last {days} it would have fired {count(known['total'], 'time')}"
+    alone = known["over_by_itself"]
+    told.append(f"{fired}, {alone} of them over without help." if alone is not None and known["total"] else f"{fired}.")
+    told += [f"Stopped by {stop['by']}: {count(stop['firings'], 'time')}." for stop in known["stopped_by"]]
+    saved = known["expected_saved_minutes"]
+    told += (
+        [f"Expected to save {saved['value']:.0f} minutes ({saved['low']:.0f} to {saved['high']:.0f})."] if saved else []
+    )
+    return [*told, sentence_of(known["why"])] if known["why"] else told
+
+
+def _now(now: JsonObject) -> str:
+    unknown = f", and nobody knows on {now['unknown']}" if now["unknown"] else ""
+    return f"When it was proposed, the condition was true on {now['holds']} and false on {now['false']}{unknown}."
+
+
+def _fired(firing: JsonObject) -> str:
+    lasted = f", for {span(firing['lasted_s'])}" if firing["lasted_s"] is not None else ""
+    return f"{spoken_target(firing['target'])}{lasted}"
