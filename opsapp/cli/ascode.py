@@ -69,17 +69,24 @@ def import_file(asked: argparse.Namespace) -> None:
 
 def leave_refused(asked: argparse.Namespace, estate: Estate) -> None:
     """What the service would refuse is left, so that it does not keep the others out; and so is what would write over
-    something of the same name that is here already."""
+    something of the same name that is here already. What names an entry that is left changes by that, and is asked
+    about again."""
     try:
         answer = _answer(asked, estate.document(), dry_run=True)
     except Invalid as problem:
         if not estate.drop(problem.fields):
             raise Mistaken(told(asked.file, problem.fields, {})) from None
-        answer = _answer(asked, estate.document(), dry_run=True)
-    for change in answer["changes"]:
-        if change["change"] == ascode.UPDATE:
-            secret = ["a secret"] if change["secrets"] else []
-            estate.leave_present(change["kind"], change["key"], [*change["after"], *secret])
+        leave_refused(asked, estate)
+        return
+    differing = [change for change in answer["changes"] if change["change"] == ascode.UPDATE]
+    for change in differing:
+        estate.leave_present(change["kind"], change["key"], [*change["after"], *_secret(change)])
+    if differing:
+        leave_refused(asked, estate)
+
+
+def _secret(change: JsonObject) -> list[str]:
+    return ["a secret"] if change["secrets"] else []
 
 
 def _estate(asked: argparse.Namespace) -> Estate:
@@ -90,11 +97,22 @@ def _estate(asked: argparse.Namespace) -> Estate:
     try:
         if asked.modules is not None:
             return blackbox.read(asked.file, asked.modules)
-        return READERS[asked.program](asked.file)
+        return kuma.read(asked.file, _zone(asked)) if asked.program == "kuma" else READERS[asked.program](asked.file)
     except OSError as problem:
         raise Mistaken(f"{problem.filename} cannot be read: {problem.strerror}") from None
     except (ValueError, yaml.YAMLError) as problem:
         raise Mistaken(f"{asked.file} is not a file of {asked.program}: {problem}") from None
+
+
+def _zone(asked: argparse.Namespace) -> str:
+    """By whose clock the service's windows are."""
+    if asked.url:
+        return remote.ask(asked.url, None, "GET", "/api/status/page")["timezone"]
+    _, node = _opened(asked)
+    try:
+        return node.config.timezone
+    finally:
+        node.stop()
 
 
 def apply_file(asked: argparse.Namespace) -> None:

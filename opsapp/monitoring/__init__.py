@@ -10,6 +10,7 @@ def includeme(config):
     from opsapp.notify.interfaces import IAnswer
     from opsapp.runtime.deletions import Deletable
 
+    from .earlier import EarlierDaysAsCode
     from .engine import bylink, changes, lateststatus, notices
     from .engine.figures import figures, of_each
     from .engine.scope import MonitorScope
@@ -27,8 +28,12 @@ def includeme(config):
     config.add_stored_metrics(of_each)
     config.add_evolve_step("monitoring-1-tree", "opsapp.monitoring.resources.set_up")
     config.add_evolve_step("monitoring-2-notices", "opsapp.monitoring.notices.set_up", reversible=True)
+    config.add_evolve_step("monitoring-3-earlier", "opsapp.monitoring.earlier.set_up", reversible=True)
     config.add_evolve_step("monitoring-counts", "opsapp.monitoring.engine.retention.count_incidents")
     config.add_kind("monitors", "opsapp.monitoring.engine.ascode", schema=NewMonitor)
+    config.add_kind(
+        "earlier_days", "opsapp.monitoring.engine.earlierdays", schema=EarlierDaysAsCode, key="monitor", names=True
+    )
     config.add_deletable(Deletable("monitor", "admin", "/monitors/{}", changes.put_back, changes.let_go))
     config.add_deletable(Deletable("notice", "operator", "/incidents", notices.put_back))
     config.add_engine("opsapp.monitoring.engine.checks.start")

@@ -25,6 +25,8 @@ def fill(ward: Any) -> None:
     shop, gone = (lookout.add(name=name, retries=0, tags=["web", "public"]) for name in ("Shop", "Gone"))
     lookout.sees |= {shop: UP, gone: DOWN}
     lookout.run(120, step=10)
+    days = [{"monitor": "Shop", "days": ["2027-01-13 86100 300", "2027-01-14 86400 0"]}]
+    ada.post_json("/api/apply", {"document": {"earlier_days": days}})
     agent = ada.post_json("/api/agents", {"label": "box-1", "tags": ["web"]}).json
     report = {"hostname": "box-1", "os": "Debian 12", "cpu_percent": 5, "disks": {"/": 71.5}}
     report_path = f"/api/agents/{agent['agent_id']}/report"

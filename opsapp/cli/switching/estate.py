@@ -1,4 +1,4 @@
-"""What another program's file gives: monitors and channels to make, and what is said about each of its entries.
+"""What another program's file gives: monitors, channels and more to make, and what is said about each of its entries.
 
 Lives here: the values that every reader fills, and what they share: spans, names, ranges. Must not: know any program.
 """
@@ -18,8 +18,17 @@ from opsapp.lib.jsontypes import JsonObject
 LOWEST_INTERVAL_S, HIGHEST_INTERVAL_S = 5, 86400
 HIGHEST_TIMEOUT_S = 60
 MOST_RETRIES = 10
-NAME_LENGTHS = {"monitor": 200, "channel": 100}
+NAME_LENGTHS = {"monitor": 200, "channel": 100, "window": 200}
+KINDS = {  # as the report calls them, and as the document does; what names monitors comes last
+    "monitor": "monitors",
+    "channel": "channels",
+    "window": "windows",
+    "status page": "status_page",
+    "history": "earlier_days",
+}
+KEYS = {"status_page": "page", "earlier_days": "monitor"}  # by which an entry is known; the others have a name
 MOST_TAGS, TAG_LENGTH = 50, 64
+PUBLIC = "public"  # the tag of what the status page shows
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)")
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
@@ -45,18 +54,24 @@ class ReportLine(NamedTuple):
 class Estate:
     """Filled by a reader, entry by entry."""
 
-    monitors: list[JsonObject] = field(default_factory=list)
-    channels: list[JsonObject] = field(default_factory=list)
+    kinds: dict[str, list[JsonObject]] = field(default_factory=lambda: {kind: [] for kind in KINDS.values()})
     lines: list[ReportLine] = field(default_factory=list)
+
+    @property
+    def monitors(self) -> list[JsonObject]:
+        return self.kinds["monitors"]
+
+    @property
+    def channels(self) -> list[JsonObject]:
+        return self.kinds["channels"]
 
     def document(self) -> JsonObject:
         """As `opsapp apply` takes it."""
-        kinds = {"monitors": self.monitors, "channels": self.channels}
-        return {kind: entries for kind, entries in kinds.items() if entries}
+        return {kind: entries for kind, entries in self.kinds.items() if entries}
 
     def take(self, kind: str, settings: JsonObject, notes: list[str]) -> JsonObject:
-        """A monitor or a channel; one whose name is taken already gets a number behind it."""
-        entries = self.monitors if kind == "monitor" else self.channels
+        """Something that has a name; one whose name is taken already gets a number behind it."""
+        entries = self.kinds[KINDS[kind]]
         told, length = settings["name"], NAME_LENGTHS[kind]
         names = {entry["name"] for entry in entries}
         wanted = settings["name"] = told[:length]
@@ -65,14 +80,22 @@ class Estate:
             ending = f" ({number})"
             settings["name"] = wanted[: length - len(ending)] + ending
             number += 1
-        notes = [*notes, *_cut_tags(settings)]
+        notes = [*notes, *(_cut_tags(settings) if "tags" in settings else [])]
         if told != wanted:
             notes.append(f"its name is cut to {length} characters")
         if settings["name"] != wanted:
             notes.append(f"its name was taken: it is {settings['name']!r} here")
-        entries.append(settings)
+        return self.take_whole(kind, told, settings, notes)
+
+    def take_whole(self, kind: str, told: str, settings: JsonObject, notes: list[str]) -> JsonObject:
+        """Something that is known by something else than its name, and is called `told` in the report."""
+        self.kinds[KINDS[kind]].append(settings)
         self.lines.append(ReportLine(kind, told, settings, tuple(notes)))
         return settings
+
+    def take_as(self, kind: str, name: str, stands_for_it: JsonObject, note: str) -> None:
+        """Something that others stand for here, as tags do for a group."""
+        self.lines.append(ReportLine(kind, name, stands_for_it, (note,)))
 
     @contextmanager
     def entry(self, kind: str, name: str) -> Iterator[list[str]]:
@@ -90,7 +113,8 @@ class Estate:
     def leave_present(self, kind: str, name: str, differing: list[str]) -> None:
         """Leave the entry of the document's kind whose name is something else's here: it is not written over."""
         why = f"there is one with this name here, which differs in {', '.join(differing)}: delete or rename one of them"
-        (entry,) = [entry for entry in self.document()[kind] if entry["name"] == name]
+        key = KEYS.get(kind, "name")
+        (entry,) = [entry for entry in self.kinds[kind] if entry[key] == name]
         self._refuse([(entry, why)])
 
     def drop(self, wrong: Mapping[str, str]) -> bool:
@@ -110,8 +134,38 @@ class Estate:
         for entry, _ in refused:
             why = tuple(text for other, text in refused if other is entry)
             self.lines = [line._replace(entry=None, notes=why) if line.entry is entry else line for line in self.lines]
-        for entries in (self.monitors, self.channels):
-            entries[:] = [entry for entry in entries if not any(entry is other for other, _ in refused)]
+        gone = {id(entry) for entry, _ in refused}
+        monitors = {entry["name"] for entry in self.monitors if id(entry) in gone}
+        pages = [entry for entry in self.kinds["status_page"] if id(entry) in gone]
+        for entries in self.kinds.values():
+            entries[:] = [entry for entry in entries if id(entry) not in gone]
+        if monitors:
+            self._forget(monitors)
+        for page in pages:
+            self._withhold(page)
+
+    def _forget(self, monitors: set[str]) -> None:
+        """What names these must not mean what has their names here."""
+        empty: list[tuple[JsonObject, str]] = []
+        for window in self.kinds["windows"]:
+            window["scope"] = [name for name in window["scope"] if name not in monitors]
+            if not window["scope"]:  # which would be: everything
+                empty.append((window, "none of the monitors that it covers is taken"))
+        for page in self.kinds["status_page"]:
+            for group in page["groups"]:
+                group["monitors"] = [name for name in group["monitors"] if name not in monitors]
+        for history in self.kinds["earlier_days"]:
+            if history["monitor"] in monitors:
+                empty.append((history, "its monitor is not taken"))
+        if empty:
+            self._refuse(empty)
+
+    def _withhold(self, page: JsonObject) -> None:
+        """Without their page, its monitors must not come onto the page that is here."""
+        named = {name for group in page["groups"] for name in group["monitors"]}
+        for monitor in self.monitors:
+            if monitor["name"] in named:
+                monitor["tags"] = [tag for tag in monitor["tags"] if tag != PUBLIC]
 
     def report(self) -> list[str]:
         """For people: what was taken, what differs, what was not taken and why."""

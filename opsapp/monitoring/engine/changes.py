@@ -12,6 +12,7 @@ from opsapp.auth.resources import users_of
 from opsapp.lib.ids import new_token
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid
+from opsapp.monitoring.earlier import forget
 from opsapp.monitoring.interfaces import IIncidentTold
 from opsapp.monitoring.logic.settings import NOTHING, MonitoringSettings, MonitorSettings, agent_of, complete, problems
 from opsapp.monitoring.logic.state import Standing
@@ -83,6 +84,7 @@ def put_back(root: Root, monitor: Monitor) -> None:
 
 
 def let_go(root: Root, monitor: Monitor) -> None:
+    forget(root, monitor.id)
     _forget_metrics(root, monitor, node_of(root).clock.now())
 
 

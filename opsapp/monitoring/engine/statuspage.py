@@ -10,6 +10,7 @@ from opsapp.lib.ids import earliest_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.config import MaintenanceSettings
 from opsapp.maintenance.engine import upcoming
+from opsapp.monitoring.earlier import days_before
 from opsapp.monitoring.engine import notices
 from opsapp.monitoring.engine.register import Entry, by_name
 from opsapp.monitoring.engine.shownstates import is_down_in_window, state_at
@@ -73,12 +74,14 @@ def _published_then(
         for monitor in published
     ]
     series = {
-        monitor.id: WatchedSeries(monitor.series, monitor.created_at, monitor.record.interval) for monitor in published
+        monitor.id: WatchedSeries(monitor.id, monitor.series, monitor.created_at, monitor.record.interval)
+        for monitor in published
     }
     return components, series, _incidents(then, names, at), _windows(node, then, names, at)
 
 
 class WatchedSeries(NamedTuple):
+    monitor_id: str
     number: int
     created_at: int
     every_s: int
@@ -89,23 +92,27 @@ class PublicDays(NamedTuple):
     is_known: bool  # whether enough of them is
 
     @classmethod
-    def of(cls, spent: dict[int, tuple[int, ...]], series: WatchedSeries, start: int, end: int) -> PublicDays:
-        """`spent`: ms in each state, by day."""
-        days = {day: (states[0] + states[1], states[2]) for day, states in spent.items()}
-        window_ms = end - max(start, series.created_at * 1000)
-        return cls(days, enough_known(sum(map(sum, spent.values())), window_ms, series.every_s * 1000))
+    def of(
+        cls, spent: dict[int, tuple[int, ...]], earlier: UpAndDown, series: WatchedSeries, start: int, end: int
+    ) -> PublicDays:
+        """`spent`: ms in each state, by day. `earlier`: the days that were not measured here, as another program did."""
+        days = earlier | {day: (states[0] + states[1], states[2]) for day, states in spent.items()}
+        known_ms = sum(map(sum, spent.values())) + sum(sum(earlier[day]) for day in earlier if day not in spent)
+        began = min([series.created_at * 1000, *(day * DAY for day in earlier)])
+        return cls(days, enough_known(known_ms, end - max(start, began), series.every_s * 1000))
 
 
 def _days_until(node: Node, root: Root, series: WatchedSeries, at: int) -> PublicDays:
     """The day of `at` is told as far as it had come; a sealed one knows only its whole."""
     end = (at + 1) * 1000
     today, start = end // DAY * DAY, _first_day(end)
-    spent = _spent(node, root, series, start, today + 1)
+    spent, earlier = _spent(node, root, series, start, today + 1), _earlier(root, series, end)
     spent.pop(today // DAY, None)
+    earlier.pop(today // DAY, None)
     parts = node.series.reading(root).buckets(series.number, today, end, FINE)
     if parts:
         spent[today // DAY] = tuple(map(sum, zip(*(part.spent for part in parts), strict=True)))
-    return PublicDays.of(spent, series, start, end)
+    return PublicDays.of(spent, earlier, series, start, end)
 
 
 def _components(node: Node, root: Root, entries: list[Entry], now: float) -> list[PublicMonitor]:
@@ -127,10 +134,17 @@ def _spent(node: Node, root: Root, series: WatchedSeries, start: int, end: int) 
     return {day: rollup.spent for day, rollup in rollups.items()}
 
 
+def _earlier(root: Root, series: WatchedSeries, end: int) -> UpAndDown:
+    """Of the days that the page shows, those that another program measured."""
+    first, last = _first_day(end) // DAY, end // DAY
+    return {day: spent for day, spent in days_before(root, series.monitor_id).items() if first <= day <= last}
+
+
 def _days(node: Node, root: Root, entry: Entry, end: int) -> PublicDays:
     """Those that the page shows."""
-    series, start = WatchedSeries(entry.series, entry.created_at, entry.settings.interval), _first_day(end)
-    return PublicDays.of(_spent(node, root, series, start, end), series, start, end)
+    series = WatchedSeries(entry.id, entry.series, entry.created_at, entry.settings.interval)
+    start = _first_day(end)
+    return PublicDays.of(_spent(node, root, series, start, end), _earlier(root, series, end), series, start, end)
 
 
 def _incidents(root: Root, names: dict[str, str], now: float) -> list[JsonObject]:

@@ -1,0 +1,88 @@
+"""Earlier days of monitors as code (see `opsapp.runtime.ascode`): an entry for each monitor that has any, by its name.
+
+Must not: take days for a name that several monitors have.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Invalid
+from opsapp.monitoring.earlier import KIND, EarlierDays, EarlierDaysAsCode, day_of, earlier_of, forget
+from opsapp.monitoring.resources import monitors_of
+from opsapp.runtime.ascode import StoredEntry
+from opsapp.runtime.node import Node
+from opsapp.runtime.projection import readable
+from opsapp.tree.root import Root
+from opsapp.wire.records import made, settings_of
+
+_IDS = object()  # a transaction has the ids of monitors under this, by name
+
+
+def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
+    """No monitor is read where none has any: most services have imported nothing."""
+    folder = earlier_of(root)
+    if folder is None or not folder.tree:
+        return
+    names = _names(root)
+    for monitor_id, kept in readable(folder, KIND):
+        if monitor_id in names:
+            yield StoredEntry(monitor_id, settings_of(EarlierDaysAsCode(names[monitor_id], kept.days)))
+
+
+def complete(_node: Node, root: Root, given: JsonObject, _present: JsonObject | None) -> JsonObject:
+    entry = made(EarlierDaysAsCode, given)
+    _id_of(root, entry.monitor)
+    return settings_of(entry)
+
+
+def shown(fields: JsonObject) -> JsonObject:
+    """For a diff and the audit: not each day."""
+    days = fields["days"]
+    up, down = (sum(day_of(day)[1][part] for day in days) for part in (0, 1))
+    spent = f"{up // 1000} s up, {down // 1000} s down"
+    return {"monitor": fields["monitor"], "days": f"{len(days)}, {days[0][:10]} to {days[-1][:10]}: {spent}"}
+
+
+def exported(node: Node, root: Root) -> Iterator[JsonObject]:
+    return (entry.fields for entry in stored(node, root))
+
+
+def create(_node: Node, root: Root, fields: JsonObject) -> str:
+    folder, monitor_id = earlier_of(root), _id_of(root, fields["monitor"])
+    if folder is None:
+        raise Invalid({"days": "are not known to this store"})
+    forget(root, monitor_id)
+    folder[monitor_id] = EarlierDays(tuple(fields["days"]))
+    return monitor_id
+
+
+def update(node: Node, root: Root, _monitor_id: str, fields: JsonObject) -> None:
+    create(node, root, fields)
+
+
+def delete(_node: Node, root: Root, monitor_id: str) -> None:
+    forget(root, monitor_id)
+
+
+def _names(root: Root) -> dict[str, str]:
+    """By id, of those whose name is theirs alone."""
+    names = {monitor.id: monitor.name for _, monitor in readable(monitors_of(root), "monitor")}
+    called = Counter(names.values())
+    return {monitor_id: name for monitor_id, name in names.items() if called[name] == 1}
+
+
+def _id_of(root: Root, name: str) -> str:
+    """Looked up once for a whole document: monitors are made before their days."""
+    transaction = root._p_jar.transaction_manager.get()
+    try:
+        ids = transaction.data(_IDS)
+    except KeyError:
+        ids = {named: monitor_id for monitor_id, named in _names(root).items()}
+        transaction.set_data(_IDS, ids)
+    if name not in ids:
+        raise Invalid({"monitor": "no monitor, or several, of this name"})
+    monitor_id: str = ids[name]
+    return monitor_id
