@@ -1,5 +1,5 @@
 """The public status page beyond its figures: how it looks, who is told, what is planned. /api/status/settings,
-/api/status/page, /api/status/subscriptions.
+/api/status/page, /api/status/pages, /api/status/subscriptions.
 
 What the public may know of monitors and incidents, monitoring says; this room adds an admin's settings, the calendar of
 maintenance and the subscribers, and the `ui` room shows all of it.
@@ -20,7 +20,7 @@ def includeme(config):
 
     from .engine.announcements import heard
     from .logic.settings import StatusPageSettings
-    from .records import PageAsCode
+    from .records import OwnPageAsCode, PageAsCode
     from .resources import reseal
     from .views import SMALL
 
@@ -28,6 +28,9 @@ def includeme(config):
     config.add_section("status_page", StatusPageSettings)
     config.add_evolve_step("status-page-1", "opsapp.statuspages.resources.set_up")
     config.add_kind("status_page", "opsapp.statuspages.engine.ascode", schema=PageAsCode, key="page", names=True)
+    config.add_kind(
+        "status_pages", "opsapp.statuspages.engine.ownpagescode", schema=OwnPageAsCode, key="slug", names=True
+    )
     config.add_sealed(reseal)
     config.add_engine("opsapp.statuspages.engine.workers.start")
     config.add_body_limit("POST", "/api/status/subscriptions", SMALL)

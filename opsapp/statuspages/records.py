@@ -6,20 +6,21 @@ Must not: know what is stored (`resources`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
 from opsapp.lib.addresses import HIDDEN
 from opsapp.lib.visible import name_kind
 from opsapp.wire.kinds import CheckedBy, Choice, Text
-from opsapp.wire.records import Between, FormField, InAnswers, Most, Sealed, Since, Told, made
+from opsapp.wire.records import AT_TIMES, Between, FormField, InAnswers, Most, Sealed, Since, Told, made
 from opsapp.wire.urls import web_problem
 
 from .logic.addresses import KINDS, MAIL, address_problem
 from .logic.colours import colour_problem
 from .logic.dates import LANGUAGES
-from .logic.groups import GroupAsCode, GroupRecord, Id, groups_problem
+from .logic.groups import MONITORS, GroupAsCode, GroupRecord, Id, groups_problem
 from .logic.mailserver import server_problem
+from .logic.slugs import SLUG, slug_problem
 
 Kind = Annotated[str, Choice(*KINDS)]
 MOST_GROUPS = Most(200)
@@ -122,6 +123,61 @@ class PublicPage(PageLooks):
     timezone: Told[str] = "UTC"
     groups: Told[tuple[GroupRecord, ...]] = ()
     offered: Told[tuple[Kind, ...]] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownGroup(GroupRecord):
+    """A group of a page of its own, which shows what its groups name."""
+
+    monitors: Annotated[
+        tuple[Id, ...],
+        MONITORS,
+        FormField("Monitors", "names", of="monitor", hint="Names with commas. The page shows these and no others"),
+    ] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnPageRecord(PageLooks):
+    """A page beside the one of all: it shows the monitors of its groups, whatever their tags are, and nothing else."""
+
+    sample: ClassVar[dict[str, str]] = {"slug": "customers", "name": "Customers"}
+
+    slug: Annotated[str, SLUG, CheckedBy(slug_problem), FormField("Path", hint="Its address ends in it: /status/…")]
+    name: Annotated[str, name_kind(80), FormField("Name", hint="What visitors see at the top")] = field()
+    public_url: Annotated[
+        str | None,
+        Text(1, 300),
+        WEB,
+        FormField("Its own domain", hint="Where visitors see it, like https://status.example.org", clears=True),
+    ] = None
+    groups: Annotated[tuple[ShownGroup, ...], MOST_GROUPS, FormField("Groups", "rows")] = ()
+
+    @staticmethod
+    def across(sound: dict[str, Any]) -> dict[str, str]:
+        message = groups_problem([made(ShownGroup, row) for row in sound.get("groups", ())])
+        return {"groups": message} if message else {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnPageDone(OwnPageRecord):
+    """The page after what was done to it."""
+
+    status: Told[Literal["created", "updated"]] = "updated"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownGroupAsCode(ShownGroup):
+    """As code: it names monitors, and is known by its name."""
+
+    id: Annotated[str, AT_TIMES] = ""
+    monitors: Annotated[tuple[Annotated[str, Text(1, 255)], ...], MONITORS] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnPageAsCode(OwnPageRecord):
+    """As code: its groups name monitors."""
+
+    groups: Annotated[tuple[ShownGroupAsCode, ...], MOST_GROUPS] = ()
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from opsapp.runtime.seals import Reseal, seal_of
 from opsapp.statuspages.logic.addresses import KINDS, normalised
 from opsapp.statuspages.logic.calendar import PlannedTime
 from opsapp.statuspages.logic.letters import NewsItem
-from opsapp.statuspages.records import LogoRecord, PageRecord
+from opsapp.statuspages.records import LogoRecord, OwnPageRecord, PageRecord
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, unsealed
 
@@ -101,6 +101,8 @@ class StatusPageStore(Persistent):
     announcement id -> the last subscriber id whose row is written."""
 
     notices: OOBTree | None = None  # id -> title of those told to be open; stores of an older version have none
+    pages: OOBTree | None = None  # slug -> settings of a page of its own; None: there never was one
+    own_calendar: OOBTree | None = None  # uid -> a row, of what such pages show; None: there never was one
 
     def __init__(self) -> None:
         self.settings = unsealed(PageRecord())
@@ -131,6 +133,23 @@ class StatusPageStore(Persistent):
             self.mail_server = page.mail_server and seal_of(root).seal(page.mail_server, MAIL_SERVER)
         self.settings = {**self.settings, **unsealed(page)}
 
+    def own_pages(self) -> dict[str, OwnPageRecord]:
+        """By slug. What a newer version added to the settings has its default."""
+        return {} if self.pages is None else {slug: made(OwnPageRecord, kept) for slug, kept in self.pages.items()}
+
+    def own_page(self, slug: str) -> OwnPageRecord | None:
+        kept = None if self.pages is None else self.pages.get(slug)
+        return None if kept is None else made(OwnPageRecord, kept)
+
+    def keep_own_page(self, page: OwnPageRecord) -> None:
+        if self.pages is None:
+            self.pages = OOBTree()
+        self.pages[page.slug] = {**self.pages.get(page.slug, {}), **unsealed(page)}
+
+    def drop_own_page(self, slug: str) -> None:
+        if self.pages is not None:
+            self.pages.pop(slug, None)
+
     def mail_address(self, root: Root) -> str | None:
         """That of the mail server."""
         return self.mail_server and seal_of(root).open(self.mail_server, MAIL_SERVER)
@@ -144,6 +163,15 @@ class StatusPageStore(Persistent):
 
     def keep(self, entry: PlannedTime) -> None:
         self.calendar[entry.uid] = tuple(entry)
+
+    def own_entries(self) -> dict[str, PlannedTime]:
+        """The same for what pages of their own show: nobody is told of these."""
+        return {} if self.own_calendar is None else {uid: PlannedTime(*row) for uid, row in self.own_calendar.items()}
+
+    def keep_own(self, entry: PlannedTime) -> None:
+        if self.own_calendar is None:
+            self.own_calendar = OOBTree()
+        self.own_calendar[entry.uid] = tuple(entry)
 
     def told_notices(self) -> dict[str, str]:
         return {} if self.notices is None else dict(self.notices)

@@ -15,8 +15,8 @@ from opsapp.web.schemas import Deleted
 from opsapp.wire.records import made, plain
 
 from . import schemas
-from .engine import settings, subscriptions
-from .records import LogoRecord, PageRecord, PageUpdated, PublicPage, SubscriptionRecord
+from .engine import ownpages, settings, subscriptions
+from .records import LogoRecord, OwnPageDone, OwnPageRecord, PageRecord, PageUpdated, PublicPage, SubscriptionRecord
 
 PLACE = "status page"  # as the audit names it
 SMALL = 16 << 10  # bytes of a body of somebody unknown
@@ -32,6 +32,21 @@ class PageLogo(Facet):
 
 class PublicPageFacet(Facet):
     """/api/status/page"""
+
+
+class OwnPage(Facet):
+    """/api/status/pages/{slug}"""
+
+    url = "/api/status/pages/{slug}"
+
+
+class OwnPages(Facet):
+    """/api/status/pages"""
+
+    def __getitem__(self, name: str) -> OwnPage:
+        if not ownpages.is_known(root_above(self), name):
+            raise KeyError(name)
+        return OwnPage(self, name)
 
 
 class Subscription(Facet):
@@ -52,6 +67,7 @@ class Subscriptions(Facet):
 add_facet(StatusFacet, "settings", PageSettings)
 add_facet(StatusFacet, "logo", PageLogo)
 add_facet(StatusFacet, "page", PublicPageFacet)
+add_facet(StatusFacet, "pages", OwnPages)
 add_facet(StatusFacet, "subscriptions", Subscriptions)
 
 
@@ -93,6 +109,46 @@ def drop_logo(context: PageLogo, request: Request) -> JsonObject:
     """The page has no logo any more."""
     settings.drop_logo(request.root)
     request.audit("status_page.logo", PLACE)
+    return {"status": "deleted"}
+
+
+@api.get(OwnPages, role="admin", returns=[OwnPageRecord])
+def list_pages(context: OwnPages, request: Request) -> list[JsonObject]:
+    """Pages of their own, beside the one of all: at most 50."""
+    pages = ownpages.records(request.root)
+    request.response.headers["X-Total-Count"] = str(len(pages))
+    return [plain(page) for page in pages]
+
+
+@api.create(OwnPages, role="admin", body=OwnPageRecord, returns=OwnPageDone, audit="status_page.create")
+def create_page(context: OwnPages, request: Request) -> JsonObject:
+    """A page at /status/{slug}. It shows the monitors that its groups name, whatever their tags are."""
+    page = plain(ownpages.create(request.root, made(OwnPageRecord, request.valid_body)))
+    request.audit("status_page.create", page["slug"], after=page)
+    return {**page, "status": "created"}
+
+
+@api.get(OwnPage, role="admin", returns=OwnPageRecord)
+def show_own_page(context: OwnPage, request: Request) -> JsonObject:
+    return plain(ownpages.record(request.root, context.__name__))
+
+
+@api.update(OwnPage, role="admin", body=OwnPageRecord, read_only=OwnPageRecord, returns=OwnPageDone,
+            audit="status_page.update")  # fmt: skip
+def change_own_page(context: OwnPage, request: Request) -> JsonObject:
+    """Changes what is given, and leaves the rest."""
+    before = plain(ownpages.record(request.root, context.__name__))
+    after = plain(ownpages.change(request.root, context.__name__, request.valid_body))
+    request.audit("status_page.update", after["slug"], before=before, after=after)
+    return {**after, "status": "updated"}
+
+
+@api.delete(OwnPage, role="admin", returns=Deleted, audit="status_page.delete")
+def delete_page(context: OwnPage, request: Request) -> JsonObject:
+    """Its address is nobody's any more; its monitors stay."""
+    before = plain(ownpages.record(request.root, context.__name__))
+    ownpages.delete(request.root, context.__name__)
+    request.audit("status_page.delete", context.__name__, before=before)
     return {"status": "deleted"}
 
 

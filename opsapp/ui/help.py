@@ -48,6 +48,7 @@ ABOUT = {
     "/settings/as-code": "as-code",
     "/settings/service": "running",
     "/statuspage": "status-page#how-it-looks",
+    "/statuspage/own": "status-page#pages-of-their-own",
     "/users": "users#users",
 }
 

@@ -42,6 +42,14 @@ class PagePlace(NamedTuple):
 
 LIVE = PagePlace(True, "/status", address("face.css"), address("status.css"), "/status.rss", address("status.js"))
 FILE = PagePlace(False, "index.html", "face.css", "status.css", "status.rss", "status.js")
+
+
+def own_place(slug: str) -> PagePlace:
+    """Of a page of its own, in the service."""
+    home = f"/status/{slug}"
+    return LIVE._replace(home=home, feed=f"{home}/feed.rss")
+
+
 NOTHING_GIVEN = {"kind": "", "address": ""}
 
 
@@ -75,7 +83,13 @@ def page(about: PublicPage, document: JsonObject, place: PagePlace = LIVE) -> st
 
 
 def history(
-    about: PublicPage, month: str, incidents: list[JsonObject], count: int, windows: list[PlannedTime], now: float
+    about: PublicPage,
+    month: str,
+    incidents: list[JsonObject],
+    count: int,
+    windows: list[PlannedTime],
+    now: float,
+    place: PagePlace = LIVE,
 ) -> str:
     """/status/history?month=…"""
     zone, language = about.timezone, about.language
@@ -84,6 +98,7 @@ def history(
     return _rendered(
         "status_history.jinja2",
         about,
+        place,
         title=shape.month_words(month, language),
         days=shape.past(incidents, windows, zone),
         left_out=count - len(incidents),
@@ -94,17 +109,18 @@ def history(
     )
 
 
-def incident_page(about: PublicPage, incident: JsonObject) -> str:
+def incident_page(about: PublicPage, incident: JsonObject, place: PagePlace = LIVE) -> str:
     """/status/incidents/{id}"""
     title = f"{incident['monitor_name']} {'is' if incident['resolved'] is None else 'was'} down"
-    return _rendered("status_incident.jinja2", about, title=title, incident=incident)
+    return _rendered("status_incident.jinja2", about, place, title=title, incident=incident)
 
 
-def monitor_page(about: PublicPage, monitor: JsonObject) -> str:
+def monitor_page(about: PublicPage, monitor: JsonObject, place: PagePlace = LIVE) -> str:
     """/status/monitors/{id}: each day of the bars as a table."""
     line, incidents = shape.component(monitor), shape.past(monitor["incidents"][:50], (), about.timezone)
     rows = shape.day_rows(monitor)
-    return _rendered("status_monitor.jinja2", about, title=line.name, monitor=line, rows=rows, incidents=incidents)
+    shown: JsonObject = {"title": line.name, "monitor": line, "rows": rows, "incidents": incidents}
+    return _rendered("status_monitor.jinja2", about, place, **shown)
 
 
 def note(about: PublicPage, kind: str, title: str, words: str, button: str = "") -> str:
@@ -144,9 +160,9 @@ def theme(about: PublicPage) -> str:
     return "\n".join(rules) + "\n"
 
 
-def feed(document: JsonObject, base_url: str) -> str:
+def feed(document: JsonObject, base_url: str, home: str = LIVE.home) -> str:
     """/status.rss: incidents and their updates, and maintenance."""
-    return _xml(_templates.get_template("status.rss.jinja2").render(document=document, url=f"{base_url}/status"))
+    return _xml(_templates.get_template("status.rss.jinja2").render(document=document, url=base_url + home))
 
 
 def badge(monitor: JsonObject) -> str:

@@ -121,6 +121,8 @@ MEANINGS: dict[int, dict[str, str]] = {
         "too_many_channels": "There are as many channels as there may be.",
         "too_many_oncall": "There are as many schedules, policies or overrides as there may be.",
         "too_many_filters": "This user has as many saved filters as there may be.",
+        "page_exists": "There is a status page with this path already.",
+        "too_many_pages": "There are as many status pages as there may be.",
         "too_many_notices": "As many notices as there may be are open.",
         "too_many_open": "As many proposals of this key wait for people as may.",
         "too_many_keys": "This user has as many API keys as there may be.",

@@ -32,6 +32,7 @@ ADMINS = (
     MENU_OF_ADMINS
     | OF_CHANNELS
     | {"/settings/service", "/settings/as-code", "/healing/rules/{source}/clone", "/healing/inlets/{inlet_id}"}
+    | {"/statuspage/own", "/statuspage/own/{slug}"}
 )
 NOT_VIEWERS = ADMINS | {
     "/healing/rules/new",
@@ -65,6 +66,7 @@ def service(tmp_path_factory):
     service.schedule = service.ada.post_json("/api/oncall/schedules", turns).json["id"]
     policy = {"name": "Wake", "steps": [{"schedules": [service.schedule], "wait_s": 300}]}
     service.policy = service.ada.post_json("/api/oncall/policies", policy).json["id"]
+    service.ada.post_json("/api/status/pages", {"slug": "acme", "name": "Acme"})
     yield service
     service.close()
 
@@ -87,6 +89,7 @@ def place_of(service, page):
         "/notifications/deliveries/{id}": service.delivery,
         "/oncall/schedules/{id}": service.schedule,
         "/oncall/policies/{id}": service.policy,
+        "/statuspage/own/{slug}": "acme",
     }
     return page.path.partition("{")[0] + ids.get(page.path, "") if "{" in page.path else page.path
 

@@ -42,7 +42,7 @@ def changed(database, statement, *values):
     connection.close()
 
 
-def test_45_of_50_entries_are_taken_and_the_reasons_of_the_others_are_told(imported):
+def test_46_of_50_entries_are_taken_and_the_reasons_of_the_others_are_told(imported):
     lines = imported()
     taken, left = reports(lines, "taken"), reports(lines, "NOT TAKEN")
     history = {entry for entry in taken if entry[0] == "history"}
@@ -50,10 +50,10 @@ def test_45_of_50_entries_are_taken_and_the_reasons_of_the_others_are_told(impor
     assert left.pop(("Docker host", "local")), "it is named, though it is no entry of its own"
     assert left.keys() == {
         ("monitor", "Container"), ("monitor", "Through the proxy"), ("monitor", "Access"),
-        ("status page", "For us"), ("proxy", "proxy.example.org"),
+        ("proxy", "proxy.example.org"),
     }  # fmt: skip
     assert all(left.values())
-    assert (len(taken.keys() - history), len(taken.keys() - history) + len(left)) == (45, ENTRIES)
+    assert (len(taken.keys() - history), len(taken.keys() - history) + len(left)) == (46, ENTRIES)
     assert kumadatabase.SECRET not in "\n".join(lines)
 
 
@@ -61,7 +61,7 @@ def test_a_second_import_changes_nothing(imported, opsapp, place):
     imported()
     before = opsapp("export", *place)[1]
     lines = imported()
-    assert lines[-1] == "created 0, changed 0, deleted 0, 53 as they were"
+    assert lines[-1] == "created 0, changed 0, deleted 0, 54 as they were"
     assert opsapp("export", *place)[1] == before
 
 
@@ -93,6 +93,7 @@ def test_nothing_of_another_monitor_with_the_name_is_touched(imported, opsapp, p
     assert (by_name["Words"]["url"], by_name["Words"]["tags"]) == ("tcp://other.example.org:2", [])
     (page,) = exported["status_page"]
     assert [group["monitors"] for group in page["groups"]] == [["Shop", "Login"], []]
+    assert exported["status_pages"][0]["groups"][0]["monitors"] == ["Router"]
     assert not {"Words", "Database port"} & {entry["monitor"] for entry in exported["earlier_days"]}
 
 
@@ -218,10 +219,18 @@ def test_only_what_the_taken_page_shows_is_public(database):
     ]  # fmt: skip
 
 
+def test_further_pages_are_pages_of_their_own_and_publish_nothing(imported, opsapp, place):
+    imported()
+    exported = yaml.safe_load(opsapp("export", *place)[1])
+    (page,) = exported["status_pages"]
+    assert (page["slug"], page["name"]) == ("inside", "For us")
+    assert page["groups"] == [{"name": "All", "collapsed": False, "monitors": ["Database port", "Router"]}]
+
+
 def test_a_page_that_is_not_published_publishes_nothing(database):
     changed(database, "UPDATE status_page SET published = 0")
     estate = read(database)
-    assert estate.kinds["status_page"] == []
+    assert estate.kinds["status_page"] == estate.kinds["status_pages"] == []
     assert not [monitor for monitor in estate.monitors if "public" in monitor["tags"]]
 
 

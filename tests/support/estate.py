@@ -25,6 +25,9 @@ def fill(ward: Any) -> None:
     shop, gone = (lookout.add(name=name, retries=0, tags=["web", "public"]) for name in ("Shop", "Gone"))
     lookout.sees |= {shop: UP, gone: DOWN}
     lookout.run(120, step=10)
+    ada.post_json(
+        "/api/status/pages", {"slug": "acme", "name": "Acme", "groups": [{"name": "All", "monitors": [shop]}]}
+    )
     days = [{"monitor": "Shop", "days": ["2027-01-13 86100 300", "2027-01-14 86400 0"]}]
     ada.post_json("/api/apply", {"document": {"earlier_days": days}})
     agent = ada.post_json("/api/agents", {"label": "box-1", "tags": ["web"]}).json
@@ -79,7 +82,13 @@ def addresses(service: Any) -> list[str]:
     ids = ids_of(service)
     places = [address for page in PAGES if not page.file and (address := address_of(page.path, ids))]
     places += ["/find?q=shop", "/help", *(f"/help/{name}" for name in guidebook.pages())]
-    places += ["/status", "/status/history", "/status/subscribe", f"/status/monitors/{ids['/monitors']['id']}"]
+    places += [
+        "/status",
+        "/status/acme",
+        "/status/history",
+        "/status/subscribe",
+        f"/status/monitors/{ids['/monitors']['id']}",
+    ]
     return [*places, f"/status/incidents/{ids['/incidents']['id']}", "/login", "/login/totp", "/api/docs"]
 
 
@@ -115,5 +124,6 @@ def ids_of(service: Any) -> dict[str, dict[str, str]]:
         "/healing/cases": {"case_id": service.read(lambda root: next(iter(healing_of(root).book.cases)))},
         "/healing/problems": newest("healing/problems", "id"),
         "/healing/inlets": {"inlet_id": newest("healing/inlets", "id")["id"]},
+        "/statuspage/own": {"slug": "acme"},
         "/healing/rules": {"rule_id": "again", "source": "again"},
     }

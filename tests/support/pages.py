@@ -45,6 +45,9 @@ def fill(serve, name="Checkout"):
     schedules = admin.post("/api/oncall/schedules", schedule)["id"]
     policy = {"name": "Standard", "steps": [{"schedules": [schedules]}]}
     policies = admin.post("/api/oncall/policies", policy)["id"]
+    admin.post(
+        "/api/status/pages", {"slug": "team", "name": "Team", "groups": [{"name": "All", "monitors": [monitor]}]}
+    )
     asks = {"name": "needs a word", "type": "script", "params": {"script": "true"}, "requires_approval": True}
     approval = admin.post(f"/api/automations/{admin.post('/api/automations', asks)['id']}/run")["request_id"]
     observes = {"id": "only-observes", "condition": "response_time_ms >= 60000", "action": {"type": "clear_cache"}}
@@ -62,6 +65,7 @@ def fill(serve, name="Checkout"):
         "/healing/inlets/{inlet_id}": inlet,
         "/oncall/schedules/{id}": schedules,
         "/oncall/policies/{id}": policies,
+        "/statuspage/own/{slug}": "team",
         "/healing/rules/{id}": admin.get("/api/healing/rules?limit=1")[0]["id"],
     }
 

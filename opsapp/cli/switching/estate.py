@@ -24,9 +24,14 @@ KINDS = {  # as the report calls them, and as the document does; what names moni
     "channel": "channels",
     "window": "windows",
     "status page": "status_page",
+    "status page of its own": "status_pages",
     "history": "earlier_days",
 }
-KEYS = {"status_page": "page", "earlier_days": "monitor"}  # by which an entry is known; the others have a name
+KEYS = {
+    "status_page": "page",
+    "status_pages": "slug",
+    "earlier_days": "monitor",
+}  # by which an entry is known; the others have a name
 MOST_TAGS, TAG_LENGTH = 50, 64
 PUBLIC = "public"  # the tag of what the status page shows
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)")
@@ -151,7 +156,7 @@ class Estate:
             window["scope"] = [name for name in window["scope"] if name not in monitors]
             if not window["scope"]:  # which would be: everything
                 empty.append((window, "none of the monitors that it covers is taken"))
-        for page in self.kinds["status_page"]:
+        for page in [*self.kinds["status_page"], *self.kinds["status_pages"]]:
             for group in page["groups"]:
                 group["monitors"] = [name for name in group["monitors"] if name not in monitors]
         for history in self.kinds["earlier_days"]:

@@ -26,15 +26,16 @@ LEFT = {
 def read(path: str, zone: str = "UTC") -> Estate:
     """`zone`: by whose clock windows are here. ValueError when this is no file of Uptime Kuma."""
     file, estate = read_file(path), Estate()
-    shown = kumapages.first_of(file)
-    names = _monitors(estate, file, shown.monitors if shown else frozenset())
+    pages = kumapages.pages_of(file)
+    names = _monitors(estate, file, pages[0].monitors if pages else frozenset())
     for row in file.rows("maintenance"):
         with estate.entry("window", title_of(row)) as notes:
             estate.take("window", kumawindows.settings(row, file, names, zone, notes), notes)
     for row in file.rows("status_page"):
         with estate.entry("status page", title_of(row)) as notes:
-            settings = kumapages.settings(row, shown, names, notes)
-            estate.take_whole("status page", title_of(row), settings, notes)
+            settings = kumapages.settings(row, pages, names, notes)
+            kind = "status page of its own" if "slug" in settings else "status page"
+            estate.take_whole(kind, title_of(row), settings, notes)
     for name, days in kumahistory.days_by_name(file, names):
         estate.take_whole("history", name, {"monitor": name, "days": days}, [kumahistory.told(days)])
     for kind, name in file.besides:

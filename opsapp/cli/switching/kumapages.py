@@ -1,7 +1,7 @@
-"""The status page of Uptime Kuma: its title, its texts, and its groups of monitors.
+"""Status pages of Uptime Kuma: their titles, their texts, and their groups of monitors.
 
-There is one page here, so the first published one is taken; the others are named. Must not: publish a monitor that the
-page does not show.
+The first published one is the page of all, and the others are pages of their own. Must not: show a monitor on a page
+that does not show it there.
 """
 
 from __future__ import annotations
@@ -33,18 +33,20 @@ class KumaPage(NamedTuple):
         return frozenset(monitor for group in self.groups for monitor in group.monitors)
 
 
-def first_of(file: KumaFile) -> KumaPage | None:
-    """The first page that visitors can see and that shows something."""
+def pages_of(file: KumaFile) -> list[KumaPage]:
+    """Those that visitors can see and that show something."""
     pages = [_page(file, row) for row in file.rows("status_page") if row.get("published", True)]
-    return next((page for page in pages if page.monitors), None)
+    return [page for page in pages if page.monitors]
 
 
-def settings(row: JsonObject, shown: KumaPage | None, names: dict[int, str], notes: list[str]) -> JsonObject:
-    """Of the page that is taken; the reason why for the others."""
+def settings(row: JsonObject, pages: list[KumaPage], names: dict[int, str], notes: list[str]) -> JsonObject:
+    """The first is the page of all, and the others are pages of their own; or the reason why not."""
     if not row.get("published", True):
         raise NotImported("it is not published")
-    if shown is None or row["id"] != shown.id:
-        raise NotImported("one page is taken, the first that shows monitors")
+    number = next((number for number, page in enumerate(pages) if page.id == row["id"]), None)
+    if number is None:
+        raise NotImported("it shows no monitor")
+    shown = pages[number]
     groups = [
         {"name": group.name, "monitors": [names[monitor] for monitor in group.monitors if monitor in names]}
         for group in shown.groups
@@ -55,7 +57,7 @@ def settings(row: JsonObject, shown: KumaPage | None, names: dict[int, str], not
     if len(shown.domains) > 1:
         notes.append(f"its address is {shown.domains[0]}, not {', '.join(shown.domains[1:])}")
     return {
-        "page": PAGE,
+        **({"slug": str(row["slug"])} if number else {"page": PAGE}),
         "name": title_of(row)[:LONGEST_TITLE],
         "description": str(row.get("description") or "")[:LONGEST_TEXT],
         "footer": str(row.get("footer_text") or "")[:LONGEST_TEXT],

@@ -12,7 +12,7 @@ from opsapp.monitoring.probes.transfers import Reply
 from .archive import archived_incidents
 from .checks import request_check
 from .incident_list import incident_rows, taken_since
-from .lateststatus import KeptText, latest_status
+from .lateststatus import KeptText, LatestStatus, latest_status
 from .monitorlists import statuses_now, tally
 from .notices import shown as open_notices
 from .register import Entry
@@ -32,6 +32,7 @@ __all__ = [
     "Entry",
     "GeneralSettings",
     "KeptText",
+    "LatestStatus",
     "MonitorSettings",
     "MonitoringSettings",
     "MonitorsStanding",

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import Node
 from opsapp.runtime.sharedread import LANE, SharedRead
+from opsapp.tree.root import Root
 
 from .statuspage import status_document
 
@@ -23,6 +24,7 @@ KEPT_S = 5.0  # what changes without a commit (a window begins, a check is overd
 DEAR_S = 0.05  # of processor time: one that costs more is made for a quarter of the time at most
 REST = 4
 KEPT_BYTES = 8 << 20  # of what is made of one document
+MOST_PAGES = 100  # whose documents are kept beside that of the page of all
 SMALL = 1400  # bytes, of which packing saves nothing
 
 Render = Callable[[JsonObject], str]
@@ -67,10 +69,13 @@ class StatusNow:
 
 
 class LatestStatus:
-    """One per node. On the hub all who ask share one making; a page that shows it besides makes it in its thread."""
+    """One per node and page. On the hub all who ask share one making; a page that shows it besides makes it in its
+    thread."""
 
-    def __init__(self, node: Node):
+    def __init__(self, node: Node, document_of: Callable[[Root], JsonObject] | None = None):
         self._node = node
+        self._document_of = document_of or (lambda root: status_document(node, root))
+        self._pages: dict[str, LatestStatus] = {}
         self._made: StatusNow | None = None
         self._make_anew = SharedRead(node, self._make)
 
@@ -87,6 +92,15 @@ class LatestStatus:
         made = self.now()
         return made.text(key) or self._node.lane(LANE, 1).run(made.render, key, render)
 
+    def of_page(self, name: str, document_of: Callable[[Root], JsonObject]) -> LatestStatus:
+        """The same for a page of its own, which is there. Of pages that are gone the oldest are forgotten."""
+        latest = self._pages.get(name)
+        if latest is None:
+            while len(self._pages) >= MOST_PAGES:
+                del self._pages[next(iter(self._pages))]
+            latest = self._pages[name] = LatestStatus(self._node, document_of)
+        return latest
+
     def _serves(self, made: StatusNow) -> bool:
         age, rest = self._node.clock.monotonic() - made.at, REST * made.cost
         if age >= max(KEPT_S, rest):
@@ -95,7 +109,7 @@ class LatestStatus:
 
     def _make(self) -> StatusNow:
         at, state, before = self._node.clock.monotonic(), self._node.last_transaction(), time.thread_time()
-        document = self._node.transact(lambda root: status_document(self._node, root))
+        document = self._node.transact(self._document_of)
         self._made = StatusNow(document, state, at, time.thread_time() - before)
         return self._made
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from BTrees.OOBTree import OOTreeSet
@@ -31,17 +32,25 @@ MOST_WINDOWS = 50
 EMPTY = OOTreeSet()
 
 
-def status_document(node: Node, root: Root) -> JsonObject:
-    now = node.clock.now()
-    entries = [entry for entry in watch_of(node).entries(root).values() if TAG in entry.settings.tags]
+def status_document(node: Node, root: Root, only: Collection[str] | None = None) -> JsonObject:
+    """Of the monitors that are tagged; or `only` of these, which have a page of their own: no notice, and no name of
+    another monitor, is in theirs."""
+    now, entries = node.clock.now(), _entries(node, root, only)
     names = {entry.id: entry.name for entry in entries}
     return statuspage.document(
         _components(node, root, sorted(entries, key=by_name), now),
         _with_causes(node, root, _incidents(root, names, now), set(names.values()), now),
         _windows(node, root, names, now),
         int(now),
-        list(map(plain, notices.shown(root, now))),
+        list(map(plain, notices.shown(root, now))) if only is None else (),
     )
+
+
+def _entries(node: Node, root: Root, only: Collection[str] | None) -> list[Entry]:
+    entries = watch_of(node).entries(root)
+    if only is None:
+        return [entry for entry in entries.values() if TAG in entry.settings.tags]
+    return [entries[monitor_id] for monitor_id in only if monitor_id in entries]
 
 
 def status_document_at(node: Node, root: Root, at: int, *, everything: bool) -> JsonObject:
@@ -95,7 +104,7 @@ class PublicDays(NamedTuple):
     def of(
         cls, spent: dict[int, tuple[int, ...]], earlier: UpAndDown, series: WatchedSeries, start: int, end: int
     ) -> PublicDays:
-        """`spent`: ms in each state, by day. `earlier`: the days that were not measured here, as another program did."""
+        """`spent`: ms in each state, by day. `earlier`: up and down of days that another program measured."""
         days = earlier | {day: (states[0] + states[1], states[2]) for day, states in spent.items()}
         known_ms = sum(map(sum, spent.values())) + sum(sum(earlier[day]) for day in earlier if day not in spent)
         began = min([series.created_at * 1000, *(day * DAY for day in earlier)])
@@ -172,26 +181,30 @@ def _with_causes(
     ]
 
 
-def published(node: Node, root: Root) -> dict[str, str]:
-    """The names of what is published, by id."""
-    entries = watch_of(node).entries(root).values()
-    return {entry.id: entry.name for entry in entries if TAG in entry.settings.tags}
+def published(node: Node, root: Root, only: Collection[str] | None = None) -> dict[str, str]:
+    """The names of what is published, by id; or of what is on the page that shows `only` these."""
+    return {entry.id: entry.name for entry in _entries(node, root, only)}
 
 
-def published_incident(node: Node, root: Root, incident_id: str) -> JsonObject | None:
-    """One incident as the public may see it; None for all others."""
+def published_incident(
+    node: Node, root: Root, incident_id: str, only: Collection[str] | None = None
+) -> JsonObject | None:
+    """One incident as the public may see it on a page; None for all others."""
     now, incident = node.clock.now(), child_of(incidents_of(root), "incident", incident_id)
-    name = None if incident is None else published(node, root).get(incident.monitor_id)
+    names = published(node, root, only)
+    name = None if incident is None else names.get(incident.monitor_id)
     if incident is None or name is None:
         return None
     record = plain(incident.record(now)) | {"monitor_name": name}
-    return statuspage.public_incident(_with_causes(node, root, [record], set(published(node, root).values()), now)[0])
+    return statuspage.public_incident(_with_causes(node, root, [record], set(names.values()), now)[0])
 
 
-def published_incidents(node: Node, root: Root, start: float, end: float, most: int) -> tuple[list[JsonObject], int]:
+def published_incidents(
+    node: Node, root: Root, start: float, end: float, most: int, only: Collection[str] | None = None
+) -> tuple[list[JsonObject], int]:
     """Those that began in [start, end), newest first, at most so many of them, and how many there are. Their ids are in
     the order of time, so that none of another month is read."""
-    now, names, store = node.clock.now(), published(node, root), incidents_of(root)
+    now, names, store = node.clock.now(), published(node, root, only), incidents_of(root)
     low, high = earliest_id(start), earliest_id(end)
     ids = sorted(
         (

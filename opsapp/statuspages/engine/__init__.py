@@ -9,6 +9,10 @@ from opsapp.statuspages.records import PageRecord
 from opsapp.statuspages.resources import store_of
 from opsapp.tree.root import Root
 
+from .ownpages import is_known as is_own_page
+from .ownpages import looks as own_looks
+from .ownpages import record as own_page
+from .ownpages import shown_monitors
 from .settings import public_page
 from .subscriptions import ask, belongs, confirm, leave, waits
 
@@ -22,18 +26,24 @@ __all__ = [
     "calendar_text",
     "confirm",
     "dates",
+    "is_own_page",
     "leave",
     "logo",
+    "own_looks",
+    "own_page",
     "page_of",
     "public_page",
+    "shown_monitors",
     "waits",
     "wrong_address",
 ]
 
 
-def calendar(root: Root) -> list[PlannedTime]:
-    """Every time that a window is, was or will be on, the earliest first."""
-    return sorted(store_of(root).entries().values(), key=lambda entry: (entry.start, entry.uid))
+def calendar(root: Root, slug: str | None = None) -> list[PlannedTime]:
+    """Every time that a window is, was or will be on, the earliest first; with `slug`, of pages of their own."""
+    store = store_of(root)
+    entries = store.entries() if slug is None else store.own_entries()
+    return sorted(entries.values(), key=lambda entry: (entry.start, entry.uid))
 
 
 def page_of(root: Root) -> PageRecord:

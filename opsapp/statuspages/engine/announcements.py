@@ -5,7 +5,10 @@ What happens within `gather_s` is told together, so that 200 monitors that fail 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import islice
+
+from BTrees.OOBTree import OOBTree
 
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
@@ -59,6 +62,8 @@ def look_at_windows(node: Node) -> bool:
     """What is planned goes into the calendar, and what is new or other in it is told."""
     if node.transact(_differing)[0]:
         node.transact(_note_windows)
+    if node.transact(_differing_own):
+        node.transact(_note_own_windows)
     return False
 
 
@@ -79,9 +84,28 @@ def _note_windows(root: Root) -> None:
             _put(root, NewsItem(int(now), what, *about, start=entry.start, end=entry.end))
 
 
+def _note_own_windows(root: Root) -> None:
+    leases.check(root, LEASE)
+    for entry in _differing_own(root):
+        store_of(root).keep_own(entry)
+
+
 def _differing(root: Root) -> tuple[list[PlannedTime], list[tuple[str, PlannedTime]]]:
-    node, now = node_of(root), int(node_of(root).clock.now())
-    names, within = published(node, root), node.config[MaintenanceSettings].announce_days * 86_400
+    now = int(node_of(root).clock.now())
+    return compared(store_of(root).entries(), _planned(root, published(node_of(root), root), now), now)
+
+
+def _differing_own(root: Root) -> list[PlannedTime]:
+    """What is other in the calendar of pages of their own."""
+    store, now = store_of(root), int(node_of(root).clock.now())
+    pages = store.own_pages().values()
+    names = {monitor_id for page in pages for group in page.groups for monitor_id in group.monitors}
+    return compared(store.own_entries(), _planned(root, names, now), now)[0] if names or store.own_calendar else []
+
+
+def _planned(root: Root, names: Collection[str], now: int) -> list[PlannedTime]:
+    """The maintenance to come of these monitors."""
+    within = node_of(root).config[MaintenanceSettings].announce_days * 86_400
     current = []
     for window in upcoming(root, now, within):
         monitors = tuple(
@@ -90,7 +114,7 @@ def _differing(root: Root) -> tuple[list[PlannedTime], list[tuple[str, PlannedTi
         if monitors:
             uid = f"{window.id}-{window.start}" if window.recurs else window.id
             current.append(PlannedTime(uid, window.name, window.start, window.end, monitors))
-    return compared(store_of(root).entries(), current, now)
+    return current
 
 
 # -- notices ---------------------------------------------------------------------------------------------------------
@@ -192,6 +216,12 @@ def purge(root: Root, now: float) -> None:
     for announcement_id in list(store.announcements.keys(None, f"{int((now - KEEP_S) * 1000):012x}")):
         if announcement_id not in store.fanning:
             del store.announcements[announcement_id]
-    for uid, entry in store.entries().items():
-        if entry.end < now - KEEP_CALENDAR_S:
-            del store.calendar[uid]
+    for calendar in (store.calendar, store.own_calendar):
+        if calendar is not None:
+            _forget_old(calendar, now)
+
+
+def _forget_old(calendar: OOBTree, now: float) -> None:
+    for uid, row in list(calendar.items()):
+        if PlannedTime(*row).end < now - KEEP_CALENDAR_S:
+            del calendar[uid]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from opsapp.lib.addresses import restored_settings
@@ -12,6 +12,7 @@ from opsapp.lib.problems import Invalid
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
+from opsapp.statuspages.logic.groups import GroupRecord
 from opsapp.statuspages.records import PageAsCode, PageRecord
 from opsapp.statuspages.resources import store_of
 from opsapp.tree.root import Root
@@ -27,22 +28,26 @@ def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
     store = store_of(root)
     fields = settings_of(store.page)
     if fields != settings_of(PageRecord()):
-        page = _renamed(made(PageAsCode, fields), _names(root))
+        page = _renamed(made(PageAsCode, fields), names_by_id(root))
         yield StoredEntry(PAGE, settings_of(replace(page, mail_server=store.mail_address(root))))
 
 
 def complete(_node: Node, root: Root, given: JsonObject, present: JsonObject | None) -> JsonObject:
     page = made(PageAsCode, given)
-    named = {name for group in page.groups for name in group.monitors}
-    missing = sorted(named - _ids(root).keys())
-    if missing:
-        raise Invalid({"groups": "no monitor, or several, of this name: " + ", ".join(missing[:10])})
+    refuse_unknown(root, page.groups)
     fields = settings_of(replace(page, subscribe_by=tuple(sorted(page.subscribe_by))))
     return restored_settings(PageAsCode, fields, present)
 
 
+def refuse_unknown(root: Root, groups: Iterable[GroupRecord]) -> None:
+    named = {name for group in groups for name in group.monitors}
+    missing = sorted(named - ids_by_name(root).keys()) if named else []
+    if missing:
+        raise Invalid({"groups": "no monitor, or several, of this name: " + ", ".join(missing[:10])})
+
+
 def create(_node: Node, root: Root, fields: JsonObject) -> str:
-    settings.change(root, settings_of(_renamed(made(PageAsCode, fields), _ids(root))))
+    settings.change(root, settings_of(_renamed(made(PageAsCode, fields), ids_by_name(root))))
     return PAGE
 
 
@@ -63,14 +68,14 @@ def _renamed(page: PageAsCode, names: dict[str, str]) -> PageAsCode:
     return replace(page, groups=tuple(groups))
 
 
-def _names(root: Root) -> dict[str, str]:
+def names_by_id(root: Root) -> dict[str, str]:
     """By id; where several monitors share a name, its id is the name."""
     names = {monitor.id: monitor.name for monitor in monitors_of(root).values()}
     called = Counter(names.values())
     return {monitor_id: name if called[name] == 1 else monitor_id for monitor_id, name in names.items()}
 
 
-def _ids(root: Root) -> dict[str, str]:
+def ids_by_name(root: Root) -> dict[str, str]:
     """The way back: by name, and by id."""
-    names = _names(root)
+    names = names_by_id(root)
     return {**{name: monitor_id for monitor_id, name in names.items()}, **{known_id: known_id for known_id in names}}

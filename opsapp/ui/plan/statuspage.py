@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsapp.statuspages.records import PageLooks, PageRecord
+from opsapp.statuspages.records import OwnPageRecord, PageLooks, PageRecord
 from opsapp.ui.shapes import statussettings
 
 from .shape import Act, Column, Field, Page, Part, inputs
@@ -13,6 +13,10 @@ TELLING = inputs(PageRecord, "public_url", "subscribe_by", "mail_from", "mail_se
 NAME, DESCRIPTION, *LOOKS = inputs(PageLooks)
 LOOK = (NAME, DESCRIPTION, *inputs(PageRecord, "groups"), *LOOKS)
 LOGO = (Field("image", "Picture", "area", required=True, hint="A PNG or JPEG of at most 200 kB, in base64"),)
+FIRST = [field for name in ("slug", "name", "public_url", "groups") for field in inputs(OwnPageRecord, name)]
+OWN_PLACE, OWN_GROUPS = inputs(OwnPageRecord, "slug", "public_url"), inputs(OwnPageRecord, "groups")
+CHANGE_OWN = "PUT /api/status/pages/{slug}"
+DELETES = "Its address answers nothing any more. Its monitors stay."
 
 STATUS_PAGE = (
     Page(
@@ -67,5 +71,63 @@ STATUS_PAGE = (
         template="statussettings.jinja2",
         shape=statussettings.shape,
         lead="What visitors see at /status: every monitor with the tag public, and nothing else.",
+    ),
+    Page(
+        "/statuspage/own",
+        "Pages of their own",
+        (
+            Part(
+                "Pages",
+                "/api/status/pages",
+                (
+                    Column("Name", "name", link="/statuspage/own/{slug}"),
+                    Column("Path", "slug", "code", link="/status/{slug}"),
+                    Column("Domain", "public_url"),
+                ),
+                name="pages",
+                empty="There is none yet.",
+                acts=(Act("delete", "Delete", "DELETE /api/status/pages/{slug}", grave=True, warns=DELETES),),
+            ),
+        ),
+        forms=(
+            Act(
+                "new",
+                "New page",
+                "POST /api/status/pages",
+                tuple(FIRST),
+                goes="/statuspage/own/{slug}",
+                done="Visitors see it at its address.",
+            ),
+        ),
+        lead="Each shows the monitors that its groups name, whatever their tags are, and nothing else.",
+    ),
+    Page(
+        "/statuspage/own/{slug}",
+        "Page of its own",
+        (
+            Part(
+                "Page",
+                "/api/status/pages/{slug}",
+                (),
+                acts=(
+                    Act("look", "Save", CHANGE_OWN, LOOKS, here=True, done="Visitors see it at once."),
+                    Act("groups", "Save", CHANGE_OWN, OWN_GROUPS, here=True, done="Visitors see them at once."),
+                    Act("place", "Save", CHANGE_OWN, OWN_PLACE, here=True, goes="/statuspage/own/{slug}"),
+                    Act(
+                        "delete",
+                        "Delete",
+                        "DELETE /api/status/pages/{slug}",
+                        grave=True,
+                        warns=DELETES,
+                        goes="/statuspage/own",
+                    ),
+                ),
+                facts=True,
+                name="page",
+            ),
+        ),
+        template="statuspage_own.jinja2",
+        shape=statussettings.own_shape,
+        lead="It shows the monitors of its groups and nothing else. Visitors follow its feed or its calendar.",
     ),
 )

@@ -19,6 +19,11 @@ def shape(answers: Answers, _reader: Reader) -> dict[str, object]:
     }
 
 
+def own_shape(answers: Answers, _reader: Reader) -> dict[str, object]:
+    page = answers["page"]
+    return {"row": page, "title": page["name"]}
+
+
 def _lacking(settings: JsonObject) -> str:
     lacking = settings.get("lacking")
     if not lacking:

@@ -10,11 +10,19 @@ from webob.etag import ETagMatcher
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
-from opsapp.monitoring.engine import KeptText, latest_status, published, published_incident, published_incidents
+from opsapp.monitoring.engine import (
+    KeptText,
+    LatestStatus,
+    latest_status,
+    published,
+    published_incident,
+    published_incidents,
+    status_document,
+)
 from opsapp.statuspages import engine
 from opsapp.statuspages.records import PublicPage
-from opsapp.tree.folder import Facet, add_facet
-from opsapp.tree.root import Root
+from opsapp.tree.folder import Facet, add_facet, facet_of
+from opsapp.tree.root import Root, root_above
 from opsapp.ui import statuspage, statusshape
 from opsapp.web import api
 from opsapp.web.answers import Deferred
@@ -22,6 +30,7 @@ from opsapp.web.asked import Asked
 from opsapp.web.compression import takes_gzip
 from opsapp.web.config import WebSettings
 from opsapp.web.fields import Query, text
+from opsapp.web.jsontext import dumps
 
 AT_ONCE = 200  # incidents of a month
 
@@ -29,7 +38,19 @@ Render = Callable[[JsonObject], str]
 
 
 class StatusPage(Facet):
-    """/status"""
+    """/status, and below it the pages of their own."""
+
+    def __getitem__(self, name: str) -> Facet:
+        try:
+            return facet_of(self, name)
+        except KeyError:
+            if not engine.is_own_page(root_above(self), name):
+                raise
+            return OwnStatusPage(self, name)
+
+
+class OwnStatusPage(Facet):
+    url = "/status/{slug}"
 
 
 class MonthsFacet(Facet):
@@ -79,42 +100,90 @@ add_facet(StatusPage, "incidents", PublicIncidents)
 add_facet(StatusPage, "monitors", PublicMonitors)
 
 
+class OwnBadges(Badges):
+    """/status/{slug}/badge"""
+
+    def __getitem__(self, name: str) -> Badge:
+        return OwnBadge(self, super().__getitem__(name).__name__)
+
+
+class OwnBadge(Badge):
+    url = "/status/{slug}/badge/{id}.svg"
+
+
+class OwnMonths(MonthsFacet):
+    """/status/{slug}/history"""
+
+
+class OwnIncidents(PublicIncidents):
+    """/status/{slug}/incidents"""
+
+    def __getitem__(self, name: str) -> PublicIncidentPage:
+        return OwnIncidentPage(self, name)
+
+
+class OwnIncidentPage(PublicIncidentPage):
+    url = "/status/{slug}/incidents/{incident_id}"
+
+
+class OwnMonitors(PublicMonitors):
+    """/status/{slug}/monitors"""
+
+    def __getitem__(self, name: str) -> PublicMonitorPage:
+        return OwnMonitorPage(self, name)
+
+
+class OwnMonitorPage(PublicMonitorPage):
+    url = "/status/{slug}/monitors/{monitor_id}"
+
+
+add_facet(OwnStatusPage, "badge", OwnBadges)
+add_facet(OwnStatusPage, "history", OwnMonths)
+add_facet(OwnStatusPage, "incidents", OwnIncidents)
+add_facet(OwnStatusPage, "monitors", OwnMonitors)
+
+
 class Month(Query):
     month = text(7, 7, pattern="[12][0-9]{3}-(0[1-9]|1[0-2])", example="a month like 2026-11", default=None)
 
 
 @api.get(StatusPage, role="public", returns="text/html")
-def page(context: StatusPage, request: Request) -> Deferred:
-    looks = about(request)
-    return kept(request, f"page {looks!r}", lambda document: statuspage.page(looks, document), "text/html")
+@api.get(OwnStatusPage, role="public", returns="text/html")
+def page(context: Facet, request: Request) -> Deferred:
+    looks, place = about(request), place_of(request)
+    return kept(request, f"page {looks!r}", lambda document: statuspage.page(looks, document, place), "text/html")
 
 
 @api.get(MonthsFacet, role="public", query=Month, returns="text/html")
+@api.get(OwnMonths, role="public", query=Month, returns="text/html")
 def history(context: MonthsFacet, request: Request) -> Response:
     """Incidents and maintenance of a month of the page's zone."""
-    looks, now = about(request), request.node.clock.now()
+    looks, now, only = about(request), request.node.clock.now(), monitors_of_page(request)
     month = request.valid_query["month"] or statusshape.month_of(now, looks.timezone)
     start, end = statusshape.month_edges(month, looks.timezone)
-    incidents, count = published_incidents(request.node, request.root, start, end, AT_ONCE)
-    planned = [occurrence for occurrence in engine.calendar(request.root) if start <= occurrence.start < end]
+    incidents, count = published_incidents(request.node, request.root, start, end, AT_ONCE, only)
+    planned = [occurrence for occurrence in occurrences(request) if start <= occurrence.start < end]
     windows = [occurrence for occurrence in planned if statusshape.is_over(occurrence, now)]
-    return tagged(request, statuspage.history(looks, month, incidents, count, windows, now), "text/html")
+    text = statuspage.history(looks, month, incidents, count, windows, now, place_of(request))
+    return tagged(request, text, "text/html")
 
 
 @api.get(PublicIncidentPage, role="public", returns="text/html")
+@api.get(OwnIncidentPage, role="public", returns="text/html")
 def incident_page(context: PublicIncidentPage, request: Request) -> Response:
-    incident = published_incident(request.node, request.root, context.__name__)
+    incident = published_incident(request.node, request.root, context.__name__, monitors_of_page(request))
     if incident is None:
         raise NotFound("There is nothing here.")
-    return tagged(request, statuspage.incident_page(about(request), incident), "text/html")
+    return tagged(request, statuspage.incident_page(about(request), incident, place_of(request)), "text/html")
 
 
 @api.get(PublicMonitorPage, role="public", returns="text/html")
+@api.get(OwnMonitorPage, role="public", returns="text/html")
 def monitor_page(context: PublicMonitorPage, request: Request) -> Deferred:
-    looks, monitor_id = about(request), context.__name__
+    looks, monitor_id, place = about(request), context.__name__, place_of(request)
 
     def render(document: JsonObject) -> str:
-        return statuspage.monitor_page(looks, monitor_in(document, monitor_id))
+        return statuspage.monitor_page(looks, monitor_in(document, monitor_id), place)
 
     return kept(request, f"monitor {monitor_id} {looks!r}", render, "text/html")
 
@@ -126,7 +195,8 @@ def stylesheet(context: Root, request: Request) -> Response:
 
 
 @api.get(StatusPage, "theme.css", role="public", returns="text/css")
-def theme(context: StatusPage, request: Request) -> Response:
+@api.get(OwnStatusPage, "theme.css", role="public", returns="text/css")
+def theme(context: Facet, request: Request) -> Response:
     return tagged(request, statuspage.theme(about(request)), "text/css")
 
 
@@ -143,21 +213,30 @@ def logo(context: StatusPage, request: Request) -> Response:
 
 
 @api.get(Root, "status.rss", role="public", returns="application/rss+xml")
-def feed(context: Root, request: Request) -> Deferred:
-    base = base_of(request)
-    return kept(request, f"feed {base}", lambda document: statuspage.feed(document, base), "application/rss+xml")
+@api.get(OwnStatusPage, "feed.rss", role="public", returns="application/rss+xml")
+def feed(context: Root | Facet, request: Request) -> Deferred:
+    base, home = base_of(request), place_of(request).home
+    return kept(request, f"feed {base}", lambda document: statuspage.feed(document, base, home), "application/rss+xml")
+
+
+@api.get(OwnStatusPage, "status.json", role="public", returns="application/json")
+def document(context: OwnStatusPage, request: Request) -> Deferred:
+    """What the page says, as /api/monitoring/status-page has it of the page of all."""
+    return kept(request, "json", dumps, "application/json")
 
 
 @api.get(StatusPage, "calendar.ics", role="public", returns="text/calendar")
-def calendar(context: StatusPage, request: Request) -> Response:
+@api.get(OwnStatusPage, "calendar.ics", role="public", returns="text/calendar")
+def calendar(context: Facet, request: Request) -> Response:
     """Maintenance, for programs that follow a calendar; what was cancelled says so."""
-    names, link = published(request.node, request.root), f"{base_of(request)}/status"
-    shown = [entry for entry in engine.calendar(request.root) if not names.keys().isdisjoint(entry.monitors)]
+    names = published(request.node, request.root, monitors_of_page(request))
+    link, shown = base_of(request) + place_of(request).home, occurrences(request)
     title = f"{about(request).name}: maintenance"
     return tagged(request, engine.calendar_text(title, shown, names, link), "text/calendar")
 
 
 @api.get(Badge, role="public", returns="image/svg+xml")
+@api.get(OwnBadge, role="public", returns="image/svg+xml")
 def badge(context: Badge, request: Request) -> Deferred:
     monitor_id = context.__name__
 
@@ -174,20 +253,56 @@ def monitor_in(document: JsonObject, monitor_id: str) -> JsonObject:
     raise NotFound("There is nothing here.")
 
 
+def slug_of(request: Request) -> str | None:
+    """Of the page of its own below which this is; None: it is the page of all."""
+    place = request.context
+    while place is not None and not isinstance(place, OwnStatusPage):
+        place = getattr(place, "__parent__", None)
+    return None if place is None else place.__name__
+
+
 def about(request: Request) -> PublicPage:
-    return engine.public_page(request.root)
+    slug = slug_of(request)
+    return engine.public_page(request.root) if slug is None else engine.own_looks(request.root, slug)
+
+
+def place_of(request: Request) -> statuspage.PagePlace:
+    slug = slug_of(request)
+    return statuspage.LIVE if slug is None else statuspage.own_place(slug)
+
+
+def monitors_of_page(request: Request) -> frozenset[str] | None:
+    """Those that the page shows; None: those that are published."""
+    slug = slug_of(request)
+    return None if slug is None else engine.shown_monitors(request.root, slug)
+
+
+def occurrences(request: Request) -> list[engine.PlannedTime]:
+    """The times of the calendar that concern the page."""
+    names = published(request.node, request.root, monitors_of_page(request))
+    known = engine.calendar(request.root, slug_of(request))
+    return [entry for entry in known if not names.keys().isdisjoint(entry.monitors)]
 
 
 def base_of(request: Request) -> str:
     """Where visitors see the page."""
-    address = engine.page_of(request.root).public_url or request.node.config[WebSettings].base_url
-    return (address or request.host_url).rstrip("/")
+    slug = slug_of(request)
+    page = engine.page_of(request.root) if slug is None else engine.own_page(request.root, slug)
+    return (page.public_url or request.node.config[WebSettings].base_url or request.host_url).rstrip("/")
 
 
 def kept(request: Request, key: str, render: Render, kind: str) -> Deferred:
     """What `render` makes of the latest document, once for all visitors. `key` says what else goes into it."""
-    latest, asked = latest_status(request.node), Asked.of(request.environ)
+    latest, asked = latest_of(request), Asked.of(request.environ)
     return Deferred(lambda: answer(asked, latest.text(key, render), kind))
+
+
+def latest_of(request: Request) -> LatestStatus:
+    node, slug = request.node, slug_of(request)
+    latest = latest_status(node)
+    if slug is None:
+        return latest
+    return latest.of_page(slug, lambda root: status_document(node, root, engine.shown_monitors(root, slug)))
 
 
 def tagged(request: Request, text: str, kind: str) -> Response:

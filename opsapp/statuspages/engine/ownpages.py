@@ -1,0 +1,100 @@
+"""Pages of their own, beside the one of all: made, changed, deleted, and what visitors see of one. Transactions.
+
+Such a page shows the monitors that its groups name, and nothing else of this service: what is made for its visitors
+is made of those alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Conflict, Invalid, NotFound
+from opsapp.monitoring.engine import published
+from opsapp.monitoring.resources import monitors_of
+from opsapp.runtime.events import emit
+from opsapp.runtime.node import node_of
+from opsapp.statuspages.logic.groups import with_ids
+from opsapp.statuspages.records import OwnPageRecord, PublicPage, ShownGroup
+from opsapp.statuspages.resources import store_of
+from opsapp.tree.root import Root
+from opsapp.wire.records import changed, made, settings_of
+
+from .settings import EVENT
+
+MOST = 50
+
+
+def records(root: Root) -> list[OwnPageRecord]:
+    """By name."""
+    return sorted(store_of(root).own_pages().values(), key=lambda page: (page.name.casefold(), page.slug))
+
+
+def record(root: Root, slug: str) -> OwnPageRecord:
+    page = store_of(root).own_page(slug)
+    if page is None:
+        raise NotFound("There is no such page.")
+    return page
+
+
+def is_known(root: Root, slug: str) -> bool:
+    return store_of(root).own_page(slug) is not None
+
+
+def create(root: Root, page: OwnPageRecord) -> OwnPageRecord:
+    store = store_of(root)
+    if store.own_page(page.slug) is not None:
+        raise Conflict("There is a page with this path already.", code="page_exists")
+    if len(store.own_pages()) >= MOST:
+        raise Conflict(f"There are {MOST} pages of their own already, which is the most.", code="too_many_pages")
+    return _keep(root, page, ())
+
+
+def change(root: Root, slug: str, given: JsonObject) -> OwnPageRecord:
+    """What is given over what is stored; with another path it is at another address."""
+    before = record(root, slug)
+    page = changed(before, given)
+    if page.slug != slug and is_known(root, page.slug):
+        raise Conflict("There is a page with this path already.", code="page_exists")
+    if page.slug != slug:
+        store_of(root).drop_own_page(slug)
+    return _keep(root, page, before.groups)
+
+
+def delete(root: Root, slug: str) -> None:
+    store_of(root).drop_own_page(slug)
+    emit(root, EVENT, {"change": "page"})
+
+
+def _keep(root: Root, page: OwnPageRecord, before: tuple[ShownGroup, ...]) -> OwnPageRecord:
+    """Invalid: a group names a monitor that does not exist; one that is gone since does not hinder other changes."""
+    known = {monitor_id for group in before for monitor_id in group.monitors}
+    named = {monitor_id for group in page.groups for monitor_id in group.monitors} - known
+    missing = sorted(monitor_id for monitor_id in named if monitor_id not in monitors_of(root))
+    if missing:
+        raise Invalid({"groups": "no such monitor: " + ", ".join(missing[:10])})
+    groups = tuple(made(ShownGroup, settings_of(group)) for group in with_ids(page.groups, before))
+    page = replace(page, groups=groups)
+    store_of(root).keep_own_page(page)
+    emit(root, EVENT, {"change": "page"})
+    return page
+
+
+def shown_monitors(root: Root, slug: str) -> frozenset[str]:
+    """Those that it names; nothing of a page that is gone."""
+    page = store_of(root).own_page(slug)
+    return frozenset() if page is None else frozenset(name for group in page.groups for name in group.monitors)
+
+
+def looks(root: Root, slug: str) -> PublicPage:
+    """How it looks to visitors. NotFound where there is no such page."""
+    node, page, logo = node_of(root), record(root, slug), store_of(root).logo
+    shown = published(node, root, shown_monitors(root, slug))
+    groups = (replace(group, monitors=tuple(name for name in group.monitors if name in shown)) for group in page.groups)
+    return replace(
+        made(PublicPage, settings_of(page)),
+        logo=logo and logo.digest,
+        timezone=node.config.timezone,
+        groups=tuple(group for group in groups if group.monitors),
+        offered=(),
+    )

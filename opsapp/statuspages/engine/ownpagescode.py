@@ -1,0 +1,53 @@
+"""Pages of their own as code (see `opsapp.runtime.ascode`), by their path; groups name monitors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.ascode import StoredEntry
+from opsapp.runtime.node import Node
+from opsapp.statuspages.records import OwnPageAsCode, OwnPageRecord
+from opsapp.tree.root import Root
+from opsapp.wire.records import made, settings_of
+
+from . import ownpages
+from .ascode import ids_by_name, names_by_id, refuse_unknown
+
+
+def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
+    pages = ownpages.records(root)
+    names = names_by_id(root) if pages else {}
+    for page in pages:
+        yield StoredEntry(page.slug, settings_of(_renamed(made(OwnPageAsCode, settings_of(page)), names)))
+
+
+def complete(_node: Node, root: Root, given: JsonObject, _present: JsonObject | None) -> JsonObject:
+    page = made(OwnPageAsCode, given)
+    refuse_unknown(root, page.groups)
+    return settings_of(page)
+
+
+def create(_node: Node, root: Root, fields: JsonObject) -> str:
+    return ownpages.create(root, made(OwnPageRecord, _with_ids(root, fields))).slug
+
+
+def update(_node: Node, root: Root, slug: str, fields: JsonObject) -> None:
+    ownpages.change(root, slug, _with_ids(root, fields))
+
+
+def delete(_node: Node, root: Root, slug: str) -> None:
+    ownpages.delete(root, slug)
+
+
+def _with_ids(root: Root, fields: JsonObject) -> JsonObject:
+    return settings_of(_renamed(made(OwnPageAsCode, fields), ids_by_name(root)))
+
+
+def _renamed(page: OwnPageAsCode, names: dict[str, str]) -> OwnPageAsCode:
+    groups = (
+        replace(group, id="", monitors=tuple(names.get(monitor, monitor) for monitor in group.monitors))
+        for group in page.groups
+    )
+    return replace(page, groups=tuple(groups))

@@ -1,0 +1,27 @@
+"""A status page of its own: an admin makes and changes it by its forms, and a visitor sees its monitors alone."""
+
+from tests.support.browser import press, text, texts
+from tests.support.pages import fill_in, sign_in
+
+GROUP = {"groups:0:name": "Yours", "groups:0:monitors": "Acme till"}
+
+
+def test_an_admin_makes_a_page_that_shows_its_monitors_alone(page, house):
+    for name in ("Acme till", "Other till"):
+        house.admin.post("/api/monitoring/endpoints", {"name": name, "type": "push", "tags": ["public"]})
+    sign_in(page, house, "ada")
+    page.get(f"{house.url}/statuspage")
+    press(page, ".head a[href='/statuspage/own']")
+    fill_in(page, "main", slug="acme", name="Acme")
+    press(page, "main form[data-makes] .savebar button")
+    assert text(page, "h1") == "Acme"
+    press(page, "#groups button[value='groups:add']")
+    fill_in(page, "#groups", **GROUP)
+    press(page, "#groups .savebar button.first")
+    fill_in(page, "#look", footer="Call 110")
+    press(page, "#look .savebar button.first")
+    press(page, ".head a[href='/status/acme']")
+    assert page.title.endswith("Acme")
+    assert [name for name in texts(page, ".comp h3") if "till" in name] == ["Acme till"]
+    assert "Other till" not in page.page_source
+    assert "Call 110" in text(page, "footer")
