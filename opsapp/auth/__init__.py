@@ -12,6 +12,7 @@ def includeme(config: Configurator) -> None:
 
     from . import policy
     from .config import LoginSettings, OidcSettings
+    from .records import KeyAsCode, UserAsCode
 
     config.add_section("web.login", LoginSettings)
     config.add_section("web.oidc", OidcSettings)
@@ -22,6 +23,10 @@ def includeme(config: Configurator) -> None:
     config.add_evolve_step("auth-5-federation", "opsapp.auth.resources.federation.set_up")
     config.add_evolve_step("auth-6-invitations", "opsapp.auth.resources.invitations.set_up")
     config.add_sealed("opsapp.auth.resources.secondfactor.reseal")
+    config.add_kind(
+        "users", "opsapp.auth.engine.usercode", schema=UserAsCode, key="username", audit="user", guarded=True
+    )
+    config.add_kind("keys", "opsapp.auth.engine.keycode", schema=KeyAsCode, key=("user", "name"), guarded=True)
     config.add_preparation("opsapp.auth.engine.make_first_admin")
     config.add_credential_reader(policy.read_credential)
     config.add_caller_lookup(policy.look_up)

@@ -26,16 +26,29 @@ def confirmation_deriver(view: View, info: Any) -> View:
         return view
 
     def wrapped(context: Any, request: Request) -> Any:
-        if request.caller.kind != "session":
-            raise Forbidden("Only somebody who is signed in can do this, not an API key.", code="session_required")
-        if confirmed and not is_confirmed(request):
-            raise Forbidden(
-                "Confirm that it is you: send your password or a code to POST /api/me/confirm, or sign in again.",
-                code="confirm",
-            )
+        if confirmed:
+            require_confirmation(request)
+        else:
+            require_session(request)
         return view(context, request)
 
     return wrapped
+
+
+def require_session(request: Request) -> None:
+    """Forbidden where the caller is a key."""
+    if request.caller.kind != "session":
+        raise Forbidden("Only somebody who is signed in can do this, not an API key.", code="session_required")
+
+
+def require_confirmation(request: Request) -> None:
+    """Also `request.require_confirmation()`. Forbidden unless this is a person who has proved it a short time ago."""
+    require_session(request)
+    if not is_confirmed(request):
+        raise Forbidden(
+            "Confirm that it is you: send your password or a code to POST /api/me/confirm, or sign in again.",
+            code="confirm",
+        )
 
 
 confirmation_deriver.options = ("confirmed", "own_session")  # type: ignore[attr-defined]
@@ -49,4 +62,5 @@ def is_confirmed(request: Request) -> bool:
 
 
 def includeme(config: Configurator) -> None:
+    config.add_request_method(require_confirmation)
     config.add_view_deriver(confirmation_deriver, "confirmation", under="secured_view", over="decorated_view")

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Literal
 
 from opsapp.lib.visible import name_kind
 from opsapp.lib.zones import zone_problem
-from opsapp.wire.kinds import CheckedBy, Choice, Text
+from opsapp.wire.kinds import CheckedBy, Choice, Text, Whole
 from opsapp.wire.records import AT_TIMES, Between, FormField, Since, Told
 
 from .logic.claims import HIGHEST_FIRST
@@ -108,3 +108,23 @@ class InvitationMade(InvitationRecord):
     """`url`: the page where the password is chosen, below the address of this service."""
 
     url: Told[str] = ""
+
+
+@dataclass(frozen=True)
+class UserAsCode:
+    """A user of a document. No password: who is not there is invited."""
+
+    username: Annotated[str, NAME]
+    role: Annotated[str, Choice(*reversed(HIGHEST_FIRST))] = "viewer"
+    disabled: bool = False
+    source: Literal["local", "oidc"] = "local"
+
+
+@dataclass(frozen=True)
+class KeyAsCode:
+    """An API key of a document, without the key."""
+
+    user: Annotated[str, NAME]
+    name: Annotated[str, name_kind(100)]
+    role: Annotated[str, Choice(*reversed(HIGHEST_FIRST))]
+    expires_at: Annotated[int | None, Whole(0, 10**11)] = None

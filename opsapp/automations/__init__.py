@@ -16,12 +16,14 @@ Must not: know why a room above asks for a run.
 
 
 def includeme(config):
+    from opsapp.runtime.ascode import ISecretReader
     from opsapp.runtime.deletions import Deletable
 
     from .config import AutomationSettings, RunsRetention
     from .engine import edits
     from .logic.settings import AutomationSettings as Declared
-    from .resources import reseal
+    from .records import SecretAsCode
+    from .resources import reseal, reveal
 
     config.add_evolve_step("automations-1", "opsapp.automations.resources.set_up")
     config.add_evolve_step("automations-counts", "opsapp.automations.resources.runs.count_runs")
@@ -30,7 +32,9 @@ def includeme(config):
     config.add_section("retention.runs", RunsRetention)
     config.add_sealed(reseal)
     config.add_deletable(Deletable("automation", "operator", "/automations/{}", edits.put_back))
-    config.add_kind("automations", "opsapp.automations.engine.ascode", schema=Declared, names=True)
+    config.add_kind("automations", "opsapp.automations.engine.ascode", schema=Declared, names=True, placeholders=True)
+    config.add_kind("secrets", "opsapp.automations.engine.secretcode", schema=SecretAsCode, guarded=True)
+    config.registry.registerUtility(reveal, ISecretReader)
     config.add_metrics("opsapp.automations.engine.figures.figures")
     config.include("opsapp.automations.engine")
     config.include("opsapp.automations.views")

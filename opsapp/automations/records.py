@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal
 
 from opsapp.lib.visible import name_kind
 from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Scalar, Text, Whole
-from opsapp.wire.records import AT_TIMES, Most, Told
+from opsapp.wire.records import AT_TIMES, Most, Sealed, Told
 
 from .logic.params import Params
 from .logic.runs import STATUSES
@@ -131,6 +131,15 @@ class NewSecret:
 
     name: SecretName
     value: Annotated[str, Text(1, 20_000)]
+    allowed_for: AllowedFor = ()
+
+
+@dataclass(frozen=True)
+class SecretAsCode:
+    """A secret of a document: `allowed_for` names automations. Without a value it keeps the one that it has."""
+
+    name: SecretName
+    value: Annotated[str | None, Text(1, 20_000), Sealed()] = None
     allowed_for: AllowedFor = ()
 
 

@@ -18,7 +18,7 @@ warnings.filterwarnings("ignore", message="pkg_resources is deprecated")
 from opsapp.lib.problems import Invalid, Problem  # noqa: E402
 from opsapp.wire.version import VERSION  # noqa: E402
 
-from .places import Mistaken  # noqa: E402
+from .places import Mistaken, ToldAlready  # noqa: E402
 
 # The modules of the commands, in the order of the help. A server runs for months: it does not hold what the others
 # need, so only the module of the command that is asked for is imported.
@@ -49,10 +49,20 @@ def parser(asked_for: str | None = None) -> argparse.ArgumentParser:
     return top
 
 
+def _parsed(given: list[str]) -> argparse.Namespace:
+    """What argparse refuses ends with 2; where that means that something would change, with 1."""
+    try:
+        return parser(given[0] if given else None).parse_args(given)
+    except SystemExit as ending:
+        if ending.code and given and given[0] in MODULES["ascode"]:
+            raise SystemExit(1) from None
+        raise
+
+
 def run(arguments: list[str] | None = None) -> int:
     """Run one command; its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
-    asked = parser(given[0] if given else None).parse_args(given)
+    asked = _parsed(given)
     if asked.command != "serve":
         gc.enable()
     os.umask(0o077)  # whatever a command writes is the owner's alone
@@ -66,6 +76,8 @@ def run(arguments: list[str] | None = None) -> int:
         return 1
     except (Problem, Mistaken) as problem:
         print(f"opsapp: {problem}", file=sys.stderr)
+        return 1
+    except ToldAlready:
         return 1
     except BrokenPipeError:  # whoever read the output has seen enough; what is left must not be written at the exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -30,6 +30,10 @@ class Mistaken(Exception):
     """What the person at the shell should know, in a sentence."""
 
 
+class ToldAlready(Exception):
+    """What went wrong is said: there is nothing to add."""
+
+
 def add_options(command: argparse.ArgumentParser, *, ini: bool = True) -> None:
     """The options that say where. `opsapp serve` takes the ini file as an argument instead."""
     if ini:

@@ -21,7 +21,8 @@ def includeme(config):
     from .engine import dependencies, health, inlets
     from .engine.problems import give_back
     from .letters import LetterAsCode
-    from .records import DeclaredRule
+    from .logic.graph import Dependency
+    from .records import DeclaredRule, InletAsCode
     from .resources.rules import put_rule_back
 
     config.registry.registerUtility(give_back, IUserDeleted, "problems")
@@ -42,8 +43,17 @@ def includeme(config):
     config.add_section("healing", HealingSettings)
     config.add_section("retention.cases", CasesRetention)
     config.add_section("retention.ledger", LedgerRetention)
-    config.add_kind("rules", "opsapp.healing.engine.ascode", schema=DeclaredRule, key="id")
+    config.add_kind("rules", "opsapp.healing.engine.ascode", schema=DeclaredRule, key="id", placeholders=True)
     config.add_kind("letter", "opsapp.healing.engine.lettercode", schema=LetterAsCode, key="letter", names=True)
+    config.add_kind("inlets", "opsapp.healing.engine.inletcode", schema=InletAsCode, audit="healing.inlet")
+    config.add_kind(
+        "dependencies",
+        "opsapp.healing.engine.dependencycode",
+        schema=Dependency,
+        key="target",
+        names=True,
+        audit="healing.dependency",
+    )
     config.add_deletable(Deletable("rule", "admin", "/healing/rules/{}", put_rule_back))
     config.add_deletable(Deletable("dependency", "admin", "/healing/dependencies", dependencies.add_edge_back))
     config.add_deletable(Deletable("inlet", "admin", "/healing/inlets", inlets.put_back))

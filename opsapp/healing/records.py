@@ -17,7 +17,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import MAX_LENGTH, ConditionError, parse
 from opsapp.wire.kinds import Anything, CheckedBy, Choice, DeclaredField, MapOf, Text
-from opsapp.wire.records import AT_TIMES, Between, IfSaid, Most, SaidAs, Since, Told, plain
+from opsapp.wire.records import AT_TIMES, Between, IfSaid, Most, SaidAs, Sealed, Since, Told, plain
 
 from .logic.graph import MOST_TARGETS, Dependency, GraphNode
 from .logic.levels import LEVELS, SEVERITIES
@@ -299,3 +299,20 @@ class CapabilityRecord:
 class Queued:
     command_id: str
     status: Literal["queued"] = "queued"
+
+
+@dataclass(frozen=True)
+class InletLabels:
+    """Which label names the host, and which the monitor."""
+
+    host: Annotated[str, Text(1, 200)] = "instance"
+    monitor: Annotated[str, Text(1, 200)] = "monitor"
+
+
+@dataclass(frozen=True)
+class InletAsCode:
+    """An inlet of a document. `token`: what stands in its address; left out, the service makes it."""
+
+    name: Annotated[str, Text(1, 100)]
+    mapping: InletLabels = field(default_factory=InletLabels)
+    token: Annotated[str | None, Text(32, 128, r"[A-Za-z0-9_-]*", "32 letters and digits or more"), Sealed()] = None

@@ -16,6 +16,7 @@ def includeme(config):
     from .engine.scope import MonitorScope
     from .engine.watch import KEY, Watch
     from .logic.settings import IncidentsRetention, MonitoringSettings, NewMonitor
+    from .notices import NoticeSettings
 
     config.registry.registerUtility(MonitorScope(), IScopeKind, "monitor")
     config.registry.registerUtility(bylink.TakenOver(), IAnswer, "acknowledge")
@@ -34,6 +35,7 @@ def includeme(config):
     config.add_kind(
         "earlier_days", "opsapp.monitoring.engine.earlierdays", schema=EarlierDaysAsCode, key="monitor", names=True
     )
+    config.add_kind("notices", "opsapp.monitoring.engine.noticecode", schema=NoticeSettings, key="title")
     config.add_deletable(Deletable("monitor", "admin", "/monitors/{}", changes.put_back, changes.let_go))
     config.add_deletable(Deletable("notice", "operator", "/incidents", notices.put_back))
     config.add_engine("opsapp.monitoring.engine.checks.start")

@@ -20,6 +20,7 @@ def includeme(config):
 
     from .engine import plans
     from .engine.escalations import heard
+    from .records import PolicyRecord, ScheduleRecord
 
     config.registry.registerUtility(heard, IIncidentTold, "on call")
     config.add_evolve_step("oncall-1", "opsapp.oncall.resources.set_up", reversible=True)
@@ -27,4 +28,7 @@ def includeme(config):
     config.add_deletable(Deletable("schedule", "admin", "/oncall/schedules/{}", plans.put_back_schedule))
     config.add_deletable(Deletable("policy", "admin", "/oncall/policies/{}", plans.put_back_policy))
     config.add_engine("opsapp.oncall.engine.escalations.start")
+    code = "opsapp.oncall.engine"
+    config.add_kind("schedules", f"{code}.schedulecode", schema=ScheduleRecord, names=True, audit="oncall.schedule")
+    config.add_kind("policies", f"{code}.policycode", schema=PolicyRecord, names=True, audit="oncall.policy")
     config.scan("opsapp.oncall.views")

@@ -24,6 +24,10 @@ MOST = 200
 MOST_OVERRIDES = 500
 
 
+def by_name(record: ScheduleRecord | PolicyRecord) -> str:
+    return record.name.casefold()
+
+
 class NamedPlans(Folder):
     """Things with a name that nothing else of their kind has."""
 
@@ -34,7 +38,7 @@ class NamedPlans(Folder):
 
     def records(self) -> list[Any]:
         """In the order of their names."""
-        return sorted((child.record for child in self.readable()), key=lambda record: record.name.casefold())
+        return sorted((child.record for child in self.readable()), key=by_name)
 
     def add(self, child: Any) -> None:
         self.place(child, new_id())

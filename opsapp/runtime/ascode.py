@@ -1,24 +1,31 @@
-"""What can be written as code (`opsapp apply`, `export`, `import`): kinds of things, and the way from what is stored to
-what a document says.
+"""What can be written as code (`opsapp apply`, `export`, `import`): kinds of things, and what is stored of them as a
+document says it. How a document is made true: `ascodeapply`.
 
 A room adds a kind with `config.add_kind("monitors", "opsapp.monitoring.engine.ascode", schema=NewMonitor)`; the
-module has the functions of `Kind`. Must not: know any kind, parse anything, or talk to people.
+module has the functions of `Actions`. Must not: know any kind, parse anything, or talk to people.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
+from zope.interface import Interface
+
+from opsapp.lib import references
 from opsapp.lib.addresses import shown_settings
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.problems import Conflict, Invalid
+from opsapp.lib.problems import Problem
 from opsapp.tree.root import Root
 
+from .ascodereferences import book_of, with_references
+
 CREATE, UPDATE, DELETE = "create", "update", "delete"
+
+
+class ISecretReader(Interface):
+    """Utility, `fn(root, names)`: the values of those secrets that there are, by name."""
 
 
 class StoredEntry(NamedTuple):
@@ -31,8 +38,25 @@ class StoredEntry(NamedTuple):
     owned: bool = True
 
 
+class MadeEntry(NamedTuple):
+    """A new thing. `once`: what is shown this once, to whoever made it (an address with its token)."""
+
+    id: str
+    once: Mapping[str, str]
+
+
+class EntryMistake(NamedTuple):
+    field: str
+    text: str
+
+
+class Awaited(Problem):
+    """What a document names can only come about otherwise; the message says how. It is no mistake of the document."""
+
+
 class Actions(Protocol):
-    """A kind's functions. All run inside the one transaction; fields are plain values."""
+    """A kind's functions. All run inside the one transaction; fields are plain values. Those of a kind that is
+    `guarded` which change something get the actor, too, as the last of all."""
 
     def stored(self, node: Any, root: Root) -> Iterable[StoredEntry]:
         """All there are, in the order in which they were made."""
@@ -46,12 +70,16 @@ class Actions(Protocol):
     def exported(self, node: Any, root: Root) -> Iterable[JsonObject]:
         """`shown` of all that is stored and owned. A module may leave it out, if there are never thousands."""
 
-    def create(self, node: Any, root: Root, fields: JsonObject) -> str:
-        """Make it as the API would, and answer its id."""
+    def create(self, node: Any, root: Root, fields: JsonObject) -> str | MadeEntry:
+        """Make it as the API would, and answer its id; or Awaited."""
 
     def update(self, node: Any, root: Root, entry_id: str, fields: JsonObject) -> None: ...
 
     def delete(self, node: Any, root: Root, entry_id: str) -> None: ...
+
+    def settled(self, node: Any, root: Root, changes: Sequence[EntryChange]) -> Mapping[str, EntryMistake]:
+        """After all else of the document is done: what can be said or done only now, with these that were made or
+        changed. What is wrong, by the key of the entry. A module may leave it out."""
 
 
 Document = dict[str, list[JsonObject | None]]
@@ -59,14 +87,29 @@ Document = dict[str, list[JsonObject | None]]
 
 
 class Kind(NamedTuple):
-    """`key` is the field by which an entry of the document is the same thing as one that is stored. One that `names`
-    things of other kinds comes after them, so that what it names may be made by the same document."""
+    """`key` is the field (or fields) by which an entry of the document is the same thing as one that is stored. One
+    that `names` things of other kinds comes after them, so that what it names may be made by the same document.
+    `audit`: what the audit calls one of them. `guarded`: changing it takes a person who has proved who they are.
+    `placeholders`: it keeps `{{secret:...}}` as they are, and fills them in when it needs them."""
 
     name: str
     actions: Actions
     schema: Any
-    key: str = "name"
+    key: str | tuple[str, ...] = "name"
     names: bool = False
+    audit: str = ""
+    guarded: bool = False
+    placeholders: bool = False
+
+    def called(self, fields: JsonObject) -> str:
+        """What people call this entry."""
+        key = self.key
+        return fields[key] if isinstance(key, str) else "/".join(fields[name] for name in key)
+
+    @property
+    def key_field(self) -> str:
+        """Where a mistake is told that is of the entry as a whole."""
+        return self.key if isinstance(self.key, str) else self.key[0]
 
     def shown(self, fields: JsonObject) -> JsonObject:
         """Without secrets."""
@@ -76,7 +119,8 @@ class Kind(NamedTuple):
 
 class EntryChange(NamedTuple):
     """One thing that a document makes different: for an update `before` and `after` hold only what differs, and
-    `secrets` says that a secret does."""
+    `secrets` says that a secret does. `action`: as the audit names it. `stamp`: of what was there before, and what
+    becomes of it. `once`: shown to nobody but who makes it."""
 
     kind: str
     change: str
@@ -84,101 +128,29 @@ class EntryChange(NamedTuple):
     id: str
     before: JsonObject
     after: JsonObject
-    secrets: bool = False
-
-    @property
-    def action(self) -> str:
-        """As the audit names it: `rules` `update` is `rule.update`."""
-        return f"{self.kind.removesuffix('s')}.{self.change}"
-
-
-def apply(
-    root: Root,
-    node: Any,
-    kinds: Iterable[Kind],
-    document: Document,
-    mistakes: Mapping[str, str] = MappingProxyType({}),
-    *,
-    prune: bool = False,
-) -> tuple[list[EntryChange], int]:
-    """Transaction function: make what the document says true. What changed, and how many were as they should be.
-    Everything that cannot be done is told in one Invalid, with the `mistakes` that the schemas found; the caller's
-    transaction is then to be aborted. With `prune`, what is owned and not in the document goes, for the kinds that the
-    document names."""
-    wrong = dict(mistakes)
-    changes: list[EntryChange] = []
-    leftovers: list[tuple[Kind, StoredEntry]] = []
-    unchanged = 0
-    for kind in kinds:
-        if kind.name not in document:
-            continue
-        present: dict[str, deque[StoredEntry]] = defaultdict(deque)
-        for stored in list(kind.actions.stored(node, root)):
-            present[stored.fields[kind.key]].append(stored)
-        for number, entry in enumerate(document[kind.name]):
-            if entry is None:
-                continue
-            same_name = present[entry[kind.key]]
-            with _Told(wrong, f"{kind.name}.{number}"):
-                change = _bring(root, node, kind, entry, same_name.popleft() if same_name else None)
-                unchanged += change is None
-                changes += [change] if change else []
-        leftovers += [(kind, stored) for rest in present.values() for stored in rest if stored.owned]
-    if wrong:
-        raise Invalid(wrong)
-    if prune:
-        for kind, stored in reversed(leftovers):
-            kind.actions.delete(node, root, stored.id)
-            shown = kind.shown(stored.fields)
-            changes.append(EntryChange(kind.name, DELETE, stored.fields[kind.key], stored.id, shown, {}))
-    return changes, unchanged
-
-
-class _Told:
-    """What goes wrong with one entry is told under its place, and the others are looked at too."""
-
-    def __init__(self, wrong: dict[str, str], place: str):
-        self.wrong, self.place = wrong, place
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, _type: Any, problem: BaseException | None, _trace: Any) -> bool:
-        if isinstance(problem, Invalid):
-            self.wrong |= {f"{self.place}.{field}": text for field, text in problem.fields.items()}
-            return True
-        if isinstance(problem, Conflict):
-            self.wrong[self.place] = problem.message
-            return True
-        return False
-
-
-def _bring(root: Root, node: Any, kind: Kind, entry: JsonObject, present: StoredEntry | None) -> EntryChange | None:
-    do: Any = kind.actions
-    fields = do.complete(node, root, entry, present and present.fields)
-    after = kind.shown(fields)
-    if present is None:
-        return EntryChange(kind.name, CREATE, entry[kind.key], do.create(node, root, fields), {}, after)
-    if fields == present.fields:
-        return None
-    before = kind.shown(present.fields)
-    differing = [name for name in {**before, **after} if before.get(name) != after.get(name)]
-    hidden = fields.keys() | present.fields.keys()
-    secrets = any(fields.get(name) != present.fields.get(name) for name in hidden if name not in differing)
-    do.update(node, root, present.id, fields)
-    return EntryChange(
-        kind.name,
-        UPDATE,
-        entry[kind.key],
-        present.id,
-        {name: before.get(name) for name in differing},
-        {name: after.get(name) for name in differing},
-        secrets,
-    )
+    secrets: bool
+    action: str
+    stamp: str
+    once: Mapping[str, str] = {}
 
 
 def export(root: Root, node: Any, kinds: Iterable[Kind]) -> dict[str, list[JsonObject]]:
-    """Everything that can be written as code, as a document that `apply` takes. Without ids and secrets."""
-    return {kind.name: list(getattr(kind.actions, "exported", partial(_shown, kind))(node, root)) for kind in kinds}
+    """Everything that can be written as code, as a document that `apply` takes. Without ids and secrets, and with the
+    references that were applied."""
+    return {kind.name: list(_exported(root, node, kind)) for kind in kinds}
+
+
+def _exported(root: Root, node: Any, kind: Kind) -> Iterator[JsonObject]:
+    rows = book_of(root).rows_of(root, kind.name)
+    if not rows:
+        plain = getattr(kind.actions, "exported", partial(_shown, kind))(node, root)
+        yield from map(references.escaped_in, plain)
+        return
+    for stored in kind.actions.stored(node, root):
+        if stored.owned:
+            row = rows.of(kind.called(stored.fields))
+            shown = references.escaped_in(kind.shown(stored.fields))
+            yield with_references(shown, row.holding(stored.fields))
 
 
 def _shown(kind: Kind, node: Any, root: Root) -> Iterator[JsonObject]:

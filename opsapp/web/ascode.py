@@ -6,13 +6,20 @@ the module has the functions that `opsapp.runtime.ascode.Actions` names.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyramid.config import Configurator
 
-from opsapp.runtime import ascode
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.references import Place
+from opsapp.runtime import ascode, ascodereferences
 from opsapp.runtime.ascode import Document, EntryChange, Kind
+from opsapp.runtime.ascodeapply import AppliedDocument, Asker, Wanted
+from opsapp.runtime.ascodeapply import apply as make_true
+from opsapp.runtime.ascoderesolve import resolve
+from opsapp.tree.root import Root
 from opsapp.wire.kinds import DeclaredField, ListOf
 from opsapp.wire.records import DeclaredObject
 
@@ -21,12 +28,24 @@ from .fields import Body, anything, choice, flag, list_of, map_of, text, whole
 MOST = 20_000  # entries of one kind in one document
 
 
+class Reference(Body):
+    """Where the sender has read a value (`["monitors", "0", "url"]`), and what the document says there."""
+
+    place = list_of(text(1, 1000), 50)
+    text = text(1, 20_000)
+
+
 class Apply(Body):
-    """`document` is checked by the kinds' own schemas."""
+    """`document` is checked by the kinds' own schemas. `seen`: the `stamp` of each change that a dry run has told;
+    should another change be due by now, nothing is done (409)."""
+
+    sample = {"document": {"monitors": [{"name": "shop", "type": "http", "url": "https://shop.example.org/"}]}}
 
     document = map_of(anything())
     dry_run = flag(default=False)
     prune = flag(default=False)
+    references = list_of(Reference, 100_000, default=())
+    seen = list_of(text(1, 64), 200_000, default=None, null=True)
 
 
 class ChangeRecord(Body):
@@ -37,11 +56,22 @@ class ChangeRecord(Body):
     before = map_of(anything())
     after = map_of(anything())
     secrets = flag()
+    stamp = text()
+    once = map_of(text())  # shown to nobody else, and not again
+
+
+class WaitingRecord(Body):
+    kind = text()
+    key = text()
+    why = text(0, 2000)
 
 
 class Applied(Body):
+    """`waiting`: what only somebody else can make."""
+
     changes = list_of(ChangeRecord)
     unchanged = whole(0)
+    waiting = list_of(WaitingRecord)
     dry_run = flag()
 
 
@@ -62,17 +92,51 @@ def _entry_of(schema: Any) -> DeclaredField:
     return DeclaredField("", DeclaredObject(schema)) if is_dataclass(schema) else schema()
 
 
-def record(change: EntryChange, *, dry_run: bool) -> dict[str, Any]:
-    """As it is answered. What was made only to be undone has no id."""
-    made_up = dry_run and change.change == ascode.CREATE
-    return change._asdict() | ({"id": None} if made_up else {})
+class AskedFor(NamedTuple):
+    """A document as it was sent, with what is to be done with it."""
+
+    document: JsonObject
+    dry_run: bool
+    prune: bool
+    references: Mapping[Place, str]
+    seen: Sequence[str] | None = None
+
+    @classmethod
+    def of_body(cls, body: JsonObject) -> AskedFor:
+        references = {tuple(given["place"]): given["text"] for given in body["references"]}
+        return cls(body["document"], body["dry_run"], body["prune"], references, body["seen"])
 
 
-def add_kind(
-    config: Configurator, name: str, actions: Any, *, schema: type, key: str = "name", names: bool = False
-) -> None:
-    """Directive: things of this kind can be written as code."""
-    kind = Kind(name, config.maybe_dotted(actions), schema, key, names)
+def apply(root: Root, node: Any, registry: Any, asked: AskedFor, asker: Asker) -> AppliedDocument:
+    """Transaction function: see `opsapp.runtime.ascodeapply`. After a dry run the caller's transaction is to be
+    aborted."""
+    kinds = registry.opsapp_kinds
+    resolved = resolve(root, node, kinds, asked.document, asked.references)
+    document, mistakes = judged(registry, resolved.document)
+    mistakes |= resolved.wrong
+    wanted = Wanted(document, mistakes, resolved.held, resolved.secrets, asked.prune, asked.seen)
+    return make_true(root, node, kinds, wanted, asker)
+
+
+def answer(outcome: AppliedDocument, *, dry_run: bool) -> dict[str, Any]:
+    return {
+        "changes": [_record(change, dry_run=dry_run) for change in outcome.changes],
+        "unchanged": outcome.unchanged,
+        "waiting": [waiting._asdict() for waiting in outcome.waiting],
+        "dry_run": dry_run,
+    }
+
+
+def _record(change: EntryChange, *, dry_run: bool) -> dict[str, Any]:
+    """What was made only to be undone has no id."""
+    told = {**change._asdict(), "once": dict(change.once)}
+    del told["action"]
+    return told | ({"id": None, "once": {}} if dry_run and change.change == ascode.CREATE else {})
+
+
+def add_kind(config: Configurator, name: str, actions: Any, *, schema: type, **more: Any) -> None:
+    """Directive: things of this kind can be written as code; `more` as `Kind` has it."""
+    kind = Kind(name, config.maybe_dotted(actions), schema, **more)
     if any(other.name == name for other in config.registry.opsapp_kinds):
         raise ValueError(f"kind {name!r} is declared twice")
     config.registry.opsapp_kinds.append(kind)
@@ -82,3 +146,4 @@ def add_kind(
 def includeme(config: Configurator) -> None:
     config.registry.opsapp_kinds = []
     config.add_directive("add_kind", add_kind)
+    config.add_evolve_step("runtime-8-as-code", ascodereferences.set_up, reversible=True)

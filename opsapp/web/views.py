@@ -10,6 +10,7 @@ from pyramid.response import Response
 
 from opsapp.runtime import ascode as declared
 from opsapp.runtime import storepack
+from opsapp.runtime.ascodeapply import Asker
 from opsapp.tree.root import Api, Root
 from opsapp.wire.version import VERSION
 
@@ -120,17 +121,14 @@ def pack_store(context: StoreFacet, request: Request) -> Deferred:
 @api.act(Api, "apply", role="admin", body=ascode.Apply, returns=ascode.Applied)
 def apply(context: Api, request: Request) -> dict[str, Any]:
     """Make what a document says true, all of it or nothing; `dry_run` tells what would change and changes nothing."""
-    registry, asked = request.registry, request.valid_body
-    document, mistakes = ascode.judged(registry, asked["document"])
-    changes, unchanged = declared.apply(
-        request.root, request.node, registry.opsapp_kinds, document, mistakes, prune=asked["prune"]
-    )
-    for change in changes:
+    asked = ascode.AskedFor.of_body(request.valid_body)
+    asker = Asker(request.actor, request.require_confirmation)
+    outcome = ascode.apply(request.root, request.node, request.registry, asked, asker)
+    for change in outcome.changes:
         request.audit(change.action, change.id, before=change.before, after=change.after)
-    if asked["dry_run"]:
+    if asked.dry_run:
         request.tm.doom()
-    shown = [ascode.record(change, dry_run=asked["dry_run"]) for change in changes]
-    return {"changes": shown, "unchanged": unchanged, "dry_run": asked["dry_run"]}
+    return ascode.answer(outcome, dry_run=asked.dry_run)
 
 
 @api.get(Api, "export", role="admin", returns="application/json")

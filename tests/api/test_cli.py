@@ -118,7 +118,7 @@ def file(tmp_path):
 
 def test_apply_tells_and_does_it_once(opsapp, place, file):
     code, out, _ = opsapp("apply", file, "--dry-run", *place)
-    assert (code, out.splitlines()[-1]) == (0, "would create 2, change 0, delete 0, 0 as they were")
+    assert (code, out.splitlines()[-1]) == (2, "would create 2, change 0, delete 0, 0 as they were")
     code, out, _ = opsapp("apply", file, *place)
     assert code == 0
     assert out.startswith("+ monitors web\n")
@@ -130,15 +130,17 @@ def test_apply_tells_and_does_it_once(opsapp, place, file):
     out = opsapp("apply", file, *place)[1]
     assert '~ rules disk\n    condition: "disk.*.percent > 95" -> "disk.*.percent > 97"\n' in out
     file.write_text("rules: []\n")
-    assert opsapp("apply", file, "--prune", *place)[1].startswith("- rules disk\n")
+    out = opsapp("apply", file, "--prune", *place)[1]
+    assert out.startswith("will be deleted: rules disk\n- rules disk\n"), "it is named before it is done"
+    assert opsapp("apply", file, "--prune", "--dry-run", *place)[0] == 0
 
 
 def test_mistakes_have_lines_and_nothing_is_done(opsapp, place, file):
     file.write_text(FILE.replace("type: http", "type: gopher").replace("temp_cleanup", "no_such_thing"))
     code, out, err = opsapp("apply", file, *place)
     assert (code, out) == (1, "")
-    assert f"{file}: line 3: monitors.0.type: must be one of" in err
-    assert f"{file}: line 8: rules.0.action.type: must be one of" in err
+    assert f"{file}: line 3: monitors.0.type (web): must be one of" in err
+    assert f"{file}: line 8: rules.0.action.type (disk): must be one of" in err
     file.write_text("monitors: [")
     assert opsapp("apply", file, *place)[0] == 1
     assert opsapp("apply", "/nowhere.yaml", *place)[0] == 1
@@ -151,7 +153,7 @@ def test_export_and_import_move_a_store(opsapp, place, file, tmp_path, monkeypat
     assert [rule["id"] for rule in yaml.safe_load(exported)["rules"]] == ["disk"]
     Service(tmp_path / "other", **{"opsapp.data": str(tmp_path / "other")}).close()
     other = ("--data", tmp_path / "other")
-    assert opsapp("import", *other, typed=exported)[1].endswith("created 2, changed 0, deleted 0, 0 as they were\n")
+    assert opsapp("import", *other, typed=exported)[1].endswith("created 2, changed 0, deleted 0, 1 as they were\n")
     assert opsapp("export", *other)[1] == exported
 
 
@@ -161,7 +163,7 @@ def test_import_from_another_program_reports_and_takes_the_rest(opsapp, place, t
     kuma.write_text(json.dumps({"monitorList": [shop, {"name": "Box", "type": "docker"}]}))
     command = ("import", "--from", "kuma", kuma, *place)
     code, out, _ = opsapp(*command, "--dry-run")
-    assert (code, out.splitlines()[0]) == (0, "NOT TAKEN: monitor 'Box': watch the host of it with an agent instead")
+    assert (code, out.splitlines()[0]) == (2, "NOT TAKEN: monitor 'Box': watch the host of it with an agent instead")
     assert out.endswith("would create 1, change 0, delete 0, 0 as they were\n")
     assert opsapp(*command)[1].endswith("created 1, changed 0, deleted 0, 0 as they were\n")
     assert opsapp(*command)[1].endswith("created 0, changed 0, deleted 0, 1 as they were\n")
@@ -195,7 +197,7 @@ def test_a_running_server_does_it_too(opsapp, service, file, monkeypatch):
         assert opsapp("apply", "-", *asked, typed=FILE)[1] == "created 0, changed 0, deleted 0, 2 as they were\n"
         assert [each["name"] for each in yaml.safe_load(opsapp("export", *asked)[1])["monitors"]] == ["web"]
         file.write_text(FILE.replace("type: http", "type: 7"))
-        assert "line 3: monitors.0.type: must be one of" in opsapp("apply", file, *asked)[2]
+        assert "line 3: monitors.0.type (web): must be one of" in opsapp("apply", file, *asked)[2]
         monkeypatch.delenv(TOKEN)
         code, _, err = opsapp("export", *asked, typed="0" * 64 + "\n")
         assert (code, "answered 401" in err) == (1, True)

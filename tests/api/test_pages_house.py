@@ -365,8 +365,17 @@ def test_a_document_is_looked_at_before_it_is_made_so(service, browser):
     assert "update monitors: Shop" in looked.html.select_one("#diff").text
     assert "interval: 60 30" in looked.html.select_one("#diff").text
     assert service.vera.get("/api/monitoring/endpoints").json[0]["interval"] == 60
-    press(looked, "apply")
+    applied = press(looked, "apply", 200)
+    assert "monitors: Shop updated" in applied.html.select_one("#result").get_text(" ", strip=True)
+    assert applied.html.select_one("#once") is None
     assert service.vera.get("/api/monitoring/endpoints").json[0]["interval"] == 30
+    more = "users: [{username: grace}]\nkeys: [{user: vera, name: ci, role: viewer}]"
+    looked = press(ada.get("/settings/as-code"), "look", 200, document=more)
+    assert "keys: vera/ci" in looked.html.select_one("#diff").text
+    assert "/invitation/" not in looked.text
+    applied = press(looked, "apply", 200)
+    assert "/invitation/" in applied.html.select_one("#once").text
+    assert "vera/ci" in applied.html.select_one("#result").text
     same = press(ada.get("/settings/as-code"), "look", 200)
     assert "Nothing would change" in same.text
     for text, told in (

@@ -36,6 +36,8 @@ ROWS = [
         ("README", r"make test", f"{NOT_RUN}it runs the tests; .ci/run begins with it"),
         ("README", r"[A-Z]+=|field|api|mkdir|curl|python3|echo|sh box-1|kill", FIRST_STEPS),
         ("agent", r"opsapp-agent\.pyz", "tests/system/test_agent_wire.py"),
+        ("as-code", r"opsapp apply team\.yaml",
+         "tests/api/test_ascode_guide.py::test_the_commands_of_the_guide_do_what_it_says"),
         ("as-code", r"opsapp .*--url", SERVED),
         ("as-code", r"opsapp .*--(ini|data)", AT_REST),
         ("automations|maintenance|notifications|oncall|assistants", r"curl ", CURL),

@@ -94,7 +94,8 @@ class Scratch:
         capsys.readouterr()
         code = main(words[1:into])
         said = capsys.readouterr()
-        assert code == 0, f"{text}\n{said.out}{said.err}"
+        would = re.search(r"^would (?!create 0, change 0, delete 0,)", said.out, re.M)
+        assert code == (2 if would else 0), f"{text}\n{said.out}{said.err}"
         for name in words[into + 1 :]:
             Path(name).write_text(said.out)
 

@@ -7,11 +7,10 @@ from opsapp.auth import resources
 from opsapp.auth.config import LoginSettings
 from opsapp.auth.logic.names import password_problem
 from opsapp.auth.records import InvitationMade, InvitationRecord
-from opsapp.auth.resources.invitations import Invitation, find_invitation, invitations_of, invite
+from opsapp.auth.resources.invitations import BY_SHELL, Invitation, find_invitation, invitations_of, invite, is_invited
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid, NotFound
 from opsapp.runtime.node import Node, node_of
-from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 from opsapp.wire.records import plain
 
@@ -25,10 +24,9 @@ def make(root: Root, wanted: InvitationRecord, actor: Actor) -> InvitationMade:
     if wanted.username in resources.users_of(root):
         raise Conflict("There is a user of this name already.", code="user_exists")
     now, life = now_of(root), node_of(root).config[LoginSettings].invitation_s
-    others = (other for _, other in readable(invitations_of(root), "invitation"))
-    if any(other.username == wanted.username and other.expires_at > now for other in others):
+    if is_invited(root, wanted.username, now):
         raise Conflict("A person with this name is already invited: revoke that invitation first.", code="invited")
-    invitation = Invitation(wanted.username, wanted.role, wanted.email, actor.username or "", now, life)
+    invitation = Invitation(wanted.username, wanted.role, wanted.email, actor.username or BY_SHELL, now, life)
     token = invite(root, invitation)
     record = invitation.describe()
     note(root, actor, "invitation.create", invitation.__name__, after=plain(record))

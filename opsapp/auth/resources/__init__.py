@@ -1,6 +1,7 @@
 """What is stored of users and their credentials. Passwords, tokens and codes are here only as hashes, or sealed."""
 
 from .attempts import Attempts, count, forget_attempts, purge_attempts, seconds_locked
+from .invitations import is_invited
 from .keys import ApiKey, Keys, drop_key, drop_keys_of, end_of, find_key, live_key, make_key
 from .secondfactor import (
     Totp,
@@ -68,6 +69,7 @@ __all__ = [
     "find_session",
     "forget_attempts",
     "is_enabled",
+    "is_invited",
     "live_key",
     "live_session",
     "make_key",

@@ -12,6 +12,7 @@ from opsapp.tree.root import Root
 
 LEASE = "housekeeping"
 PAGE = 500
+BY_SHELL = ""
 
 
 class Invitation(Record):
@@ -47,11 +48,23 @@ def invite(root: Root, invitation: Invitation) -> str:
     return token
 
 
+def open_invitations(root: Root, now: float) -> list[Invitation]:
+    """Those whose time has not come, the first that was made first."""
+    rows = (invitation for _, invitation in readable(invitations_of(root), "invitation"))
+    return sorted((row for row in rows if row.expires_at > now), key=lambda row: row.created_at)
+
+
+def is_invited(root: Root, username: str, now: float) -> bool:
+    return any(invitation.username == username for invitation in open_invitations(root, now))
+
+
 def find_invitation(root: Root, token: str, now: float) -> Invitation | None:
-    """One that is good: not too old, and by somebody who is still an admin."""
+    """One that is good: not too old, and by somebody who is still an admin, or who had a shell on the server."""
     invitation = invitations_of(root).get(_name_of(token))
     if invitation is None or invitation.expires_at <= now:
         return None
+    if invitation.invited_by == BY_SHELL:
+        return invitation
     inviter = root["api"]["users"].get(invitation.invited_by)
     return invitation if inviter is not None and not inviter.disabled and inviter.role == "admin" else None
 

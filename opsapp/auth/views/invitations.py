@@ -7,9 +7,8 @@ from pyramid.request import Request
 from opsapp.auth import schemas
 from opsapp.auth.engine import invitations as engine
 from opsapp.auth.records import InvitationMade, InvitationRecord
-from opsapp.auth.resources.invitations import Invitation, Invitations
+from opsapp.auth.resources.invitations import Invitation, Invitations, open_invitations
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.runtime.projection import readable
 from opsapp.web import api
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
@@ -19,9 +18,7 @@ from opsapp.wire.records import made
 @api.get(Invitations, role="admin", query=Paging, returns=[InvitationRecord])
 def invitations(context: Invitations, request: Request) -> list[InvitationRecord]:
     """Links that can still be used, without the links themselves."""
-    now = request.node.clock.now()
-    rows = (invitation for _, invitation in readable(context, "invitation"))
-    live = sorted((row for row in rows if row.expires_at > now), key=lambda row: row.created_at)
+    live = open_invitations(request.root, request.node.clock.now())
     return [row.describe() for row in page_of(request, live)]
 
 

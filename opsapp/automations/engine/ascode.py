@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from opsapp.automations.logic.settings import AutomationSettings
@@ -10,7 +10,7 @@ from opsapp.automations.resources import automations_of
 from opsapp.lib.addresses import public, restored
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
-from opsapp.runtime.ascode import StoredEntry
+from opsapp.runtime.ascode import CREATE, EntryChange, EntryMistake, StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.records import made
@@ -51,19 +51,30 @@ shown = public
 
 
 def create(node: Node, root: Root, fields: JsonObject) -> str:
-    settings = edits.whole(root, _with_ids(root, fields))
+    settings = edits.whole(root, _with_ids(root, fields), secrets_later=True)
     return edits.create(root, settings, BY, node.clock.now()).id
 
 
 def update(node: Node, root: Root, automation_id: str, fields: JsonObject) -> None:
     editor, now = edits.Editor(BY, is_admin=True), node.clock.now()  # whoever may apply a file is an admin
     automation = automations_of(root)[automation_id]
-    settings = edits.with_changes(root, automation, _with_ids(root, fields))
+    settings = edits.with_changes(root, automation, _with_ids(root, fields), secrets_later=True)
     edits.update(root, automation, settings, editor, now)
 
 
 def delete(node: Node, root: Root, automation_id: str) -> None:
     edits.remove(root, automations_of(root)[automation_id], node.clock.now())
+
+
+def settled(_node: Node, root: Root, changes: Sequence[EntryChange]) -> dict[str, EntryMistake]:
+    """Secrets of the same document are there by now, and know for which automations they are."""
+    wrong: dict[str, EntryMistake] = {}
+    for change in changes:
+        if change.change == CREATE or "params" in change.after or change.secrets:
+            refused = edits.refused_secret(root, automations_of(root)[change.id].params, change.id)
+            if refused is not None:
+                wrong[change.key] = EntryMistake("params", f"{refused}, or a document's secret names it in allowed_for")
+    return wrong
 
 
 def _with_ids(root: Root, fields: JsonObject) -> JsonObject:

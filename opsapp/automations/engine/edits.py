@@ -45,11 +45,13 @@ KIND = "automation"
 PLACE = "#"  # in an export the n-th automation of the list is called "#n"
 
 
-def whole(root: Root, values: JsonObject, own_id: str | None = None) -> AutomationSettings:
+def whole(
+    root: Root, values: JsonObject, own_id: str | None = None, *, secrets_later: bool = False
+) -> AutomationSettings:
     """The settings of what was read, or Invalid naming all that is wrong. Params are read once more: who sent them may
-    not have said of which type they are."""
+    not have said of which type they are. `secrets_later`: the caller asks `refused_secret` when they are known."""
     params, wrong = read_params(values["type"], values["params"])
-    wrong |= {} if wrong else problems_of(root, values | {"params": params}, own_id)
+    wrong |= {} if wrong else problems_of(root, values | {"params": params}, own_id, secrets_later=secrets_later)
     if wrong:
         raise Invalid(wrong)
     return complete(made(AutomationSettings, values | {"params": params}))
@@ -61,7 +63,9 @@ def complete(settings: AutomationSettings) -> AutomationSettings:
     return replace(settings, icon=icon, schedule=settings.schedule or None)
 
 
-def problems_of(root: Root, values: JsonObject, own_id: str | None, *, params_are_sound: bool = True) -> dict[str, str]:
+def problems_of(
+    root: Root, values: JsonObject, own_id: str | None, *, params_are_sound: bool = True, secrets_later: bool = False
+) -> dict[str, str]:
     """What no single field shows. Of values that are wrong elsewhere too, only the sound ones are given."""
     kind, given = values["type"], values["params"]
     present = automations_of(root).get(own_id) if own_id else None
@@ -83,7 +87,7 @@ def problems_of(root: Root, values: JsonObject, own_id: str | None, *, params_ar
         wrong["quorum"] = "is more than the approvers"
     if sound is not None:
         wrong.update(_script_problems(sound))
-        wrong.update(_secret_problems(root, sound, present))
+        wrong.update({} if secrets_later else _secret_problems(root, sound, present))
     return wrong | (_input_problems(values) if "inputs" in values else {})
 
 
@@ -92,13 +96,19 @@ def _secret_problems(root: Root, params: Params, present: Automation | None) -> 
     that has been taken back since."""
     if present is not None and present.params == params:
         return {}
+    refused = refused_secret(root, params, None if present is None else present.id)
+    return {} if refused is None else {"params": refused}
+
+
+def refused_secret(root: Root, params: Params, own_id: str | None) -> str | None:
+    """Why an automation with these params may not be written, because of a secret in them."""
     used = {name for kind_of, name in places(plain(params)) if kind_of == "secret"}
-    refused = unusable(root, used, None if present is None else present.id)
+    refused = unusable(root, used, own_id)
     if not refused:
-        return {}
+        return None
     name = refused[0]
     message = f"the secret {name} is not allowed for this automation: once it is there, an admin allows it"
-    return {"params": f"{message} with POST /api/secrets/{name}/allow"}
+    return f"{message} with POST /api/secrets/{name}/allow"
 
 
 def _script_problems(params: Params) -> dict[str, str]:
@@ -205,12 +215,14 @@ def new_webhook_token(root: Root, automation: Automation, by: str) -> str:
     return token
 
 
-def with_changes(root: Root, automation: Automation, changes: JsonObject) -> AutomationSettings:
+def with_changes(
+    root: Root, automation: Automation, changes: JsonObject, *, secrets_later: bool = False
+) -> AutomationSettings:
     """Keys left out keep their value. Invalid as `whole` says."""
     values = automation.definition.settings | changes
     if "icon" not in changes and values["type"] != automation.settings.type:
         values["icon"] = None
-    return whole(root, values, automation.id)
+    return whole(root, values, automation.id, secrets_later=secrets_later)
 
 
 def update(root: Root, automation: Automation, settings: AutomationSettings, editor: Editor, now: float) -> None:

@@ -83,10 +83,24 @@ class Taken(NamedTuple):
 
 
 def create(root: Root, name: str, mapping: dict[str, str], by: str, now: float) -> MadeInlet:
-    inlets, token = healing_of(root).inlets, new_token()
-    inlet = inlets[new_id()] = Inlet(name, {**MAPPING, **mapping}, digest(token), by, now)
-    inlets.by_digest[inlet.token_digest] = inlet.__name__
-    return MadeInlet(inlet, token)
+    token = new_token()
+    return MadeInlet(create_for(root, name, mapping, digest(token), by, now), token)
+
+
+def create_for(root: Root, name: str, mapping: dict[str, str], token_digest: str, by: str, now: float) -> Inlet:
+    """One whose token somebody else has made."""
+    inlets = healing_of(root).inlets
+    inlet = inlets[new_id()] = Inlet(name, {**MAPPING, **mapping}, token_digest, by, now)
+    inlets.by_digest[token_digest] = inlet.__name__
+    return inlet
+
+
+def change_token(root: Root, inlet: Inlet, token_digest: str) -> None:
+    """The one that it had is refused from now on."""
+    inlets = healing_of(root).inlets
+    inlets.by_digest.pop(inlet.token_digest, None)
+    inlet.token_digest = token_digest
+    inlets.by_digest[token_digest] = inlet.__name__
 
 
 def change(root: Root, inlet: Inlet, name: str | None, mapping: dict[str, str] | None) -> None:

@@ -27,6 +27,13 @@ class Dependencies(Folder):
         fresh = {entry.target: {**plain(entry, Dependency), "source": source} for entry in entries}
         self.entries = {**fresh, **kept}
 
+    def put(self, entry: Dependency, source: str) -> None:
+        """This one anew, beside the others."""
+        self.entries = {**self.entries, entry.target: {**plain(entry, Dependency), "source": source}}
+
+    def drop(self, target: str) -> None:
+        self.entries = {name: entry for name, entry in self.entries.items() if name != target}
+
     def nodes(self) -> dict[str, GraphNode]:
         return {target: made(GraphNode, entry) for target, entry in self.entries.items()}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from opsapp.auth.resources import is_enabled
+from opsapp.auth.resources import is_enabled, is_invited
 from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid
@@ -128,9 +128,14 @@ def _gone(root: Root, record: PolicyRecord) -> list[str]:
 
 def _refuse_strangers(root: Root, users: Iterable[str], before: Iterable[str], field: str = "layers") -> None:
     known = set(before)
-    strangers = [name for name in dict.fromkeys(users) if name not in known and not is_enabled(root, name)]
+    strangers = [name for name in dict.fromkeys(users) if name not in known and not _is_expected(root, name)]
     if strangers:
         raise Invalid({field: "there is no such user: " + ", ".join(strangers)})
+
+
+def _is_expected(root: Root, name: str) -> bool:
+    """A user, or somebody who will be one."""
+    return is_enabled(root, name) or is_invited(root, name, node_of(root).clock.now())
 
 
 def _of_layers(record: ScheduleRecord) -> list[str]:

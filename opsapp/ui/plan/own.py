@@ -125,7 +125,7 @@ SETTINGS = (
             Act("apply", "Apply", "POST /api/apply",
                 (Field("document", "Document (YAML or JSON)", "yaml", required=True),
                  Field("prune", "Delete what is not in it", "flag", unsaid="no")),
-                body=(("dry_run", False),), here=True, done="The changes are applied."),
+                body=(("dry_run", False),), here=True, shows=True, result="applied.jinja2"),
             Act("look", "Show the changes", "POST /api/apply",
                 (Field("document", "Document (YAML or JSON)", "yaml", required=True),
                  Field("prune", "Delete what is not in it", "flag", unsaid="no")),

@@ -10,10 +10,12 @@ from .shape import Act, Column, Field, Page, Part, inputs
 SETTINGS = "/api/status/settings"
 CHANGE = f"PUT {SETTINGS}"
 TELLING = inputs(PageRecord, "public_url", "subscribe_by", "mail_from", "mail_server")
-NAME, DESCRIPTION, *LOOKS = inputs(PageLooks)
-LOOK = (NAME, DESCRIPTION, *inputs(PageRecord, "groups"), *LOOKS)
+LOOKS = inputs(PageLooks)
+LOOK = (*LOOKS[:2], *inputs(PageRecord, "groups"), *LOOKS[2:])  # the name and what it says come first
 LOGO = (Field("image", "Picture", "area", required=True, hint="A PNG or JPEG of at most 200 kB, in base64"),)
-FIRST = [field for name in ("slug", "name", "public_url", "groups") for field in inputs(OwnPageRecord, name)]
+FIRST_FIELDS = tuple(
+    field for name in ("slug", "name", "public_url", "groups") for field in inputs(OwnPageRecord, name)
+)
 OWN_PLACE, OWN_GROUPS = inputs(OwnPageRecord, "slug", "public_url"), inputs(OwnPageRecord, "groups")
 CHANGE_OWN = "PUT /api/status/pages/{slug}"
 DELETES = "Its address answers nothing any more. Its monitors stay."
@@ -94,7 +96,7 @@ STATUS_PAGE = (
                 "new",
                 "New page",
                 "POST /api/status/pages",
-                tuple(FIRST),
+                FIRST_FIELDS,
                 goes="/statuspage/own/{slug}",
                 done="Visitors see it at its address.",
             ),

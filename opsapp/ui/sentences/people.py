@@ -66,6 +66,8 @@ THINGS = {
     "oncall.override": "override of the on-call schedule",
     "oncall.policy": "escalation policy",
     "oncall.schedule": "on-call schedule",
+    "healing.dependency": "dependencies of",
+    "healing.inlet": "inlet",
     "key": "API key",
     "secret": "secret",
     "filter": "saved filter",

@@ -129,7 +129,7 @@ def folded(kind: str, entries: list[JsonObject]) -> FoldedKind:
 
 
 def _name_in(entry: JsonObject) -> str:
-    return next((str(entry[field]) for field in ("name", "id", "target") if entry.get(field)), "")
+    return next((str(entry[field]) for field in ("name", "id", "title", "target", "username") if entry.get(field)), "")
 
 
 def yaml_text(value: object) -> str:

@@ -1,0 +1,40 @@
+"""API keys as code (see `opsapp.runtime.ascode`): by whom and by name, never with the key itself.
+
+Nobody makes a key for somebody else, by a document neither: it would act in that person's name. Whose key is not there
+makes it; what a document does is to say which there are, and to end the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from opsapp.audit.engine import Actor
+from opsapp.auth.records import KeyAsCode
+from opsapp.auth.resources import drop_key
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Conflict
+from opsapp.runtime.ascode import Awaited, StoredEntry
+from opsapp.runtime.node import Node
+from opsapp.tree.root import Root
+from opsapp.wire.records import made, settings_of
+
+
+def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
+    for key in sorted(root["api"]["keys"].values(), key=lambda row: (row.username, row.created_at, row.__name__)):
+        yield StoredEntry(key.__name__, settings_of(KeyAsCode(key.username, key.name, key.role, key.expires_at)))
+
+
+def complete(_node: Node, _root: Root, given: JsonObject, _present: JsonObject | None) -> JsonObject:
+    return settings_of(made(KeyAsCode, given))
+
+
+def create(_node: Node, _root: Root, fields: JsonObject, _actor: Actor) -> str:
+    raise Awaited(f"{fields['user']} makes it: a key is shown once, to nobody else")
+
+
+def update(_node: Node, _root: Root, _key_id: str, fields: JsonObject, _actor: Actor) -> None:
+    raise Conflict(f"A key stays as it was made: {fields['user']} ends it and makes another.", code="key_stays")
+
+
+def delete(_node: Node, root: Root, key_id: str, _actor: Actor) -> None:
+    drop_key(root, root["api"]["keys"][key_id])

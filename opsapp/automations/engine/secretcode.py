@@ -1,0 +1,91 @@
+"""Secrets as code (see `opsapp.runtime.ascode`), by name. A value is compared and never shown; it is best a reference.
+
+`allowed_for` names automations, which may be made by the same document: they are looked up when it is all there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from opsapp.audit.engine import Actor
+from opsapp.automations.records import SecretAsCode
+from opsapp.automations.resources import Secret, automations_of, reveal, secrets_of
+from opsapp.lib.addresses import HIDDEN, restored_settings
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Invalid
+from opsapp.runtime.ascode import EntryChange, EntryMistake, StoredEntry
+from opsapp.runtime.node import Node
+from opsapp.tree.root import Root
+from opsapp.wire.records import made, settings_of
+
+BY = "code"
+
+
+def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
+    names = _names(root)
+    for secret in sorted(secrets_of(root).values(), key=lambda secret: secret.name):
+        allowed = sorted(names[known] for known in secret.allowed_for if known in names)
+        said = SecretAsCode(secret.name, reveal(root, [secret.name])[secret.name], tuple(allowed))
+        yield StoredEntry(secret.__name__, settings_of(said))
+
+
+def exported(_node: Node, root: Root) -> Iterator[JsonObject]:
+    """Without opening any."""
+    names = _names(root)
+    for secret in sorted(secrets_of(root).values(), key=lambda secret: secret.name):
+        allowed = sorted(names[known] for known in secret.allowed_for if known in names)
+        yield settings_of(SecretAsCode(secret.name, HIDDEN, tuple(allowed)))
+
+
+def complete(_node: Node, root: Root, given: JsonObject, present: JsonObject | None) -> JsonObject:
+    fields, names = settings_of(made(SecretAsCode, given)), _names(root)
+    allowed = sorted(names.get(known, known) for known in made(SecretAsCode, given).allowed_for)
+    if fields["value"] is None and present is None:
+        raise Invalid({"value": "is required: there is no such secret yet"})
+    if fields["value"] is None:
+        fields["value"] = present and present["value"]
+    return {**restored_settings(SecretAsCode, fields, present), "allowed_for": allowed}
+
+
+def create(node: Node, root: Root, fields: JsonObject, actor: Actor) -> str:
+    by = actor.username or BY
+    return secrets_of(root).add(root, fields["name"], fields["value"], by, node.clock.now()).__name__
+
+
+def update(node: Node, root: Root, secret_id: str, fields: JsonObject, actor: Actor) -> None:
+    secret = secrets_of(root)[secret_id]
+    if reveal(root, [secret.name])[secret.name] != fields["value"]:
+        secret.put(root, fields["value"], actor.username or BY, node.clock.now())
+
+
+def delete(_node: Node, root: Root, secret_id: str, _actor: Actor) -> None:
+    secrets_of(root).remove(secrets_of(root)[secret_id])
+
+
+def settled(_node: Node, root: Root, changes: Sequence[EntryChange]) -> dict[str, EntryMistake]:
+    """The automations that may use them."""
+    wrong: dict[str, EntryMistake] = {}
+    ids = {name: known for known, name in _names(root).items()}
+    for change in changes:
+        unknown = [name for name in change.after.get("allowed_for") or () if name not in ids]
+        if unknown:
+            text = "no automation, or several, of this name: " + ", ".join(unknown)
+            wrong[change.key] = EntryMistake("allowed_for", text)
+        elif "allowed_for" in change.after:
+            _allow(secrets_of(root)[change.id], [ids[name] for name in change.after["allowed_for"] or ()])
+    return wrong
+
+
+def _allow(secret: Secret, ids: Sequence[str]) -> None:
+    for automation_id in (*secret.allowed_for, *secret.lapsed):
+        secret.take_back(automation_id)
+    for automation_id in ids:
+        secret.allow(automation_id)
+
+
+def _names(root: Root) -> dict[str, str]:
+    """By id; where several automations share a name, its id is the name."""
+    names = {automation.id: automation.name for automation in automations_of(root).values()}
+    called = Counter(names.values())
+    return {known: name if called[name] == 1 else known for known, name in names.items()}

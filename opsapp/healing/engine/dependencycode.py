@@ -1,0 +1,85 @@
+"""Dependencies as code (see `opsapp.runtime.ascode`), by target. An entry has what is declared of it and what people
+have confirmed beside. What the server's own file declares is changed there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from opsapp.healing.logic.graph import Dependency, mistakes
+from opsapp.healing.resources import healing_of
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Conflict
+from opsapp.monitoring.resources import monitors_of
+from opsapp.runtime.ascode import EntryChange, EntryMistake, StoredEntry
+from opsapp.runtime.node import Node
+from opsapp.runtime.projection import readable
+from opsapp.tree.root import Root
+from opsapp.wire.records import made, settings_of
+
+from .dependencies import known_targets
+
+SOURCE = "api"
+
+
+def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
+    dependencies = healing_of(root).dependencies
+    confirmed: dict[str, list[str]] = defaultdict(list)
+    for target, parent in dependencies.confirmed:
+        confirmed[target].append(parent)
+    nodes = dependencies.nodes()
+    for target, node in nodes.items():
+        parents = tuple(dict.fromkeys((*node.depends_on, *confirmed.get(target, ()))))
+        said = Dependency(target, node.type, node.site, parents)
+        yield StoredEntry(target, settings_of(said), node.source == SOURCE)
+    for target in sorted(confirmed.keys() - nodes.keys()):
+        yield StoredEntry(target, settings_of(Dependency(target, depends_on=tuple(confirmed[target]))))
+
+
+def complete(_node: Node, _root: Root, given: JsonObject, _present: JsonObject | None) -> JsonObject:
+    return settings_of(made(Dependency, given))
+
+
+def create(_node: Node, root: Root, fields: JsonObject) -> str:
+    healing_of(root).dependencies.put(made(Dependency, fields), SOURCE)
+    return str(fields["target"])
+
+
+def update(node: Node, root: Root, target: str, fields: JsonObject) -> None:
+    _refuse_declared(root, target)
+    create(node, root, fields)
+    _forget(root, target, fields["depends_on"])
+
+
+def delete(_node: Node, root: Root, target: str) -> None:
+    healing_of(root).dependencies.drop(target)
+    _forget(root, target, ())
+
+
+def settled(_node: Node, root: Root, changes: Sequence[EntryChange]) -> dict[str, EntryMistake]:
+    """The graph as a whole: what all of the document has made is there by now."""
+    declared = healing_of(root).dependencies.declared(SOURCE)
+    monitors = {monitor.name for _, monitor in readable(monitors_of(root), "monitor")}
+    changed = {change.key for change in changes}
+    wrong = mistakes(declared, known_targets(root) | monitors)
+    first = next(iter(changed))
+    return {
+        mistake.target if mistake.target in changed else first: EntryMistake("depends_on", mistake.error)
+        for mistake in wrong
+    }
+
+
+def _refuse_declared(root: Root, target: str) -> None:
+    node = healing_of(root).dependencies.nodes().get(target)
+    if node is not None and node.source != SOURCE:
+        raise Conflict("The server's own file declares it: change it there.", code="declared_in_file")
+
+
+def _forget(root: Root, target: str, parents: Sequence[str]) -> None:
+    """What people confirmed of it, and what heals have said of that."""
+    healing = healing_of(root)
+    gone = [edge for edge in healing.dependencies.confirmed if edge[0] == target and edge[1] not in parents]
+    for edge in gone:
+        healing.edges.forget(edge)
+    healing.dependencies.confirmed = tuple(edge for edge in healing.dependencies.confirmed if edge not in set(gone))

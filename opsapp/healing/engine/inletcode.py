@@ -1,0 +1,67 @@
+"""Inlets as code (see `opsapp.runtime.ascode`), by name. A document may give the token, best as a reference; without
+one the service makes it and shows the address this once. Of a token only the digest is known, and none is exported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from opsapp.healing.records import InletAsCode
+from opsapp.healing.resources import healing_of
+from opsapp.lib.ids import digest, new_token
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Conflict
+from opsapp.runtime.ascode import MadeEntry, StoredEntry
+from opsapp.runtime.node import Node
+from opsapp.tree.root import Root
+from opsapp.wire.records import made, settings_of
+
+from . import inlets
+
+BY = "code"
+TOKEN = "token"
+
+
+def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
+    for inlet_id, inlet in sorted(healing_of(root).inlets.items(), key=lambda row: (row[1].created_at, row[0])):
+        mapping = {**inlets.MAPPING, **inlet.mapping}
+        yield StoredEntry(inlet_id, {"name": inlet.name, "mapping": mapping, TOKEN: inlet.token_digest})
+
+
+def complete(_node: Node, _root: Root, given: JsonObject, present: JsonObject | None) -> JsonObject:
+    fields = settings_of(made(InletAsCode, given))
+    token = fields[TOKEN]
+    known = None if present is None else present[TOKEN]
+    return {**fields, TOKEN: known if token is None else digest(str(token))}
+
+
+def shown(fields: JsonObject) -> JsonObject:
+    return {name: value for name, value in fields.items() if name != TOKEN}
+
+
+def create(node: Node, root: Root, fields: JsonObject) -> MadeEntry:
+    now, mapping = node.clock.now(), dict(fields["mapping"])
+    if fields[TOKEN] is not None:
+        return MadeEntry(
+            inlets.create_for(root, fields["name"], mapping, _free(root, fields[TOKEN]), BY, now).__name__, {}
+        )
+    token = new_token()
+    inlet = inlets.create_for(root, fields["name"], mapping, digest(token), BY, now)
+    return MadeEntry(inlet.__name__, {"url": f"/api/healing/events/{token}"})
+
+
+def update(_node: Node, root: Root, inlet_id: str, fields: JsonObject) -> None:
+    inlet = healing_of(root).inlets[inlet_id]
+    inlets.change(root, inlet, fields["name"], dict(fields["mapping"]))
+    if inlet.token_digest != fields[TOKEN]:
+        inlets.change_token(root, inlet, _free(root, fields[TOKEN]))
+
+
+def delete(_node: Node, root: Root, inlet_id: str) -> None:
+    inlets.remove(root, healing_of(root).inlets[inlet_id])
+
+
+def _free(root: Root, token_digest: str) -> str:
+    if healing_of(root).inlets.of_token(token_digest) is not None:
+        raise Conflict("Another inlet has this token.", code="name_taken")
+    return token_digest

@@ -1,0 +1,55 @@
+"""Escalation policies as code (see `opsapp.runtime.ascode`), by name; so are the schedules that they call by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Invalid
+from opsapp.oncall.records import PolicyRecord
+from opsapp.oncall.resources import by_name, oncall_of
+from opsapp.runtime.ascode import StoredEntry
+from opsapp.runtime.node import Node
+from opsapp.tree.root import Root
+from opsapp.wire.records import made, settings_of
+
+from . import plans
+
+
+def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
+    """A schedule that is gone is called by its id."""
+    names = {schedule.__name__: schedule.record.name for schedule in oncall_of(root).schedules.values()}
+    for record in sorted((policy.record for policy in oncall_of(root).policies.values()), key=by_name):
+        yield StoredEntry(record.id, settings_of(_renamed(record, names)))
+
+
+def complete(_node: Node, _root: Root, given: JsonObject, _present: JsonObject | None) -> JsonObject:
+    return settings_of(made(PolicyRecord, given))
+
+
+def create(_node: Node, root: Root, fields: JsonObject) -> str:
+    return plans.create_policy(root, _with_ids(root, fields)).__name__
+
+
+def update(_node: Node, root: Root, policy_id: str, fields: JsonObject) -> None:
+    plans.change_policy(root, oncall_of(root).policies[policy_id], _with_ids(root, fields))
+
+
+def delete(_node: Node, root: Root, policy_id: str) -> None:
+    plans.delete_policy(root, oncall_of(root).policies[policy_id])
+
+
+def _with_ids(root: Root, fields: JsonObject) -> JsonObject:
+    known = {record.name: record.id for record in oncall_of(root).schedules.records()}
+    policy = made(PolicyRecord, fields)
+    named = {name for step in policy.steps for name in step.schedules}
+    missing = sorted(named - known.keys() - set(known.values()))
+    if missing:
+        raise Invalid({"steps": "there is no such schedule: " + ", ".join(missing)})
+    return settings_of(_renamed(policy, known))
+
+
+def _renamed(policy: PolicyRecord, names: Mapping[str, str]) -> PolicyRecord:
+    steps = (replace(step, schedules=tuple(names.get(name, name) for name in step.schedules)) for step in policy.steps)
+    return replace(policy, steps=tuple(steps))
