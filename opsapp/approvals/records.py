@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from opsapp.tree.acl import ROLES
 from opsapp.wire.kinds import AnyValues, Choice, Text
 from opsapp.wire.records import AT_TIMES, Between
 
@@ -37,7 +36,7 @@ class Proposer:
     username: str
     client: str
     reason: str
-    needs: Annotated[str, Choice(*ROLES)]
+    needs: Literal["viewer", "operator", "admin"]
     whatif: AnyValues
 
 

@@ -14,11 +14,13 @@ from opsapp.lib.visible import name_kind
 from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Scalar, Text, Whole
 from opsapp.wire.records import AT_TIMES, Most, Sealed, Told
 
+from .logic.inputs import Input
 from .logic.params import Params
 from .logic.runs import STATUSES
 from .logic.settings import BY_TYPE, TYPES, AutomationSettings, InputsDeclared, Schedule
 
 Since = Annotated[int, Whole()]
+DeclaredInput = Input  # of an automation or a template
 SecretName = Annotated[str, Text(1, 64, r"[A-Za-z0-9][A-Za-z0-9_.-]*", "a word like deploy-token")]
 AllowedFor = Annotated[tuple[Annotated[str, Text(1, 64)], ...], Most(1000, unique=True)]
 Status = Annotated[str, Choice(*STATUSES)]

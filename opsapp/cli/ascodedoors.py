@@ -12,7 +12,7 @@ from opsapp import app
 from opsapp.audit.engine import SHELL, note
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime import ascode
-from opsapp.runtime.ascodeapply import Asker
+from opsapp.runtime.ascodeapply import ApplyingActor
 from opsapp.web import ascode as documents
 from opsapp.web import configfile
 from opsapp.web.ascode import AskedFor
@@ -85,7 +85,7 @@ class OwnStore(NamedTuple):
 
 def _apply(root: Any, node: Any, registry: Any, wanted: AskedFor) -> JsonObject:
     """Whoever has the store may do anything in it: there is nothing to confirm."""
-    outcome = documents.apply(root, node, registry, wanted, Asker(SHELL, lambda: None))
+    outcome = documents.apply(root, node, registry, wanted, ApplyingActor(SHELL, lambda: None))
     for change in outcome.changes:
         note(root, SHELL, change.action, change.id, before=change.before, after=change.after)
     answer = documents.answer(outcome, dry_run=wanted.dry_run)

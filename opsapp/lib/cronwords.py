@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from .enumerated import listed
+
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
           "December")  # fmt: skip
@@ -23,7 +25,7 @@ def in_words(fields: str) -> str | None:
     on, hours = _on(day, month, weekday), _numbers(hour, 23)
     if on is None or not hours or not minute.isdecimal():
         return None
-    return f"{on} at {_listed([f'{at:02}:{int(minute):02}' for at in sorted(set(hours))])}"
+    return f"{on} at {listed([f'{at:02}:{int(minute):02}' for at in sorted(set(hours))])}"
 
 
 def _often(minute: str, hour: str) -> str | None:
@@ -56,7 +58,7 @@ def _on(day: str, month: str, weekday: str) -> str | None:
     numbers = sorted(set(days))
     if month == "*":
         which = "" if numbers[-1] <= SHORTEST_MONTH else " that has it"
-        days_said = f"days {_listed([str(number) for number in numbers])}" if len(numbers) > 1 else f"day {numbers[0]}"
+        days_said = f"days {listed([str(number) for number in numbers])}" if len(numbers) > 1 else f"day {numbers[0]}"
         return None if which and len(numbers) > 1 else f"On {days_said} of every month{which}"
     months = _numbers(month, 12, MONTHS)
     if not months or len(months) > 1 or len(numbers) > 1 or not months[0]:
@@ -72,7 +74,7 @@ def _weekdays(field: str) -> str | None:
         first, last = ends
         return f"{WEEKDAYS[first]} to {WEEKDAYS[last]}" if first is not None and last and first < last else None
     days = _numbers(field, 7, WEEKDAYS)
-    return f"Every {_listed([WEEKDAYS[day] for day in sorted({day % 7 for day in days})])}" if days else None
+    return f"Every {listed([WEEKDAYS[day] for day in sorted({day % 7 for day in days})])}" if days else None
 
 
 def _numbers(field: str, most: int, names: tuple[str, ...] = ()) -> list[int] | None:
@@ -86,7 +88,3 @@ def _number(text: str, most: int, names: tuple[str, ...] = ()) -> int | None:
     if text in short:
         return short.index(text) + (names is MONTHS)
     return int(text) if text.isdecimal() and int(text) <= most else None
-
-
-def _listed(parts: list[str]) -> str:
-    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))

@@ -38,7 +38,7 @@ class Wanted(NamedTuple):
     seen: Sequence[str] | None = None
 
 
-class Asker(NamedTuple):
+class ApplyingActor(NamedTuple):
     """Who asks. `confirm` raises where that is nobody who may change what is guarded."""
 
     actor: Any
@@ -59,7 +59,7 @@ class AppliedDocument(NamedTuple):
     waiting: list[WaitingEntry]
 
 
-def apply(root: Root, node: Any, kinds: Iterable[Kind], wanted: Wanted, asker: Asker) -> AppliedDocument:
+def apply(root: Root, node: Any, kinds: Iterable[Kind], wanted: Wanted, asker: ApplyingActor) -> AppliedDocument:
     """Transaction function: make what the document says true. Everything that cannot be done is told in one Invalid,
     with the `mistakes` that were known; the caller's transaction is then to be aborted. With `prune`, what is owned and
     not in the document goes, for the kinds that the document names."""
@@ -108,7 +108,7 @@ def _what_is_now(change: EntryChange) -> str:
 class _OfKind:
     """The entries of one kind."""
 
-    def __init__(self, root: Root, node: Any, kind: Kind, wanted: Wanted, asker: Asker):
+    def __init__(self, root: Root, node: Any, kind: Kind, wanted: Wanted, asker: ApplyingActor):
         self._root, self._node, self._kind, self._asker = root, node, kind, asker
         self._do: Any = kind.actions
         self._more = (asker.actor,) if kind.guarded else ()

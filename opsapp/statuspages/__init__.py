@@ -17,7 +17,9 @@ Greenlets: `status-calendar` and `status-news` (what happened becomes messages, 
 
 def includeme(config):
     from opsapp.monitoring.interfaces import IIncidentTold
+    from opsapp.runtime.deletions import Deletable
 
+    from .engine import ownpages
     from .engine.announcements import heard
     from .logic.settings import StatusPageSettings
     from .records import OwnPageAsCode, PageAsCode
@@ -31,6 +33,7 @@ def includeme(config):
     config.add_kind(
         "status_pages", "opsapp.statuspages.engine.ownpagescode", schema=OwnPageAsCode, key="slug", names=True
     )
+    config.add_deletable(Deletable("status page", "admin", "/statuspage/own/{}", ownpages.put_back))
     config.add_sealed(reseal)
     config.add_engine("opsapp.statuspages.engine.workers.start")
     config.add_body_limit("POST", "/api/status/subscriptions", SMALL)

@@ -10,7 +10,10 @@ from opsapp.tree.root import root_above
 from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.config import WebSettings
+from opsapp.web.deletions import undoable
 from opsapp.web.facets import StatusFacet
+from opsapp.web.fields import Paging
+from opsapp.web.listpages import page_of
 from opsapp.web.schemas import Deleted
 from opsapp.wire.records import made, plain
 
@@ -112,12 +115,10 @@ def drop_logo(context: PageLogo, request: Request) -> JsonObject:
     return {"status": "deleted"}
 
 
-@api.get(OwnPages, role="admin", returns=[OwnPageRecord])
+@api.get(OwnPages, role="admin", query=Paging, returns=[OwnPageRecord])
 def list_pages(context: OwnPages, request: Request) -> list[JsonObject]:
     """Pages of their own, beside the one of all: at most 50."""
-    pages = ownpages.records(request.root)
-    request.response.headers["X-Total-Count"] = str(len(pages))
-    return [plain(page) for page in pages]
+    return [plain(page) for page in page_of(request, ownpages.records(request.root))]
 
 
 @api.create(OwnPages, role="admin", body=OwnPageRecord, returns=OwnPageDone, audit="status_page.create")
@@ -130,6 +131,7 @@ def create_page(context: OwnPages, request: Request) -> JsonObject:
 
 @api.get(OwnPage, role="admin", returns=OwnPageRecord)
 def show_own_page(context: OwnPage, request: Request) -> JsonObject:
+    """How it looks, where it is, and which monitors its groups name."""
     return plain(ownpages.record(request.root, context.__name__))
 
 
@@ -143,11 +145,12 @@ def change_own_page(context: OwnPage, request: Request) -> JsonObject:
     return {**after, "status": "updated"}
 
 
-@api.delete(OwnPage, role="admin", returns=Deleted, audit="status_page.delete")
+@api.delete(OwnPage, role="admin", returns=Deleted, audit="status_page.delete", undoes=True)
 def delete_page(context: OwnPage, request: Request) -> JsonObject:
     """Its address is nobody's any more; its monitors stay."""
     before = plain(ownpages.record(request.root, context.__name__))
     ownpages.delete(request.root, context.__name__)
+    undoable(request, "status page", str(before["name"]), context.__name__, before)
     request.audit("status_page.delete", context.__name__, before=before)
     return {"status": "deleted"}
 

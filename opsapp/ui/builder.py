@@ -11,11 +11,12 @@ from string import Formatter
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
-from opsapp.automations.logic.inputs import Input
+from opsapp.automations.records import DeclaredInput
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.tree.acl import ROLES
 from opsapp.web.openapi import endpoints
+from opsapp.wire.records import made
 
 from .plan import FILTERS, PAGES, Act, Field, Page, Part, forms_of, is_list
 from .reader import AnswerOf, Answers, Reader, dig, merged, query_with
@@ -204,12 +205,13 @@ INPUT_KINDS = {"integer": "number", "number": "number", "boolean": "flag", "choi
 
 
 def for_row(act: Act, row: dict[str, Any]) -> Act:
-    """The act with a field for each input that the row declares."""
+    """The act with a field for each input that the row declares, as it was answered or sent."""
     declared = dig(row, act.inputs) if act.inputs else None
-    return act._replace(fields=act.fields + tuple(_input_field(declared_input) for declared_input in declared or ()))
+    return act._replace(fields=act.fields + tuple(map(_input_field, declared or ())))
 
 
-def _input_field(declared: Input) -> Field:
+def _input_field(given: DeclaredInput | JsonObject) -> Field:
+    declared = given if isinstance(given, DeclaredInput) else made(DeclaredInput, given)
     default = declared.default
     preset = "" if default is None else json.dumps(default) if isinstance(default, bool) else str(default)
     return Field(

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
+from opsapp.lib.enumerated import listed
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine import is_known, shown_uptime
 from opsapp.statuspages.engine import CANCELLED, PlannedTime, dates
@@ -45,6 +46,7 @@ WORST = ("down", "degraded", DOWN_IN_WINDOW, "maintenance", "unknown", "pending"
 GOOD, FAIR = 99.9, 99.0  # a day's bar: at least this, less, and below
 MANY = 60  # services, of which a small page tells less in each line
 MOST_OPEN, MOST_WINDOWS, MOST_NAMES, MOST_PAST = 20, 10, 6, 12
+MOST_SAID = 3  # names in the sentence over everything
 
 
 class Verdict(NamedTuple):
@@ -139,15 +141,19 @@ def verdict(document: JsonObject) -> Verdict:
     down = [monitor["name"] for monitor in monitors if monitor["status"] == "down"]
     if down:
         since = min((incident["started"] for incident in document["active_incidents"]), default=None)
-        return Verdict(kind, f"{listed(down)} {_are(down)} down", title, since, _rest(monitors))
+        return Verdict(kind, f"{listed(down, MOST_SAID)} {_are(down)} down", title, since, _rest(monitors))
     slow = [monitor["name"] for monitor in monitors if monitor["status"] == "degraded"]
     if slow:
         return Verdict(
-            kind, title, f"{listed(slow)} {_are(slow)} slow or near a limit, or a certificate ends soon", None, ""
+            kind,
+            title,
+            f"{listed(slow, MOST_SAID)} {_are(slow)} slow or near a limit, or a certificate ends soon",
+            None,
+            "",
         )
     hidden = [monitor["name"] for monitor in monitors if monitor["down_in_window"]]
     if document["overall"] == "maintenance":
-        meanwhile = f"; {listed(hidden)} {_are(hidden)} down meanwhile" if hidden else ""
+        meanwhile = f"; {listed(hidden, MOST_SAID)} {_are(hidden)} down meanwhile" if hidden else ""
         return Verdict(kind, title, f"Work that was planned is under way{meanwhile}", None, "")
     known = is_known({monitor["status"] for monitor in monitors})
     words = f"{len(monitors)} service{'s' * (len(monitors) != 1)} watched" if monitors else "Nothing is published"
@@ -169,15 +175,6 @@ def _rest(monitors: Sequence[JsonObject]) -> str:
 
 def _are(names: Sequence[str]) -> str:
     return "is" if len(names) == 1 else "are"
-
-
-def listed(names: Sequence[str], most: int = 3) -> str:
-    """`A, B and 4 more`"""
-    if len(names) == 1:
-        return names[0]
-    if len(names) <= most:
-        return ", ".join(names[:-1]) + " and " + names[-1]
-    return ", ".join(names[:most]) + f" and {len(names) - most} more"
 
 
 def groups(page: PublicPage, document: JsonObject) -> list[ComponentGroup]:

@@ -16,7 +16,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.references import Place
 from opsapp.runtime import ascode, ascodereferences
 from opsapp.runtime.ascode import Document, EntryChange, Kind
-from opsapp.runtime.ascodeapply import AppliedDocument, Asker, Wanted
+from opsapp.runtime.ascodeapply import AppliedDocument, ApplyingActor, Wanted
 from opsapp.runtime.ascodeapply import apply as make_true
 from opsapp.runtime.ascoderesolve import resolve
 from opsapp.tree.root import Root
@@ -107,7 +107,7 @@ class AskedFor(NamedTuple):
         return cls(body["document"], body["dry_run"], body["prune"], references, body["seen"])
 
 
-def apply(root: Root, node: Any, registry: Any, asked: AskedFor, asker: Asker) -> AppliedDocument:
+def apply(root: Root, node: Any, registry: Any, asked: AskedFor, asker: ApplyingActor) -> AppliedDocument:
     """Transaction function: see `opsapp.runtime.ascodeapply`. After a dry run the caller's transaction is to be
     aborted."""
     kinds = registry.opsapp_kinds
@@ -118,7 +118,7 @@ def apply(root: Root, node: Any, registry: Any, asked: AskedFor, asker: Asker) -
     return make_true(root, node, kinds, wanted, asker)
 
 
-def answer(outcome: AppliedDocument, *, dry_run: bool) -> dict[str, Any]:
+def answer(outcome: AppliedDocument, *, dry_run: bool) -> dict[str, object]:
     return {
         "changes": [_record(change, dry_run=dry_run) for change in outcome.changes],
         "unchanged": outcome.unchanged,
@@ -127,9 +127,9 @@ def answer(outcome: AppliedDocument, *, dry_run: bool) -> dict[str, Any]:
     }
 
 
-def _record(change: EntryChange, *, dry_run: bool) -> dict[str, Any]:
+def _record(change: EntryChange, *, dry_run: bool) -> dict[str, object]:
     """What was made only to be undone has no id."""
-    told = {**change._asdict(), "once": dict(change.once)}
+    told: dict[str, object] = {**change._asdict(), "once": dict(change.once)}
     del told["action"]
     return told | ({"id": None, "once": {}} if dry_run and change.change == ascode.CREATE else {})
 

@@ -10,7 +10,7 @@ from pyramid.response import Response
 
 from opsapp.runtime import ascode as declared
 from opsapp.runtime import storepack
-from opsapp.runtime.ascodeapply import Asker
+from opsapp.runtime.ascodeapply import ApplyingActor
 from opsapp.tree.root import Api, Root
 from opsapp.wire.version import VERSION
 
@@ -122,7 +122,7 @@ def pack_store(context: StoreFacet, request: Request) -> Deferred:
 def apply(context: Api, request: Request) -> dict[str, Any]:
     """Make what a document says true, all of it or nothing; `dry_run` tells what would change and changes nothing."""
     asked = ascode.AskedFor.of_body(request.valid_body)
-    asker = Asker(request.actor, request.require_confirmation)
+    asker = ApplyingActor(request.actor, request.require_confirmation)
     outcome = ascode.apply(request.root, request.node, request.registry, asked, asker)
     for change in outcome.changes:
         request.audit(change.action, change.id, before=change.before, after=change.after)

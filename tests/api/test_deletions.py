@@ -17,6 +17,7 @@ SCRIPT = {"name": "clean", "type": "script", "params": {"script": "true"}}
 RULE = {"id": "mine", "condition": "cpu > 99", "action": {"type": "temp_cleanup"}}
 CHANNEL = {"name": "team", "url": "json://127.0.0.1:9/x"}
 SCHEDULE = {"name": "turns", "zone": "UTC", "layers": [{"users": ["ada"], "start": "2026-01-05"}]}
+PAGE = {"slug": "customers", "name": "Customers"}
 NOTICE = {"title": "The phones move", "text": "Sunday", "severity": "warning"}
 
 # What a page ends for good: permissions, holds and commands that are over, and what is made again in a moment.
@@ -55,6 +56,7 @@ KINDS = {
     "notice": lambda service: made(service, "/api/monitoring/notices", NOTICE),
     "inlet": lambda service: made(service, "/api/healing/inlets", {"name": "grafana"}),
     "schedule": lambda service: made(service, "/api/oncall/schedules", SCHEDULE),
+    "status page": lambda service: made(service, "/api/status/pages", PAGE, "slug"),
     "policy": lambda service: made(service, "/api/oncall/policies", {"name": "wake", "steps": [{"users": ["ada"]}]}),
 }
 
@@ -109,12 +111,12 @@ def test_who_may_delete_may_undo(service):
     undo(service, monitor)
 
 
-@pytest.mark.parametrize("kind", ["channel", "rule", "schedule", "policy"])
+@pytest.mark.parametrize("kind", ["channel", "rule", "schedule", "policy", "status page"])
 def test_a_name_that_was_taken_meanwhile(service, kind):
     deletion_id = delete(service, KINDS[kind](service))
     other = KINDS[kind](service)  # its name is free at once
     refusal = undo(service, deletion_id, status=409)
-    assert refusal["code"] in ("name_taken", "id_taken")
+    assert refusal["code"] in ("name_taken", "id_taken", "page_exists")
     delete(service, other)
     undo(service, deletion_id)
 

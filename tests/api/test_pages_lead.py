@@ -9,6 +9,8 @@ LISTS = [page.path for page in PAGES if "{" not in page.path and not page.file]
 # Nothing is to be done about it, or the form for it stands beside it.
 SAID = (
     "Nothing is watched yet, so nobody knows.",
+    "No page of its own yet.",
+    "There are no channels: nobody is told anything",
     "Not looked yet",
     "Not known yet",
     "No maintenance is on",

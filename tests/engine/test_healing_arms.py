@@ -2,6 +2,7 @@
 
 import pytest
 
+from opsapp.healing.logic.changes import hour_of
 from opsapp.healing.logic.lift import Arm
 from opsapp.healing.resources.rules import put_rule
 from tests.engine.healing import QUICK
@@ -53,6 +54,15 @@ def test_a_heal_of_which_nobody_can_tell_whether_it_was_done_is_judged_by_what_i
     assert (arms(here), draws(here)) == (counted(TREATED, recovered), [])
     here.pass_time(65, step=5, **ACTIVE)
     assert not opened(here)
+
+
+def test_a_case_that_is_left_alone_counts_at_the_hour_of_its_coin(under_way):
+    """By the store: the hour is committed with the coin."""
+    here = under_way(CONTROL)
+    hour = hour_of(here.service.clock.now())
+    here.pass_time(70, step=5, **FAILED)
+    hours = here.trust().bets.hours
+    assert (arms(here), sum(hours.n), hours.n[hour]) == (counted(CONTROL, 0), 1, 1)
 
 
 def test_a_heal_that_does_not_answer_is_judged_at_the_end_of_the_window(under_way):

@@ -77,6 +77,7 @@ def test_every_wave_with_waiting_hosts_is_one_trial(fleet):
     assert (sizes(outage), ends(outage)) == ([1, 3, 15, 11], {"verified": 30})
     known = outage.here.trust("down")
     assert (known.waves, known.treated, known.control) == (WaveSums(3, 3.0, 0.0), Arm(), Arm())
+    assert sum(known.bets.wave_hours.n) == 3, "each counts at its hour"
     assert (compared(outage), queue(outage)) == ([], ())
     answer = outage.here.service.vera.get("/api/healing/lift?rule_id=down").json
     assert answer["waves"] == {"n": 3, "treated": 3, "alone": 0, "open": 0}

@@ -121,7 +121,7 @@ def test_its_pages_hold_each_row_once(used):
         kept, rows = known(root, query), []
         while True:
             page, count = asked(kind, root, **kept, offset=len(rows))
-            rows += [row["run_id"] if kind == "runs" else getattr(row, "__name__", row) for row in page]
+            rows += [row.run_id if kind == "runs" else getattr(row, "__name__", row) for row in page]
             if len(page) < PAGE:
                 return rows, count
 

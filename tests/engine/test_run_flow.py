@@ -378,7 +378,7 @@ def test_other_rooms_ask_in_their_transaction(desk):
     assert found["status"] == "running"
     desk.end("failed", reason="exit code 1")
     state = desk.service.transact(run_state, found["run_id"])
-    assert (state["status"], state["reason"], state["origin"]) == ("failed", "exit code 1", "heal:7")
+    assert (state.status, state.reason, state.origin) == ("failed", "exit code 1", "heal:7")
     assert desk.service.transact(run_state, "nothing") is None
 
 

@@ -56,9 +56,11 @@ def asked(tmp_path):
 def test_twenty_clicks_an_expiry_and_a_recovery_make_one_decision(asked, attempt):
     request_id, node, now = asked.ask(), asked.node, asked.clock.now()
     clicks = [
-        lambda n=n: node.transact(
-            decide, request_id, Voter(f"user{n}", "operator"), "approve" if n % 2 else "reject", None, now
-        )["status"]
+        lambda n=n: (
+            node.transact(
+                decide, request_id, Voter(f"user{n}", "operator"), "approve" if n % 2 else "reject", None, now
+            ).status
+        )
         for n in range(20)
     ]
     others = [
@@ -76,7 +78,7 @@ def test_twenty_clicks_an_expiry_and_a_recovery_make_one_decision(asked, attempt
 def test_a_quorum_is_met_once(asked):
     request_id, node, now = asked.ask(quorum=5), asked.node, asked.clock.now()
     clicks = [
-        lambda n=n: node.transact(decide, request_id, Voter(f"user{n}", "operator"), "approve", None, now)["status"]
+        lambda n=n: node.transact(decide, request_id, Voter(f"user{n}", "operator"), "approve", None, now).status
         for n in range(12)
     ]
     results = at_once(clicks)

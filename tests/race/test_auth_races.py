@@ -6,6 +6,7 @@ from opsapp.audit.engine import SHELL
 from opsapp.auth import engine, resources
 from opsapp.auth.config import LoginSettings
 from opsapp.auth.engine import secondfactor
+from opsapp.auth.records import UserShown
 from tests.support.together import at_once
 
 THREADS = 20
@@ -57,7 +58,7 @@ def test_a_user_who_is_removed_while_signing_in_has_no_session(service):
 
 def test_a_name_is_given_once(service):
     codes = at_once([lambda: engine.add_user(service.node, "grace", "viewer", "a sound password")] * 8)
-    assert sum(isinstance(code, dict) for code in codes) == 1
+    assert sum(isinstance(code, UserShown) for code in codes) == 1
     assert codes.count("user_exists") == 7
     assert service.read(lambda root: sorted(resources.users_of(root))) == ["admin", "grace"]
 

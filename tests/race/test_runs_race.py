@@ -37,7 +37,7 @@ def test_twenty_clicks_an_expiry_and_an_edit_make_one_outcome(service, attempt):
 
     def click(n):
         voter = Voter(f"user{n}", "operator")
-        return node.transact(decide, run["request_id"], voter, "approve" if n % 2 else "reject", None, now)["status"]
+        return node.transact(decide, run["request_id"], voter, "approve" if n % 2 else "reject", None, now).status
 
     def edit(root):
         edited = automations_of(root)[automation]

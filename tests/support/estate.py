@@ -26,7 +26,7 @@ def fill(ward: Any) -> None:
     lookout.sees |= {shop: UP, gone: DOWN}
     lookout.run(120, step=10)
     ada.post_json(
-        "/api/status/pages", {"slug": "acme", "name": "Acme", "groups": [{"name": "All", "monitors": [shop]}]}
+        "/api/status/pages", {"slug": "acme", "name": "Acme", "groups": [{"name": "All", "monitors": [shop, gone]}]}
     )
     days = [{"monitor": "Shop", "days": ["2027-01-13 86100 300", "2027-01-14 86400 0"]}]
     ada.post_json("/api/apply", {"document": {"earlier_days": days}})
@@ -85,6 +85,9 @@ def addresses(service: Any) -> list[str]:
     places += [
         "/status",
         "/status/acme",
+        "/status/acme/history",
+        f"/status/acme/monitors/{ids['/monitors']['id']}",
+        f"/status/acme/incidents/{ids['/incidents']['id']}",
         "/status/history",
         "/status/subscribe",
         f"/status/monitors/{ids['/monitors']['id']}",

@@ -270,6 +270,7 @@ class _WithKey(http.server.BaseHTTPRequestHandler):
         link.endheaders(body)
         answer = link.getresponse()
         sent = answer.read()
+        link.close()
         self.send_response(answer.status)
         for name, value in answer.getheaders():
             if name.lower() not in ("content-length", "connection", "transfer-encoding"):

@@ -15,6 +15,7 @@ import pytest
 from tests.support.automations import ended, make, record, run, script
 from tests.support.client import Client
 from tests.support.process import ROOT, Serve
+from tests.support.proctexts import texts
 from tests.support.waiting import until, written
 
 pytestmark = [pytest.mark.system, pytest.mark.attack]
@@ -29,9 +30,9 @@ def operator(serve):
 
 def executor_pid(serve):
     """The service's one child process, once it is a program of its own."""
-    children = Path(f"/proc/{serve.child.pid}/task").glob("*/children")
-    pids = [int(pid) for path in children for pid in path.read_text().split()]
-    if len(pids) != 1 or b"opsapp.agent.embedded" not in Path(f"/proc/{pids[0]}/cmdline").read_bytes():
+    children = texts(Path(f"/proc/{serve.child.pid}/task").glob("*/children"))
+    pids = [int(pid) for listed in children for pid in listed.split()]
+    if len(pids) != 1 or not any("opsapp.agent.embedded" in text for text in texts([Path(f"/proc/{pids[0]}/cmdline")])):
         return None
     return pids[0]
 

@@ -12,7 +12,7 @@ from opsapp.approvals.records import TimesHelped
 from opsapp.approvals.resources import Approval
 from opsapp.assistants.config import AssistantSettings
 from opsapp.assistants.records import ACTION
-from opsapp.assistants.resources import Grant, desk_of, move
+from opsapp.assistants.resources import LEASE, Grant, desk_of, move
 from opsapp.audit.engine import Actor, note
 from opsapp.healing.granted import Allowed
 from opsapp.healing.interfaces import proposed as healing
@@ -30,7 +30,6 @@ from .rules import once
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
 
-LEASE = "healing"  # who works cases ends their rules
 EVERY_S = 1.0
 BOUND = ("action", "params", "host")  # of a plan: what was allowed is exactly this
 
@@ -89,7 +88,7 @@ def allowed(root: Root, rule_id: str, case_id: str, plan: JsonObject) -> Allowed
     if proposal is None or any(proposal.plan[name] != plan.get(name) for name in BOUND):
         return None
     desk.grant(rule_id, grant._replace(case_id=case_id))
-    about = {"proposal": grant.request_id, "assistant": proposal.assistant}
+    about = {"proposal": grant.request_id, "assistant": proposal.about["assistant"]}
     return Allowed(proposal.requested_by, about, proposal.decided_by or "", proposal.comment)
 
 

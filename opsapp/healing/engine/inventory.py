@@ -123,12 +123,12 @@ class Inventory(list[Member]):
     def monitors_of(self, names: Collection[str], below: Collection[str]) -> list[Member]:
         """Monitors that run on one of these hosts or go by one of these names, or by one of those that depend on them,
         in order."""
-        found = dict[int, Member]()
+        members = dict[int, Member]()
         for name in names:
-            found.update(self._monitors_on.get(name, ()))
+            members.update(self._monitors_on.get(name, ()))
         for name in {*names, *below}:
-            found.update(self._monitors_called.get(name, ()))
-        return [found[place] for place in sorted(found)]
+            members.update(self._monitors_called.get(name, ()))
+        return [members[place] for place in sorted(members)]
 
     @cached_property
     def _monitors_on(self) -> dict[str, list[tuple[int, Member]]]:

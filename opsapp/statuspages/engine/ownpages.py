@@ -42,12 +42,16 @@ def is_known(root: Root, slug: str) -> bool:
 
 
 def create(root: Root, page: OwnPageRecord) -> OwnPageRecord:
+    _refuse_new(root, page.slug)
+    return _keep(root, page, ())
+
+
+def _refuse_new(root: Root, slug: str) -> None:
     store = store_of(root)
-    if store.own_page(page.slug) is not None:
+    if store.own_page(slug) is not None:
         raise Conflict("There is a page with this path already.", code="page_exists")
     if len(store.own_pages()) >= MOST:
         raise Conflict(f"There are {MOST} pages of their own already, which is the most.", code="too_many_pages")
-    return _keep(root, page, ())
 
 
 def change(root: Root, slug: str, given: JsonObject) -> OwnPageRecord:
@@ -63,6 +67,14 @@ def change(root: Root, slug: str, given: JsonObject) -> OwnPageRecord:
 
 def delete(root: Root, slug: str) -> None:
     store_of(root).drop_own_page(slug)
+    emit(root, EVENT, {"change": "page"})
+
+
+def put_back(root: Root, kept: JsonObject) -> None:
+    """With the ids of its groups. Its path may be another page's by now."""
+    page = made(OwnPageRecord, kept)
+    _refuse_new(root, page.slug)
+    store_of(root).keep_own_page(page)
     emit(root, EVENT, {"change": "page"})
 
 

@@ -87,7 +87,7 @@ STATUS_PAGE = (
                     Column("Domain", "public_url"),
                 ),
                 name="pages",
-                empty="There is none yet.",
+                empty="No page of its own yet.",
                 acts=(Act("delete", "Delete", "DELETE /api/status/pages/{slug}", grave=True, warns=DELETES),),
             ),
         ),

@@ -4,9 +4,11 @@
 gives a `Sentence`, which a template shows as it is (`{{ sentence }}`). `NameBook` says who is meant by a name.
 """
 
+from opsapp.lib.enumerated import listed
+
 from .healing import act, figures, heal, reason, root_of
 from .people import COUNTED, STAGES, approval, asked_for, audit, came_back, of_incident, run, update, went_down, window
-from .words import NameBook, Sentence, Word, case, count, listed, person, said, sentence_of, span, spoken_target
+from .words import NameBook, Sentence, Word, case, count, person, said, sentence_of, span, spoken_target
 
 __all__ = [
     "COUNTED",

@@ -127,11 +127,6 @@ def sentence_of(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text[-1:] in ("", ".", "!", "?", "…") else ".")
 
 
-def listed(names: list[str]) -> str:
-    """ "a", "a and b", "a, b and c"."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
-
-
 def count(number: int, singular: str, plural: str = "") -> str:
     """ "1 monitor", "3 monitors"."""
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}".replace(",", "\u202f")

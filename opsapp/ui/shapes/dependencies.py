@@ -225,7 +225,7 @@ def sentence(nodes: Mapping[str, DependencyNode], roots: Collection[str]) -> str
     if not failed:
         return "Nothing in it has failed."
     held = sum(nodes[name].suppressed_by is not None for name in failed)
-    causes = listed(sorted(roots)[:3] + ([f"{len(roots) - 3} more"] if len(roots) > 3 else []))
+    causes = listed(sorted(roots), most=3)
     words = f"{causes} {'is the root cause' if len(roots) == 1 else 'are root causes'}" if roots else "No root cause"
     on = "it" if len(roots) == 1 else "them"
     depends = "depends" if held == 1 else "depend"

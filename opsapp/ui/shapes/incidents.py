@@ -249,7 +249,7 @@ def _facts(incident: IncidentRecord, overview: Overview, names: NameBook) -> lis
     below = [trouble for trouble in overview.troubles if trouble.root_cause == name and incident.is_open]
     if below:
         needs = "needs it. Its" if len(below) == 1 else "need it. Their"
-        links = listed([trouble.name for trouble in below[:5]] + ([f"{len(below) - 5} more"] if len(below) > 5 else []))
+        links = listed([trouble.name for trouble in below], most=5)
         facts.append(said(None, "hid", Word(links, strong=True), f" {needs} own healing waits until this one is up."))
     if incident.resolved is not None:
         facts.append(said(incident.resolved, "ok", "It is up again."))

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from opsapp.automations.records import AutomationRow
 from opsapp.healing.records import RuleRecord
 from opsapp.maintenance.records import WindowRecord
-from opsapp.ui.sentences.words import count, listed
+from opsapp.ui.sentences import count, listed
 
 FEW = 5  # so many are named, the rest is counted
 
@@ -52,5 +52,4 @@ def of_monitor(monitor_id: str, windows: Iterable[WindowRecord]) -> list[str]:
 def _told(names: list[str], singular: str, plural: str) -> list[str]:
     if not names:
         return []
-    shown = names[:FEW] + ([f"{len(names) - FEW} more"] if len(names) > FEW else [])
-    return [f"{count(len(names), singular, plural)}: {listed(shown)}."]
+    return [f"{count(len(names), singular, plural)}: {listed(names, FEW)}."]

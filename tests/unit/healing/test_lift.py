@@ -1,10 +1,13 @@
 """The bet on whether a heal helps: what it is worth by exact enumeration of the coin, and what follows from it."""
 
 import math
+import re
 from itertools import product
+from pathlib import Path
 
 import pytest
 
+from opsapp.healing.logic import bets
 from opsapp.healing.logic.bets import ENOUGH, LEAST, MOST, STAKES, STEPS
 from opsapp.healing.logic.lift import LAST, Arm, Bets, Draw, Shares, Trials, WaveSums
 
@@ -45,6 +48,12 @@ def often(treated, alone, times=60):
     return sides
 
 
+def test_the_betting_test_is_one_small_pure_module():
+    text = Path(bets.__file__).read_text()
+    assert len(text.splitlines()) < 150
+    assert re.findall(r"^(?:from|import) (\S+)", text, re.M) == ["__future__", "math", "operator", "typing"]
+
+
 @grid
 def test_wealth_is_a_martingale_where_the_lift_is_what_was_bet_against(share, guess):
     """Its mean after a trial is 1 for the true lift, more below it, and less above it; the other way round for the bets
@@ -63,8 +72,8 @@ def test_wealth_is_a_martingale_where_the_lift_is_what_was_bet_against(share, gu
 @grid
 def test_nobody_can_lose_everything(share, guess):
     for _, draw, recovered in outcomes(share, guess, 0.5, 0.5):
-        bets = Trials().added(draw, recovered).bets
-        assert min(bets.above + bets.below) >= 1 - max(STAKES) - 1e-9
+        known = Trials().added(draw, recovered).bets
+        assert min(known.above + known.below) >= 1 - max(STAKES) - 1e-9
 
 
 def test_the_two_ends_are_mirror_images():
