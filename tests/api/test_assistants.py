@@ -208,6 +208,15 @@ def test_another_key_and_a_person_read_as_they_do_by_the_api_and_cannot_propose(
     assert refused["code"] == "no_assistant"
 
 
+@pytest.mark.parametrize(("role", "may"), [("viewer", False), ("operator", True)])
+def test_another_key_asks_what_if_only_where_the_api_lets_it(service, role, may):
+    door = Door(service, "otto", "program", assistant=False, role=role)
+    door.client.post_json("/api/healing/whatif", {"rule": RULE}, status=200 if may else 403)
+    assert ("what_if" in {tool["name"] for tool in door.result("tools/list")["tools"]}) is may
+    told, is_error = door.tool("what_if", rule=RULE)
+    assert (is_error, told.get("code")) == ((False, None) if may else (True, "role_too_low"))
+
+
 def test_calls_are_limited(service, door):
     service.configure(AssistantSettings, calls_per_minute=3)
     for _ in range(3):

@@ -16,13 +16,14 @@ from opsapp.assistants.engine import ASKING, calls_of, what_if
 from opsapp.assistants.logic import jsonrpc
 from opsapp.assistants.logic.jsonrpc import RpcError
 from opsapp.assistants.logic.protocol import DATA
-from opsapp.assistants.logic.tools import ASK, ASKS, READ, READS
+from opsapp.assistants.logic.tools import ASK, ASKS, READ, READS, AskTool
 from opsapp.assistants.resources import Asker
 from opsapp.assistants.schemas import TAKES
 from opsapp.auth.assistants import KIND
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Forbidden, Invalid, Problem
 from opsapp.runtime.node import Node
+from opsapp.tree.acl import roles_from
 from opsapp.web.answers import Deferred
 from opsapp.web.bodies import judge, refuse
 from opsapp.web.errors import body_of, problem_of
@@ -32,19 +33,28 @@ from . import reading, toolschemas
 from .asker import asker_of
 
 MOST_CHARACTERS = 200_000
+WHAT_IF_ROLE = "operator"  # of POST /api/healing/whatif
 FORBIDDEN = "The role of this key does not allow this."
 
 
 def tools(request: Request) -> list[JsonObject]:
     """Those that this caller may call."""
     schemas = toolschemas.of(request.registry)
-    proposes = request.caller.kind == KIND
     listed: list[JsonObject] = [_listed(tool.name, tool.title, schemas[tool.name], changes=False) for tool in READS]
     return listed + [
         _listed(tool.name, tool.title, schemas[tool.name], changes=tool.proposes)
         for tool in ASKS
-        if proposes or not tool.proposes
+        if _refusal(request, tool) is None
     ]  # fmt: skip
+
+
+def _refusal(request: Request, tool: AskTool) -> Forbidden | None:
+    """Why this caller may not ask with this tool: nobody but an assistant gets further here than by the API."""
+    if request.caller.kind == KIND:
+        return None
+    if tool.proposes:
+        return Forbidden("Only the key of an assistant proposes.", code="no_assistant")
+    return None if request.caller.role in roles_from(WHAT_IF_ROLE) else Forbidden(FORBIDDEN, code="role_too_low")
 
 
 def _listed(name: str, title: str, told: toolschemas.ToolSchema, *, changes: bool) -> JsonObject:
@@ -74,8 +84,9 @@ def _begun(request: Request, name: str, given: JsonObject) -> JsonObject | Defer
     if name in READ:
         return reading.read(request, READ[name], given)
     schema, asker, node = TAKES[name](), asker_of(request), request.node
-    if ASK[name].proposes and asker is None:
-        raise Forbidden("Only the key of an assistant proposes.", code="no_assistant")
+    refusal = _refusal(request, ASK[name])
+    if refusal is not None:
+        raise refusal
     sound, wrong = judge(schema, given)
     refuse(wrong)
     return Deferred(lambda: _asked(node, asker, name, sound))
