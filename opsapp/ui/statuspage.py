@@ -82,28 +82,30 @@ def page(about: PublicPage, document: JsonObject, place: PagePlace = LIVE) -> st
     )
 
 
-def history(
-    about: PublicPage,
-    month: str,
-    incidents: list[JsonObject],
-    count: int,
-    windows: list[PlannedTime],
-    now: float,
-    place: PagePlace = LIVE,
-) -> str:
-    """/status/history?month=…"""
+class PastMonth(NamedTuple):
+    """`total`: of its incidents, also those that are not in the list. `earlier`: there is something before it."""
+
+    month: str
+    incidents: list[JsonObject]
+    total: int
+    windows: list[PlannedTime]
+    earlier: bool
+
+
+def history(about: PublicPage, shown: PastMonth, now: float, place: PagePlace = LIVE) -> str:
+    """/status/history?month=…; it leads back as far as there is something, so that a crawler comes to an end."""
     zone, language = about.timezone, about.language
-    after = shape.stepped(month, 1) if month < shape.month_of(now, zone) else ""
-    before = shape.stepped(month, -1)
+    after = shape.stepped(shown.month, 1) if shown.month < shape.month_of(now, zone) else ""
+    before = shape.stepped(shown.month, -1) if shown.earlier else ""
     return _rendered(
         "status_history.jinja2",
         about,
         place,
-        title=shape.month_words(month, language),
-        days=shape.past(incidents, windows, zone),
-        left_out=count - len(incidents),
+        title=shape.month_words(shown.month, language),
+        days=shape.past(shown.incidents, shown.windows, zone),
+        left_out=shown.total - len(shown.incidents),
         before=before,
-        before_name=shape.month_words(before, language),
+        before_name=before and shape.month_words(before, language),
         after=after,
         after_name=after and shape.month_words(after, language),
     )

@@ -14,10 +14,10 @@ BINARY = shutil.which("nginx") or ("/usr/sbin/nginx" if Path("/usr/sbin/nginx").
 BLOCK = re.compile(r"^```nginx\n(.*?)^```", re.M | re.S)
 
 
-def guide(word):
-    """The block of the guide to a cluster that has this word in it."""
+def guide(word, page="cluster"):
+    """The block of that page of the guide that has this word in it."""
     (block_with_word,) = [
-        block for block in BLOCK.findall((ROOT / "docs/guide/cluster.md").read_text()) if word in block
+        block for block in BLOCK.findall((ROOT / f"docs/guide/{page}.md").read_text()) if word in block
     ]
     return block_with_word
 

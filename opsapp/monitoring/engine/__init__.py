@@ -18,7 +18,7 @@ from .notices import shown as open_notices
 from .register import Entry
 from .reports import budget_pasts, budgets_left
 from .statuspage import TAG as PUBLIC_TAG
-from .statuspage import published, published_incident, published_incidents, status_document
+from .statuspage import has_earlier_incidents, published, published_incident, published_incidents, status_document
 from .toldtroubles import close_told, open_told, severity_of
 from .trouble import MonitorsStanding, TroubledMonitor, ending_certificates, last_day, standing_of_all
 from .watch import register_of
@@ -46,6 +46,7 @@ __all__ = [
     "budgets_left",
     "close_told",
     "ending_certificates",
+    "has_earlier_incidents",
     "incident_rows",
     "is_known",
     "last_day",

@@ -222,6 +222,13 @@ def published_incidents(
     return shown, len(ids)
 
 
+def has_earlier_incidents(node: Node, root: Root, start: float, only: Collection[str] | None = None) -> bool:
+    """Whether any of what is shown was down before that. Reads the first id of each, no incident."""
+    by_monitor, low = incidents_of(root).by_monitor, earliest_id(start)
+    known = (by_monitor.get(monitor_id) for monitor_id in published(node, root, only))
+    return any(ids and ids.minKey() < low for ids in known)
+
+
 def _windows(node: Node, root: Root, names: dict[str, str], now: float) -> list[PublicWindow]:
     """The next maintenance of what is published, on or to come; monitors by name, and none that is not published."""
     within = node.config[MaintenanceSettings].announce_days * statuspage.DAY_S

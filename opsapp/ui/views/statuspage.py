@@ -13,6 +13,7 @@ from opsapp.lib.problems import NotFound
 from opsapp.monitoring.engine import (
     KeptText,
     LatestStatus,
+    has_earlier_incidents,
     latest_status,
     published,
     published_incident,
@@ -162,9 +163,13 @@ def history(context: MonthsFacet, request: Request) -> Response:
     month = request.valid_query["month"] or statusshape.month_of(now, looks.timezone)
     start, end = statusshape.month_edges(month, looks.timezone)
     incidents, count = published_incidents(request.node, request.root, start, end, AT_ONCE, only)
-    planned = [occurrence for occurrence in occurrences(request) if start <= occurrence.start < end]
-    windows = [occurrence for occurrence in planned if statusshape.is_over(occurrence, now)]
-    text = statuspage.history(looks, month, incidents, count, windows, now, place_of(request))
+    planned = occurrences(request)
+    over = [window for window in planned if start <= window.start < end and statusshape.is_over(window, now)]
+    earlier = any(window.start < start for window in planned) or has_earlier_incidents(
+        request.node, request.root, start, only
+    )
+    shown = statuspage.PastMonth(month, incidents, count, over, earlier)
+    text = statuspage.history(looks, shown, now, place_of(request))
     return tagged(request, text, "text/html")
 
 
