@@ -11,7 +11,7 @@ from zope.interface import Interface
 from opsapp.tree.root import Root
 
 from .logic import LONGEST_TEXT, SEVERITIES, STATUSES
-from .logic.addresses import BY_NAME, TYPES, AddressField, ChannelType, wrong_fields
+from .logic.addresses import BY_NAME, TYPES, AddressField, ChannelDescription, wrong_fields
 from .logic.reasons import reason_of
 
 __all__ = [
@@ -22,7 +22,7 @@ __all__ = [
     "TYPES",
     "AddressField",
     "Answerer",
-    "ChannelType",
+    "ChannelDescription",
     "Failure",
     "IAnswer",
     "ICauses",

@@ -18,15 +18,15 @@ from . import schemas
 from .engine import channels as engine
 from .engine.dispatch import begin_test
 from .engine.workers import sender_of
-from .logic.addresses import TYPES, ChannelType
+from .logic.addresses import TYPES, ChannelDescription
 from .records import ChannelAddress, ChannelRecord, ChannelUpdated, DeliveryRecord, GivenChannel
 from .resources import Channel, Channels, Deliveries, Delivery, Notifications
 
 
-@api.get(Notifications, "types", role="admin", query=Paging, returns=[ChannelType])
+@api.get(Notifications, "types", role="admin", query=Paging, returns=[ChannelDescription])
 def types(context: Notifications, request: Request) -> Any:
     """The types of channels that have fields of their own, for `type` and `address`."""
-    return page_of(request, [plain(kind, ChannelType) for kind in TYPES])
+    return page_of(request, [plain(kind, ChannelDescription) for kind in TYPES])
 
 
 @api.get(Channels, role="admin", query=schemas.ChannelList, returns=[ChannelRecord])

@@ -39,7 +39,7 @@ def adapted(wanted: Any, adapt: Callable[[Any], type[Body]]) -> Any:
     is an array of it."""
     if isinstance(wanted, list | tuple):
         return type(wanted)(adapted(part, adapt) for part in wanted)
-    return adapt(wanted) if is_dataclass(wanted) else wanted
+    return adapt(wanted) if isinstance(wanted, type) and is_dataclass(wanted) else wanted
 
 
 def _schema(record: Any, name: str, nodes: Iterable[FieldNode]) -> type[Body]:

@@ -2,7 +2,7 @@
 
 A view says `body=Schema` (with `partial=True` for a PUT, and `read_only=Record` for the keys of an answer that it
 ignores), `query=Schema`, `returns=Schema`, `creates=True`; `body=RAW` leaves the body alone: `takes=Schema` (or a
-content type) tells what it should be. All of it is recorded for `web.openapi`.
+`FileForm`) tells what it should be. All of it is recorded for `web.openapi`.
 `stored=fn(context)` gives the stored fields of what a PUT changes: what was not shown of them, and comes back as `***`,
 keeps its value (`opsapp.lib.addresses`).
 What only the store or the clock can tell of a body is told by `also=fn(context, request, sound)`, mistakes by field, in

@@ -19,6 +19,7 @@ from .bodies import RAW, read_only_names
 from .examples import answer_example, body_example
 from .fields import node_of
 from .shapes import Components
+from .uploads import FORM, FileForm
 
 ROLES = {permission: role for role, permission in PERMISSIONS.items()}
 JSON = "application/json"
@@ -130,8 +131,8 @@ def _operation(endpoint: Endpoint, components: Components) -> JsonObject:
 
 
 def _request_body(endpoint: Endpoint, body: Any, components: Components) -> JsonObject:
-    if isinstance(body, str):
-        return {"required": True, "content": {body: {}}}
+    if isinstance(body, FileForm):
+        return {"required": True, "content": {FORM: {"schema": components.form(body)}}}
     if endpoint.options.get("partial"):
         shape = components.change(body, read_only_names(endpoint.options.get("read_only") or ()))
         return {"required": False, "content": {JSON: {"schema": shape, "example": body_example(body)}}}
@@ -149,8 +150,7 @@ def _responses(endpoint: Endpoint, components: Components) -> JsonObject:
     if names:
         well["headers"] = refusals.headers(*names)
     if isinstance(endpoint.returns, str):
-        free = {"schema": {"type": "object"}, "example": {}} if endpoint.returns == JSON else {}
-        well["content"] = {endpoint.returns: free}
+        well["content"] = {endpoint.returns: _free(endpoint.returns)}
     elif endpoint.returns is not None:
         told = {"schema": components.answer(endpoint.returns), "example": answer_example(endpoint.returns)}
         well["content"] = {JSON: told}
@@ -162,6 +162,13 @@ def _responses(endpoint: Endpoint, components: Components) -> JsonObject:
     if redirects := endpoint.options.get("redirects"):
         answers[str(redirects)] = {"description": "It goes on elsewhere.", "headers": refusals.headers("Location")}
     return answers | refusals.errors_of(endpoint.method, endpoint.path, endpoint.role, endpoint.options)
+
+
+def _free(media: str) -> JsonObject:
+    """An answer of no declared shape."""
+    if media == JSON:
+        return {"schema": {"type": "object"}, "example": {}}
+    return {"schema": {"type": "string"} if media.startswith("text/") else {"type": "string", "format": "binary"}}
 
 
 def _parameters(endpoint: Endpoint, components: Components) -> list[JsonObject]:

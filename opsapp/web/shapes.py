@@ -13,6 +13,8 @@ from typing import Any, Literal, NamedTuple
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.kinds import REQUIRED, Anything, DeclaredField, ListOf, MapOf, Object
 
+from .uploads import FileForm
+
 PLACE = "#/components/schemas/"
 Use = Literal["answer", "body", "change"]
 _ANSWERED = re.compile(r"(?<=.)(Record|Shown)$")
@@ -51,6 +53,9 @@ class Components:
         for name in sorted(read_only - shape["properties"].keys()):
             shape["properties"][name] = {"readOnly": True}
         return self._keep(_CHANGED.sub("", base_of(wanted)) + "Change", Named(wanted, "change", shape))
+
+    def form(self, wanted: FileForm) -> JsonObject:
+        return self._keep(wanted.component, Named(FileForm, "body", wanted.openapi))
 
     def field(self, entry: DeclaredField, use: Use = "body") -> JsonObject:
         shape = self._kind(entry.kind, use)

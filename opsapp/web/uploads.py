@@ -12,8 +12,10 @@ from typing import IO, Any, Protocol
 
 from multipart import MultipartError, ParserLimitReached, PushMultipartParser, parse_options_header
 
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid, Malformed, TooLarge, UnsupportedType
 
+FORM = "multipart/form-data"
 _READ = 64 * 1024
 _MAX_PARTS = 16
 _MAX_FIELD = 16 * 1024
@@ -77,12 +79,26 @@ class _Form:
             self.receiver.abort()
 
 
-def receive_form(
-    body: Any, receiver: Receiver, *, file: str = "file", needs: tuple[str, ...] = (), optional: tuple[str, ...] = ()
-) -> Any:
-    """Feed the form's part named `file` to the receiver, as soon as every field in `needs` is known."""
-    boundary = boundary_of(body.content_type)
-    form = _Form(receiver, file, needs, optional)
+@dataclass(frozen=True)
+class FileForm:
+    """A form with one file, and with fields of text beside it. `component`: its name in the API document."""
+
+    component: str = "FileUpload"
+    needs: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    file: str = "file"
+
+    @property
+    def openapi(self) -> JsonObject:
+        fields: JsonObject = {name: {"type": "string"} for name in (*self.needs, *self.optional)}
+        fields[self.file] = {"type": "string", "format": "binary"}
+        return {"type": "object", "properties": fields, "required": [*self.needs, self.file]}
+
+
+def receive_form(body: Any, receiver: Receiver, wanted: FileForm) -> Any:
+    """Feed the form's file to the receiver, as soon as every field that it needs is known."""
+    boundary, file, needs = boundary_of(body.content_type), wanted.file, wanted.needs
+    form = _Form(receiver, file, needs, wanted.optional)
     whole = False
     try:
         _read_parts(body, boundary, form)
@@ -100,7 +116,7 @@ def boundary_of(content_type: str) -> str:
     """What stands between the parts of a form with files; the problem, if the body is nothing of the kind."""
     kind, options = parse_options_header(content_type)
     boundary = options.get("boundary", "")
-    if kind != "multipart/form-data":
+    if kind != FORM:
         raise UnsupportedType("The body must be multipart/form-data.")
     if not 1 <= len(boundary) <= _LONGEST_BOUNDARY or not boundary.isascii():
         raise Malformed("The form's boundary cannot be read.")

@@ -248,7 +248,9 @@ def views(node):
         return {"feeds": len(feeds)}
 
     def upload(request):
-        return answers.Sink(lambda body: uploads.receive_form(body, Stored(), needs=("dest",)), limit=8 << 20)
+        return answers.Sink(
+            lambda body: uploads.receive_form(body, Stored(), uploads.FileForm(needs=("dest",))), limit=8 << 20
+        )
 
     def refused(request):
         request.response.status = 403

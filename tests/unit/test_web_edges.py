@@ -256,13 +256,14 @@ class Steps(io.BytesIO):
 
 FILE = ("file", b"content\r\n--X\r\n" * 50, "a.txt")
 DEST = ("dest", b"/tmp/x", None)
+DESTINED, NOTED = uploads.FileForm(needs=("dest",)), uploads.FileForm(needs=("dest",), optional=("note",))
 
 
 @pytest.mark.parametrize("parts", [(DEST, FILE), (FILE, DEST), (("note", b"n", None), FILE, DEST)])
 @pytest.mark.parametrize("step", [1, 7, 65536])
 def test_a_form_arrives_in_any_order(parts, step):
     taken = Taken()
-    answer = uploads.receive_form(body(form(*parts), step=step), taken, needs=("dest",), optional=("note",))
+    answer = uploads.receive_form(body(form(*parts), step=step), taken, NOTED)
     assert answer == (200, {}, {"size": len(FILE[1])})
     assert (taken.data, taken.fields["dest"], taken.filename, taken.state) == (FILE[1], "/tmp/x", "a.txt", "whole")
 
@@ -286,7 +287,7 @@ def test_a_form_arrives_in_any_order(parts, step):
 def test_forms_that_are_refused(data, problem):
     taken = Taken()
     with pytest.raises(problem):
-        uploads.receive_form(body(data, step=65536), taken, needs=("dest",), optional=("note",))
+        uploads.receive_form(body(data, step=65536), taken, NOTED)
     assert taken.state in {"new", "aborted"}
 
 
@@ -306,7 +307,7 @@ def test_a_damaged_form_is_whole_or_refused_and_leaves_nothing_open():
     for _ in range(500):
         taken = Taken()
         try:
-            uploads.receive_form(body(damaged(rng, form(DEST, FILE)), step=65536), taken, needs=("dest",))
+            uploads.receive_form(body(damaged(rng, form(DEST, FILE)), step=65536), taken, DESTINED)
         except (problems.Problem, PeerLost):
             assert taken.state in {"new", "aborted"}
         states.add(taken.state)
@@ -315,7 +316,7 @@ def test_a_damaged_form_is_whole_or_refused_and_leaves_nothing_open():
 
 def test_missing_parts_are_named_at_once():
     with pytest.raises(problems.Invalid) as caught:
-        uploads.receive_form(body(form()), Taken(), needs=("dest",))
+        uploads.receive_form(body(form()), Taken(), DESTINED)
     assert set(caught.value.fields) == {"dest", "file"}
 
 
@@ -334,7 +335,7 @@ def test_missing_parts_are_named_at_once():
 def test_everything_that_is_wrong_with_a_form_is_named(parts, named):
     taken = Taken()
     with pytest.raises(problems.Invalid) as caught:
-        uploads.receive_form(body(form(*parts), step=65536), taken, needs=("dest",), optional=("note",))
+        uploads.receive_form(body(form(*parts), step=65536), taken, NOTED)
     assert set(caught.value.fields) == named
     assert taken.state in {"new", "aborted"}
 
@@ -342,7 +343,7 @@ def test_everything_that_is_wrong_with_a_form_is_named(parts, named):
 def test_a_receiver_may_refuse_and_is_not_aborted_then():
     taken = Taken(refuse=problems.NotFound("no such directory"))
     with pytest.raises(problems.NotFound):
-        uploads.receive_form(body(form(FILE, DEST)), taken, needs=("dest",))
+        uploads.receive_form(body(form(FILE, DEST)), taken, DESTINED)
     assert taken.state == "new"
 
 
@@ -357,21 +358,21 @@ def test_a_receiver_may_refuse_and_is_not_aborted_then():
 )
 def test_bodies_that_are_no_forms(content_type, problem):
     with pytest.raises(problem):
-        uploads.receive_form(body(form(FILE), content_type), Taken())
+        uploads.receive_form(body(form(FILE), content_type), Taken(), uploads.FileForm())
 
 
 def test_a_client_that_leaves_in_the_middle():
     taken = Taken()
     data = form(DEST, FILE)
     with pytest.raises(PeerLost):
-        uploads.receive_form(body(data[:200], length=len(data)), taken, needs=("dest",))
+        uploads.receive_form(body(data[:200], length=len(data)), taken, DESTINED)
     assert taken.state == "aborted"
 
 
 def test_a_sink_without_a_hub():
     from webob import Request
 
-    sink = Sink(lambda taken: uploads.receive_form(taken, Taken(), needs=("dest",)))
+    sink = Sink(lambda taken: uploads.receive_form(taken, Taken(), DESTINED))
     request = Request.blank(
         "/up", method="POST", body=form(DEST, FILE), content_type="multipart/form-data; boundary=XX"
     )

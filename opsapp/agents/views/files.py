@@ -24,13 +24,14 @@ from opsapp.web import api, peers
 from opsapp.web.answers import Head, Sink
 from opsapp.web.answers import Stream as StreamAnswer
 from opsapp.web.bodies import RAW
-from opsapp.web.uploads import boundary_of, receive_form
+from opsapp.web.uploads import FileForm, boundary_of, receive_form
 from opsapp.wire.frames import CHUNK
 
 from . import held_elsewhere
 from .journals import require_reader
 
 PATIENCE_S = 60.0
+UPLOAD = FileForm(needs=("dest",), optional=("sha256",))
 FORM_ROOM = 64 * 1024  # of a multipart body, beside the file
 
 
@@ -217,13 +218,7 @@ def refusal(closed: JsonObject) -> Problem:
 
 
 @api.act(
-    Agent,
-    "files",
-    body=RAW,
-    takes="multipart/form-data",
-    returns=schemas.FileStored,
-    errors=(429, 502),
-    audit="agent.file.write",
+    Agent, "files", body=RAW, takes=UPLOAD, returns=schemas.FileStored, errors=(429, 502), audit="agent.file.write"
 )
 def write_file(context: Agent, request: Request) -> Any:
     """A file to the agent (multipart: `file`, `dest`, and `sha256` if it shall be checked), put in place once it is
@@ -235,9 +230,7 @@ def write_file(context: Agent, request: Request) -> Any:
     other_node = held_elsewhere(request, context)
     if other_node:
         return peers.forward_body(request, other_node, most)
-    return Sink(
-        lambda body: receive_form(body, FileUpload(node, agent_id), needs=("dest",), optional=("sha256",)), limit=most
-    )
+    return Sink(lambda body: receive_form(body, FileUpload(node, agent_id), UPLOAD), limit=most)
 
 
 def require_connected(node: Node, agent: Agent) -> None:

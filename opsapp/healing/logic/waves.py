@@ -55,7 +55,8 @@ class Waves(JsonKind):
                     "growth": {"type": "array", "minItems": 1, "maxItems": 20, "items": Number(0.001, 1).openapi},
                 },
             },
-            {"enum": [OFF, False]},
+            {"type": "string", "enum": [OFF]},
+            {"type": "boolean", "enum": [False]},
         ]
     }
 

@@ -26,7 +26,7 @@ class AddressField:
 
 
 @dataclass(frozen=True)
-class ChannelType:
+class ChannelDescription:
     name: str
     title: str
     hint: str
@@ -34,7 +34,7 @@ class ChannelType:
 
 
 @dataclass(frozen=True)
-class WritableType(ChannelType):
+class WritableType(ChannelDescription):
     write: Callable[[Given], str]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsapp.notify.interfaces import STATUSES, TYPES, AddressField, ChannelType
+from opsapp.notify.interfaces import STATUSES, TYPES, AddressField, ChannelDescription
 from opsapp.notify.records import ChannelRecord, QuietHours
 from opsapp.ui import parts
 from opsapp.ui.shapes import notifications as shapes
@@ -21,7 +21,7 @@ def input_of(field: AddressField) -> Field:
     return Field(f"address.{field.name}", field.label, kind, field.choices, field.required, hint=field.hint)
 
 
-def making(kind: ChannelType) -> Act:
+def making(kind: ChannelDescription) -> Act:
     fields = (NAME, *map(input_of, kind.fields), *WHAT)
     return Act(
         f"create-{kind.name}",
@@ -34,7 +34,7 @@ def making(kind: ChannelType) -> Act:
     )
 
 
-def moving(kind: ChannelType) -> Act:
+def moving(kind: ChannelDescription) -> Act:
     """Another address for a channel that there is: whole, for the one it has is never shown."""
     fields = tuple(map(input_of, kind.fields))
     return Act(
@@ -49,7 +49,7 @@ def moving(kind: ChannelType) -> Act:
     )
 
 
-def cloning(kind: ChannelType, *, quiet: bool) -> Act:
+def cloning(kind: ChannelDescription, *, quiet: bool) -> Act:
     """A new one with every setting of the first but its address, which is shown to nobody."""
     made = making(kind)
     name = f"clone-{kind.name}" + ("-quiet" if quiet else "")
