@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from opsapp.approvals.resources import approvals_of
 from opsapp.notify.interfaces import Answerer, LinkTerms
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import child_of
@@ -46,4 +47,4 @@ class Decision:
 
 
 def _approval(root: Root, thing_id: str) -> Any:
-    return child_of(root["api"]["approvals"], "approval", thing_id)
+    return child_of(approvals_of(root), "approval", thing_id)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from zope.interface import Interface
 
 from opsapp.approvals.config import ApprovalSettings
+from opsapp.approvals.resources import approvals_of
 from opsapp.lib.problems import Conflict, Forbidden
 from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import node_of
@@ -117,7 +118,7 @@ def shown(root: Root, approval: Approval, voter: Voter) -> ApprovalRecord:
 
 def decide(root: Root, request_id: str, voter: Voter, vote: Verdict, comment: str | None, now: float) -> Decided:
     """One vote. Lapsed when the time is up, or when the ground of the request is gone."""
-    approval = root["api"]["approvals"][request_id]
+    approval = approvals_of(root)[request_id]
     if approval.status != "pending":
         raise Conflict(f"This request is already {approval.status}.", code="already_decided")
     own, approving = own_of(root, approval, voter.name), vote == "approve"
@@ -147,7 +148,7 @@ def decide(root: Root, request_id: str, voter: Voter, vote: Verdict, comment: st
 
 def lapse(root: Root, request_id: str, status: str, why: str, now: float) -> None:
     """Close a request that nobody decided; no effect when somebody was faster."""
-    approval = child_of(root["api"]["approvals"], "approval", request_id)
+    approval = child_of(approvals_of(root), "approval", request_id)
     if approval is not None and approval.status == "pending":
         approval.close(root, status, by=None, now=now, comment=why)
         kind_of(root, approval).decided(root, approval)
@@ -160,7 +161,7 @@ def answer(approval: Approval) -> Decided:
 
 def expire(root: Root, now: float) -> bool:
     """Close one request whose time is up; whether there was one."""
-    folder = root["api"]["approvals"]
+    folder = approvals_of(root)
     for request_id, _ in among(folder, "approval", folder.due(now)):
         lapse(root, request_id, "expired", LATE, now)
         return True
@@ -169,7 +170,7 @@ def expire(root: Root, now: float) -> bool:
 
 def start(node: Node) -> None:
     def purge() -> bool:
-        return node.transact(lambda root: root["api"]["approvals"].purge(node.clock.now()))
+        return node.transact(lambda root: approvals_of(root).purge(node.clock.now()))
 
     node.supervisor.add("approvals-purge", purge, every=3600.0, lease="housekeeping", cleans=True)
     node.supervisor.add(
@@ -177,5 +178,5 @@ def start(node: Node) -> None:
         lambda: node.transact(expire, node.clock.now()),
         every=1.0,
         lease="housekeeping",
-        look=QueueLook(node, lambda root, now: root["api"]["approvals"].due(now)),
+        look=QueueLook(node, lambda root, now: approvals_of(root).due(now)),
     )

@@ -17,6 +17,7 @@ from opsapp.runtime.queue import Agenda
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.counted import LAST, StoredCounts, newest
 from opsapp.tree.folder import Folder, Record
+from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
 from opsapp.wire.records import plain
 
@@ -29,9 +30,11 @@ SHOWN = 50  # targets of a request
 ANY = "*"
 FIRST, END = (0.0, ""), (float("inf"), LAST)  # of any list by time and id
 
+approvals_of: ApiPlace[Approvals] = ApiPlace("approvals")
+
 
 def set_up(root: Root) -> None:
-    root["api"]["approvals"] = Approvals()
+    approvals_of.put(root, Approvals())
 
 
 class Approvals(Folder):
@@ -190,7 +193,7 @@ class Approval(SealedFields, Record):
 
 def count_approvals(root: Root) -> None:
     """An older store has no counts."""
-    folder = root["api"]["approvals"]
+    folder = approvals_of(root)
     folder.counts = StoredCounts()
     for status, _, _ in folder.ordered:
         folder.counts.add(status)
@@ -219,7 +222,7 @@ def request(
     quorum: int = 1,
 ) -> Approval:
     """Ask people, in the transaction that has to wait for them."""
-    folder = root["api"]["approvals"]
+    folder = approvals_of(root)
     approval = Approval(
         kind,
         subject,

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime import leases
 from opsapp.tree.folder import Record
+from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
 
 LEASE = "healing"  # who works cases ends their rules
@@ -71,12 +72,10 @@ class Asker(NamedTuple):
 
 
 def set_up(root: Root) -> None:
-    root["api"]["mcp"] = Desk()
+    desk_of.put(root, Desk())
 
 
-def desk_of(root: Root) -> Desk:
-    desk: Desk = root["api"]["mcp"]
-    return desk
+desk_of = ApiPlace[Desk]("mcp")
 
 
 def move(root: Root, by: float) -> None:

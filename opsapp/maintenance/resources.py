@@ -14,6 +14,7 @@ from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import readable
 from opsapp.tree.damage import Damage
 from opsapp.tree.folder import Facet, Folder, Record
+from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, settings_of
 
@@ -27,7 +28,7 @@ def stored(window: WindowRecord) -> Stored:
 
 def set_up(root: Root) -> None:
     """Evolve step: no windows."""
-    root["api"]["maintenance"] = Windows()
+    windows_of.put(root, Windows())
 
 
 class Windows(Folder):
@@ -168,8 +169,7 @@ class HealingWindows(Facet):
         return child
 
 
-def windows_of(root: Root) -> Windows:
-    return root["api"]["maintenance"]
+windows_of = ApiPlace[Windows]("maintenance")
 
 
 def plans_of(root: Root, without: Collection[str] = ()) -> list[WindowPlan]:

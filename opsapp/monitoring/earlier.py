@@ -13,6 +13,7 @@ from typing import Annotated
 
 from opsapp.runtime.projection import child_of
 from opsapp.tree.folder import Folder, Record
+from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
 from opsapp.wire.kinds import CheckedBy, Text
 from opsapp.wire.records import Most
@@ -69,15 +70,18 @@ class AllEarlierDays(Folder):
     """/api/monitoring/earlier"""
 
 
+earlier_place = ApiPlace[AllEarlierDays]("monitoring", "earlier")
+
+
 def set_up(root: Root) -> None:
     """Evolve step."""
-    if "earlier" not in root["api"]["monitoring"]:
-        root["api"]["monitoring"]["earlier"] = AllEarlierDays()
+    if not earlier_place.is_there(root):
+        earlier_place.put(root, AllEarlierDays())
 
 
 def earlier_of(root: Root) -> AllEarlierDays | None:
     """None in the past of a store that had none yet."""
-    return root["api"]["monitoring"].get("earlier")
+    return earlier_place(root) if earlier_place.is_there(root) else None
 
 
 def days_before(root: Root, monitor_id: str) -> Days:

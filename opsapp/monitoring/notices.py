@@ -16,6 +16,7 @@ from opsapp.lib.ids import earliest_id
 from opsapp.maintenance.records import Wall
 from opsapp.runtime.projection import among
 from opsapp.tree.folder import Folder, Record
+from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
 from opsapp.wire.kinds import Choice, Text
 from opsapp.wire.records import FormField, InAnswers, Since, Told, made, settings_of
@@ -155,12 +156,15 @@ class StatusNotices(Folder):
                 self.open.remove(name)
 
 
+notices_place = ApiPlace[StatusNotices]("monitoring", "notices")
+
+
 def set_up(root: Root) -> None:
     """Evolve step."""
-    if "notices" not in root["api"]["monitoring"]:
-        root["api"]["monitoring"]["notices"] = StatusNotices()
+    if not notices_place.is_there(root):
+        notices_place.put(root, StatusNotices())
 
 
 def notices_of(root: Root) -> StatusNotices | None:
     """None in the past of a store that had none yet."""
-    return root["api"]["monitoring"].get("notices")
+    return notices_place(root) if notices_place.is_there(root) else None

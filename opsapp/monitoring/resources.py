@@ -28,6 +28,7 @@ from opsapp.runtime.projection import among
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.counted import LAST, StoredCounts, newest
 from opsapp.tree.folder import Folder, Record
+from opsapp.tree.places import ApiPlace, SystemPlace
 from opsapp.tree.root import Root
 from opsapp.tree.sharded import ShardedTree
 from opsapp.wire.records import made
@@ -354,18 +355,16 @@ def root_above(node: Any) -> Root:
 
 def set_up(root: Root) -> None:
     """Evolve step."""
-    monitoring = root["api"]["monitoring"] = Monitoring()
+    monitoring = monitoring_of.put(root, Monitoring())
     monitoring["endpoints"] = Monitors()
     monitoring["incidents"] = Incidents()
-    root.system["push_addresses"] = OOBTree()
+    push_addresses.put(root, OOBTree())
 
 
-def monitors_of(root: Root) -> Monitors:
-    return root["api"]["monitoring"]["endpoints"]
-
-
-def incidents_of(root: Root) -> Incidents:
-    return root["api"]["monitoring"]["incidents"]
+monitoring_of = ApiPlace[Monitoring]("monitoring")
+monitors_of = ApiPlace[Monitors]("monitoring", "endpoints")
+incidents_of = ApiPlace[Incidents]("monitoring", "incidents")
+push_addresses = SystemPlace[OOBTree]("push_addresses")  # token -> monitor id
 
 
 def add_monitor(root: Root, settings: MonitorSettings, series: int, now: float) -> Monitor:
@@ -377,10 +376,10 @@ def add_monitor(root: Root, settings: MonitorSettings, series: int, now: float) 
 def place_monitor(root: Root, monitor: Monitor, monitor_id: str) -> None:
     monitors_of(root)[monitor_id] = monitor
     if monitor.push_token:
-        root.system["push_addresses"][monitor.push_token] = monitor_id
+        push_addresses(root)[monitor.push_token] = monitor_id
 
 
 def remove_monitor(root: Root, monitor: Monitor) -> None:
     if monitor.push_token:
-        del root.system["push_addresses"][monitor.push_token]
+        del push_addresses(root)[monitor.push_token]
     del monitors_of(root)[monitor.id]

@@ -16,6 +16,7 @@ from opsapp.runtime.projection import among, child_of, readable
 from opsapp.runtime.queue import Agenda
 from opsapp.tree.counted import LAST, StoredCounts, newest
 from opsapp.tree.folder import Child, Facet, Folder, Record, add_children, add_facet
+from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, plain
 
@@ -289,7 +290,7 @@ add_facet(OnCall, "calendars", CalendarFeeds)
 
 def set_up(root: Root) -> None:
     """Evolve step: nobody is on call."""
-    oncall = root["api"]["oncall"] = OnCall()
+    oncall = oncall_of.put(root, OnCall())
     add_children(oncall)
 
 
@@ -298,5 +299,4 @@ def count_escalations(root: Root) -> None:
     oncall_of(root).escalations.index()
 
 
-def oncall_of(root: Root) -> OnCall:
-    return root["api"]["oncall"]
+oncall_of = ApiPlace[OnCall]("oncall")

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from opsapp.lib.ids import earliest_id, new_token
 from opsapp.lib.problems import NotFound
 from opsapp.tree.folder import Folder, Record
+from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
 
 from . import leases
@@ -73,11 +74,10 @@ class Deletions(Folder):
 
 def set_up(root: Root) -> None:
     """Evolve step: nothing was deleted."""
-    root["api"]["deleted"] = Deletions()
+    deletions_of.put(root, Deletions())
 
 
-def deletions_of(root: Root) -> Deletions:
-    return root["api"]["deleted"]
+deletions_of = ApiPlace[Deletions]("deleted")
 
 
 def kind_of(root: Root, deletion: Deletion) -> Deletable:

@@ -20,6 +20,7 @@ from BTrees.OOBTree import OOBTree
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.damage import is_damage, reason_of
+from opsapp.tree.places import SystemPlace
 from opsapp.tree.root import Root
 
 from .base import NodeBase, base_of
@@ -42,6 +43,9 @@ LOST = "_lost"  # a batch cannot be read: copies of the store must read everythi
 TRIES = 3  # of one event by one listener
 SESSION_ENDED = "_session_ended"  # of a session or a key: whatever it has opened and lasts ends (web.callers)
 _BATCH = object()
+
+
+outbox_of = SystemPlace[OOBTree]("outbox")  # writer -> its batches
 
 
 class Event(NamedTuple):
@@ -67,7 +71,7 @@ class Batch(SealedFields):
 
 def set_up(root: Root) -> None:
     """Evolve step: an empty outbox."""
-    root.system["outbox"] = OOBTree()
+    outbox_of.put(root, OOBTree())
 
 
 def emit(root: Root, kind: str, data: JsonObject) -> None:
@@ -84,7 +88,7 @@ def emit(root: Root, kind: str, data: JsonObject) -> None:
 
 def _begin_batch(root: Root) -> Batch:
     node = base_of(root)
-    outbox = root.system["outbox"]
+    outbox = outbox_of(root)
     tree = outbox.get(node.writer())
     if tree is None:
         tree = outbox[node.writer()] = LOBTree()
@@ -98,7 +102,7 @@ def read_since(root: Root, positions: Positions) -> tuple[Positions, list[Event]
     """Every event behind `positions` (last key read per writer), in commit order, and the new positions."""
     fresh: list[Event] = []
     after = dict(positions)
-    for writer, tree in root.system["outbox"].items():
+    for writer, tree in outbox_of(root).items():
         for key, batch in tree.items(positions.get(writer, 0), excludemin=writer in positions):
             fresh.extend(_told_by(writer, key, batch))
             after[writer] = key
@@ -107,7 +111,7 @@ def read_since(root: Root, positions: Positions) -> tuple[Positions, list[Event]
 
 def latest(root: Root, most: int) -> Positions:
     """From where a reader has the newest batches, `most` of all writers together, and no more."""
-    ends = {writer: (tree.minKey(), tree.maxKey()) for writer, tree in root.system["outbox"].items() if tree}
+    ends = {writer: (tree.minKey(), tree.maxKey()) for writer, tree in outbox_of(root).items() if tree}
     share = max(1, most // max(1, len(ends)))
     return {writer: max(first - 1, last - share) for writer, (first, last) in ends.items()}
 
@@ -117,7 +121,7 @@ def read_before(root: Root, positions: Positions, most: int) -> tuple[Positions,
     earlier: list[Event] = []
     before: dict[str, int] = {}
     for writer, last in positions.items():
-        tree = root.system["outbox"].get(writer)
+        tree = outbox_of(root).get(writer)
         first = last - max(1, most // len(positions))
         batches = list(tree.items(first, last, excludemin=True)) if tree else []
         for key, batch in batches:
@@ -143,13 +147,13 @@ def _told_by(writer: str, key: int, batch: Batch) -> list[Event]:
 
 def positions(root: Root) -> Positions:
     """Where the outbox ends now: for a reader that has just read the state itself, and wants what comes after it."""
-    return {writer: tree.maxKey() for writer, tree in root.system["outbox"].items() if tree}
+    return {writer: tree.maxKey() for writer, tree in outbox_of(root).items() if tree}
 
 
 def sweep(root: Root, before: float) -> bool:
     """Drop batches older than `before`, a page at a time; whether there may be more."""
     dropped = 0
-    outbox = root.system["outbox"]
+    outbox = outbox_of(root)
     for tree in outbox.values():
         # The newest stays: its key is where the writer's numbers go on.
         old: list[int] = []

@@ -18,6 +18,7 @@ from persistent import Persistent
 
 from opsapp.lib.problems import Conflict, StoreAway
 from opsapp.tree.damage import is_damage, load
+from opsapp.tree.places import SystemPlace
 from opsapp.tree.root import Root
 
 from . import events
@@ -29,6 +30,9 @@ LEASE_S = 5.0
 CLUSTER = "cluster"  # wakes who watches the other nodes
 FREE = "_cluster"  # told where a node gives something back: nobody has to wait until it is missed
 IDLE_LOOK_S = 0.05
+
+
+leases_of = SystemPlace[OOBTree]("leases")  # name -> Lease
 
 
 class Pulse(Persistent):
@@ -56,12 +60,12 @@ class LeaseState(NamedTuple):
 
 def set_up(root: Root) -> None:
     """Evolve step: no leases yet."""
-    root.system["leases"] = OOBTree()
+    leases_of.put(root, OOBTree())
 
 
 def beat(root: Root, owner: str, wanted: list[str], stale: dict[str, int], now: float) -> dict[str, LeaseState]:
     """Renew what is ours, take what is free or whose beat stood still at `stale`; the state of all wanted leases."""
-    leases, states = root.system["leases"], {}
+    leases, states = leases_of(root), {}
     for name in wanted:
         lease = _whole(leases, name)
         pulse, at = lease.pulse, lease.pulse.at
@@ -96,7 +100,7 @@ def _is_readable(item: Persistent) -> bool:
 
 def release(root: Root, owner: str, names: Collection[str] | None = None) -> None:
     """Give these back, or everything, at a clean stop; the others hear of it at once."""
-    for name, lease in root.system["leases"].items():
+    for name, lease in leases_of(root).items():
         if _is_readable(lease) and lease.owner == owner and (names is None or name in names):
             lease.owner = ""
     events.emit(root, FREE, {})
@@ -104,7 +108,7 @@ def release(root: Root, owner: str, names: Collection[str] | None = None) -> Non
 
 def check(root: Root, name: str) -> int:
     """In a transaction that acts under a lease: its token, or Conflict. A takeover meanwhile fails the commit."""
-    lease = root.system["leases"].get(name)
+    lease = leases_of(root).get(name)
     if lease is None or lease.owner != base_of(root).owner:
         raise Conflict(f"this node does not hold the lease {name!r}", code="lease_lost")
     root._p_jar.readCurrent(lease)

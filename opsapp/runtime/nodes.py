@@ -18,6 +18,7 @@ from persistent import Persistent
 from opsapp.lib.problems import Conflict
 from opsapp.tree import evolve
 from opsapp.tree.evolve import EvolveStep
+from opsapp.tree.places import SystemPlace
 from opsapp.tree.root import Root
 from opsapp.wire.version import VERSION
 
@@ -30,6 +31,9 @@ LOOKED_FOR_S = 1.5 * BEAT_S  # as much of the time since our last look as counts
 QUIET_AFTER_S = 3.0
 DEAD_AFTER_S = 6.0
 FORGET_AFTER_S = 600.0
+
+
+node_records_of = SystemPlace[OOBTree]("nodes")  # name -> NodeRecord
 
 
 class NodeRecord(Persistent):
@@ -64,7 +68,7 @@ class NewerStore(Conflict):
 
 def set_up(root: Root) -> None:
     """Evolve step: no nodes yet."""
-    root.system["nodes"] = OOBTree()
+    node_records_of.put(root, OOBTree())
 
 
 def beat(root: Root, name: str, mine: Beat, forget: list[str], steps: list[EvolveStep]) -> dict[str, Beat]:
@@ -73,7 +77,7 @@ def beat(root: Root, name: str, mine: Beat, forget: list[str], steps: list[Evolv
     refusal = evolve.refusal(evolve.apart_in(root, steps)) if steps else None  # a node without rooms knows none
     if refusal:
         raise NewerStore(refusal)
-    records = root.system["nodes"]
+    records = node_records_of(root)
     evolve.read_current(root)
     record = records.get(name)
     if record is None:
@@ -101,14 +105,14 @@ def beats(root: Root) -> dict[str, Beat]:
 def read_current(root: Root) -> None:
     """Fail the commit if a node comes or goes meanwhile."""
     if "nodes" in root.system:
-        root._p_jar.readCurrent(root.system["nodes"])
+        root._p_jar.readCurrent(node_records_of(root))
 
 
 def leave(root: Root, name: str, boot: str) -> None:
     """At a clean stop: the others need not wait."""
-    record = root.system["nodes"].get(name)
+    record = node_records_of(root).get(name)
     if record is not None and record.boot == boot:
-        del root.system["nodes"][name]
+        del node_records_of(root)[name]
         events.emit(root, FREE, {})
 
 

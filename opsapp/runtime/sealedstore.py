@@ -23,6 +23,7 @@ from opsapp.tree.damage import is_damage, load, reason_of
 from opsapp.tree.root import Root
 
 from .base import NodeBase
+from .nodes import node_records_of
 from .sealedfields import CLASSES
 from .seals import CHECK, GRACE_S, REGISTRY_KEY, Reseal, Seal, key_file, no_key, read, write
 
@@ -98,7 +99,7 @@ def _reseal_values(root: Root, rooms: list[Callable[[Root, Reseal], None]], seal
 def _go_by(root: Root, name: str, own: str) -> bool:
     """The store goes by this key from now on; whether other nodes may be running."""
     root.system[CHECK] = name
-    return any(known != own for known in root.system["nodes"])
+    return any(known != own for known in node_records_of(root))
 
 
 def _store_again(node: NodeBase, classes: tuple[type, ...]) -> int:

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 from pyramid.request import Request
 
+from opsapp.approvals.resources import approvals_of
+from opsapp.healing.places import healing_of
 from opsapp.maintenance.engine import healing_windows
 from opsapp.monitoring.engine import tally
 from opsapp.monitoring.resources import incidents_of
@@ -82,8 +84,8 @@ def _reckoned(request: Request) -> Counts:
         states.get(name, 0) for name in ("down", "degraded", "maintenance", "up", "unknown")
     )
     other = sum(states.values()) - down - degraded - kept - up - unknown
-    healing = len(root["api"]["healing"].ledger.open)
-    waiting = root["api"]["approvals"].counts["pending"]
+    healing = len(healing_of(root).ledger.open)
+    waiting = approvals_of(root).counts["pending"]
     on_call, incidents = names_on_call(root, request.node.clock.now()), len(incidents_of(root).open)
     windows = [window.record for window in healing_windows(root, request.node.clock.now())]
     here = {record.created_by: int(record.expires_at) for record in windows if record.action == "here"}

@@ -20,6 +20,7 @@ from pyramid.response import Response
 
 from opsapp.lib.problems import Conflict, Malformed
 from opsapp.runtime.node import Node
+from opsapp.tree.places import SystemPlace
 from opsapp.tree.root import Root
 from opsapp.tree.sharded import ShardedTree
 
@@ -30,6 +31,9 @@ KEEP_S = 24 * 3600
 PAGE = 500
 AGES = "idempotency-ages"
 View = Callable[[Any, Request], Any]
+
+
+remembered_of = SystemPlace[OOBTree]("idempotency")  # place -> answer
 
 
 class Remembered(Persistent):
@@ -43,12 +47,12 @@ class Remembered(Persistent):
 
 def set_up(root: Root) -> None:
     """Evolve step: nothing remembered yet. The ages are there so that the sweep reads only what is old."""
-    root.system["idempotency"] = OOBTree()
+    remembered_of.put(root, OOBTree())
     root.system[AGES] = ShardedTree()
 
 
 def remember(root: Root, place: str, answer: Remembered) -> None:
-    root.system["idempotency"][place] = answer
+    remembered_of(root)[place] = answer
     root.system[AGES][_age(answer.at, place)] = place
 
 
@@ -81,7 +85,7 @@ def _once(view: View, context: Any, request: Request, key: str) -> Any:
     who = request.caller.name if request.caller else ""
     place = hashlib.sha256("\0".join((who, request.method, request.path_info, key)).encode()).hexdigest()
     body = _meaning(request.body)
-    first = request.root.system["idempotency"].get(place)
+    first = remembered_of(request.root).get(place)
     now = request.node.clock.now()
     if first is not None and first.at > now - KEEP_S:
         return _again(first, {body, _digest(request.body)}, request)
@@ -112,7 +116,7 @@ def sent_form(request: Request, form: Mapping[str, str], masked: str) -> SentFor
     key = hashlib.sha256(
         "\0".join((who, "form", request.path_info, fields_text)).encode("utf-8", "replace")
     ).hexdigest()
-    first, now = request.root.system["idempotency"].get(key), request.node.clock.now()
+    first, now = remembered_of(request.root).get(key), request.node.clock.now()
     if first is not None and first.at > now - KEEP_S:
         return SentForm(key, False, first.answer)
     remember(request.root, key, Remembered("", now, None, 0))
@@ -177,18 +181,18 @@ def _remember_late(node: Node, answer: Deferred, place: str) -> Deferred:
 
 
 def _fill(root: Root, place: str, answer: str, status: int) -> None:
-    first = root.system["idempotency"].get(place)
+    first = remembered_of(root).get(place)
     if first is not None:
         first.answer, first.status = answer, status
 
 
 def _forget(root: Root, place: str) -> None:
-    root.system["idempotency"].pop(place, None)
+    remembered_of(root).pop(place, None)
 
 
 def sweep(root: Root, now: float) -> bool:
     """Forget a page of what is older than a day; whether there may be more."""
-    remembered, ages, before = root.system["idempotency"], root.system[AGES], now - KEEP_S
+    remembered, ages, before = remembered_of(root), root.system[AGES], now - KEEP_S
     old = [age for age, _ in zip(ages.keys(), range(PAGE), strict=False) if age < _age(before, "")]
     for age in old:
         place = ages.get(age)

@@ -210,3 +210,25 @@ def test_a_rule_is_cloned_under_a_name_of_its_own(service, editor):
     assert service.vera.get("/api/healing/rules/default-disk").json == source
     ada.get("/healing/rules/nothing/clone", status=404)
     editor("otto").get("/healing/rules/default-disk/clone", status=403)
+
+
+def test_a_comparison_is_picked_and_stands_in_the_text(editor):
+    ada = editor()
+    page = ada.get(NEW)
+    assert page.html.select_one("#pick_join") is None
+    page = sent(ada, page, do="build", pick_reading="disk.*.percent", pick_is=">", pick_value="95", **{"for": "5m"})
+    form = page.forms["rule"]
+    assert (form["condition"].value, form["for"].value, form["pick_value"].value) == ("disk.*.percent > 95", "5m", "")
+    page = sent(ada, page, do="build", pick_join="or", pick_reading="load1", pick_is=">", pick_value="much")
+    assert page.forms["rule"]["condition"].value == "disk.*.percent > 95"
+    assert page.forms["rule"]["pick_value"].value == "much"
+    assert "must be a number" in page.html.select_one("#build-wrong").text
+    page = sent(ada, page, do="build", pick_join="or", pick_value="8")
+    assert page.forms["rule"]["condition"].value == "disk.*.percent > 95 or load1 > 8"
+    page = sent(ada, page, do="add", new_action="clear_cache", id="picked")
+    sent(ada, page, 303, do="save")
+    assert ada.get("/api/healing/rules/picked").json["condition"] == "disk.*.percent > 95 or load1 > 8"
+
+
+def test_who_only_reads_is_offered_no_comparison(editor):
+    assert editor("vera").get("/healing/rules/default-disk").html.select_one("#build") is None

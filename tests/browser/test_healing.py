@@ -51,6 +51,24 @@ def test_an_operator_tries_a_changed_rule_and_cannot_save_it(page, house):
     assert house.admin.get("/api/healing/rules/default-disk") == saved
 
 
+def test_a_comparison_is_picked_from_lists_and_tried(page, house):
+    sign_in(page, house, "ada")
+    until(lambda: house.admin.get("/api/healing/readings"), what="a reading")
+    page.get(f"{house.url}/healing/rules/new")
+    fill(page, "id", "picked")
+    page.find_element(By.CSS_SELECTOR, "#pick_reading option[value=response_time_ms]").click()
+    page.find_element(By.CSS_SELECTOR, "#pick_is option[value='>=']").click()
+    fill(page, "pick_value", "0")
+    press(page, "button[value=build]")
+    assert page.find_element(By.NAME, "condition").get_attribute("value") == "response_time_ms >= 0"
+    assert page.find_element(By.NAME, "id").get_attribute("value") == "picked"
+    assert "True now on" in text(page, ".cond")
+    fill(page, "pick_value", "much")
+    press(page, "button[value=build]")
+    assert "must be a number" in text(page, "#build-wrong")
+    assert page.find_element(By.NAME, "condition").get_attribute("value") == "response_time_ms >= 0"
+
+
 def test_a_rule_is_tried_and_saved_and_its_case_is_followed(browser, serve):
     box = box_of(serve)
     box.state, box.cures = "failed", True

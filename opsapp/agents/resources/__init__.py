@@ -11,6 +11,7 @@ from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.problems import Conflict, NotFound
 from opsapp.runtime.projection import is_sound, readable, sound
 from opsapp.runtime.seals import Reseal
+from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, plain
 from opsapp.wire.reports import AgentOutcome, LocalOutcome
@@ -53,18 +54,15 @@ __all__ = [
     "with_open_commands",
 ]
 
+agents_of = ApiPlace[Agents]("agents")
 KEYS, HOSTNAMES, OPEN, OUTCOMES = "agent-keys", "agent-hostnames", "agent-open", "agent-outcomes"
 
 
 def set_up(root: Root) -> None:
     """Evolve step: no agents yet."""
-    root["api"]["agents"] = Agents()
+    agents_of.put(root, Agents())
     for name in (KEYS, HOSTNAMES, OPEN, OUTCOMES):
         root.system[name] = OOBTree()
-
-
-def agents_of(root: Root) -> Agents:
-    return root["api"]["agents"]
 
 
 def reseal(root: Root, reseal: Reseal) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from opsapp.approvals.records import TimesHelped
-from opsapp.approvals.resources import Approval
+from opsapp.approvals.resources import Approval, approvals_of
 from opsapp.assistants.config import AssistantSettings
 from opsapp.assistants.records import ACTION
 from opsapp.assistants.resources import LEASE, Grant, desk_of, move
@@ -84,7 +84,7 @@ def allowed(root: Root, rule_id: str, case_id: str, plan: JsonObject) -> Allowed
     grant = desk.grants.get(rule_id)
     if grant is None or grant.case_id is not None or grant.until <= node_of(root).clock.now():
         return None
-    proposal = child_of(root["api"]["approvals"], "approval", grant.request_id)
+    proposal = child_of(approvals_of(root), "approval", grant.request_id)
     if proposal is None or any(proposal.plan[name] != plan.get(name) for name in BOUND):
         return None
     desk.grant(rule_id, grant._replace(case_id=case_id))

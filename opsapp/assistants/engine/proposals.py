@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from opsapp.approvals import resources as approvals
+from opsapp.approvals.resources import approvals_of
 from opsapp.assistants.config import AssistantSettings
 from opsapp.assistants.records import ACTION, RULE, ProposedDeed, condensed, digest_of
 from opsapp.assistants.resources import Asker, OpenProposal, desk_of
@@ -144,7 +145,7 @@ def _run(root: Root, asker: Asker, given: JsonObject) -> JsonObject:
         root, now, given["automation_id"], inputs=given["inputs"], by=asker.title, origin=ORIGIN, proposed=about
     )
     request_id: str = run["request_id"]
-    hosts = root["api"]["approvals"][request_id].plan["hosts"]
+    hosts = approvals_of(root)[request_id].plan["hosts"]
     names: list[JsonObject] = [{"host": target["host"]} for target in hosts]
     return {**_opened(root, asker, request_id, digest, "run"), "run_id": run["run_id"], "would_run_on": names}
 
@@ -156,7 +157,7 @@ def _about(asker: Asker, reason: str, needs: str, whatif: JsonObject) -> JsonObj
 def _known_or_room(root: Root, asker: Asker, digest: str) -> JsonObject | None:
     """The open proposal that is the same; None where there is none. Conflict where there is no room for another."""
     desk = desk_of(root)
-    folder = root["api"]["approvals"]
+    folder = approvals_of(root)
     pending = {
         request_id
         for request_id in desk.open

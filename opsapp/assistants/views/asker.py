@@ -13,6 +13,7 @@ from pyramid.request import Request
 
 from opsapp.assistants.resources import Asker
 from opsapp.auth.assistants import KIND
+from opsapp.auth.resources import all_keys_of
 from opsapp.lib.jsontypes import JsonObject
 
 SESSION = "Mcp-Session-Id"
@@ -41,5 +42,5 @@ def asker_of(request: Request) -> Asker | None:
     caller = request.caller
     if caller.kind != KIND:
         return None
-    key = request.root["api"]["keys"][caller.session_id]
+    key = all_keys_of(request.root)[caller.session_id]
     return Asker(key.__name__, key.name, key.username, client_of(request), request.client_ip)

@@ -17,6 +17,7 @@ from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import among, child_of
 from opsapp.tree.folder import Folder
+from opsapp.tree.places import ApiPlace, SystemPlace
 from opsapp.tree.root import Root
 
 from . import forwarding, recordpages
@@ -27,6 +28,10 @@ LOG = "audit log"  # what people call one
 OK, ACCEPTED, REFUSED = "ok", "accepted", "refused"
 
 
+audit_of = ApiPlace[Any]("audit")
+audit_logs_of = SystemPlace[OOBTree]("audit")  # writer -> Log
+
+
 class Audit(Folder):
     """Read-only; the entries hang below `root.system`, where no URL leads."""
 
@@ -35,9 +40,9 @@ class Audit(Folder):
 
 def set_up(root: Root) -> None:
     """Evolve step."""
-    root.system["audit"] = OOBTree()
+    audit_logs_of.put(root, OOBTree())
     root.system[WRITERS] = Writers()
-    root["api"]["audit"] = Audit()
+    audit_of.put(root, Audit())
 
 
 def record(
@@ -54,7 +59,7 @@ def record(
 ) -> None:
     """Write down what was done, in the transaction that does it. `reason` is the code of a refusal."""
     node = node_of(root)
-    logs = root.system["audit"]
+    logs = audit_logs_of(root)
     name, key = node.writer(), chain_key(root)
     log = child_of(logs, LOG, name)
     if log is None:
@@ -95,7 +100,7 @@ def retire(root: Root, before: float) -> bool:
 
 def logs_of(root: Root) -> Iterator[Log]:
     """Those that can be read."""
-    logs = root.system["audit"]
+    logs = audit_logs_of(root)
     return (log for _, log in among(logs, LOG, logs.keys()))
 
 
@@ -122,20 +127,20 @@ class Writers(Persistent):
 def begin_chains(root: Root, key: bytes) -> None:
     """The store has got the key of its chains: what is there is signed as it is."""
     root.system[WRITERS].sign(key)
-    for log in root.system["audit"].values():
+    for log in audit_logs_of(root).values():
         log.begin_chain(key)
 
 
 def check(root: Root, name: str) -> Checked:
     """Whether the log of this writer is whole."""
-    log = child_of(root.system["audit"], LOG, name)
+    log = child_of(audit_logs_of(root), LOG, name)
     return Checked(0, False, None) if log is None else log.check(chain_key(root))
 
 
 def writers(root: Root) -> tuple[tuple[str, ...], bool]:
     """The names of the logs, and whether they are those that there should be."""
     known = root.system[WRITERS]
-    return known.names, known.is_signed(chain_key(root)) and set(known.names) == set(root.system["audit"])
+    return known.names, known.is_signed(chain_key(root)) and set(known.names) == set(audit_logs_of(root))
 
 
 def written(root: Root) -> int:

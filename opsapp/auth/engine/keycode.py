@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from opsapp.audit.engine import Actor
 from opsapp.auth.records import KeyAsCode
-from opsapp.auth.resources import drop_key
+from opsapp.auth.resources import all_keys_of, drop_key
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.ascode import Awaited, StoredEntry
@@ -20,7 +20,7 @@ from opsapp.wire.records import made, settings_of
 
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
-    for key in sorted(root["api"]["keys"].values(), key=lambda row: (row.username, row.created_at, row.__name__)):
+    for key in sorted(all_keys_of(root).values(), key=lambda row: (row.username, row.created_at, row.__name__)):
         yield StoredEntry(key.__name__, settings_of(KeyAsCode(key.username, key.name, key.role, key.expires_at)))
 
 
@@ -37,4 +37,4 @@ def update(_node: Node, _root: Root, _key_id: str, fields: JsonObject, _actor: A
 
 
 def delete(_node: Node, root: Root, key_id: str, _actor: Actor) -> None:
-    drop_key(root, root["api"]["keys"][key_id])
+    drop_key(root, all_keys_of(root)[key_id])

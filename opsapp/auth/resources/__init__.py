@@ -1,8 +1,9 @@
 """What is stored of users and their credentials. Passwords, tokens and codes are here only as hashes, or sealed."""
 
 from .attempts import Attempts, count, forget_attempts, purge_attempts, seconds_locked
-from .invitations import is_invited
+from .invitations import Invitations, is_invited
 from .keys import ApiKey, Keys, drop_key, drop_keys_of, end_of, find_key, live_key, make_key
+from .places import all_keys_of, users_of
 from .secondfactor import (
     Totp,
     count_wrong_code,
@@ -25,6 +26,7 @@ from .sessions import (
 )
 from .tickets import make_ticket, purge_tickets, use_ticket
 from .users import (
+    AdminGuard,
     SavedFilter,
     User,
     Users,
@@ -37,13 +39,14 @@ from .users import (
     is_enabled,
     set_up,
     shown,
-    users_of,
     wishes_of,
 )
 
 __all__ = [
+    "AdminGuard",
     "ApiKey",
     "Attempts",
+    "Invitations",
     "Keys",
     "SavedFilter",
     "Session",
@@ -51,6 +54,7 @@ __all__ = [
     "User",
     "Users",
     "Wishes",
+    "all_keys_of",
     "change",
     "count",
     "count_wrong_code",

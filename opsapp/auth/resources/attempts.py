@@ -13,6 +13,8 @@ from persistent import Persistent
 from opsapp.auth.logic.attempts import AttemptLimit, Counted, attempt, is_over, remaining
 from opsapp.tree.root import Root
 
+from .places import attempts_of
+
 PAGE = 500
 
 
@@ -38,13 +40,13 @@ def count(root: Root, wanted: list[tuple[str, AttemptLimit]], now: float) -> int
 
 def seconds_locked(root: Root, wanted: list[tuple[str, AttemptLimit]], now: float) -> int:
     """The longest lock on any of these, without counting anything."""
-    records = [root.system["attempts"].get(name) for name, _ in wanted]
+    records = [attempts_of(root).get(name) for name, _ in wanted]
     return max((remaining(record.counted, now) for record in records if record is not None), default=0)
 
 
 def forget_attempts(root: Root, names: list[str], now: float) -> bool:
     """Drop these counters; whether one of them was locked."""
-    records = [(name, root.system["attempts"].get(name)) for name in names]
+    records = [(name, attempts_of(root).get(name)) for name in names]
     was_locked = False
     for name, record in records:
         if record is not None:
@@ -55,19 +57,19 @@ def forget_attempts(root: Root, names: list[str], now: float) -> bool:
 
 def _drop(root: Root, name: str, record: Attempts) -> None:
     record.counted = Counted()  # written, so that an attempt at this moment meets a conflict
-    del root.system["attempts"][name]
+    del attempts_of(root)[name]
 
 
 def _record(root: Root, name: str, limit: AttemptLimit) -> Any:
-    record = root.system["attempts"].get(name)
+    record = attempts_of(root).get(name)
     if record is None:
-        record = root.system["attempts"][name] = Attempts(limit)
+        record = attempts_of(root)[name] = Attempts(limit)
     return record
 
 
 def purge_attempts(root: Root, now: float, after: str = "") -> str | None:
     """Forget counters that do not matter any more, a page at a time; where to go on, or None at the end."""
-    page = list(root.system["attempts"].items(after, excludemin=True))[:PAGE]
+    page = list(attempts_of(root).items(after, excludemin=True))[:PAGE]
     for name, record in page:
         if is_over(record.counted, record.limit, now):
             _drop(root, name, record)

@@ -9,13 +9,15 @@ from BTrees.OOBTree import OOBTree
 from opsapp.lib.ids import digest
 from opsapp.tree.root import Root
 
+from .places import subjects_of, used_states_of, users_of
+
 PAGE = 500
 
 
 def set_up(root: Root) -> None:
     """Evolve step."""
-    root.system["subjects"] = OOBTree()  # digest of issuer and subject -> username
-    root.system["used_states"] = OOBTree()  # digest -> when it may be forgotten
+    subjects_of.put(root, OOBTree())
+    used_states_of.put(root, OOBTree())
 
 
 def subject_of(issuer: str, subject: str) -> str:
@@ -24,19 +26,19 @@ def subject_of(issuer: str, subject: str) -> str:
 
 def find_subject(root: Root, subject: str) -> Any:
     """The user of this subject. A name that was given to somebody else since is not theirs."""
-    username = root.system["subjects"].get(subject)
-    user = None if username is None else root["api"]["users"].get(username)
+    username = subjects_of(root).get(subject)
+    user = None if username is None else users_of(root).get(username)
     return user if user is not None and user.subject == subject else None
 
 
 def bind_subject(root: Root, user: Any, subject: str) -> None:
     user.subject = subject
-    root.system["subjects"][subject] = user.__name__
+    subjects_of(root)[subject] = user.__name__
 
 
 def use_state(root: Root, state: str, forget_at: float) -> bool:
     """Whether this state is used for the first time."""
-    states = root.system["used_states"]
+    states = used_states_of(root)
     if digest(state) in states:
         return False
     states[digest(state)] = forget_at
@@ -44,8 +46,8 @@ def use_state(root: Root, state: str, forget_at: float) -> bool:
 
 
 def purge_states(root: Root, now: float, after: str = "") -> str | None:
-    page: list[tuple[str, float]] = list(root.system["used_states"].items(after, excludemin=True))[:PAGE]
+    page: list[tuple[str, float]] = list(used_states_of(root).items(after, excludemin=True))[:PAGE]
     for name, forget_at in page:
         if forget_at <= now:
-            del root.system["used_states"][name]
+            del used_states_of(root)[name]
     return page[-1][0] if len(page) == PAGE else None

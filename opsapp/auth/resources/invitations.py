@@ -10,6 +10,8 @@ from opsapp.runtime.projection import readable
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
+from .places import invitations_of, users_of
+
 LEASE = "housekeeping"
 PAGE = 500
 BY_SHELL = ""
@@ -34,11 +36,7 @@ class Invitations(Folder):
 
 def set_up(root: Root) -> None:
     """Evolve step."""
-    root["api"]["invitations"] = Invitations()
-
-
-def invitations_of(root: Root) -> Invitations:
-    return root["api"]["invitations"]
+    invitations_of.put(root, Invitations())
 
 
 def invite(root: Root, invitation: Invitation) -> str:
@@ -65,7 +63,7 @@ def find_invitation(root: Root, token: str, now: float) -> Invitation | None:
         return None
     if invitation.invited_by == BY_SHELL:
         return invitation
-    inviter = root["api"]["users"].get(invitation.invited_by)
+    inviter = users_of(root).get(invitation.invited_by)
     return invitation if inviter is not None and not inviter.disabled and inviter.role == "admin" else None
 
 

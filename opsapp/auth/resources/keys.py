@@ -15,6 +15,8 @@ from opsapp.tree.acl import ROLES
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
+from .places import all_keys_of, key_ids_of, users_of
+
 MOST_KEYS = 100  # of a user
 FEDERATED_LIFE_S = 30 * 86400  # an identity provider that takes a role away is asked only at the next sign-in
 
@@ -55,35 +57,33 @@ class Keys(Folder):
 
 def set_up(root: Root) -> None:
     """Evolve step."""
-    root["api"]["keys"] = Keys()
-    root.system["key_ids"] = OOBTree()  # token digest -> key id
+    all_keys_of.put(root, Keys())
+    key_ids_of.put(root, OOBTree())
 
 
 def make_key(
     root: Root, username: str, name: str, role: str, expires_at: int | None, now: float, *, assistant: bool = False
 ) -> tuple[ApiKey, str]:
     """The key's record and the key itself, which is kept nowhere."""
-    root._p_jar.readCurrent(root["api"]["users"][username])
+    root._p_jar.readCurrent(users_of(root)[username])
     if len(keys_of(root, username)) >= MOST_KEYS:
         raise Conflict(f"A user may have {MOST_KEYS} keys. Delete one that is not used.", code="too_many_keys")
     token = new_token()
     key_id = new_id()
-    key = root["api"]["keys"][key_id] = ApiKey(
-        username, name, role, expires_at, digest(token), now, assistant=assistant
-    )
-    root.system["key_ids"][digest(token)] = key_id
+    key = all_keys_of(root)[key_id] = ApiKey(username, name, role, expires_at, digest(token), now, assistant=assistant)
+    key_ids_of(root)[digest(token)] = key_id
     return key, token
 
 
 def find_key(root: Root, token: str, now: float) -> tuple[ApiKey, str] | None:
     """The live key and the role that it has now: its own, but never more than its user's."""
-    key_id = root.system["key_ids"].get(digest(token))
+    key_id = key_ids_of(root).get(digest(token))
     return None if key_id is None else live_key(root, key_id, now)
 
 
 def live_key(root: Root, key_id: str, now: float) -> tuple[ApiKey, str] | None:
-    key = root["api"]["keys"].get(key_id)
-    user = None if key is None else root["api"]["users"].get(key.username)
+    key = all_keys_of(root).get(key_id)
+    user = None if key is None else users_of(root).get(key.username)
     if key is None or user is None or user.disabled:
         return None
     end = end_of(user, key.expires_at, key.created_at)
@@ -100,8 +100,8 @@ def end_of(user: Any, expires_at: int | None, created_at: int) -> int | None:
 
 
 def drop_key(root: Root, key: ApiKey) -> None:
-    del root.system["key_ids"][key.token_digest]
-    del root["api"]["keys"][key.__name__]
+    del key_ids_of(root)[key.token_digest]
+    del all_keys_of(root)[key.__name__]
     emit(root, SESSION_ENDED, {"session_id": key.__name__})
 
 
@@ -117,4 +117,4 @@ def end_streams_of_keys(root: Root, username: str) -> None:
 
 
 def keys_of(root: Root, username: str) -> list[ApiKey]:
-    return [key for _, key in readable(root["api"]["keys"], "key") if key.username == username]
+    return [key for _, key in readable(all_keys_of(root), "key") if key.username == username]

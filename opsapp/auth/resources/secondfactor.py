@@ -10,6 +10,8 @@ from persistent import Persistent
 from opsapp.lib.ids import digest, new_token
 from opsapp.tree.root import Root
 
+from .places import partials_of, users_of
+
 PURPOSE = "totp"
 PARTIAL_S = 300
 WRONG_CODES = 5
@@ -38,29 +40,29 @@ class Partial(Persistent):
 
 def set_up(root: Root) -> None:
     """Evolve step."""
-    root.system["partials"] = OOBTree()
+    partials_of.put(root, OOBTree())
 
 
 def make_partial(root: Root, username: str, now: float) -> str:
     token = new_token()
-    user = root["api"]["users"][username]
-    root.system["partials"][digest(token)] = Partial(username, user.generation, now)
+    user = users_of(root)[username]
+    partials_of(root)[digest(token)] = Partial(username, user.generation, now)
     return token
 
 
 def find_partial(root: Root, token: str, now: float) -> tuple[Partial, Any] | None:
     """The live partial token and its user, if nothing about the user has changed since."""
-    partial = root.system["partials"].get(digest(token))
+    partial = partials_of(root).get(digest(token))
     if partial is None or partial.expires_at <= now:
         return None
-    user = root["api"]["users"].get(partial.username)
+    user = users_of(root).get(partial.username)
     if user is None or user.disabled or user.totp is None or user.generation != partial.generation:
         return None
     return partial, user
 
 
 def drop_partial(root: Root, token: str) -> None:
-    del root.system["partials"][digest(token)]
+    del partials_of(root)[digest(token)]
 
 
 def count_wrong_code(root: Root, token: str, partial: Partial) -> None:
@@ -79,16 +81,16 @@ def use_recovery_code(totp: Totp, code: str) -> bool:
 
 
 def purge_partials(root: Root, now: float, after: str = "") -> str | None:
-    page = list(root.system["partials"].items(after, excludemin=True))[:PAGE]
+    page = list(partials_of(root).items(after, excludemin=True))[:PAGE]
     for name, partial in page:
         if partial.expires_at <= now:
-            del root.system["partials"][name]
+            del partials_of(root)[name]
     return page[-1][0] if len(page) == PAGE else None
 
 
 def reseal(root: Root, anew: Any) -> None:
     """For `opsapp rekey`: every sealed secret once more."""
-    for user in root["api"]["users"].values():
+    for user in users_of(root).values():
         if user.totp is not None:
             user.totp.sealed = anew(user.totp.sealed, PURPOSE)
         if user.pending_totp is not None:

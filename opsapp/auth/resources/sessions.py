@@ -12,6 +12,8 @@ from opsapp.runtime.events import SESSION_ENDED, emit
 from opsapp.runtime.projection import among, child_of
 from opsapp.tree.root import Root
 
+from .places import all_sessions_of, session_ends_of, users_of
+
 SESSION_LIFE_S = 24 * 3600
 PAGE = 500
 
@@ -38,11 +40,11 @@ class Session(Persistent):
 
 def open_session(root: Root, username: str, now: float, ip: str, agent: str, life: float = SESSION_LIFE_S) -> str:
     """A new session of this user; its token, which is kept nowhere."""
-    user = root["api"]["users"][username]
+    user = users_of(root)[username]
     token = new_token()
     session = Session(username, now, ip, agent, life)
-    root.system["sessions"][digest(token)] = session
-    root.system["session_ends"][(session.expires_at, session.id)] = digest(token)
+    all_sessions_of(root)[digest(token)] = session
+    session_ends_of(root)[(session.expires_at, session.id)] = digest(token)
     user.sessions[session.id] = digest(token)
     user.last_login = int(now)
     return token
@@ -50,31 +52,31 @@ def open_session(root: Root, username: str, now: float, ip: str, agent: str, lif
 
 def find_session(root: Root, token: str, now: float) -> Session | None:
     """The live session of this token, if its user is still welcome."""
-    session = root.system["sessions"].get(digest(token))
+    session = all_sessions_of(root).get(digest(token))
     if session is None or session.expires_at <= now:
         return None
-    user = root["api"]["users"].get(session.username)
+    user = users_of(root).get(session.username)
     return None if user is None or user.disabled else session
 
 
 def live_session(root: Root, username: str, session_id: str, now: float) -> Session | None:
     """The same by its user and id."""
-    user = root["api"]["users"].get(username)
+    user = users_of(root).get(username)
     token_digest = None if user is None or user.disabled else user.sessions.get(session_id)
-    session = None if token_digest is None else root.system["sessions"].get(token_digest)
+    session = None if token_digest is None else all_sessions_of(root).get(token_digest)
     return None if session is None or session.expires_at <= now else session
 
 
 def session_of(root: Root, username: str, session_id: str) -> Session | None:
     """This user's session with this id."""
-    user = root["api"]["users"].get(username)
+    user = users_of(root).get(username)
     token_digest = None if user is None else user.sessions.get(session_id)
-    return None if token_digest is None else root.system["sessions"][token_digest]
+    return None if token_digest is None else all_sessions_of(root)[token_digest]
 
 
 def sessions_of(root: Root, user: Any, now: float) -> list[Session]:
     """The user's live sessions, oldest first."""
-    stored = among(root.system["sessions"], "session", user.sessions.values())
+    stored = among(all_sessions_of(root), "session", user.sessions.values())
     return sorted(
         (session for _, session in stored if session.expires_at > now), key=lambda session: session.created_at
     )
@@ -82,7 +84,7 @@ def sessions_of(root: Root, user: Any, now: float) -> list[Session]:
 
 def end_session(root: Root, username: str, session_id: str) -> bool:
     """Whether there was one to end."""
-    user = root["api"]["users"].get(username)
+    user = users_of(root).get(username)
     if user is None or session_id not in user.sessions:
         return False
     _drop(root, user, session_id)
@@ -97,21 +99,21 @@ def end_sessions(root: Root, user: Any, keep: str | None = None) -> None:
 
 def _drop(root: Root, user: Any, session_id: str) -> None:
     token_digest = user.sessions.pop(session_id)
-    for _, session in among(root.system["sessions"], "session", [token_digest]):
-        root.system["session_ends"].pop((session.expires_at, session_id), None)
-    del root.system["sessions"][token_digest]
+    for _, session in among(all_sessions_of(root), "session", [token_digest]):
+        session_ends_of(root).pop((session.expires_at, session_id), None)
+    del all_sessions_of(root)[token_digest]
     emit(root, SESSION_ENDED, {"session_id": session_id})
 
 
 def purge_sessions(root: Root, now: float) -> bool:
     """Drop expired sessions, a page at a time; whether there may be more."""
-    ended = list(root.system["session_ends"].items(None, (int(now), "~")))[:PAGE]
+    ended = list(session_ends_of(root).items(None, (int(now), "~")))[:PAGE]
     for (at, session_id), token_digest in ended:
-        session = child_of(root.system["sessions"], "session", token_digest)
-        user = None if session is None else child_of(root["api"]["users"], "user", session.username)
+        session = child_of(all_sessions_of(root), "session", token_digest)
+        user = None if session is None else child_of(users_of(root), "user", session.username)
         if user is not None and session_id in user.sessions:
             _drop(root, user, session_id)
         else:  # one of the two cannot be read
-            root.system["sessions"].pop(token_digest, None)
-            del root.system["session_ends"][at, session_id]
+            all_sessions_of(root).pop(token_digest, None)
+            del session_ends_of(root)[at, session_id]
     return len(ended) == PAGE

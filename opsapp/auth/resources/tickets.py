@@ -16,6 +16,7 @@ from opsapp.lib.ids import digest, new_token
 from opsapp.tree.root import Root
 
 from .keys import live_key
+from .places import all_sessions_of, tickets_of, users_of
 
 LIFE_S = 30
 LONGEST_S = 86_400
@@ -35,21 +36,21 @@ class Ticket(Persistent):
 
 def set_up(root: Root) -> None:
     """Evolve step."""
-    root.system["tickets"] = OOBTree()
+    tickets_of.put(root, OOBTree())
 
 
 def make_ticket(root: Root, kind: str, username: str, session_id: str, now: float) -> str:
     """For the session or API key of this id."""
-    parent = session_id if kind == "key" else root["api"]["users"][username].sessions[session_id]
+    parent = session_id if kind == "key" else users_of(root)[username].sessions[session_id]
     token = new_token()
-    root.system["tickets"][digest(token)] = Ticket(kind, parent, now)
+    tickets_of(root)[digest(token)] = Ticket(kind, parent, now)
     return token
 
 
 def use_ticket(root: Root, token: str, place: str, now: float) -> Parent | None:
     """(username, role, session id, when that ends) of who opens the stream `place` with it, or None. Its first use
     binds it."""
-    ticket = root.system["tickets"].get(digest(token))
+    ticket = tickets_of(root).get(digest(token))
     if ticket is None or not STREAM.fullmatch(place):
         return None
     if ticket.place is None and now > ticket.made_at + LIFE_S:
@@ -66,18 +67,18 @@ def _parent(root: Root, ticket: Ticket, now: float) -> Parent | None:
     if ticket.kind == "key":
         live = live_key(root, ticket.parent, now)
         return None if live is None else (live[0].username, live[1], ticket.parent, live[0].expires_at)
-    session = root.system["sessions"].get(ticket.parent)
+    session = all_sessions_of(root).get(ticket.parent)
     if session is None or session.expires_at <= now:
         return None
-    user = root["api"]["users"].get(session.username)
+    user = users_of(root).get(session.username)
     return None if user is None or user.disabled else (session.username, user.role, session.id, session.expires_at)
 
 
 def purge_tickets(root: Root, now: float, after: str = "") -> str | None:
     """Forget those that open nothing any more, a page at a time; where to go on, or None at the end."""
-    page: list[tuple[str, Any]] = list(root.system["tickets"].items(after, excludemin=True))[:PAGE]
+    page: list[tuple[str, Any]] = list(tickets_of(root).items(after, excludemin=True))[:PAGE]
     for name, ticket in page:
         unused = ticket.place is None and now > ticket.made_at + LIFE_S
         if unused or now > ticket.made_at + LONGEST_S or _parent(root, ticket, now) is None:
-            del root.system["tickets"][name]
+            del tickets_of(root)[name]
     return page[-1][0] if len(page) == PAGE else None

@@ -16,6 +16,7 @@ from opsapp.tree.root import Root
 from opsapp.wire.records import plain
 
 from .keys import drop_keys_of, end_streams_of_keys
+from .places import admin_guard_of, all_sessions_of, attempts_of, session_ends_of, users_of
 from .sessions import end_sessions
 
 
@@ -71,15 +72,11 @@ class AdminGuard(Persistent):
 
 def set_up(root: Root) -> None:
     """Evolve step."""
-    root["api"]["users"] = Users()
-    root.system["sessions"] = OOBTree()
-    root.system["session_ends"] = OOBTree()
-    root.system["attempts"] = OOBTree()
-    root.system["admin_guard"] = AdminGuard()
-
-
-def users_of(root: Root) -> Any:
-    return root["api"]["users"]
+    users_of.put(root, Users())
+    all_sessions_of.put(root, OOBTree())
+    session_ends_of.put(root, OOBTree())
+    attempts_of.put(root, OOBTree())
+    admin_guard_of.put(root, AdminGuard())
 
 
 def find_enabled(root: Root, username: str) -> User | None:
@@ -151,7 +148,7 @@ def delete(root: Root, user: User) -> None:
 
 
 def _keep_an_admin(root: Root, leaving: User) -> None:
-    root.system["admin_guard"].changes += 1
+    admin_guard_of(root).changes += 1
     others = (user for _, user in readable(users_of(root), "user") if user is not leaving)
     if not any(user.role == "admin" and not user.disabled for user in others):
         raise Conflict("This is the last enabled admin: make another one first.", code="last_admin")

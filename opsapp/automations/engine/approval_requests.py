@@ -6,6 +6,7 @@ from opsapp.approvals import engine as approvals
 from opsapp.approvals import resources
 from opsapp.approvals.config import ApprovalSettings
 from opsapp.approvals.records import Kind
+from opsapp.approvals.resources import approvals_of
 from opsapp.automations.resources import Automation, Run, automations_of, digests, run_of, with_parts
 from opsapp.lib.addresses import public
 from opsapp.lib.jsontypes import JsonObject
@@ -104,7 +105,7 @@ def ground_gone(root: Root, run: Run | None, plan_hash: str) -> str | None:
 
 def undecided(root: Root) -> list[Run]:
     """Runs that people have not decided about yet."""
-    folder = root["api"]["approvals"]
+    folder = approvals_of(root)
     pending = among(folder, "approval", (name for _, name in list(folder.pending)))
     runs = [run_of(root, approval.about["run_id"]) for _, approval in pending if approval.kind == KIND]
     return [run for run in runs if run is not None and not run.is_over]
@@ -118,5 +119,5 @@ def waiting_for(root: Root, automation_id: str) -> list[Run]:
 def withdraw(root: Root, run: Run, why: str, now: float) -> None:
     """Nobody needs to decide any more."""
     request_id = run.request_id
-    if request_id is not None and request_id in root["api"]["approvals"]:
+    if request_id is not None and request_id in approvals_of(root):
         approvals.lapse(root, request_id, "withdrawn", why, now)

@@ -20,6 +20,7 @@ from .automations import (
     with_parts,
 )
 from .board import KEY, RunBoard, board_of
+from .places import automations_of, secrets_of
 from .runs import Output, Run, Runs
 from .secrets import Secret, Secrets, all_values, forbidden, reseal, reveal, unusable
 from .standing import AutomationStanding
@@ -60,21 +61,17 @@ __all__ = [
 
 def set_up(root: Root) -> None:
     """Evolve step: no automations yet."""
-    root["api"]["automations"] = Automations(Runs())
-    root["api"]["secrets"] = Secrets()
+    automations_of.put(root, Automations(Runs()))
+    secrets_of.put(root, Secrets())
     root.system[KEY] = RunBoard()
 
 
 def standing_of(root: Root, automation_id: str) -> AutomationStanding:
-    return AutomationStanding(root["api"]["automations"].standings, automation_id)
-
-
-def automations_of(root: Root) -> Any:
-    return root["api"]["automations"]
+    return AutomationStanding(automations_of(root).standings, automation_id)
 
 
 def runs_of(root: Root) -> Any:
-    return root["api"]["automations"].runs
+    return automations_of(root).runs
 
 
 def run_of(root: Root, run_id: str | None) -> Run | None:
@@ -89,7 +86,3 @@ def is_busy(root: Root, state: AutomationStanding) -> bool:
     if state.current is not None and run_of(root, state.current) is None:
         state.change(current="")
     return state.current is not None
-
-
-def secrets_of(root: Root) -> Any:
-    return root["api"]["secrets"]

@@ -17,6 +17,7 @@ from opsapp.tree.folder import Facet, Folder, Record
 from opsapp.tree.sharded import ShardedTree
 from opsapp.wire.records import made
 
+from .places import automations_of
 from .standing import AutomationStanding, RunHistory, Standings, Waiting
 
 
@@ -220,7 +221,7 @@ def with_parts(root: Any, automation_id: str) -> list[Automation]:
     known: dict[str, Automation] = {}
     waiting = [automation_id]
     while waiting:
-        automation = child_of(root["api"]["automations"], "automation", waiting.pop())
+        automation = child_of(automations_of(root), "automation", waiting.pop())
         if automation is not None and automation.id not in known:
             known[automation.id] = automation
             waiting += automation.params.children

@@ -24,6 +24,7 @@ from opsapp.tree.root import Root
 from opsapp.tree.sharded import ShardedTree
 
 from .automations import Definition
+from .places import automations_of
 
 GROWS_TO = 4096
 _NUMBERS = object()
@@ -249,7 +250,7 @@ class Runs(Folder):
 
 def count_runs(root: Root) -> None:
     """An older store has no counts."""
-    runs: Runs = root["api"]["automations"].runs
+    runs: Runs = automations_of(root).runs
     runs.counts = StoredCounts()
     for status, ids in runs.ended.items():
         runs.counts.add(status, by=len(ids))
@@ -258,7 +259,7 @@ def count_runs(root: Root) -> None:
 def index_runs(root: Root) -> None:
     """An older store does not know how the runs of each automation ended. Of one that was deleted its runs are read:
     the deletion can be taken back."""
-    automations = root["api"]["automations"]
+    automations = automations_of(root)
     runs: Runs = automations.runs
     runs.ended_of = ShardedTree()
     automation_of = {run_id: automation_id for automation_id, run_id in automations.standings.asked()}

@@ -14,6 +14,8 @@ from opsapp.runtime.seals import Reseal, opener_of, seal_of
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
+from .places import secrets_of
+
 
 class Secret(Record):
     """/api/secrets/{secret_id}. `allowed_for` are ids of the automations that may use it; those in `lapsed` were edited
@@ -93,7 +95,7 @@ class Secrets(Folder):
 
 def reveal(root: Root, names: Iterable[str]) -> dict[str, str]:
     """The values of those that there are, for a run."""
-    folder, seal = root["api"]["secrets"], seal_of(root)
+    folder, seal = secrets_of(root), seal_of(root)
     secrets = {name: folder.named(name) for name in names}
     return {name: seal.open(secret.sealed, f"secret:{name}") for name, secret in secrets.items() if secret is not None}
 
@@ -103,14 +105,14 @@ def all_values(root: Root) -> list[str] | None:
     can say what has to be hidden."""
     seal = opener_of(root)
     try:
-        return [seal.open(secret.sealed, f"secret:{secret.name}") for secret in root["api"]["secrets"].values()]
+        return [seal.open(secret.sealed, f"secret:{secret.name}") for secret in secrets_of(root).values()]
     except Unavailable:
         return None
 
 
 def unusable(root: Root, names: Iterable[str], automation_id: str | None) -> list[str]:
     """Secrets that this automation may not be written with; a new one (None) may be written with none."""
-    folder = root["api"]["secrets"]
+    folder = secrets_of(root)
     secrets = ((name, folder.named(name)) for name in names)
     return sorted(
         name
@@ -121,12 +123,12 @@ def unusable(root: Root, names: Iterable[str], automation_id: str | None) -> lis
 
 def forbidden(root: Root, names: Iterable[str], automation_id: str) -> list[str]:
     """Of those that there are, the ones that no run of this automation may have now."""
-    folder = root["api"]["secrets"]
+    folder = secrets_of(root)
     secrets = ((name, folder.named(name)) for name in names)
     return sorted(name for name, secret in secrets if secret is not None and automation_id not in secret.allowed_for)
 
 
 def reseal(root: Root, reseal: Reseal) -> None:
     """`opsapp rekey`: secrets."""
-    for secret in root["api"]["secrets"].values():
+    for secret in secrets_of(root).values():
         secret.sealed = reseal(secret.sealed, f"secret:{secret.name}")

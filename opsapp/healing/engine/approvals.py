@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from opsapp.approvals import resources as approvals
 from opsapp.approvals.config import ApprovalSettings
-from opsapp.approvals.resources import Approval
+from opsapp.approvals.resources import Approval, approvals_of
 from opsapp.automations.engine import shown_of
 from opsapp.healing.granted import Allowance, Allowed, IAllowance
 from opsapp.healing.stages.approval import EXPIRED, Hashed, Request, gone_or_plan, plan_shown
@@ -84,7 +84,7 @@ def answer_to(approval: Approval, case_id: str) -> str:
 
 
 def approval_of(root: Root, record: CaseRecord) -> Approval | None:
-    return root["api"]["approvals"].get(record.approval_id)
+    return approvals_of(root).get(record.approval_id) if record.approval_id else None
 
 
 def request_of(approval: Approval | None, record: CaseRecord) -> Request:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from opsapp.agents.engine import host_of
+from opsapp.approvals.resources import approvals_of
 from opsapp.healing.letters import Letter, LetterSchedule, LetterSettings
 from opsapp.healing.logic import chain
 from opsapp.healing.logic import letter as words
@@ -249,7 +250,7 @@ def _saved(healing: Healing, healed: tuple[CaseEnd, ...]) -> Saved:
 
 def _asks(root: Root, healing: Healing, now: float, zone: str) -> tuple[tuple[Request, ...], int]:
     """The first few of each kind, and how many there are more."""
-    approvals, asked = root["api"]["approvals"].page("pending", "oldest", MOST_ASKS, 0)
+    approvals, asked = approvals_of(root).page("pending", "oldest", MOST_ASKS, 0)
     due = list(healing.problems.due.keys(None, (now + DAY, "")))
     coming = sorted(
         (row for row in healing.foresight.soonest if now <= row["hits_at"] <= now + DAY), key=lambda row: row["hits_at"]
@@ -264,7 +265,7 @@ def _asks(root: Root, healing: Healing, now: float, zone: str) -> tuple[tuple[Re
 
 
 def _approvals(root: Root, ids: list[str], zone: str) -> Iterator[Request]:
-    for request_id, approval in among(root["api"]["approvals"], "approval", ids):
+    for request_id, approval in among(approvals_of(root), "approval", ids):
         until = words.clock(approval.expires_at, zone)
         yield Request(
             f"Approve or reject: {approval.kind} of {approval.subject}, until {until}",

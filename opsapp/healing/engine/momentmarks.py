@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from opsapp.agents.resources import Agent
+from opsapp.approvals.resources import approvals_of
 from opsapp.automations.engine import runs_in, runs_near, runs_on
 from opsapp.automations.resources import Run
 from opsapp.healing.logic.moments import AskedSpan
@@ -98,7 +99,7 @@ def _of_incident(incident: Incident) -> Iterator[MomentMark]:
 def _of_entry(root: Root, entry: LedgerRecord) -> Iterator[MomentMark]:
     place = f"/healing/cases/{entry.case_id}"
     if entry.approval_id is not None:
-        yield from _asked(child_of(root["api"]["approvals"], "approval", entry.approval_id), entry)
+        yield from _asked(child_of(approvals_of(root), "approval", entry.approval_id), entry)
     if entry.executed or entry.state in ("executing", "settling", "verifying"):
         words = f"{entry.rule_id}: {_act(entry)}, {_spoken(entry.outcome or entry.state)}"
         yield MomentMark(

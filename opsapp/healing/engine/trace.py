@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
+from opsapp.approvals.resources import approvals_of
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.brake import HOUR
 from opsapp.healing.logic.chain import DAY, FoldedLinks
@@ -99,7 +100,7 @@ def _chained(root: Root, key: bytes) -> Iterator[Broken]:
 
 def _approved(root: Root, approval_id: str | None) -> str | None:
     """The approval's status, as long as it is kept."""
-    approval = root["api"]["approvals"].get(approval_id) if approval_id else None
+    approval = approvals_of(root).get(approval_id) if approval_id else None
     return None if approval is None else str(approval.status)
 
 

@@ -12,6 +12,7 @@ from BTrees.OOBTree import OOBTree
 
 from opsapp.agents.resources import agents_called
 from opsapp.healing.logic.brake import HOUR
+from opsapp.healing.places import healing_of
 from opsapp.healing.stages.reported import BelievedStep
 from opsapp.lib.zones import wall
 from opsapp.maintenance.resources import HealingWindows
@@ -217,13 +218,9 @@ add_facet(Healing, "chaos", Chaos)
 
 
 def set_up(root: Root) -> None:
-    root["api"]["healing"] = Healing()
+    healing_of.put(root, Healing())
 
 
 def sign_ledger(root: Root, key: bytes) -> None:
     """The store has got the key of its chains."""
     healing_of(root).ledger.sign(key)
-
-
-def healing_of(root: Root) -> Healing:
-    return root["api"]["healing"]

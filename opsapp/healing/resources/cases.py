@@ -10,6 +10,7 @@ from typing import Any
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
+from opsapp.healing.places import healing_of
 from opsapp.healing.stages.case import CaseRecord, ClosedCase, RuleEvent, moved, opened, read, stored
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
@@ -378,7 +379,7 @@ class CaseBook(Persistent):
 
 def rank_open(root: Root) -> None:
     """What is under way was found by reading every open case."""
-    book: CaseBook = root["api"]["healing"].book
+    book: CaseBook = healing_of(root).book
     book.under_way = OOTreeSet()
     for case in book.all_open():
         book._rank(case.record)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from BTrees.OOBTree import OOBTree
 
+from opsapp.healing.places import healing_of
 from opsapp.runtime.projection import among
 from opsapp.tree.root import Root
 
@@ -39,7 +40,7 @@ def catch_up(ledger: CountedEntries, most: int = PIECE) -> bool:
 
 def count_outcomes(root: Root) -> None:
     """Evolve step: the entries of an older store are counted."""
-    ledger = root["api"]["healing"].ledger
+    ledger = healing_of(root).ledger
     while catch_up(ledger):
         if ledger._p_jar is not None:
             ledger._p_jar.cacheGC()  # a connection would keep all that it has read until its transaction ends

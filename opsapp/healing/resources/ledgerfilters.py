@@ -16,6 +16,7 @@ from BTrees.LLBTree import LLTreeSet
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
+from opsapp.healing.places import healing_of
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.projection import among
@@ -128,7 +129,7 @@ def _below(tree: Any, key: str) -> Any:
 
 def index_filters(root: Root) -> None:
     """Evolve step: the entries of an older store come into the index."""
-    ledger = root["api"]["healing"].ledger
+    ledger = healing_of(root).ledger
     if ledger.filters is None:
         ledger.filters = FilterIndex()
     while ledger.filters.catch_up(ledger):

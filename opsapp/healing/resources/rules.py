@@ -11,6 +11,7 @@ from opsapp.automations.resources import digests, with_parts
 from opsapp.healing.answers import TrustShown
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.levels import LEVELS, lowest
+from opsapp.healing.places import healing_of
 from opsapp.healing.records import RuleRecord, RuleSettings
 from opsapp.healing.stages.trust import EDITED, Trust, evidence, needs, redefine
 from opsapp.lib.jsontypes import JsonObject
@@ -139,7 +140,7 @@ class TrustState(SignedTrust):
         before, self.trust = self.trust, trust
         self.mark(root)
         if before.current_level != trust.current_level:
-            root["api"]["healing"].book.review(root, trust.rule_id, now)
+            healing_of(root).book.review(root, trust.rule_id, now)
         if (before.current_level, before.ceiling) != (trust.current_level, trust.ceiling):
             settings = node_of(root).config[HealingSettings]
             emit(root, "trust", {**plain(self.shown(now, settings)), "old_level": before.current_level, "cause": cause})
@@ -150,7 +151,7 @@ class TrustState(SignedTrust):
         ceiling, definition = rule.trust_ceiling, definition_of(root, rule)
         self.trust = Trust(self.__name__, level, ceiling, definition, now, demoted_at=now, last_evaluated=now)
         self.mark(root)
-        root["api"]["healing"].book.review(root, self.__name__, now)
+        healing_of(root).book.review(root, self.__name__, now)
         settings = node_of(root).config[HealingSettings]
         emit(root, "trust", {**plain(self.shown(now, settings)), "old_level": None, "cause": EDITED})
 
@@ -161,7 +162,7 @@ def _whole(time: float | None) -> int | None:
 
 def put_rule(root: Root, rule_id: str, settings: RuleSettings, *, source: str, now: float) -> Rule:
     """Write a rule, and its trust: a new one starts at its initial level, an edited one may lose trust."""
-    healing = root["api"]["healing"]
+    healing = healing_of(root)
     rule, fields = healing.rules.get(rule_id), settings.stored()
     if rule is None:
         rule = healing.rules[rule_id] = Rule(fields, source, now)
@@ -175,7 +176,7 @@ def put_rule(root: Root, rule_id: str, settings: RuleSettings, *, source: str, n
 
 def _trusted(root: Root, rule: Rule, now: float) -> None:
     """It was written: who reads rules reads it, and its trust is that of what it does now."""
-    healing, rule_id, settings = root["api"]["healing"], rule.__name__, rule.record
+    healing, rule_id, settings = healing_of(root), rule.__name__, rule.record
     healing.rules.touch(root)
     healing.book.review(root, rule_id, now)
     ceiling, definition = settings.trust_ceiling, definition_of(root, settings)
@@ -199,7 +200,7 @@ def definition_of(root: Root, rule: RuleSettings) -> str:
 
 def automation_edited(root: Root, automation_id: str, now: float) -> None:
     """An edit of an automation counts as an edit of all rules that run it, at any depth; so does its end."""
-    healing = root["api"]["healing"]
+    healing = healing_of(root)
     for rule_id, stored in healing.rules.items():
         rule = stored.record
         used = rule.automations
@@ -219,7 +220,7 @@ class DeletedRule(NamedTuple):
 
 def put_rule_back(root: Root, gone: DeletedRule) -> None:
     """With its trust, unless somebody has edited that in the store."""
-    healing, rule_id = root["api"]["healing"], gone.rule.__name__
+    healing, rule_id = healing_of(root), gone.rule.__name__
     require_free(root, rule_id)
     if gone.state is not None and gone.state.is_sound(root):
         healing.trust[rule_id] = gone.state
@@ -228,7 +229,7 @@ def put_rule_back(root: Root, gone: DeletedRule) -> None:
 
 
 def drop_rule(root: Root, rule_id: str) -> DeletedRule:
-    healing = root["api"]["healing"]
+    healing = healing_of(root)
     gone = DeletedRule(healing.rules.get(rule_id), healing.trust.get(rule_id))
     del healing.rules[rule_id]
     if rule_id in healing.trust:
@@ -239,5 +240,5 @@ def drop_rule(root: Root, rule_id: str) -> DeletedRule:
 
 
 def require_free(root: Root, rule_id: str) -> None:
-    if rule_id in root["api"]["healing"].rules:
+    if rule_id in healing_of(root).rules:
         raise Conflict(f"A rule {rule_id!r} exists already.", code="id_taken")

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from opsapp.healing.logic.levels import LEVELS, rank
+from opsapp.healing.places import healing_of
 from opsapp.healing.stages.trust import Trust
 from opsapp.lib import chains
 from opsapp.lib.problems import Conflict
@@ -45,7 +46,7 @@ class SignedTrust(Record):
     def is_sound(self, root: Root) -> bool:
         """Whether it is as it was signed. What this transaction has changed is signed with it; in a store of an older
         version nothing is signed yet."""
-        if not root["api"]["healing"].trust.signed:
+        if not healing_of(root).trust.signed:
             return True
         if self._p_changed or self._v_sound is self.trust:
             return True
@@ -62,7 +63,7 @@ class SignedTrust(Record):
         """What is older than this state is refused from now on. Nothing is written where it has come no further."""
         key, reached = key or chainkey.chain_key(root), self._reached()
         mark = (*reached, chains.link(key, chains.GENESIS, _marking(self.__name__, reached)))
-        marks = root["api"]["healing"]["trust"].all_marks()
+        marks = healing_of(root)["trust"].all_marks()
         if key and marks.get(self.__name__) != mark:
             marks[self.__name__] = mark
 
@@ -71,7 +72,7 @@ class SignedTrust(Record):
         return self.trust.since, self.trust.executions
 
     def _is_latest(self, root: Root) -> bool:
-        mark = (root["api"]["healing"]["trust"].marks or {}).get(self.__name__)
+        mark = (healing_of(root)["trust"].marks or {}).get(self.__name__)
         if mark is None:  # it was written before there were marks, or without the key
             return True
         *reached, signed = mark
@@ -80,7 +81,7 @@ class SignedTrust(Record):
 
     def _is_new(self, root: Root) -> bool:
         """As a new rule's, which asks for a person before it acts and has earned nothing."""
-        rule, trust = root["api"]["healing"].rules.get(self.__name__), self.trust
+        rule, trust = healing_of(root).rules.get(self.__name__), self.trust
         if rule is None or trust.current_level not in LEVELS[: rank("notify") + 1]:
             return False
         ceiling, seen_at = rule.record.trust_ceiling, trust.last_evaluated
@@ -116,7 +117,7 @@ def plain(value: Any) -> Any:
 
 def sign_all(root: Root, key: bytes) -> int:
     """The store has got the key of its chains: what is there is signed with it. How many states that are."""
-    states = dict(readable(root["api"]["healing"].trust, TRUST))
+    states = dict(readable(healing_of(root).trust, TRUST))
     for state in states.values():
         state._p_changed = True
         state.mark(root, key)
@@ -125,7 +126,7 @@ def sign_all(root: Root, key: bytes) -> int:
 
 def mark_older(root: Root) -> None:
     """Once in a store of an older version: no state may go back behind what it says now."""
-    book = root["api"]["healing"]["trust"]
+    book = healing_of(root)["trust"]
     if book.marks is None and not chainkey.is_shut(root):
         for _, state in readable(book, TRUST):
             if state.is_sound(root):
@@ -134,7 +135,7 @@ def mark_older(root: Root) -> None:
 
 def sign_older(root: Root) -> int:
     """Once in a store of an older version, whose states are taken as they are. How many they were."""
-    book = root["api"]["healing"].trust
+    book = healing_of(root).trust
     if book.signed or chainkey.is_shut(root):
         return 0
     book.signed = True

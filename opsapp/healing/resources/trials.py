@@ -15,6 +15,7 @@ from persistent import Persistent
 from opsapp.healing.logic.changes import NOTHING
 from opsapp.healing.logic.lift import Draw, Shares, Trials
 from opsapp.healing.logic.survival import Duration
+from opsapp.healing.places import healing_of
 from opsapp.healing.stages.holdout import CONTROL, TREATED
 from opsapp.healing.stages.trials import FOLLOWED_S, Trial
 from opsapp.healing.stages.wavetrials import WaveTrial
@@ -260,7 +261,7 @@ class TrialBook(Persistent):
 def only_by_coin(root: Root) -> None:
     """0.2.0 counted cases that no coin had drawn: nothing is known of any rule, and no trial is open. What was seen of
     how long cases last holds. In the place of the bets that a rule helps too seldom it had a sum."""
-    healing = root["api"]["healing"]
+    healing = healing_of(root)
     for state in healing.trust.values():
         state.trust = state.trust.tried(Trials())._replace(bad=NOTHING)
     book = healing.trials

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
+from opsapp.healing.places import healing_of
 from opsapp.healing.stages.case import CaseRecord
 from opsapp.healing.stages.waves import UNKNOWN, Deed, DeedChange, DeedMember, Verdicts, joins
 from opsapp.lib.ids import new_id
@@ -82,7 +83,7 @@ class WaveBook(Persistent):
 
 def members_into_trees(root: Root) -> None:
     """A deed was one value with all its members, which each verdict wrote anew."""
-    book: WaveBook | None = root["api"]["healing"].deeds_of_outages
+    book: WaveBook | None = healing_of(root).deeds_of_outages
     for deed_id, old in [] if book is None else list(book.deeds.items()):
         known: Mapping[str, DeedMember] | int = old.deed.members
         if book is not None and not isinstance(known, int):

@@ -23,6 +23,7 @@ from opsapp.monitoring.resources import (
     incidents_of,
     monitors_of,
     place_monitor,
+    push_addresses,
     remove_monitor,
 )
 from opsapp.runtime import events
@@ -225,7 +226,7 @@ def _forget_metrics(root: Root, monitor: Monitor, now: float) -> None:
 
 
 def _move_push_address(root: Root, monitor: Monitor, kind: str) -> None:
-    addresses = root.system["push_addresses"]
+    addresses = push_addresses(root)
     if monitor.push_token:
         del addresses[monitor.push_token]
     monitor.push_token = new_token() if kind == "push" else None

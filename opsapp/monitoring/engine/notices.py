@@ -13,6 +13,7 @@ from opsapp.monitoring.notices import (
     StatusNotice,
     StatusNotices,
     notices_of,
+    notices_place,
 )
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
@@ -51,7 +52,7 @@ def drop(root: Root, notices: StatusNotices, notice: StatusNotice) -> None:
 
 
 def put_back(root: Root, notice: StatusNotice) -> None:
-    notices = root["api"]["monitoring"]["notices"]
+    notices = notices_place(root)
     notices[notice.id] = notice
     if notice.over_at(node_of(root).clock.now()) is None:
         notices.open.insert(notice.id)

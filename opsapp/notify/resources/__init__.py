@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from opsapp.runtime.seals import Reseal
 from opsapp.tree.folder import Folder
+from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
 
 from . import channels, confidential, groups, inbox
@@ -44,9 +45,12 @@ def set_up(root: Root) -> None:
     inbox.set_up(root)
 
 
+notifications_of = ApiPlace[Notifications]("notifications")
+
+
 def set_up_delivery(root: Root) -> None:
     """Evolve step: no channels, and nothing on its way."""
     groups.set_up(root)
-    folder = root["api"]["notifications"] = Notifications()
+    folder = notifications_of.put(root, Notifications())
     folder["channels"] = Channels()
     folder["deliveries"] = Deliveries()

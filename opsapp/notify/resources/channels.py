@@ -12,6 +12,7 @@ from opsapp.notify.records import ChannelRecord
 from opsapp.runtime.projection import readable
 from opsapp.runtime.seals import Seal, seal_of
 from opsapp.tree.folder import Folder, Record
+from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, unsealed
 
@@ -60,8 +61,7 @@ class Channel(Record):
         return seal.open(self.sealed, PURPOSE)
 
 
-def channels_of(root: Root) -> Channels:
-    return root["api"]["notifications"]["channels"]
+channels_of = ApiPlace[Channels]("notifications", "channels")
 
 
 def add_channel(root: Root, record: ChannelRecord, url: str, service: str, source: str, now: float) -> Channel:

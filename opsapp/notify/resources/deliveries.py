@@ -23,6 +23,7 @@ from opsapp.notify.records import DeliveryRecord
 from opsapp.runtime.queue import Agenda, Claims
 from opsapp.tree.counted import LAST, StoredCounts, newest
 from opsapp.tree.folder import Folder, Record
+from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
 
 PAGE = 500
@@ -265,5 +266,4 @@ def timed_id(now: float, taken: OOBTree) -> str:
     return f"{max((int(now * 1000) << 32) + secrets.randbits(32), last + 1):020x}"
 
 
-def deliveries_of(root: Root) -> Deliveries:
-    return root["api"]["notifications"]["deliveries"]
+deliveries_of = ApiPlace[Deliveries]("notifications", "deliveries")

@@ -20,6 +20,8 @@ from opsapp.ui.rowmoves import moved
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.records import settings_of
 
+from .conditionbuilder import build
+
 TRIED = 3  # targets on which a draft is tried
 DAYS = 7
 UNSAVED = "draft"  # the id under which a rule without a name is tried
@@ -46,7 +48,9 @@ def of_form(form: Mapping[str, str]) -> RuleDraft:
     """What was sent, with the act on it done."""
     count = int(form["steps"]) if form.get("steps", "").isdecimal() and len(form["steps"]) < 3 else 0
     steps = [StepDraft(form.get(f"step-{at}", ""), _params(form, at)) for at in range(count)]
-    named = {name: text for name, text in form.items() if not name.startswith("step-")}
+    named = {name: text for name, text in form.items() if not name.startswith(("step-", "pick_"))}
+    if form.get("do") == "build":
+        named["condition"] = build(form).condition
     return RuleDraft(
         named, tuple(_acted(steps, form.get("do", ""), form.get("new_action", ""))), bool(form.get("alone"))
     )

@@ -16,6 +16,7 @@ from opsapp.ui.parts import ACTIONS, LIFT, NOW, OVER_PAST, PAST, READINGS, RULE,
 from opsapp.ui.reader import Answers, Reader
 from opsapp.wire.records import settings_in
 
+from .conditionbuilder import builder
 from .gates import WOULD, GateLine, of_dry_run
 from .learned import card
 from .problems import open_lines
@@ -96,6 +97,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "choices": CHOICES,
         "actions": tuple((risk, _names(actions, risk)) for risk in ("low", "medium", "high")),
         "readings": tuple(answers[READINGS]),
+        "builder": builder(given, answers[READINGS]),
         "now": _now(now) if now else (),
         "matching": now.matching if now else None,
         "tried": tuple(_tried(now, at, dry) for at in range(TRIED) if now and (dry := answers.get(f"dry-{at}"))),

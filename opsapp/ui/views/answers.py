@@ -12,6 +12,7 @@ from pyramid.request import Request
 from pyramid.response import Response
 
 from opsapp.approvals import engine as approvals
+from opsapp.approvals.resources import approvals_of
 from opsapp.audit.engine import Actor, admits, note, note_refusal
 from opsapp.lib.addresses import public
 from opsapp.lib.problems import Gone, NotFound, Problem
@@ -117,7 +118,7 @@ def _asked(request: Request, held: HeldLink) -> LinkQuestion:
     reader = Reader(now, request.node.config.timezone, held.by.name, held.by.role, {}, lambda _call: True)
     if held.answer.noun == "incident":
         return of_incident(public(incidents_of(root)[thing_id].summary(now)), reader)
-    shown = approvals.shown(root, root["api"]["approvals"][thing_id], approvals.Voter(*held.by))
+    shown = approvals.shown(root, approvals_of(root)[thing_id], approvals.Voter(*held.by))
     return of_approval(public(shown), reader)
 
 

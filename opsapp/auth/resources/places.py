@@ -1,0 +1,25 @@
+"""Where users, sessions, keys and what else signs people in hang in the store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from BTrees.OOBTree import OOBTree
+
+from opsapp.tree.places import ApiPlace, SystemPlace
+
+if TYPE_CHECKING:
+    from . import AdminGuard, Invitations, Keys, Users
+
+users_of: ApiPlace[Users] = ApiPlace("users")
+all_keys_of: ApiPlace[Keys] = ApiPlace("keys")
+invitations_of: ApiPlace[Invitations] = ApiPlace("invitations")
+admin_guard_of: SystemPlace[AdminGuard] = SystemPlace("admin_guard")
+all_sessions_of = SystemPlace[OOBTree]("sessions")  # token digest -> Session
+session_ends_of = SystemPlace[OOBTree]("session_ends")  # (expires at, id) -> token digest
+attempts_of = SystemPlace[OOBTree]("attempts")
+partials_of = SystemPlace[OOBTree]("partials")  # token digest -> Partial
+subjects_of = SystemPlace[OOBTree]("subjects")  # digest of issuer and subject -> username
+used_states_of = SystemPlace[OOBTree]("used_states")  # digest -> when it may be forgotten
+tickets_of = SystemPlace[OOBTree]("tickets")  # token digest -> Ticket
+key_ids_of = SystemPlace[OOBTree]("key_ids")  # token digest -> key id

@@ -1,0 +1,153 @@
+"""What a condition may compare, in words, and the text of one comparison that was picked from it.
+
+Names are spelled and text is written by the condition language itself (`opsapp/wire`); its parser judges the whole
+afterwards, as if it had been typed. Must not: read a condition in a way of its own, ask anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from opsapp.healing.whatif import ReadingRecord
+from opsapp.wire.conditions import ConditionError, parse
+from opsapp.wire.conditiontree import Comparison, Literal, Name, Several
+from opsapp.wire.readings import FAMILIES, key_of, split
+
+FEW = 50  # names of services, disks and so on that are offered
+JOINS = ("and", "or")
+IS = {">": "is above", ">=": "is at least", "<": "is below", "<=": "is at most", "==": "is", "!=": "is not"}
+NEEDS_NAME = ("plugin", "event.labels")  # nothing stands for all of them
+
+
+class Readable(NamedTuple):
+    """`text`: its values are words. `hint`: what they are."""
+
+    name: str
+    words: str
+    text: bool = False
+    hint: str = ""
+
+
+GROUPS: tuple[tuple[str, tuple[Readable, ...]], ...] = (
+    ("A host", (
+        Readable("cpu_percent", "CPU in use, %"),
+        Readable("mem_percent", "memory in use, %"),
+        Readable("swap_percent", "swap in use, %"),
+        Readable("disk_percent", "fullest disk, %"),
+        Readable("load1", "load of 1 min"),
+        Readable("load5", "load of 5 min"),
+        Readable("load15", "load of 15 min"),
+        Readable("uptime_s", "seconds since it started"),
+        Readable("clock_off_s", "seconds that its clock is off"),
+        Readable("service_manager.hung_s", "seconds without an answer of its service manager"),
+    )),
+    ("A disk", (
+        Readable("disk.*.percent", "disk in use, %"),
+        Readable("inodes.*.percent", "inodes in use, %"),
+        Readable("disk.*.read_only", "disk read-only (1)"),
+    )),
+    ("A service", (
+        Readable("service.*.failed", "service failed (1)"),
+        Readable("service.*.state", "service state", True, "active, failed, inactive"),
+        Readable("service.*.restarts_5m", "service starts in 5 min"),
+        Readable("service.*.crash_looping", "service starts again and again (1)"),
+        Readable("service.*.masked", "service masked (1)"),
+    )),
+    ("A container", (Readable("container.*.state", "container state", True, "running, exited, removed"),)),
+    ("A monitor", (
+        Readable("monitor.status", "monitor state", True, "up, down, degraded, unknown"),
+        Readable("response_time_ms", "response time, ms"),
+        Readable("cert_days", "days until the certificate ends"),
+        Readable("plugin.*", "figure of a plugin"),
+    )),
+    ("An event from elsewhere", (
+        Readable("event.name", "name of the event", True),
+        Readable("event.status", "state of the event", True, "firing, resolved"),
+        Readable("event.labels.*", "label of the event", True),
+    )),
+)  # fmt: skip
+READABLE = {readable.name: readable for _, group in GROUPS for readable in group}
+
+
+class BuilderForm(NamedTuple):
+    """The row of fields below the text. `picked` are their values until they are used; `wrong`: why not."""
+
+    groups: tuple[tuple[str, tuple[Readable, ...]], ...]
+    comparisons: tuple[tuple[str, str], ...]
+    joins: tuple[str, ...]
+    names: tuple[str, ...]
+    picked: Mapping[str, str]
+    wrong: str
+
+
+class Built(NamedTuple):
+    """The text with the comparison in it; as it was, where something is wrong."""
+
+    condition: str
+    wrong: str = ""
+
+
+def builder(form: Mapping[str, str], readings: Iterable[ReadingRecord]) -> BuilderForm:
+    built = build(form) if form.get("do") == "build" else None
+    middles = dict.fromkeys(middle for row in readings if (middle := split(row.name)[1]))
+    used = built is not None and not built.wrong
+    picked = {} if used else {name: text for name, text in form.items() if name.startswith("pick_")}
+    return BuilderForm(GROUPS, tuple(IS.items()), JOINS, tuple(middles)[:FEW], picked, built.wrong if built else "")
+
+
+def build(form: Mapping[str, str]) -> Built:
+    """The condition of the form and one comparison more."""
+    before = form.get("condition", "").strip()
+    readable = READABLE.get(form.get("pick_reading", ""))
+    symbol, which, value = (form.get(f"pick_{name}", "").strip() for name in ("is", "which", "value"))
+    if readable is None or symbol not in IS:
+        return Built(before, "Choose what is compared, and how.")
+    needs = readable.name.removesuffix(".*") in NEEDS_NAME
+    if needs and not which:
+        return Built(before, "Say which one: nothing stands for all of them.")
+    operand = Literal(value) if readable.text else _number(value)
+    if operand is None:
+        return Built(before, "The value must be a number.")
+    comparison = Comparison(Name(_named(readable.name, which.strip('"'))), symbol, operand)
+    wrong = _refused(comparison)
+    return Built(before, wrong) if wrong else Built(_joined(before, form.get("pick_join", ""), str(comparison)))
+
+
+def _named(name: str, which: str) -> str:
+    """The reading of one service, disk and so on, or of each of them."""
+    family, middle, attribute = split(name)
+    if middle == "*" and family in FAMILIES:
+        return key_of(family, which or "*", attribute)
+    return name.replace("*", which)
+
+
+def _number(text: str) -> Literal | None:
+    try:
+        return Literal(float(text))
+    except ValueError:
+        return None
+
+
+def _refused(comparison: Comparison) -> str:
+    """Why the language does not read this comparison as it was picked; "" where it does."""
+    try:
+        read = parse(str(comparison)).tree
+    except ConditionError as wrong:
+        return f"{comparison}: {wrong}"
+    return "" if read == comparison else f"{comparison} means something else: write it in the condition itself."
+
+
+def _joined(before: str, join: str, text: str) -> str:
+    if not before:
+        return text
+    word = join if join in JOINS else JOINS[0]
+    return f"({before}) {word} {text}" if _needs_brackets(before, word) else f"{before} {word} {text}"
+
+
+def _needs_brackets(before: str, word: str) -> bool:
+    try:
+        tree = parse(" ".join(before.split())).tree
+    except ConditionError:
+        return False
+    return isinstance(tree, Several) and tree.word != word
