@@ -55,9 +55,9 @@ class Approvals(Folder):
         """Requests that have expired."""
         return [request_id for _, request_id in Agenda(self.pending).due(now, PAGE)]
 
-    def add(self, approval: Approval) -> None:
-        """A new request."""
-        self[new_id()] = approval
+    def add(self, approval: Approval, name: str | None = None) -> None:
+        """A new request; `name`: what it was to be called."""
+        self[name or new_id()] = approval
         Agenda(self.pending).add(approval.expires_at, approval.__name__)
         for status in (ANY, approval.status):
             self.ordered.add((status, approval.requested_at, approval.__name__))
@@ -220,8 +220,9 @@ def request(
     about: JsonObject,
     approvers: tuple[str, ...] = (),
     quorum: int = 1,
+    name: str | None = None,
 ) -> Approval:
-    """Ask people, in the transaction that has to wait for them."""
+    """Ask people, in the transaction that has to wait for them. `name`: what some wait for already."""
     folder = approvals_of(root)
     approval = Approval(
         kind,
@@ -236,7 +237,7 @@ def request(
         approvers=approvers,
         quorum=quorum,
     )
-    folder.add(approval)
+    folder.add(approval, name)
     emit(root, "approval", plain(approval.summary()))
     _tell(root, approval, now)
     return approval

@@ -9,6 +9,7 @@ from opsapp.approvals.config import ApprovalSettings
 from opsapp.approvals.resources import Approval, approvals_of
 from opsapp.automations.engine import shown_of
 from opsapp.healing.granted import Allowance, Allowed, IAllowance
+from opsapp.healing.resources.asking import RequestDraft
 from opsapp.healing.stages.approval import EXPIRED, Hashed, Request, gone_or_plan, plan_shown
 from opsapp.healing.stages.case import CaseRecord
 from opsapp.healing.stages.planning import Plan
@@ -27,25 +28,57 @@ def ask(context: PipelineContext, wanted: Sequence[Wanted]) -> Approval:
     """One request for a case, or for all of an outage; of these the first one leads."""
     record, plan = wanted[0]
     assert plan.choice is not None
-    shown = [_shown(asked, planned, context.world, context.root) for asked, planned in wanted]
-    together = len(wanted) > 1
-    allowed = None if together else allowed_before(context.root, record, shown[0])
-    asked = approvals.request(
-        context.root,
-        kind="heal",
-        subject=f"{len(wanted)} targets" if together else record.target,
-        plan=_together(context, wanted, shown) if together else shown[0],
-        risk=plan.choice.action.risk,
-        reason=f"{record.rule_id}: {record.about.rule_condition}"
-        + ("" if plan.effective.lowered is None else f" ({plan.effective.lowered})"),
-        requested_by="healing" if allowed is None else allowed.requested_by,
-        now=context.now,
-        expiry_s=node_of(context.root).config[ApprovalSettings].expiry_s,
-        about={"case_id": record.id, "ledger_id": record.entry_id, **({} if allowed is None else allowed.about)},
-    )
+    plans = [shown(asked, planned, context.world, context.root) for asked, planned in wanted]
+    reason, risk = reason_of(record, plan), plan.choice.action.risk
+    if len(wanted) > 1:
+        targets = [target_of(asked, own) for (asked, _), own in zip(wanted, plans, strict=True)]
+        whole = _together(context, record.rule_id, plans[0], targets)
+        return _request(context, record, whole, reason=reason, risk=risk, requested_by="healing")
+    allowed = allowed_before(context.root, record, plans[0])
+    by, more = ("healing", None) if allowed is None else (allowed.requested_by, allowed.about)
+    asked = _request(context, record, plans[0], reason=reason, risk=risk, requested_by=by, more=more)
     if allowed is not None:
         asked.allow(context.root, allowed.by, allowed.comment, context.now)
     return asked
+
+
+def ask_drafted(
+    context: PipelineContext, draft: RequestDraft, first: CaseRecord, targets: list[JsonObject]
+) -> Approval:
+    """The same for what several transactions have written: `first` leads, whose target is among these."""
+    plan = _together(context, first.rule_id, draft.plan, targets)
+    return _request(context, first, plan, reason=draft.reason, risk=draft.risk, requested_by="healing", name=draft.name)
+
+
+def _request(
+    context: PipelineContext,
+    record: CaseRecord,
+    plan: JsonObject,
+    *,
+    reason: str,
+    risk: str,
+    requested_by: str,
+    more: JsonObject | None = None,
+    name: str | None = None,
+) -> Approval:
+    return approvals.request(
+        context.root,
+        kind="heal",
+        subject=plan["target"],
+        plan=plan,
+        risk=risk,
+        reason=reason,
+        requested_by=requested_by,
+        now=context.now,
+        expiry_s=node_of(context.root).config[ApprovalSettings].expiry_s,
+        about={"case_id": record.id, "ledger_id": record.entry_id, **(more or {})},
+        name=name,
+    )
+
+
+def reason_of(record: CaseRecord, plan: Plan) -> str:
+    lowered = "" if plan.effective.lowered is None else f" ({plan.effective.lowered})"
+    return f"{record.rule_id}: {record.about.rule_condition}{lowered}"
 
 
 def allowed_before(root: Root, record: CaseRecord, plan: JsonObject) -> Allowed | None:
@@ -54,25 +87,22 @@ def allowed_before(root: Root, record: CaseRecord, plan: JsonObject) -> Allowed 
     return None if allowance is None else allowance(root, record.rule_id, record.id, plan)
 
 
-def _together(context: PipelineContext, wanted: Sequence[Wanted], shown: list[JsonObject]) -> JsonObject:
-    """What is the same for all, and each target with the digest of what would be done about it."""
-    first = wanted[0][0]
-    targets = [
-        {
-            **{name: plan[name] for name in ("target", "host", "hostname", "params")},
-            "case_id": record.id,
-            "digest": approvals.plan_hash(plan),
-        }
-        for (record, _), plan in zip(wanted, shown, strict=True)
-    ]
-    same = all(plan["params"] == shown[0]["params"] for plan in shown)
-    sizes = sizes_of(context, first.rule_id)
+def target_of(record: CaseRecord, plan: JsonObject) -> JsonObject:
+    """One target of a request about several, with the digest of what would be done about it."""
+    own = {name: plan[name] for name in ("target", "host", "hostname", "params")}
+    return {**own, "case_id": record.id, "digest": approvals.plan_hash(plan)}
+
+
+def _together(context: PipelineContext, rule_id: str, first: JsonObject, targets: list[JsonObject]) -> JsonObject:
+    """What is the same for all, and each target."""
+    params = targets[0]["params"]
+    sizes = sizes_of(context, rule_id)
     return {
-        **shown[0],
+        **first,
         "host": None,
         "hostname": None,
-        "target": f"{len(wanted)} targets",
-        "params": shown[0]["params"] if same else {},
+        "target": f"{len(targets)} targets" if len(targets) > 1 else targets[0]["target"],
+        "params": params if all(target["params"] == params for target in targets) else {},
         "targets": targets,
         "waves": str(sizes or "off"),
     }
@@ -102,10 +132,20 @@ def request_of(approval: Approval | None, record: CaseRecord) -> Request:
     )
 
 
+def request_now(context: PipelineContext, record: CaseRecord) -> Request:
+    """What the case waits for. Of what is not whole yet nobody has decided."""
+    approval = approval_of(context.root, record)
+    draft = context.healing.waves.draft_of(record) if approval is None else None
+    if draft is None:
+        return request_of(approval, record)
+    return Request("pending", risk=draft.risk, definition=draft.plan["definition"])
+
+
 def withdraw(context: PipelineContext, record: CaseRecord, why: str) -> None:
     """Nothing wants any more what nobody has decided about yet. Others may still want their part of it."""
     approval = approval_of(context.root, record)
     if approval is None:
+        context.book.waiting_for.pop(f"{record.approval_id}/{record.id}", None)
         return
     context.book.waiting_for.pop(answer_to(approval, record.id), None)
     if approval.status == "pending" and not context.book.waits_for_part(approval.__name__):
@@ -113,7 +153,7 @@ def withdraw(context: PipelineContext, record: CaseRecord, why: str) -> None:
 
 
 def hashed(record: CaseRecord, world: World, root: Root) -> Hashed:
-    return lambda plan: approvals.plan_hash(_shown(record, plan, world, root))
+    return lambda plan: approvals.plan_hash(shown(record, plan, world, root))
 
 
 def ground_gone(record: CaseRecord, approval: Approval, world: World, root: Root) -> str | None:
@@ -121,5 +161,5 @@ def ground_gone(record: CaseRecord, approval: Approval, world: World, root: Root
     return gone_or_plan(record, request_of(approval, record).plan_hash, world, hashed(record, world, root))[0]
 
 
-def _shown(record: CaseRecord, plan: Plan, world: World, root: Root) -> JsonObject:
+def shown(record: CaseRecord, plan: Plan, world: World, root: Root) -> JsonObject:
     return plan_shown(record, plan, world, lambda automation_id: shown_of(root, automation_id))

@@ -5,20 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
-from opsapp.healing.resources.cases import DECIDED, Case
+from opsapp.healing.resources.cases import DECIDED, STOPPED, Case
 from opsapp.healing.stages import correlation
 from opsapp.healing.stages.case import CaseRecord, ClosedCase, RuleEvent, opened
 from opsapp.lib.jsontypes import JsonObject
 
-from . import entries, evidence, notifications, problems, steps, trials
+from . import entries, evidence, notifications, problems, steps, trials, waves
 from .alerts import OVER, Past
 from .context import PipelineContext
 
 
 def receive(context: PipelineContext, message: JsonObject) -> None:
-    """Of the inbox: an event, that one is over, a decision, or a person's wish to undo an entry."""
+    """Of the inbox: an event, that one is over, a decision, that a deed stops, or a person's wish to undo an entry."""
     if message.get("kind") == DECIDED:
         context.book.tell_decided(context.root, message["request"], context.now)
+        return
+    if message.get("kind") == STOPPED:
+        waves.tell_stopped(context, message["deed"], message["after"])
         return
     if message.get("kind") == "rollback":
         steps.begin_manual_rollback(context, message["ledger_id"], message["request"])

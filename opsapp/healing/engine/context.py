@@ -39,6 +39,7 @@ class PipelineContext:
         self.rechecks: list[str] = []  # monitors to be checked once this is committed
         self.deeds: set[str] = set()  # of which something was learned in this transaction
         self.asking: set[str] = set()  # deeds that people are asked about just now
+        self.asked = 0  # cases that people will be asked about, of those that this transaction has looked at
         self.above: list[str] = []  # monitors and agents that something depends on, to be measured then
 
     def measure_above(self, names: tuple[str, ...]) -> None:

@@ -6,6 +6,7 @@ Written in the transaction that makes it true. Must not: decide whether somethin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
 from opsapp.healing.logic.lift import Trials
@@ -51,20 +52,35 @@ def acts(context: PipelineContext, case: CaseRecord, plan: Plan) -> None:
           ids=_ids(case))  # fmt: skip
 
 
-def asked(context: PipelineContext, cases: Sequence[CaseRecord], plan: Plan, approval_id: str) -> None:
-    """One message, whatever the request is about: a case, or all of an outage."""
-    assert plan.choice is not None
-    case = cases[0]
-    why = "" if plan.effective.lowered is None else f" Level {plan.effective.lowered}."
-    if len(cases) > 1:
-        action, what = plan.choice.action.name, _sentence(context, case.rule_id, case.about.rule_condition)
-        title = f"{len(cases)} targets: {action} waits for an approval"
-        some = _some([record.target for record in cases[:NAMED]], len(cases))
+class Wish(NamedTuple):
+    """What people are asked about: an action on so many `targets`; `lowered`: why its level is below the rule's."""
+
+    action: str
+    lowered: str
+    targets: int
+
+    @classmethod
+    def of(cls, plan: Plan, targets: int) -> Wish:
+        assert plan.choice is not None
+        return cls(plan.choice.action.name, lowered(plan), targets)
+
+
+def lowered(plan: Plan) -> str:
+    return "" if plan.effective.lowered is None else str(plan.effective.lowered)
+
+
+def asked(context: PipelineContext, cases: Sequence[CaseRecord], wish: Wish, approval_id: str) -> None:
+    """One message, whatever the request is about: a case, or all of an outage, of which the first ones are given."""
+    case, why = cases[0], f" Level {wish.lowered}." if wish.lowered else ""
+    if wish.targets > 1:
+        what = _sentence(context, case.rule_id, case.about.rule_condition)
+        title = f"{wish.targets} targets: {wish.action} waits for an approval"
+        some = _some([record.target for record in cases[:NAMED]], wish.targets)
         text = f"{what}: {some} (rule {case.rule_id}).{why} Approval {approval_id} decides."
         ids = {"rule": case.rule_id, "approval": approval_id}
         _of_deed(context, case.deed or case.id, "heal.approval", "warning", title, text, ids)
         return
-    title = f"{case.target}: {plan.choice.action.name} waits for an approval"
+    title = f"{case.target}: {wish.action} waits for an approval"
     text = _caused(case.cause, f"{_what(context, case.rule_id, case.about)}{why} Approval {approval_id} decides.")
     _tell(context, case.rule_id, case.about, "heal.approval", "warning", title, text,
           ids={**_ids(case), "approval": approval_id})  # fmt: skip

@@ -291,6 +291,8 @@ def anything(root: Root, now: float) -> bool:
         return True
     if book.messages or outcomes_wait(root) or healing.pause_is_over(now):
         return True
+    if healing.deeds_of_outages is not None and healing.deeds_of_outages.to_ask():
+        return True
     return bool(answered(root)) or bool(hands_off_over(root, now))
 
 
@@ -330,7 +332,7 @@ def work(
         if case.record.due <= now:
             steps.advance(context, case)
     settle(context)
-    return StepResult(len(received) + len(ready), context.pasts, context.rechecks, context.above)
+    return StepResult(len(received) + len(ready) + context.asked, context.pasts, context.rechecks, context.above)
 
 
 def _context(root: Root, now: float, inventory: Inventory, failing: Mapping[str, Any]) -> PipelineContext:

@@ -86,7 +86,7 @@ def _facts(context: PipelineContext, record: CaseRecord) -> Facts:
     if isinstance(record, PlanningCase):
         facts = facts._replace(look=commands.cause_told(context.root, context.fleet, record))
     if isinstance(record, AwaitingCase):
-        request = approvals.request_of(approvals.approval_of(context.root, record), record)
+        request = approvals.request_now(context, record)
         return facts._replace(request=request, hashed=approvals.hashed(record, context.world, context.root))
     return facts
 
@@ -162,25 +162,33 @@ def _ask_approval(then: AskApproval, context: PipelineContext, case: Case) -> No
 
 def ask_together(context: PipelineContext, asked: list[tuple[Case, AskApproval]]) -> None:
     """One request and one message for what is to be done about all of them."""
-    state = "awaiting_approval"
-    records = [
-        replace(then.case, entry_id=entries.begin_entry(context, then.case, then.plan, state=state, outcome=state))
-        for _, then in asked
-    ]
-    plans = [then.plan for _, then in asked]
-    approval = approvals.ask(context, list(zip(records, plans, strict=True)))
-    name = approval.__name__
+    wanted = [(intent(context, then), then.plan) for _, then in asked]
+    approval, records = approvals.ask(context, wanted), [record for record, _ in wanted]
     if approval.status == "pending":
-        notifications.asked(context, records, plans[0], name)
+        notifications.asked(context, records, notifications.Wish.of(asked[0][1].plan, len(asked)), approval.__name__)
     for record, (case, then) in zip(records, asked, strict=True):
-        context.ledger.update(context.root, record.entry_id, approval_id=name)
-        entries.release_others(context, record)
-        alone = {record.rule_id: record.events[record.rule_id]}
-        waits = replace(record, approval_id=name, events=alone).saying(f"approval {name} requested")
-        context.book.wait_for(waits.id, approvals.answer_to(approval, waits.id))
-        context.book.keep(case, waits, then.due)
+        answer = approvals.answer_to(approval, record.id)
+        await_request(context, case, then._replace(case=record), approval.__name__, answer)
     if approval.status == "approved":  # by the yes to the proposal that it carries out
-        context.book.arrived(context.root, name, context.now)
+        context.book.arrived(context.root, approval.__name__, context.now)
+
+
+def intent(context: PipelineContext, then: AskApproval) -> AwaitingCase:
+    """With the entry of what people are asked about."""
+    state = "awaiting_approval"
+    entry_id = entries.begin_entry(context, then.case, then.plan, state=state, outcome=state)
+    return replace(then.case, entry_id=entry_id)
+
+
+def await_request(context: PipelineContext, case: Case, then: AskApproval, name: str, answer: str) -> None:
+    """The case waits for this answer to the request of that name, and for its own rule only."""
+    record = then.case
+    context.ledger.update(context.root, record.entry_id, approval_id=name)
+    entries.release_others(context, record)
+    alone = {record.rule_id: record.events[record.rule_id]}
+    waits = replace(record, approval_id=name, events=alone).saying(f"approval {name} requested")
+    context.book.wait_for(waits.id, answer)
+    context.book.keep(case, waits, then.due)
 
 
 @_apply.register

@@ -6,15 +6,17 @@ from dataclasses import replace
 from itertools import islice
 
 from opsapp.healing.logic.waves import WaveSizes, sizes_for
-from opsapp.healing.resources.cases import Case
+from opsapp.healing.resources.cases import STOPPED, TOLD_AT_ONCE, Case
 from opsapp.healing.resources.waves import StoredDeed
 from opsapp.healing.stages import waves as stage
-from opsapp.healing.stages.case import CaseRecord, CorrelatingCase
+from opsapp.healing.stages.case import AwaitingCase, CaseRecord, CorrelatingCase, PlanningCase
 from opsapp.healing.stages.ledger import LedgerRecord
-from opsapp.healing.stages.waves import Deed, WaveTurn
+from opsapp.healing.stages.waves import Deed, DeedMember, WaveTurn
 
 from . import notifications
 from .context import PipelineContext
+
+NOT_BEGUN = (PlanningCase, AwaitingCase)
 
 
 def sizes_of(context: PipelineContext, rule_id: str) -> WaveSizes | None:
@@ -93,6 +95,8 @@ def ended(context: PipelineContext, record: CaseRecord, outcome: str, reason: st
     if not change.members:
         return
     stored.keep(change)
+    if context.healing.waves.asking_of(stored.deed.id) is not None:
+        context.deeds.add(stored.deed.id)
     if stored.deed.stopped and not was_stopped:
         _stop(context, stored)
     if stored.deed.is_over:
@@ -113,16 +117,35 @@ def _wake_next(context: PipelineContext, stored: StoredDeed) -> None:
 
 
 def _stop(context: PipelineContext, stored: StoredDeed) -> None:
-    """Whoever has not begun goes no further; people hear of it once."""
-    left = []
-    for member in stored.members.values():
-        case = None if member.verdict else context.book.find(member.case_id)
-        if case is not None and not case.record.tried and case.record.state in ("planning", "awaiting_approval"):
-            context.book.schedule(case, context.now)
-            left.append(member.target)
+    """Whoever has not begun goes no further; people hear of it once. Thousands may wait: the pipeline tells some at a
+    time, and whoever looks by itself meanwhile knows, too."""
+    left = [member.target for member in stored.members.values() if _is_left(context, stored.deed, member)]
     if left:
+        context.book.submit(context.root, {"kind": STOPPED, "deed": stored.deed.id, "after": ""})
         notifications.deed_stopped(context, stored.deed, left)
     stored.deed = stored.deed._replace(told=bool(left))
+
+
+def _is_left(context: PipelineContext, deed: Deed, member: DeedMember) -> bool:
+    """Whether nothing is done about it: its turn has not come, or it has not begun."""
+    return member.waits or (member.wave == deed.wave and _not_begun(context, member) is not None)
+
+
+def _not_begun(context: PipelineContext, member: DeedMember) -> Case | None:
+    case = None if member.verdict else context.book.find(member.case_id)
+    return case if case is not None and isinstance(case.record, NOT_BEGUN) and not case.record.tried else None
+
+
+def tell_stopped(context: PipelineContext, deed_id: str, after: str) -> None:
+    """Some of those that wait are due, and a message to go on."""
+    stored = context.healing.waves.find(deed_id)
+    page = [] if stored is None else list(islice(stored.members.items(after, excludemin=True), TOLD_AT_ONCE))
+    for _, member in page:
+        case = _not_begun(context, member)
+        if case is not None:
+            context.book.schedule(case, context.now)
+    if len(page) == TOLD_AT_ONCE:
+        context.book.submit(context.root, {"kind": STOPPED, "deed": deed_id, "after": page[-1][0]})
 
 
 def is_told_with_its_deed(context: PipelineContext, record: CaseRecord, outcome: str) -> bool:

@@ -23,7 +23,8 @@ from opsapp.tree.root import Root
 
 QUEUE = "healing"
 DECIDED = "decided"  # of a message: that a request for several targets is
-TOLD_AT_ONCE = 100  # cases, of one decision
+STOPPED = "stopped"  # of a message: that a deed is
+TOLD_AT_ONCE = 100  # cases, of one decision or one stop
 CASE = "case"  # what people call it
 RECENT_S = 6 * 3600.0  # so long the end of a case may decide what becomes of the next alert
 NEVER = float("inf")

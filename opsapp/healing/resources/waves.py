@@ -12,7 +12,10 @@ from opsapp.healing.places import healing_of
 from opsapp.healing.stages.case import CaseRecord
 from opsapp.healing.stages.waves import UNKNOWN, Deed, DeedChange, DeedMember, Verdicts, joins
 from opsapp.lib.ids import new_id
+from opsapp.runtime.projection import child_of
 from opsapp.tree.root import Root
+
+from .asking import PIECE, Asking, RequestDraft
 
 KEPT = 20  # deeds of a rule that are over
 
@@ -52,12 +55,43 @@ class StoredDeed(Persistent):
 class WaveBook(Persistent):
     """Deeds by id, and the last ones of each rule."""
 
+    # deed -> Asking: what is asked about it, until that is whole; of an older version there is none
+    asking: OOBTree | None = None
+
     def __init__(self) -> None:
         self.deeds = OOBTree()
         self.of_rule = OOBTree()  # rule -> ids, oldest first
 
     def find(self, deed_id: str | None) -> StoredDeed | None:
         return None if deed_id is None else self.deeds.get(deed_id)
+
+    def asking_of(self, deed_id: str | None) -> Asking | None:
+        asking: Asking | None = None if self.asking is None else child_of(self.asking, PIECE, deed_id)
+        return asking
+
+    def begin_asking(self, deed_id: str) -> Asking:
+        if self.asking is None:
+            self.asking = OOBTree()
+        asking = self.asking[deed_id] = Asking()
+        return asking
+
+    def end_asking(self, deed_id: str) -> None:
+        if self.asking is not None:
+            self.asking.pop(deed_id, None)
+
+    def to_ask(self) -> list[str]:
+        """Deeds about which people will be asked, once that is whole. One that has stopped asks nobody any more."""
+        return [deed_id for deed_id in self.asking or () if self._goes_on(deed_id)]
+
+    def _goes_on(self, deed_id: str) -> bool:
+        stored = self.find(deed_id)
+        return stored is not None and not stored.deed.stopped and self.asking_of(deed_id) is not None
+
+    def draft_of(self, case: CaseRecord) -> RequestDraft | None:
+        """The request that this case will be asked about, while it is not whole."""
+        asking = self.asking_of(case.deed)
+        draft: RequestDraft | None = None if asking is None else child_of(asking.drafts, PIECE, case.approval_id)
+        return draft
 
     def open_to(self, case: CaseRecord) -> StoredDeed | None:
         """The deed of the outage that this case belongs to, if there is one."""

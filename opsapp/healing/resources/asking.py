@@ -1,0 +1,66 @@
+"""Requests for an outage of thousands while they are being written, some targets in each transaction.
+
+Nobody has seen such a request. Its cases wait for the name that it will have. `engine.asking` writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from BTrees.LOBTree import LOBTree
+from BTrees.OOBTree import OOBTree
+from persistent import Persistent
+
+from opsapp.lib.ids import new_id
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.projection import among
+from opsapp.runtime.sealedfields import SealedFields
+
+PIECE = "part of a request"  # what people call it
+
+
+class DraftPiece(SealedFields):
+    """What one transaction has brought: a target for each case."""
+
+    sealed_fields = ("targets",)
+
+    def __init__(self, targets: tuple[JsonObject, ...]):
+        self.targets = targets
+
+
+class RequestDraft(SealedFields):
+    """One request. `plan` is that of its first target; `step` is the action and its place in the chain, the same for
+    all; `lowered` says why the level is lower than the rule's, or nothing."""
+
+    sealed_fields = ("plan",)
+
+    def __init__(self, step: tuple[str, int], plan: JsonObject, *, risk: str, reason: str, lowered: str):
+        self.name = new_id()
+        self.step = step
+        self.plan = plan
+        self.risk = risk
+        self.reason = reason
+        self.lowered = lowered
+        self.pieces = LOBTree()
+
+    def add(self, targets: tuple[JsonObject, ...]) -> None:
+        self.pieces[len(self.pieces)] = DraftPiece(targets)
+
+    def targets(self) -> Iterator[JsonObject]:
+        for _, piece in among(self.pieces, PIECE, self.pieces.keys()):
+            yield from piece.targets
+
+
+class Asking(Persistent):
+    """The requests of one deed. `after`: the case that was looked at last, of those that want it in the order of their
+    ids."""
+
+    def __init__(self) -> None:
+        self.after = ""
+        self.drafts = OOBTree()  # name -> RequestDraft
+
+    def whole(self) -> list[RequestDraft]:
+        return [draft for _, draft in among(self.drafts, PIECE, self.drafts.keys())]
+
+    def of_step(self, step: tuple[str, int]) -> RequestDraft | None:
+        return next((draft for draft in self.whole() if draft.step == step), None)
