@@ -46,9 +46,9 @@ def restic(backup: Backup) -> List[str]:
 @step
 def trigger_backup(context: Context) -> Ran:
     """Make a backup of the named set now."""
-    backup = context.config.backups.get(context.params["source"])
+    backup = context.config.backups.get(context.params.source)
     if backup is None:
-        return _unknown(context, context.params["source"])
+        return _unknown(context, context.params.source)
     if backup.run:
         return context.run(list(backup.run))
     if backup.unit:
@@ -61,9 +61,9 @@ def trigger_backup(context: Context) -> Ran:
 @step
 def verify_backup(context: Context) -> Ran:
     """Prove that the newest backup of the named set can be read."""
-    backup = context.config.backups.get(context.params["backup_set"])
+    backup = context.config.backups.get(context.params.backup_set)
     if backup is None:
-        return _unknown(context, context.params["backup_set"])
+        return _unknown(context, context.params.backup_set)
     if backup.verify:
         return context.run(list(backup.verify))
     if backup.restic:

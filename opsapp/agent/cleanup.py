@@ -59,7 +59,7 @@ OF_A_DISK = ("temp", "archives", "logs", "cores")
 @step
 def clean_temp(context: Context) -> Ran:
     """One directory, or the temporary places of one mount; /tmp when neither is named."""
-    given, mount, hours = context.params["path"], context.params["mount"], context.params["max_age_hours"]
+    given, mount, hours = context.params.path, context.params.mount, context.params.max_age_hours
     wrong = no_mount(mount)
     if wrong:
         return failed(wrong)
@@ -76,7 +76,7 @@ def clean_temp(context: Context) -> Ran:
 @step
 def clean_disk(context: Context) -> Ran:
     """What can go on one mount: temporary files, package caches, rotated logs, old core dumps."""
-    mount = os.path.realpath(context.params["mount"])
+    mount = os.path.realpath(context.params.mount or "/")
     wrong = no_mount(mount)
     if wrong:
         return failed(wrong)
@@ -95,11 +95,11 @@ def clean_storage(context: Context) -> Ran:
         "journal": _journal,
         "images": _images,
     }
-    wanted = context.params["targets"] or ["temp", "logs", "cores", "packages", "journal"]
+    wanted = context.params.targets or ["temp", "logs", "cores", "packages", "journal"]
     unknown = [name for name in wanted if name not in known]
     if unknown:
         return failed(f"bad_params: unknown targets {', '.join(unknown)}; known are {', '.join(known)}")
-    mount = context.params["mount"]
+    mount = context.params.mount
     wrong = no_mount(mount)
     if wrong:
         return failed(wrong)
@@ -147,7 +147,7 @@ def _hours(path: str, asked: float) -> float:
 # ---- parts
 def _swept(*parts: str) -> Callable[[Context], Ran]:
     def sweep(context: Context) -> Ran:
-        mount = context.params["mount"]
+        mount = context.params.mount
         own = _of_its_own(mount) if mount is not None and "temp" in parts else []
         return _cleaned([*_here([place for part in parts for place in PLACES[part]], mount), *own], mount)
 
@@ -155,7 +155,7 @@ def _swept(*parts: str) -> Callable[[Context], Ran]:
 
 
 def _packages(context: Context) -> Ran:
-    mount = context.params["mount"]
+    mount = context.params.mount
     if not lies_on("/var/cache", mount):
         return nothing(mount, "no package cache lies there")
     for argv in (
@@ -170,7 +170,7 @@ def _packages(context: Context) -> Ran:
 
 
 def _journal(context: Context) -> Ran:
-    mount = context.params["mount"]
+    mount = context.params.mount
     if not has_journal(mount):
         return nothing(mount, "no journal lies there")
     if not context.capabilities.usable("journalctl"):
@@ -179,7 +179,7 @@ def _journal(context: Context) -> Ran:
 
 
 def _images(context: Context) -> Ran:
-    mount = context.params["mount"]
+    mount = context.params.mount
     for runtime, store in (("podman", "{{.Store.GraphRoot}}"), ("docker", "{{.DockerRootDir}}")):
         if context.capabilities.usable(runtime):
             if mount is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import pwd
 import tempfile
-from typing import Callable, Dict, List
+from typing import Callable, Dict, List, NamedTuple
 
 from opsapp.wire.fields import dumps
 
@@ -84,33 +84,48 @@ def service(task: CommandTask, capabilities: ToolManifest) -> CommandAnswer:
     return CommandAnswer(patience.told(ran))
 
 
+class ProcessRow(NamedTuple):
+    """As the answer has it."""
+
+    pid: int
+    ppid: int
+    name: str
+    state: str
+    user: str
+    nice: int
+    rss_bytes: int
+    cpu_s: float
+    command: str
+
+
 def process_list(task: CommandTask) -> CommandAnswer:
     keys = {
-        "cpu": lambda process: -process["ticks"],
-        "memory": lambda process: -process["rss"],
-        "pid": lambda process: process["pid"],
+        "cpu": lambda process: -process.ticks,
+        "memory": lambda process: -process.rss,
+        "pid": lambda process: process.pid,
     }
     chosen = sorted(processes(), key=keys[task.params["sort"]])[: task.params["limit"]]
     rows = [
-        {
-            "pid": process["pid"],
-            "ppid": process["ppid"],
-            "name": process["name"],
-            "state": process["state"],
-            "user": _user(process["pid"]),
-            "nice": process["nice"],
-            "rss_bytes": process["rss"],
-            "cpu_s": round(process["ticks"] / _TICKS, 2),
-            "command": _command_line(process["pid"]),
-        }
+        ProcessRow(
+            process.pid,
+            process.ppid,
+            process.name,
+            process.state,
+            _user(process.pid),
+            process.nice,
+            process.rss,
+            round(process.ticks / _TICKS, 2),
+            _command_line(process.pid),
+        )
         for process in chosen
     ]
     lines = "".join(
-        f"{row['pid']:>8} {row['user']:<12} {row['cpu_s']:>10} {row['rss_bytes'] // 1024:>10} "
-        f"{row['command'] or row['name']}\n"
+        f"{row.pid:>8} {row.user:<12} {row.cpu_s:>10} {row.rss_bytes // 1024:>10} {row.command or row.name}\n"
         for row in rows
     )
-    return CommandAnswer(Ran("done", 0, lines.encode("utf-8", "replace")), {"processes": rows})
+    return CommandAnswer(
+        Ran("done", 0, lines.encode("utf-8", "replace")), {"processes": [row._asdict() for row in rows]}
+    )
 
 
 def logs(task: CommandTask, capabilities: ToolManifest, rules: PathRules) -> CommandAnswer:

@@ -21,6 +21,7 @@ import time
 from typing import Any, List, Optional, Set, Tuple
 
 from opsapp.wire import messages
+from opsapp.wire.actionparams import HealParams
 from opsapp.wire.commands import KEPT_APART, LEFT
 from opsapp.wire.fields import JsonObject, WireError
 from opsapp.wire.frames import APART_FEATURE, LENGTH, MAX_TEXT_FRAME, PING_FEATURE, PROTOCOL, UNREAD_FEATURE
@@ -100,7 +101,7 @@ class Programs:
         params = task.params
         group: List[ProcessGroup] = []
         refused = params["action_type"] and protection.refusal(
-            params["action_type"], params["params"], set(PROTECTED) | set(params["protected"])
+            params["action_type"], HealParams.read(params["params"]), set(PROTECTED) | set(params["protected"])
         )
         if refused:
             return CommandAnswer(Ran("failed", None, b"", refused))

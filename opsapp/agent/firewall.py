@@ -11,8 +11,7 @@ import re
 import secrets
 from typing import Any, List
 
-from opsapp.wire.actionparams import FirewallRule
-from opsapp.wire.fields import JsonObject
+from opsapp.wire.actionparams import FirewallRule, HealParams
 
 from .basechains import HOOKS, base_chains, droppers, obstacle
 from .native import Context, Ran, done, failed, step
@@ -22,18 +21,24 @@ TABLE = ("inet", "opsapp")
 TOOLS = ("ufw", "firewall-cmd", "nft", "iptables")  # in the order of the action's handlers
 
 
-def take_firewall(params: JsonObject, host: Any) -> dict:
+def given_rule(context: Context) -> FirewallRule:
+    rule = context.params.rule
+    assert rule is not None  # the action table requires it
+    return rule
+
+
+def take_firewall(params: HealParams, host: Any) -> dict:
     """The mark that the new rule will have, and the rules as they are."""
     tool = next((name for name in TOOLS if host.capabilities.usable(name)), "")
     return {
         "mark": f"opsapp-{secrets.token_hex(6)}",
         "tool": tool,
-        "rule": params["rule"],
+        "rule": None if params.rule is None else params.rule._asdict(),
         "rules": _listing(tool)[:20000],
     }
 
 
-def look_again(before: dict, _params: JsonObject, _host: Any) -> dict:
+def look_again(before: dict, _params: HealParams, _host: Any) -> dict:
     """Whether the rule of a snapshot is there now."""
     if before["tool"] == "firewall-cmd":
         present = any(
@@ -57,7 +62,7 @@ def _listing(tool: str) -> str:
 # ---- nftables: a table of our own; to accept something, a rule in every chain that could drop it
 @step
 def add_nft_rule(context: Context) -> Ran:
-    rule, mark = FirewallRule(**context.params["rule"]), context.state["mark"]
+    rule, mark = given_rule(context), context.state["mark"]
     chain = HOOKS[rule.direction]
     hook = f"{{ type filter hook {chain} priority -10 ; policy accept ; }}"
     places = [(*TABLE, chain)]
@@ -133,7 +138,7 @@ def _remove_nft(context: Context) -> Ran:
 # ---- iptables
 @step
 def add_iptables_rule(context: Context) -> Ran:
-    rule = FirewallRule(**context.params["rule"])
+    rule = given_rule(context)
     return _beside("iptables", rule, _all(context, iptables(rule, context.state["mark"], "-I", _has_ip6tables())))
 
 
@@ -168,7 +173,7 @@ def iptables(rule: FirewallRule, mark: str, verb: str, both_families: bool) -> L
 # ---- ufw and firewalld
 @step
 def add_ufw_rule(context: Context) -> Ran:
-    rule = FirewallRule(**context.params["rule"])
+    rule = given_rule(context)
     if rule.protocol == "icmp":
         return failed("ufw has no rules for icmp")
     argv = ["ufw", "prepend", *ufw_words(rule), "comment", context.state["mark"]]
@@ -184,7 +189,7 @@ def ufw_words(rule: FirewallRule) -> List[str]:
 
 @step
 def add_firewalld_rule(context: Context) -> Ran:
-    rule = FirewallRule(**context.params["rule"])
+    rule = given_rule(context)
     if rule.direction == "out":
         return failed("firewalld has no rich rules for what leaves")
     argvs = [["firewall-cmd", f"--add-rich-rule={rich}"] for rich in _rich(rule)]

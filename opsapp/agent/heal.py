@@ -10,6 +10,7 @@ import threading
 import time
 from typing import Any, Callable, List, Optional, Tuple
 
+from opsapp.wire.actionparams import HealParams
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.actiontypes import OWN, Action, Handler
 from opsapp.wire.causes import LookSubject
@@ -112,12 +113,13 @@ class Healer:
 
     def _execute(self, task: Any, action: Action) -> CommandAnswer:
         params = task.params["params"]
-        protected = protection.refusal(action.name, params, self._host.protected)
+        told = HealParams.read(params)
+        protected = protection.refusal(action.name, told, self._host.protected)
         if protected:
             return _refused(protected)
 
         def fits(handler: Handler) -> bool:
-            return not handler.when or FITS[handler.when](params, self._host)
+            return not handler.when or FITS[handler.when](told, self._host)
 
         handler = action.choose(self._host.capabilities.usable, fits)
         if handler is None:
@@ -198,10 +200,11 @@ class Healer:
         params = {**snapshot.get("params", {}), **task.params["params"]}
         if "pid" in before:
             params.update(pid=before["pid"], top=None)
-        if kind.same(before, kind.now(before, params, self._host)):
+        told = HealParams.read(params)
+        if kind.same(before, kind.now(before, told, self._host)):
             return Ran("done", 0, b""), [], before
         ran, steps = self._steps(task, action, kind.way_back(before), before, params)
-        now = kind.now(before, params, self._host)
+        now = kind.now(before, told, self._host)
         if kind.same(before, now):  # what counts; the timer may have been a moment faster, and the steps have failed
             return ran._replace(status="done", reason=None), steps, now
         return (
@@ -232,7 +235,7 @@ class Healer:
         if known and known["action_type"] == action.name and known["params"] == task.params["params"]:
             return known, None
         try:
-            state = KINDS[action.snapshot].take(task.params["params"], self._host)
+            state = KINDS[action.snapshot].take(HealParams.read(task.params["params"]), self._host)
         except (OSError, ValueError, KeyError, IndexError) as error:
             return None, str(error)
         snapshot = {
@@ -252,7 +255,7 @@ class Healer:
         patience = _patience(task, action, params or task.params["params"])
         deadline = time.monotonic() + patience.seconds
         context = Context(
-            params or task.params["params"],
+            HealParams.read(params or task.params["params"]),
             state,
             self._host.capabilities,
             task.cancel,

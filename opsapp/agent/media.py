@@ -35,7 +35,7 @@ class MediaServerRefused(Exception):
 
 @step
 def scan_media_library(context: Context) -> Ran:
-    instance = context.config.instances.get(context.params["instance_id"])
+    instance = context.config.instances.get(context.params.instance_id)
     if instance is None:
         return _unknown(context)
     method, path, body = _SCANS[instance.kind]
@@ -49,7 +49,7 @@ def scan_media_library(context: Context) -> Ran:
 @step
 def clean_media_queue(context: Context) -> Ran:
     """Remove failed downloads from the queue, so that they are looked for again."""
-    instance = context.config.instances.get(context.params["instance_id"])
+    instance = context.config.instances.get(context.params.instance_id)
     if instance is None:
         return _unknown(context)
     path = _QUEUES.get(instance.kind)
@@ -114,5 +114,5 @@ def _unknown(context: Context) -> Ran:
     known = ", ".join(sorted(context.config.instances)) or "none"
     return failed(
         f"no_capable_handler: this agent's configuration has no instance "
-        f"{context.params['instance_id']!r} (it has: {known})"
+        f"{context.params.instance_id!r} (it has: {known})"
     )

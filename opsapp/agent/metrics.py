@@ -76,25 +76,25 @@ class Metrics:
         spent, known = now - self._processes_at, bool(before)
         seen = processes()
         if not known or spent >= SPAN_S:
-            self._processes = {(process["pid"], process["started"]): process["ticks"] for process in seen}
+            self._processes = {(process.pid, process.started): process.ticks for process in seen}
             self._processes_at = now
         share = {}
         for process in seen if known and spent >= SPAN_S else ():  # one that is new has begun meanwhile, from nothing
-            past = before.get((process["pid"], process["started"]), 0)
-            share[process["pid"]] = round(100 * (process["ticks"] - past) / _TICKS / spent, 1)
-        by_cpu = sorted(seen, key=lambda process: -share[process["pid"]])[:TOP] if share else []
-        by_memory = sorted(seen, key=lambda process: -process["rss"])[:TOP]
-        chosen = {process["pid"]: process for process in by_cpu + by_memory}
+            past = before.get((process.pid, process.started), 0)
+            share[process.pid] = round(100 * (process.ticks - past) / _TICKS / spent, 1)
+        by_cpu = sorted(seen, key=lambda process: -share[process.pid])[:TOP] if share else []
+        by_memory = sorted(seen, key=lambda process: -process.rss)[:TOP]
+        chosen = {process.pid: process for process in by_cpu + by_memory}
         top = [
             {
-                "pid": process["pid"],
-                "name": process["name"],
-                "rss_bytes": process["rss"],
-                **({"cpu_percent": share[process["pid"]]} if share else {}),
+                "pid": process.pid,
+                "name": process.name,
+                "rss_bytes": process.rss,
+                **({"cpu_percent": share[process.pid]} if share else {}),
             }
             for process in chosen.values()
         ]
-        zombies = sum(process["state"] == "Z" for process in seen)
+        zombies = sum(process.state == "Z" for process in seen)
         return top, {"processes": float(len(seen)), "zombies": float(zombies)}
 
 

@@ -18,7 +18,7 @@ LOGROTATE = "/etc/logrotate.conf"
 _CONSIDERED = re.compile(r"^considering log (/.+)$", re.MULTILINE)
 
 
-def nothing(mount: str, why: str, output: bytes = b"") -> Ran:
+def nothing(mount: Optional[str], why: str, output: bytes = b"") -> Ran:
     """The end of a step that cannot help; the next one of the chain may."""
     return failed(f"{NOTHING}: on {mount}, {why}", output)
 
@@ -50,11 +50,11 @@ def has_rotated_logs(mount: Optional[str]) -> bool:
 
 @step
 def no_journal_there(context: Context) -> Ran:
-    mount = context.params["mount"]
+    mount = context.params.mount
     return failed(no_mount(mount)) if no_mount(mount) else nothing(mount, "no journal lies there")
 
 
 @step
 def no_logs_there(context: Context) -> Ran:
-    mount = context.params["mount"]
+    mount = context.params.mount
     return failed(no_mount(mount)) if no_mount(mount) else nothing(mount, "logrotate rotates no file there")

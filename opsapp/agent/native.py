@@ -10,13 +10,14 @@ import contextlib
 import os
 import signal
 import time
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Set
+from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Set, Union
 
+from opsapp.wire.actionparams import HealParams
 from opsapp.wire.fields import JsonObject
 
 from .capabilities import ToolManifest
 from .config import AgentConfig
-from .proc import maybe, processes
+from .proc import Process, maybe, processes
 from .processes import Cancel, ProcessGroup, Ran, run, start_time
 from .protection import is_named, is_protected
 
@@ -28,7 +29,7 @@ SAMPLE_S = 0.5
 class Context(NamedTuple):
     """What a native step may use."""
 
-    params: JsonObject
+    params: HealParams
     state: JsonObject  # of the snapshot; {} when there is none
     capabilities: ToolManifest
     cancel: Cancel
@@ -62,10 +63,10 @@ def failed(reason: str, output: bytes = b"") -> Ran:
 
 
 # ---- processes
-def untouchable(protected: Set[str]) -> Callable[[dict], bool]:
+def untouchable(protected: Set[str]) -> Callable[[Process], bool]:
     """Tells whether a process must be left alone."""
     own: Set[int] = set()
-    parents = {process["pid"]: process["ppid"] for process in processes()}
+    parents = {process.pid: process.ppid for process in processes()}
     pid = os.getpid()
     while pid and pid not in own:
         own.add(pid)
@@ -78,36 +79,36 @@ def untouchable(protected: Set[str]) -> Callable[[dict], bool]:
         below |= children
     own |= below
     return lambda process: (
-        process["pid"] <= 2
-        or process["ppid"] == 2
-        or process["pid"] in own
-        or is_protected(process["pid"], process["name"], protected)
+        process.pid <= 2
+        or process.ppid == 2
+        or process.pid in own
+        or is_protected(process.pid, process.name, protected)
     )
 
 
-def top_process(by: str, protected: Set[str]) -> Optional[dict]:
+def top_process(by: str, protected: Set[str]) -> Optional[Process]:
     """The process that uses most CPU just now, or most memory, of those that may be touched."""
     spared = untouchable(protected)
-    before = {(process["pid"], process["started"]): process["ticks"] for process in processes()}
+    before = {(process.pid, process.started): process.ticks for process in processes()}
     if by == "cpu":
         time.sleep(SAMPLE_S)
-    killable = [process for process in processes() if not spared(process) and process["state"] != "Z"]
+    killable = [process for process in processes() if not spared(process) and process.state != "Z"]
     if by == "cpu":
-        key = lambda process: process["ticks"] - before.get((process["pid"], process["started"]), process["ticks"])  # noqa: E731
+        key = lambda process: process.ticks - before.get((process.pid, process.started), process.ticks)  # noqa: E731
     else:
-        key = lambda process: process["rss"]  # noqa: E731
+        key = lambda process: process.rss  # noqa: E731
     best = max(killable, key=key, default=None)
     return best if best and key(best) > 0 else None
 
 
-def _meant(context: Context) -> Any:
+def _meant(context: Context) -> Union[Process, str]:
     """The process recorded before the action, if it is still that one and may be touched; else why not."""
     pid, started = context.state.get("pid"), context.state.get("started")
-    process = next((candidate for candidate in processes() if candidate["pid"] == pid), None)
-    if process is None or process["started"] != started:
+    process = next((candidate for candidate in processes() if candidate.pid == pid), None)
+    if process is None or process.started != started:
         return "the process is gone"
     if untouchable(context.protected)(process):
-        return f"{process['name']} ({pid}) is protected"
+        return f"{process.name} ({pid}) is protected"
     return process
 
 
@@ -116,12 +117,12 @@ def kill_process(context: Context) -> Ran:
     process = _meant(context)
     if isinstance(process, str):
         return failed(process)
-    pid, name = process["pid"], process["name"]
+    pid, name = process.pid, process.name
     try:
         os.kill(pid, signal.SIGTERM)
         until = min(time.monotonic() + TERM_WAIT_S, context.deadline)
         while time.monotonic() < until:
-            if _ended(pid, process["started"]):
+            if _ended(pid, process.started):
                 return done(f"{name} ({pid}) ended after TERM")
             if context.cancel.wait(0.05):
                 return Ran("cancelled", None, b"", context.cancel.why)
@@ -154,7 +155,7 @@ def renice(context: Context) -> Ran:
     process = _meant(context)
     if isinstance(process, str):
         return failed(process)
-    return set_priorities(process["pid"], process["name"], lambda _thread, _started: context.params["priority"])
+    return set_priorities(process.pid, process.name, lambda _thread, _started: context.params.priority)
 
 
 @step
@@ -169,7 +170,7 @@ def restore_priority(context: Context) -> Ran:
         known = before.get(thread)
         return known["nice"] if known and known["started"] == started else context.state["nice"]
 
-    return set_priorities(process["pid"], process["name"], wanted)
+    return set_priorities(process.pid, process.name, wanted)
 
 
 def set_priorities(pid: int, name: str, wanted: Callable[[str, int], int]) -> Ran:
@@ -222,7 +223,7 @@ def _write(path: str, value: str, success: str) -> Ran:
 @step
 def restart_with_dependencies(context: Context) -> Ran:
     """The services that a unit requires, and the unit itself, each once."""
-    name = context.params["service"]
+    name = context.params.service
     asked = context.run(["systemctl", "show", "--no-pager", "--property=Requires,BindsTo,Requisite", "--", name])
     if asked.status != "done":
         return asked

@@ -12,6 +12,7 @@ import re
 import time
 from typing import Any, Dict, List, Tuple
 
+from opsapp.wire.actionparams import HealParams
 from opsapp.wire.fields import JsonObject
 
 from . import resolver, vpn
@@ -29,9 +30,9 @@ class Unseen(OSError):
 
 
 # ---- interfaces
-def take_link(params: JsonObject, _host: Any) -> dict:
+def take_link(params: HealParams, _host: Any) -> dict:
     """Whether an interface is up, its addresses and the routes over it."""
-    nic = params["nic"]
+    nic = params.nic
     code, output = ask(["ip", "-json", "address", "show", "dev", nic])
     if code != 0:
         raise Unseen(f"ip address show {nic}: {output.strip()[:200]}")
@@ -74,7 +75,7 @@ def _route_key(route: str) -> Tuple[str, ...]:
 @step
 def bounce_link(context: Context) -> Ran:
     """Down and up again, with the addresses and routes that this loses."""
-    nic = context.params["nic"]
+    nic = context.params.nic
     for argv in (["ip", "link", "set", "dev", nic, "down"], ["ip", "link", "set", "dev", nic, "up"]):
         ran = context.run(argv)
         if ran.status != "done":
@@ -94,7 +95,7 @@ def restore_link(context: Context) -> Ran:
 
 
 def _put_back(context: Context, before: JsonObject, success: str) -> Ran:
-    now = take_link({"nic": before["nic"]}, None)
+    now = take_link(HealParams(nic=before["nic"]), None)
     wanted = [
         ["ip", "address", "add", address, "brd", "+", "dev", before["nic"]]
         if "." in address
@@ -119,14 +120,14 @@ def _put_back(context: Context, before: JsonObject, success: str) -> Ran:
 
 
 # ---- tunnels
-def take_tunnel(params: JsonObject, _host: Any) -> dict:
-    name = params["interface"]
+def take_tunnel(params: HealParams, _host: Any) -> dict:
+    name = params.interface
     return {"interface": name, "exists": name in vpn.names(), "up": vpn.up(name)}
 
 
 @step
 def restart_openvpn(context: Context) -> Ran:
-    return context.run(["systemctl", "restart", "--", *vpn.openvpn_units(context.params["interface"])])
+    return context.run(["systemctl", "restart", "--", *vpn.openvpn_units(context.params.interface)])
 
 
 @step
@@ -143,7 +144,7 @@ def restore_tunnel(context: Context) -> Ran:
 
 
 # ---- name servers
-def take_resolver(_params: JsonObject, host: Any) -> dict:
+def take_resolver(_params: HealParams, host: Any) -> dict:
     text = maybe(resolver.RESOLV_CONF)
     state: JsonObject = {"resolv_conf": text, "links": {}}
     if os.path.realpath(resolver.RESOLV_CONF).startswith("/run/systemd/resolve/") and host.capabilities.usable(
@@ -173,7 +174,7 @@ def resolver_is_back(before: dict, now: dict) -> bool:
 @step
 def failover_nameserver(context: Context) -> Ran:
     """The secondary in the primary's place in resolv.conf, if it answers."""
-    primary, secondary = context.params["primary"], context.params["secondary"]
+    primary, secondary = context.params.primary, context.params.secondary
     text = maybe(resolver.RESOLV_CONF) or ""
     refusal = _cannot_move(primary, secondary, resolver.servers(text))
     if refusal:
@@ -192,7 +193,7 @@ def failover_nameserver(context: Context) -> Ran:
 
 @step
 def failover_resolved(context: Context) -> Ran:
-    primary, secondary = context.params["primary"], context.params["secondary"]
+    primary, secondary = context.params.primary, context.params.secondary
     links = {name: servers for name, servers in resolved_servers().items() if primary in servers}
     refusal = _cannot_move(primary, secondary, [server for servers in links.values() for server in servers])
     if refusal:

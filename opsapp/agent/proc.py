@@ -6,9 +6,22 @@ Must not: judge what it reads.
 from __future__ import annotations
 
 import os
-from typing import List, Optional
+from typing import List, NamedTuple, Optional
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class Process(NamedTuple):
+    """What /proc/PID/stat says; `ticks` of the processor, `rss` in bytes, `started` in ticks after the boot."""
+
+    pid: int
+    name: str
+    state: str
+    ppid: int
+    ticks: int
+    nice: int
+    started: int
+    rss: int
 
 
 def read(path: str) -> str:
@@ -23,8 +36,7 @@ def maybe(path: str) -> Optional[str]:
         return None
 
 
-def processes() -> List[dict]:
-    """Every process: pid, name, state, CPU ticks, memory, start time."""
+def processes() -> List[Process]:
     running = []
     for name in os.listdir("/proc"):
         if not name.isdigit():
@@ -37,15 +49,15 @@ def processes() -> List[dict]:
         if len(parts) < 22:
             continue
         running.append(
-            {
-                "pid": int(name),
-                "name": head.partition("(")[2],
-                "state": parts[0],
-                "ppid": int(parts[1]),
-                "ticks": int(parts[11]) + int(parts[12]),
-                "nice": int(parts[16]),
-                "started": int(parts[19]),
-                "rss": int(parts[21]) * _PAGE,
-            }
+            Process(
+                pid=int(name),
+                name=head.partition("(")[2],
+                state=parts[0],
+                ppid=int(parts[1]),
+                ticks=int(parts[11]) + int(parts[12]),
+                nice=int(parts[16]),
+                started=int(parts[19]),
+                rss=int(parts[21]) * _PAGE,
+            )
         )
     return running

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import Optional, Set
 
-from opsapp.wire.fields import JsonObject
+from opsapp.wire.actionparams import HealParams
 
 from .config import OF_THE_HOST
 from .containers import inspect
@@ -34,14 +34,14 @@ ALIASES = {
 }
 
 
-def refusal(action_type: str, params: JsonObject, protected: Set[str]) -> Optional[str]:
+def refusal(action_type: str, params: HealParams, protected: Set[str]) -> Optional[str]:
     """Why this action is not done at all; None when nothing speaks against it."""
     if action_type == "service_reset_failed":
         return None  # it touches a mark in the service manager, not the service
-    if params.get("service"):
-        return _service(params["service"], protected)
-    if params.get("container"):
-        return _container(params["container"], protected)
+    if params.service:
+        return _service(params.service, protected)
+    if params.container:
+        return _container(params.container, protected)
     return None
 
 

@@ -47,7 +47,7 @@ def _number(path: str) -> Optional[float]:
 @step
 def scale(context: Context) -> Ran:
     """At least one of the two is given: the table says so."""
-    return _update(context, {"--memory": context.params["mem_limit"], "--cpus": context.params["cpu_limit"]})
+    return _update(context, {"--memory": context.params.mem_limit, "--cpus": context.params.cpu_limit})
 
 
 @step
@@ -61,14 +61,14 @@ def _update(context: Context, wanted: JsonObject) -> Ran:
     flags = [f"{flag}={value}" for flag, value in wanted.items() if value]
     if wanted.get("--memory"):
         flags.append(f"--memory-swap={wanted['--memory'] if context.state['runtime'] == 'docker' else '-1'}")
-    return context.run([context.state["runtime"], "update", *flags, context.params["container"]])
+    return context.run([context.state["runtime"], "update", *flags, context.params.container])
 
 
 @step
 def pull_image(context: Context) -> Ran:
-    inspected = inspect(context.params["container"])
+    inspected = inspect(context.params.container)
     if inspected is None:
-        return failed(f"no container {context.params['container']} was found")
+        return failed(f"no container {context.params.container} was found")
     image = str(inspected.get("ImageName") or (inspected.get("Config") or {}).get("Image"))
     return context.run([inspected["runtime"], "pull", "--", image])
 
@@ -76,7 +76,7 @@ def pull_image(context: Context) -> Ran:
 @step
 def recreate(context: Context) -> Ran:
     """Stop, set aside under another name, make anew as it was made; the old one comes back if that fails."""
-    name = context.params["container"]
+    name = context.params.container
     inspected = inspect(name)
     if inspected is None:
         return failed(f"no container {name} was found")

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from typing import Callable, Dict, List, NamedTuple, Optional, Set, Union
 
+from opsapp.wire.actionparams import HealParams
 from opsapp.wire.actiontypes import OWN
-from opsapp.wire.fields import JsonObject, WireError, dumps, loads
+from opsapp.wire.fields import WireError, dumps, loads
 
 from . import firewall, network, storage
 from .capabilities import ToolManifest
@@ -51,18 +52,18 @@ class LocalHost(NamedTuple):
 
 
 class SnapshotKind(NamedTuple):
-    take: Callable[[JsonObject, LocalHost], dict]
+    take: Callable[[HealParams, LocalHost], dict]
     restore: Union[str, Callable[[dict], List[List[str]]], None] = None  # a native step, or what makes argument lists
     same: Callable[[dict, dict], bool] = lambda before, now: before == now
     # how the state is looked at again; None: as it was taken
-    again: Optional[Callable[[dict, JsonObject, LocalHost], dict]] = None
+    again: Optional[Callable[[dict, HealParams, LocalHost], dict]] = None
 
     def way_back(self, state: dict) -> List[List[str]]:
         if isinstance(self.restore, str):
             return [[OWN + self.restore]]
         return self.restore(state) if self.restore else []
 
-    def now(self, before: dict, params: JsonObject, host: LocalHost) -> dict:
+    def now(self, before: dict, params: HealParams, host: LocalHost) -> dict:
         return self.again(before, params, host) if self.again else self.take(params, host)
 
 
@@ -92,9 +93,9 @@ class Snapshots:
         return os.path.join(self._directory, f"s-{heal_id}.json")
 
 
-def take_unit(params: JsonObject, host: LocalHost) -> dict:
+def take_unit(params: HealParams, host: LocalHost) -> dict:
     capabilities = host.capabilities
-    name = params["service"]
+    name = params.service
     if capabilities.usable("systemctl"):
         code, output = ask(["systemctl", "show", "--no-pager", f"--property={','.join(UNIT)}", "--", name])
         units = parse_show(output)
@@ -112,14 +113,14 @@ def take_unit(params: JsonObject, host: LocalHost) -> dict:
     raise Unknown("no service manager works here")
 
 
-def take_container(params: JsonObject, _host: LocalHost) -> dict:
-    inspected = inspect(params["container"])
+def take_container(params: HealParams, _host: LocalHost) -> dict:
+    inspected = inspect(params.container)
     if inspected is None:
-        raise Unknown(f"no container {params['container']} was found")
-    return {"runtime": inspected["runtime"], **_container(inspected, params["container"])}
+        raise Unknown(f"no container {params.container} was found")
+    return {"runtime": inspected["runtime"], **_container(inspected, params.container)}
 
 
-def take_limits(params: JsonObject, host: LocalHost) -> dict:
+def take_limits(params: HealParams, host: LocalHost) -> dict:
     state = take_container(params, host)
     return {**state, "limits": limits(state["pid"]) if state["pid"] else {"memory": None, "cpus": None}}
 
@@ -146,24 +147,24 @@ def restore_container(state: dict) -> List[List[str]]:
     return [[runtime, "stop", name]]
 
 
-def take_process(params: JsonObject, host: LocalHost) -> dict:
+def take_process(params: HealParams, host: LocalHost) -> dict:
     """The process that is meant: by number, or the one on top just now. The action then concerns this one only."""
-    if params.get("top"):
-        process = top_process(params["top"], host.protected)
+    if params.top:
+        process = top_process(params.top, host.protected)
     else:
-        process = next((candidate for candidate in processes() if candidate["pid"] == params["pid"]), None)
+        process = next((candidate for candidate in processes() if candidate.pid == params.pid), None)
     if process is None:
         raise Unknown("there is no such process")
     return {
-        "pid": process["pid"],
-        "name": process["name"],
-        "nice": process["nice"],
-        "started": process["started"],
-        "threads": threads(process["pid"]),
+        "pid": process.pid,
+        "name": process.name,
+        "nice": process.nice,
+        "started": process.started,
+        "threads": threads(process.pid),
     }
 
 
-def take_disk(_params: JsonObject, _host: LocalHost) -> dict:
+def take_disk(_params: HealParams, _host: LocalHost) -> dict:
     code, output = ask(["df", "-P", "-k"])
     if code not in (0, 1):
         raise Unknown(f"df: {output.strip()[:200]}")
@@ -171,7 +172,7 @@ def take_disk(_params: JsonObject, _host: LocalHost) -> dict:
     return {"used_kb": {row[5]: int(row[2]) for row in rows if len(row) == 6 and row[2].isdigit()}}
 
 
-def take_memory(_params: JsonObject, _host: LocalHost) -> dict:
+def take_memory(_params: HealParams, _host: LocalHost) -> dict:
     wanted = ("MemTotal", "MemAvailable", "Cached", "SwapFree", "SwapTotal")
     lines = (line.split() for line in (maybe("/proc/meminfo") or "").splitlines())
     return {parts[0].rstrip(":"): int(parts[1]) for parts in lines if parts[0].rstrip(":") in wanted}

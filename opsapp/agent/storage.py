@@ -9,7 +9,7 @@ import os
 import time
 from typing import Any, Dict, List
 
-from opsapp.wire.fields import JsonObject
+from opsapp.wire.actionparams import HealParams
 
 from .backups import age_hours
 from .containers import parse
@@ -26,7 +26,7 @@ DEHYDRATED = ("/var/lib/dehydrated/certs", "/etc/dehydrated/certs")  # of Debian
 @step
 def rollback_btrfs(context: Context) -> Ran:
     """A writable copy of the snapshot in the subvolume's place; what was there is set aside beside it."""
-    target, named = context.params["target"].rstrip("/"), context.params["snapshot"]
+    target, named = context.params.target.rstrip("/"), context.params.snapshot
     snapshot = named if named.startswith("/") else os.path.join(os.path.dirname(target), named)
     if _is_mounted(target):
         return failed(f"{target} is mounted: a subvolume in use cannot be replaced")
@@ -48,7 +48,7 @@ def _is_mounted(path: str) -> bool:
 
 
 # ---- file system checks
-def take_fsck(_params: JsonObject, _host: Any) -> dict:
+def take_fsck(_params: HealParams, _host: Any) -> dict:
     return {"forced": os.path.exists(FORCE_FSCK)}
 
 
@@ -69,9 +69,9 @@ def restore_fsck(context: Context) -> Ran:
 
 
 # ---- certificates
-def take_certificate(params: JsonObject, host: Any) -> dict:
+def take_certificate(params: HealParams, host: Any) -> dict:
     """When the certificate of a domain ends, where a file of it is known."""
-    domain = params["domain"]
+    domain = params.domain
     path = certificate_file(domain, host)
     code, output = ask(["openssl", "x509", "-noout", "-enddate", "-serial", "-in", path])
     if code != 0:
@@ -95,7 +95,7 @@ def certificate_file(domain: str, host: Any) -> str:
 @step
 def renew_certificate(context: Context) -> Ran:
     """By the program that the operator names; only a file that has changed is a renewal."""
-    hook = context.config.certificates[context.params["domain"]]
+    hook = context.config.certificates[context.params.domain]
     before = maybe(hook.file)
     ran = context.run(list(hook.run))
     if ran.status == "done" and maybe(hook.file) == before:
@@ -118,13 +118,13 @@ def containers_of(project: str) -> List[str]:
 
 @step
 def restart_project(context: Context) -> Ran:
-    names = containers_of(context.params["project"])
+    names = containers_of(context.params.project)
     if not names:
-        return failed(f"podman has no containers of a project {context.params['project']}")
+        return failed(f"podman has no containers of a project {context.params.project}")
     return context.run(["podman", "restart", "--", *names])
 
 
-def take_project(params: JsonObject, host: Any) -> dict:
+def take_project(params: HealParams, host: Any) -> dict:
     for tool in ("podman", "docker"):
         if host.capabilities.usable(tool):
             states: Dict[str, str] = {}
@@ -135,18 +135,18 @@ def take_project(params: JsonObject, host: Any) -> dict:
                         "ps",
                         "--all",
                         "--filter",
-                        f"label={label}={params['project']}",
+                        f"label={label}={params.project}",
                         "--format",
                         "{{json .}}" if tool == "docker" else "json",
                     ]
                 )
                 states.update((container.name, container.state) for container in (parse(output) if code == 0 else ()))
-            return {"project": params["project"], "containers": states}
+            return {"project": params.project, "containers": states}
     raise OSError("no container runtime works here")
 
 
 # ---- what only has to be told
-def take_host(_params: JsonObject, _host: Any) -> dict:
+def take_host(_params: HealParams, _host: Any) -> dict:
     """For actions that change nothing that could be named: where the host stood before."""
     return {
         "boot_id": (maybe("/proc/sys/kernel/random/boot_id") or "").strip(),
@@ -156,7 +156,7 @@ def take_host(_params: JsonObject, _host: Any) -> dict:
     }
 
 
-def take_packages(_params: JsonObject, host: Any) -> dict:
+def take_packages(_params: HealParams, host: Any) -> dict:
     """The installed versions: enough to go back by hand."""
     for tool, argv in (("apt-get", ["dpkg-query", "--show"]), ("dnf", ["rpm", "-qa"]), ("zypper", ["rpm", "-qa"])):
         if host.capabilities.usable(tool):
@@ -166,25 +166,25 @@ def take_packages(_params: JsonObject, host: Any) -> dict:
     raise OSError("no package manager works here")
 
 
-def take_timer(params: JsonObject, host: Any) -> dict:
-    names = [f"{params['task']}.timer", f"{params['task']}.service"]
+def take_timer(params: HealParams, host: Any) -> dict:
+    names = [f"{params.task}.timer", f"{params.task}.service"]
     if not host.capabilities.usable("systemctl"):
         raise OSError("no service manager works here")
     _, output = ask(["systemctl", "show", "--no-pager", "--property=Id,ActiveState,UnitFileState,Result", "--", *names])
-    return {"task": params["task"], "units": output.strip()[:1000]}
+    return {"task": params.task, "units": output.strip()[:1000]}
 
 
-def take_vm(params: JsonObject, host: Any) -> dict:
-    for tool, argv in (("virsh", ["virsh", "dominfo", params["vm_id"]]), ("qm", ["qm", "status", params["vm_id"]])):
+def take_vm(params: HealParams, host: Any) -> dict:
+    for tool, argv in (("virsh", ["virsh", "dominfo", params.vm_id]), ("qm", ["qm", "status", params.vm_id])):
         if host.capabilities.usable(tool):
             code, output = ask(argv)
             if code == 0:
-                return {"vm_id": params["vm_id"], "by": tool, "says": output.strip()[:1000]}
-    raise OSError(f"nobody here knows a virtual machine {params['vm_id']}")
+                return {"vm_id": params.vm_id, "by": tool, "says": output.strip()[:1000]}
+    raise OSError(f"nobody here knows a virtual machine {params.vm_id}")
 
 
-def take_backup(params: JsonObject, host: Any) -> dict:
-    name = params.get("source") or params.get("backup_set")
+def take_backup(params: HealParams, host: Any) -> dict:
+    name = params.source or params.backup_set
     backup = host.config.backups.get(name)
     if backup is None:
         raise OSError(f"this agent's configuration has no backup {name!r}")

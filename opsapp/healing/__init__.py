@@ -1,4 +1,5 @@
-"""It heals: rules, the six stages, the ledger, earned trust. /api/healing.
+"""It heals: rules, the six stages, the ledger, earned trust. /api/healing. And the moment, with what was deployed:
+/api/moment, /api/deployments.
 
 Greenlets: alerts (rules over what is reported), pipeline (cases take their steps, under the lease `healing`), governor
 (trust each minute), ledger-check (every node, each hour), housekeeping of old cases and ledger entries.
@@ -17,8 +18,8 @@ def includeme(config):
     from opsapp.auth.interfaces import IUserDeleted
     from opsapp.runtime.deletions import Deletable
 
-    from .config import CasesRetention, HealingSettings, LedgerRetention
-    from .engine import dependencies, health, inlets
+    from .config import CasesRetention, DeploymentsRetention, HealingSettings, LedgerRetention
+    from .engine import dependencies, deployments, health, inlets
     from .engine.problems import give_back
     from .letters import LetterAsCode
     from .logic.graph import Dependency
@@ -36,6 +37,7 @@ def includeme(config):
     )
     config.add_evolve_step("healing-deed-members", "opsapp.healing.resources.waves.members_into_trees")
     config.add_evolve_step("healing-under-way", "opsapp.healing.resources.cases.rank_open")
+    config.add_evolve_step("healing-deployments", "opsapp.healing.deployments.set_up", reversible=True)
     config.add_stored_metrics(inlets.figures)
     config.add_stored_metrics(health.figures)
     config.add_chain("opsapp.healing.resources.sign_ledger")
@@ -43,6 +45,7 @@ def includeme(config):
     config.add_section("healing", HealingSettings)
     config.add_section("retention.cases", CasesRetention)
     config.add_section("retention.ledger", LedgerRetention)
+    config.add_section("retention.deployments", DeploymentsRetention)
     config.add_kind("rules", "opsapp.healing.engine.ascode", schema=DeclaredRule, key="id", placeholders=True)
     config.add_kind("letter", "opsapp.healing.engine.lettercode", schema=LetterAsCode, key="letter", names=True)
     config.add_kind("inlets", "opsapp.healing.engine.inletcode", schema=InletAsCode, audit="healing.inlet")
@@ -56,6 +59,7 @@ def includeme(config):
     )
     config.add_deletable(Deletable("rule", "admin", "/healing/rules/{}", put_rule_back))
     config.add_deletable(Deletable("dependency", "admin", "/healing/dependencies", dependencies.add_edge_back))
+    config.add_deletable(Deletable("deployment", "operator", "/deployments", deployments.put_back))
     config.add_deletable(Deletable("inlet", "admin", "/healing/inlets", inlets.put_back))
     config.add_applier("opsapp.healing.engine.default_rules.declare")
     config.include("opsapp.healing.engine")

@@ -236,6 +236,13 @@ class CasesRetention:
 
 
 @dataclass(frozen=True)
+class DeploymentsRetention:
+    """`retention.deployments`: how long they are kept."""
+
+    days: Annotated[int, Between(1, 36_500)] = 730
+
+
+@dataclass(frozen=True)
 class LedgerRetention:
     """`retention.ledger`: how long an entry is kept that is final, before a mark stands for it."""
 

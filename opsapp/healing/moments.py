@@ -13,7 +13,7 @@ from opsapp.wire.records import Between, Most
 
 KINDS = ("hosts", "monitors", "incidents", "cases")
 Kind = Literal["hosts", "monitors", "incidents", "cases"]
-Row = Literal["planned", "run", "outage", "people", "machine"]
+Row = Literal["planned", "deployed", "run", "outage", "people", "machine"]
 Words = Annotated[str, Text(0, 4000)]
 At = Annotated[int, Between(0)]
 

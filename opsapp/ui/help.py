@@ -19,6 +19,7 @@ ABOUT = {
     "/automations/new": "automations#types",
     "/automations/runs": "automations#a-run",
     "/deleted": "pages#what-was-deleted-comes-back",
+    "/deployments": "deployments",
     "/find": "pages#the-frame",
     "/first-steps": "pages#first-steps-accounts-and-the-service",
     "/healing": "healing",

@@ -30,7 +30,7 @@ HEALING = Door("/healing", "heart", tuple(f"/healing/{room}" for room in (
 GROUPS: tuple[tuple[str, tuple[Door, ...]], ...] = (
     ("Main", (Door("/", "home"), Door("/monitors", "pulse"), Door("/agents", "host"),
               Door("/incidents", "fire", ("/oncall",)), Door("/approvals", "check"), HEALING,
-              Door("/automations", "bolt"))),
+              Door("/automations", "bolt", ("/deployments",)))),
     ("Administration", (Door("/maintenance", "cal"), Door("/statuspage", "globe"), Door("/notifications", "bell"),
                         Door("/audit", "list"),
                         Door("/settings", "gear", ("/users", "/secrets", "/first-steps")))),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import List, NamedTuple, Optional
+from typing import List, Mapping, NamedTuple, Optional, Sequence
 
 from .fields import choice, integer, may, need, nested, text
 from .urls import web_problem
@@ -49,3 +49,44 @@ FIREWALL_RULE = nested(
     },
     unknown="refuse",
 )
+
+
+class HealParams(NamedTuple):
+    """What heal actions are told. The action table says which of these an action takes and which it requires: these are
+    there, and the others are empty."""
+
+    array: str = ""
+    backup_set: str = ""
+    container: str = ""
+    cpu_limit: Optional[float] = None
+    domain: str = ""
+    instance_id: str = ""
+    interface: str = ""
+    max_age_hours: float = 0
+    mem_limit: Optional[str] = None
+    mount: Optional[str] = None
+    nic: str = ""
+    path: Optional[str] = None
+    pid: Optional[int] = None
+    platform: Optional[str] = None
+    primary: str = ""
+    priority: int = 0
+    project: str = ""
+    rule: Optional[FirewallRule] = None
+    secondary: str = ""
+    service: str = ""
+    snapshot: str = ""
+    source: str = ""
+    target: str = ""
+    targets: Sequence[str] = ()
+    task: str = ""
+    top: Optional[str] = None
+    vm_id: str = ""
+
+    @classmethod
+    def read(cls, checked: Mapping[str, object]) -> HealParams:
+        """Of what the action table has checked; what only argument lists need is left out."""
+        said = {name: value for name, value in checked.items() if name in cls._fields and value is not None}
+        rule = said.pop("rule", None)
+        made = cls(**said)  # type: ignore[arg-type]
+        return made if rule is None else made._replace(rule=FirewallRule(**rule))  # type: ignore[arg-type]

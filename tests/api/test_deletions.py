@@ -54,6 +54,7 @@ KINDS = {
     "channel": lambda service: made(service, "/api/notifications/channels", CHANNEL),
     "rule": lambda service: made(service, "/api/healing/rules", RULE),
     "notice": lambda service: made(service, "/api/monitoring/notices", NOTICE),
+    "deployment": lambda service: made(service, "/api/deployments", {"title": "shop 4.2.1"}),
     "inlet": lambda service: made(service, "/api/healing/inlets", {"name": "grafana"}),
     "schedule": lambda service: made(service, "/api/oncall/schedules", SCHEDULE),
     "status page": lambda service: made(service, "/api/status/pages", PAGE, "slug"),

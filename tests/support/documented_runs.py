@@ -40,7 +40,7 @@ ROWS = [
          "tests/api/test_ascode_guide.py::test_the_commands_of_the_guide_do_what_it_says"),
         ("as-code", r"opsapp .*--url", SERVED),
         ("as-code", r"opsapp .*--(ini|data)", AT_REST),
-        ("automations|maintenance|notifications|oncall|assistants", r"curl ", CURL),
+        ("automations|maintenance|notifications|oncall|assistants|deployments", r"curl ", CURL),
         ("cluster", r"opsapp init --cluster", AT_REST),
         ("cluster", r"createuser|createdb", "tests/support/postgres.py"),
         ("cluster", r"pg_dump|pg_restore", DUMP),

@@ -54,6 +54,7 @@ def fill(ward: Any) -> None:
     ada.post_json("/api/oncall/policies", {"name": "Standard", "steps": [{"schedules": [on_call]}]})
     turn = {"user": "vera", "start": "2027-01-16T08:00:00", "end": "2027-01-16T12:00:00"}
     otto.post_json(f"/api/oncall/schedules/{on_call}/overrides", turn)
+    otto.post_json("/api/deployments", {"title": "shop 4.2.1", "hosts": ["box-1"], "monitors": ["tag:web"]})
     inlet = ada.post_json("/api/healing/inlets", {"name": "Alertmanager"}).json["url"]
     event = {"id": "1", "status": "firing", "name": "DiskFull", "target": "elsewhere", "summary": "It is full"}
     service.anonymous.post_json(inlet, event)

@@ -6,6 +6,7 @@ import os
 import pytest
 
 from opsapp.agent import recreate, snapshots
+from opsapp.wire.actionparams import HealParams
 from opsapp.wire.fields import WireError
 from tests.support.fake_tools import Bench
 
@@ -146,5 +147,5 @@ def test_an_image_of_a_container_that_is_gone_is_not_pulled(tmp_path, monkeypatc
 def test_a_containers_state_names_its_image_whichever_engine_says_it(monkeypatch, named):
     found = {"runtime": "docker", "Id": "4f", "State": {"Status": "Running", "Pid": 7}, **named}
     monkeypatch.setattr(snapshots, "inspect", lambda name: found)
-    state = snapshots.take_container({"container": "web"}, None)
+    state = snapshots.take_container(HealParams(container="web"), None)
     assert (state["image"], state["status"], state["pid"]) == ("web:1", "running", 7)

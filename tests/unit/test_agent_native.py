@@ -11,6 +11,7 @@ import pytest
 from opsapp.agent import native
 from opsapp.agent.guard import lives
 from opsapp.agent.processes import Cancel, start_time
+from opsapp.wire.actionparams import HealParams
 from tests.support.fake_tools import Bench
 from tests.support.waiting import until
 
@@ -88,7 +89,7 @@ def test_a_cancelled_kill_waits_no_longer_and_does_not_kill(bench, stray):
     cancel("cancelled by vera")
     ran = native.kill_process(
         native.Context(
-            {"pid": pid},
+            HealParams(pid=pid),
             taken,
             bench.host.capabilities,
             cancel,
@@ -195,7 +196,7 @@ def test_the_process_on_top_is_one_that_may_be_touched(bench, stray, by):
     spared = native.untouchable(bench.host.protected)
     found = until(lambda: native.top_process(by, bench.host.protected), what="a process on top")
     assert not spared(found)
-    assert found["pid"] != os.getpid()
+    assert found.pid != os.getpid()
     assert native.top_process(by, Everything()) is None
     assert lives(pid, start_time(pid))
 

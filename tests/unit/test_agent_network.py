@@ -9,6 +9,7 @@ import pytest
 
 from opsapp.agent import fits, native, network, resolver, vpn
 from opsapp.agent.processes import Cancel
+from opsapp.wire.actionparams import HealParams
 from tests.support.fake_tools import Bench
 
 IP = """
@@ -117,7 +118,7 @@ def test_an_interface_gets_back_what_going_down_loses(link):
         ],
         ["-4", "route", "replace", "default", "via", "10.7.0.1", "metric", "100", "dev", "eth7"],
     ]
-    assert network.link_is_back(TAKEN, network.take_link({"nic": "eth7"}, None))
+    assert network.link_is_back(TAKEN, network.take_link(HealParams(nic="eth7"), None))
 
 
 def test_one_that_was_down_is_down_again_after_an_undoing(link):
@@ -164,7 +165,7 @@ def test_a_cancel_ends_the_waiting_for_a_carrier(link, monkeypatch):
     monkeypatch.setattr(vpn, "running", lambda name: cancel("cancelled by vera"))
     ran = network.bounce_link(
         native.Context(
-            {"nic": "eth7"},
+            HealParams(nic="eth7"),
             TAKEN,
             bench.host.capabilities,
             cancel,

@@ -17,6 +17,7 @@ from opsapp.runtime.looks import QueueLook
 
 from . import (
     anchors,
+    deployments,
     discovery,
     forecasts,
     inlets,
@@ -100,6 +101,7 @@ def start(node: Node) -> None:
     anchors.start(node)
     letters.start(node)
     ledgerfolding.start(node)
+    deployments.start(node)
     node.supervisor.add("healing-governor", engine.govern, every=60.0, lease="healing")
     node.supervisor.add("healing-inlets", engine.look_after_inlets, every=60.0, wake=(inlets.QUEUE,), lease="healing")
     node.supervisor.add("healing-purge", engine.purge, every=3600.0, lease="housekeeping", cleans=True)

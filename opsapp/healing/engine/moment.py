@@ -23,8 +23,9 @@ from opsapp.tree.root import Root
 from opsapp.wire.conditions import Condition
 
 from .alerts import WatchedRule, watched_rules
+from .deployments import of_moment
 from .inventory import Member, fleet_access
-from .momentmarks import drawn, entries_of, marks_of, runs_asked
+from .momentmarks import MOST, drawn, entries_of, marks_of, runs_asked
 from .past_readings import KeptReading, kept_readings, needs
 from .readings import instances
 
@@ -68,7 +69,8 @@ def moment(root: Root, kind: Kind, item_id: str, asked: AskedTexts) -> Moment:
     interval = next((member.interval for member in members if member.is_agent), 0.0)
     lanes = drawn(reading, agent, interval, monitors, span)
     runs = runs_asked(root, agent and agent.id, subject.incident, span, near=asked.all_runs)
-    marks = marks_of(root, agent and agent.id, names, monitors, subject.incident, entries, runs, span)
+    deployed = of_moment(root, agent, monitors, span, MOST)
+    marks = marks_of(root, agent and agent.id, names, monitors, subject.incident, entries, runs, deployed, span)
     return Moment(
         kind,
         item_id,

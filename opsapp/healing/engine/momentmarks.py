@@ -13,6 +13,7 @@ from opsapp.agents.resources import Agent
 from opsapp.approvals.resources import approvals_of
 from opsapp.automations.engine import runs_in, runs_near, runs_on
 from opsapp.automations.resources import Run
+from opsapp.healing.deployments import Deployment
 from opsapp.healing.logic.moments import AskedSpan
 from opsapp.healing.moments import MomentCurve, MomentLane, MomentMark, StateRow, StateStretch
 from opsapp.healing.resources import healing_of
@@ -59,6 +60,7 @@ def marks_of(
     about: Incident | None,
     entries: Iterable[LedgerRecord],
     runs: Iterable[Run],
+    deployed: Iterable[Deployment],
     span: AskedSpan,
 ) -> FoundMarks:
     """Of a host and monitors, or `about` an incident of them. The oldest first."""
@@ -72,6 +74,7 @@ def marks_of(
         [mark for entry in entries for mark in _of_entry(root, entry)],
         list(_windows(root, ids, span)),
         [mark for run in runs for mark in _of_run(run)],
+        [_of_deployment(deployment) for deployment in deployed],
         list(_foreseen(root, names)),
     ]
     within = [
@@ -166,6 +169,11 @@ def _of_run(run: Run) -> Iterator[MomentMark]:
         words = f"{run.name}, {_spoken(run.status)}, asked for by {run.requested_by}"
         look = "icon:play" if run.status in ("done", "running") else "warn"
         yield MomentMark("run", int(run.started), ended, look, words, f"/automations/runs/{run.id}")
+
+
+def _of_deployment(deployment: Deployment) -> MomentMark:
+    words = f"Deployed: {deployment.said.title}, told by {deployment.created_by}"
+    return MomentMark("deployed", deployment.at, None, "icon:inlet", words, "/deployments")
 
 
 def _foreseen(root: Root, names: Collection[str]) -> Iterator[MomentMark]:

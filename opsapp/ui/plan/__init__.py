@@ -2,6 +2,7 @@
 
 from .automations import AUTOMATIONS
 from .dependencies import DEPENDENCIES
+from .deployments import DEPLOYMENTS
 from .healing import HEALING
 from .hosts import HOSTS
 from .house import HOUSE
@@ -29,6 +30,7 @@ PAGES: tuple[Page, ...] = (
     + HOSTS
     + MOMENTS
     + AUTOMATIONS
+    + DEPLOYMENTS
     + MAINTENANCE
     + NOTIFICATIONS
     + DEPENDENCIES

@@ -104,6 +104,8 @@ WHOLE = {
     "notice.update": "changed a notice on the status page",
     "notice.end": "ended a notice on the status page",
     "notice.delete": "deleted a notice from the status page",
+    "deployment.create": "posted the deployment",
+    "deployment.delete": "deleted the deployment",
     "approval.approve": "approved the request",
     "approval.reject": "rejected the request",
     "assistant.propose_action": "had an assistant propose an action:",

@@ -29,7 +29,14 @@ from .momentwords import MomentAnswer, MomentLine, answer_of, lines_at
 
 SPANS = (("1 h", HOUR), ("6 h", 6 * HOUR), ("1 d", DAY), ("7 d", 7 * DAY), ("30 d", 30 * DAY), ("1 y", 365 * DAY))
 LONGEST_S, LEAST_S, SECONDS_BELOW_S = 366 * DAY, 300, 600
-ROWS = (("planned", "Planned"), ("run", "Runs"), ("outage", "Outages"), ("people", "People"), ("machine", "Machine"))
+ROWS = (
+    ("planned", "Planned"),
+    ("deployed", "Deployed"),
+    ("run", "Runs"),
+    ("outage", "Outages"),
+    ("people", "People"),
+    ("machine", "Machine"),
+)
 RATE = Unit(lambda value: f"{charts.BYTES.words(value)}/s", binary=True)
 UNITS = {"milliseconds": charts.MILLISECONDS, "percent": charts.PERCENT, "plain": charts.PLAIN, "rate": RATE}
 SHORT = 34

@@ -1,0 +1,158 @@
+"""Deployments: what people and their pipelines say they have brought out, declared once (bodies, answers and the form
+follow), and what is stored under /api/deployments.
+
+Each is a mark on the axis of the hosts and monitors that it names. Ids begin with the time of the deployment, so one of
+some time is found without reading the others. Must not: know hosts or monitors beyond their ids and tags; claim that a
+deployment is the cause of anything.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Annotated, ClassVar
+
+from BTrees.OOBTree import OOBTree, OOTreeSet
+
+from opsapp.lib.ids import earliest_id
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.projection import among, sound
+from opsapp.tree.counted import LAST, StoredCounts, newest
+from opsapp.tree.folder import Folder, Record
+from opsapp.tree.root import Root
+from opsapp.wire.kinds import Text
+from opsapp.wire.records import Between, FormField, Most, Since, Told, made, settings_of
+
+KIND = "deployment"
+ALL = "all"  # under which all are counted
+EVERYTHING = "*"  # what a deployment is about that names nothing
+TAG = "tag:"
+MOST_NAMED = 100
+Names = tuple[Annotated[str, Text(1, 255)], ...]
+
+
+@dataclass(frozen=True)
+class DeploymentSettings:
+    """What was deployed, where and when. Without hosts and monitors it is about everything."""
+
+    component: ClassVar[str] = "Deployment"
+    sample: ClassVar[JsonObject] = {"title": "shop 4.2.1", "url": "https://ci.example.org/builds/4711"}
+
+    title: Annotated[str, Text(1, 200), FormField("What", hint="Like shop 4.2.1")]
+    hosts: Annotated[
+        Names, Most(MOST_NAMED), FormField("Hosts", "names", "Or tag:NAME", of="host", by="label", clears=True)
+    ] = ()
+    monitors: Annotated[
+        Names, Most(MOST_NAMED), FormField("Monitors", "names", "Or tag:NAME", of="monitor", by="name", clears=True)
+    ] = ()
+    url: Annotated[
+        str,
+        Text(0, 1000, r"(https?://[^\s\"'<>\\]+)?", "an address that begins with http:// or https://"),
+        FormField("Link", hint="The address of the build or of the change"),
+    ] = ""
+    at: Annotated[int | None, Between(0, 2**40)] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeploymentRecord(DeploymentSettings):
+    """`at`: when it was, in seconds; left out it is the moment at which it is posted."""
+
+    id: Told[str]
+    created_at: Told[Since]
+    created_by: Told[str]
+
+
+class Deployment(Record):
+    """/api/deployments/{id}. `about`: what it is found by, ids of hosts and monitors, and their tags."""
+
+    url = "/api/deployments/{deployment_id}"
+
+    def __init__(self, said: DeploymentSettings, about: frozenset[str], by: str, now: float):
+        self.fields = settings_of(said)
+        self.about = about
+        self.created_at, self.created_by = int(now), by
+
+    @property
+    def id(self) -> str:
+        return self.__name__
+
+    @property
+    def at(self) -> int:
+        return self.said.at or 0
+
+    @property
+    def said(self) -> DeploymentSettings:
+        return made(DeploymentSettings, self.fields)
+
+    def record(self) -> DeploymentRecord:
+        told = vars(self.said)
+        return DeploymentRecord(**told, id=self.id, created_at=self.created_at, created_by=self.created_by)
+
+
+class Deployments(Folder):
+    """/api/deployments. `by_subject`: what they are about -> their ids."""
+
+    url = "/api/deployments"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.by_subject = OOBTree()
+        self.counts = StoredCounts()
+
+    def add(self, deployment: Deployment) -> None:
+        self.insert(earliest_id(deployment.at) + secrets.token_hex(4), deployment)
+
+    def insert(self, name: str, deployment: Deployment) -> None:
+        self[name] = deployment
+        self.counts.add(ALL)
+        for subject in deployment.about:
+            if subject not in self.by_subject:
+                self.by_subject[subject] = OOTreeSet()
+            self.by_subject[subject].insert(name)
+
+    def drop(self, deployment: Deployment) -> None:
+        del self[deployment.id]
+        self.counts.add(ALL, by=-1)
+        for subject in deployment.about:
+            ids = self.by_subject.get(subject)
+            if ids is not None and deployment.id in ids:
+                ids.remove(deployment.id)
+                if not ids:
+                    del self.by_subject[subject]
+
+    def page(self, limit: int, offset: int) -> tuple[list[Deployment], int]:
+        """A page, newest first, and how many there are."""
+        names = newest(self.tree, "", LAST, offset, limit)
+        return [deployment for _, deployment in among(self, KIND, names)], self.counts[ALL]
+
+    def within(self, subjects: Iterable[str], since: float, until: float, most: int) -> list[Deployment]:
+        """The newest of that time that are about any of these or about everything, oldest first."""
+        first, last = earliest_id(since), earliest_id(math.floor(until) + 1)
+        names = set[str]()
+        for subject in {*subjects, EVERYTHING}:
+            ids = self.by_subject.get(subject)
+            names.update(newest(ids, first, last, 0, most) if ids else ())
+        return [deployment for _, deployment in among(self, KIND, sorted(names)[-most:])]
+
+    def forget(self, before: float, most: int) -> bool:
+        """Drop a page of those that were before that time; whether there may be more. One that cannot be read stays,
+        for the doctor to tell of."""
+        old = list(islice(self.tree.items(None, earliest_id(before), excludemax=True), most))
+        readable = [deployment for _, deployment in sound(self, KIND, old)]
+        for deployment in readable:
+            self.drop(deployment)
+        return len(old) == most and bool(readable)
+
+
+def set_up(root: Root) -> None:
+    """Evolve step."""
+    if "deployments" not in root["api"]:
+        root["api"]["deployments"] = Deployments()
+
+
+def deployments_of(root: Root) -> Deployments | None:
+    """None in the past of a store that had none yet."""
+    return root["api"].get("deployments")

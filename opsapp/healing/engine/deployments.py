@@ -1,0 +1,110 @@
+"""Deployments posted, deleted and forgotten; and those of a moment. Transactions.
+
+What a deployment is about is looked up once, when it is posted: a name must be that of one host or monitor. A tag
+stands for what has it when somebody looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from opsapp.agents.resources import Agent
+from opsapp.healing.config import DeploymentsRetention
+from opsapp.healing.deployments import EVERYTHING, TAG, Deployment, Deployments, DeploymentSettings, deployments_of
+from opsapp.healing.logic.moments import AskedSpan
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.monitoring.engine import register_of
+from opsapp.monitoring.resources import Monitor
+from opsapp.runtime.node import Node, node_of
+from opsapp.tree.root import Root
+
+from .inventory import Inventory, fleet_access
+
+DAY_S = 86_400
+AHEAD_S = 60  # the clock of a pipeline may be ahead by so much
+PAGE = 200
+KINDS = {"hosts": "host", "monitors": "monitor"}
+
+
+def post(root: Root, deployments: Deployments, said: DeploymentSettings, by: str, now: float) -> Deployment:
+    """`said` is without mistakes (`mistakes`)."""
+    inventory = _inventory(root)
+    named = {"hosts": said.hosts, "monitors": said.monitors}
+    about = frozenset(key for kind, names in named.items() for name in names if (key := _key(inventory, kind, name)))
+    said = said if said.at is not None else replace(said, at=int(now))
+    deployment = Deployment(said, about or frozenset((EVERYTHING,)), by, now)
+    deployments.add(deployment)
+    return deployment
+
+
+def mistakes(root: Root, given: JsonObject) -> dict[str, str]:
+    """What only the store and the clock can tell of a body, by field."""
+    node, inventory = node_of(root), _inventory(root)
+    now, wrong = node.clock.now(), {}
+    for kind, word in KINDS.items():
+        unknown = [name for name in given.get(kind) or () if not _key(inventory, kind, name)]
+        if unknown:
+            wrong[kind] = f"there is no {word} called {' nor '.join(unknown)}, or more than one"
+    at, days = given.get("at"), node.config[DeploymentsRetention].days
+    if at is not None and not now - days * DAY_S < at <= now + AHEAD_S:
+        wrong["at"] = f"must not lie in the future, nor more than {days} days back"
+    return wrong
+
+
+def _inventory(root: Root) -> Inventory:
+    """With what was added a moment ago: a pipeline may add a monitor and post the deployment next."""
+    register_of(node_of(root)).catch_up(root)
+    return fleet_access(root).inventory(root)
+
+
+def _key(inventory: Inventory, kind: str, name: str) -> str | None:
+    """What a deployment is found by that names this host, monitor or tag."""
+    if name.startswith(TAG):
+        return _tagged(KINDS[kind], name.removeprefix(TAG)) if name != TAG else None
+    if kind == "hosts":
+        host = inventory.agent_named(name)
+        return None if host is None else host.subject
+    monitors = [member.subject for member in inventory if not member.is_agent and member.name == name]
+    own = f"monitor:{name}"
+    return own if own in inventory.by_subject else monitors[0] if len(monitors) == 1 else None
+
+
+def _tagged(word: str, tag: str) -> str:
+    return f"{word}-tag:{tag}"
+
+
+def of_moment(
+    root: Root, agent: Agent | None, monitors: Sequence[Monitor], span: AskedSpan, most: int
+) -> list[Deployment]:
+    """The newest ones about this host and these monitors in that time, oldest first."""
+    deployments = deployments_of(root)
+    subjects = [f"monitor:{monitor.id}" for monitor in monitors]
+    subjects += [_tagged("monitor", tag) for monitor in monitors for tag in monitor.record.tags]
+    subjects += [] if agent is None else [f"agent:{agent.id}", *_host_tags(agent.tags)]
+    return [] if deployments is None else deployments.within(subjects, span.since, span.until, most)
+
+
+def _host_tags(tags: Iterable[str]) -> list[str]:
+    return [_tagged("host", tag) for tag in tags]
+
+
+def put_back(root: Root, deployment: Deployment) -> None:
+    root["api"]["deployments"].insert(deployment.id, deployment)
+
+
+def forget(root: Root, now: float) -> bool:
+    """A page of those that are too old; whether there may be more."""
+    days = node_of(root).config[DeploymentsRetention].days
+    deployments: Deployments = root["api"]["deployments"]
+    return deployments.forget(now - days * DAY_S, PAGE)
+
+
+def step(node: Node, forget_page: Callable[[Root, float], bool] = forget) -> bool:
+    while node.transact(forget_page, node.clock.now()):
+        pass
+    return False
+
+
+def start(node: Node) -> None:
+    node.supervisor.add("deployments-purge", lambda: step(node), every=3600.0, lease="housekeeping", cleans=True)
