@@ -41,6 +41,7 @@ SERVER = [
     "PyYAML>=6.0",
     "multipart>=1.1",
     "markdown-it-py>=3.0",
+    "pysnmp>=7.1",
 ]
 TEST = [
     "webtest>=3.0",

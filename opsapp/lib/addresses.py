@@ -24,7 +24,8 @@ from .jsontypes import JsonObject
 from .problems import Invalid
 
 HIDDEN = "***"
-WHOLE = ("headers", "body", "env", "descriptors")  # fields of which every value is hidden
+SNMP = ("snmp_community", "snmp_auth_password", "snmp_privacy_password")
+WHOLE = ("headers", "body", "env", "descriptors", *SNMP)  # fields of which every value is hidden
 JSON_TEXTS = ("action_params",)  # of the ledger: an object, written as text
 COMMAND = "command"  # the program may be seen
 _LOOKED_INTO = {*WHOLE, COMMAND}  # fields that may hide what is no address

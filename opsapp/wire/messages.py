@@ -63,7 +63,7 @@ STREAM_ENDS = (
 
 # What an agent is asked to look at; `allow` and `deny` are the networks that the server's configuration names.
 PROBE_TARGET: Dict[str, WireField] = {
-    "type": need(choice(*(name for name, declared in TYPES.items() if declared.is_probed))),
+    "type": need(choice(*(name for name, declared in TYPES.items() if declared.by_agents))),
     "url": may(text(2000), ""),
     "timeout": need(number(0.1, 60)),
     "expected_status": may(integer(100, 599)),

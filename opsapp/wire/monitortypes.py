@@ -23,6 +23,7 @@ from .typesettings import (
     KeywordSettings,
     PluginSettings,
     PushSettings,
+    SnmpSettings,
     TypeSettings,
 )
 from .urls import is_host, text_problem
@@ -45,6 +46,7 @@ class MonitorType(NamedTuple):
     probe: Optional[probes.Probe] = None
     body: Optional[webchecks.BodyCheck] = None  # of the web's answer, beside its status
     on_host: bool = False  # an agent alone can look: `agent_id`, or those of `probe_from`
+    on_service: bool = False  # the service alone can look: it has what agents do without
 
     @property
     def is_web(self) -> bool:
@@ -54,7 +56,12 @@ class MonitorType(NamedTuple):
     @property
     def is_probed(self) -> bool:
         """Whether anybody looks at it from outside, server or agent; the others are called, or report."""
-        return self.is_web or self.on_host or self.probe is not None
+        return self.is_web or self.on_host or self.on_service or self.probe is not None
+
+    @property
+    def by_agents(self) -> bool:
+        """Whether agents can look at it."""
+        return self.is_probed and not self.on_service
 
     @property
     def shows_certificate(self) -> bool:
@@ -103,11 +110,17 @@ class MonitorType(NamedTuple):
     def problems(self, settings: Any) -> Dict[str, str]:
         """What this type misses among all settings, by field."""
         needed = (part.name for part in self.own_parts if part.default is REQUIRED)
-        return {name: "is required for this type" for name in needed if getattr(settings, name) is None}
+        missing = {name: "is required for this type" for name in needed if getattr(settings, name) is None}
+        return missing or self.own(settings).problems()
 
 
 def _agent_problem(parts: SplitResult) -> Optional[str]:
     return None if _AGENT.fullmatch(parts.geturl()) else "must look like agent://AGENT_ID"
+
+
+def _snmp_problem(parts: SplitResult) -> Optional[str]:
+    more = parts.path.strip("/") or parts.query or parts.fragment or "@" in parts.netloc
+    return "must be a host and a port alone, as in snmp://host:161" if more else None
 
 
 _DECLARED = (
@@ -145,6 +158,15 @@ _DECLARED = (
     MonitorType("push", "Waits to be called: by a backup job, by cron.", "", settings=PushSettings),
     MonitorType(
         "agent", "Looks whether a host still reports.", "agent://AGENT_ID", ("agent",), address_problem=_agent_problem
+    ),
+    MonitorType(
+        "snmp",
+        "Asks a device for a value by SNMP.",
+        "snmp://host",
+        ("snmp",),
+        address_problem=_snmp_problem,
+        settings=SnmpSettings,
+        on_service=True,
     ),
     MonitorType("plugin", "Runs a monitoring plugin on a host.", "", settings=PluginSettings, on_host=True),
 )

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, Optional, Tuple
+from typing import Annotated, Any, Dict, NamedTuple, Optional, Tuple
 
 from .jsonpath import parse_path
 from .kinds import Anything, CheckedBy, Choice, Text
-from .records import Between, FormField, Most
+from .records import Between, FormField, Most, Sealed
 
 COMPARISONS = ("==", "!=", ">", ">=", "<", "<=", "contains")
+NOT_USED = "none"
+SNMP_VERSIONS = ("2c", "3")
+SNMP_AUTHS = (NOT_USED, "md5", "sha", "sha224", "sha256", "sha384", "sha512")
+SNMP_PRIVACIES = (NOT_USED, "des", "aes")
+SHORTEST_PASSWORD = 8  # RFC 3414; agents refuse shorter ones
 LONGEST_GRACE = 31 * 86400
 LARGEST = 4000  # characters
 MOST_LINES = 100
@@ -34,6 +39,13 @@ def _path_problem(path: str) -> Optional[str]:
     return None
 
 
+def _oid_problem(oid: str) -> Optional[str]:
+    first, second, *rest = map(int, oid.strip(".").split("."))
+    if (first < 2 and second > 39) or max(second, *rest, 0) >= 1 << 32:
+        return "is no object identifier: a number in it is too large"
+    return None
+
+
 def _size_problem(value: Any) -> Optional[str]:
     return "is too large" if len(json.dumps(value)) > LARGEST else None
 
@@ -50,11 +62,16 @@ ExpectedValue = Annotated[
     CheckedBy(_size_problem),
     FormField("Expected value", "json", 'For example 200, true or "ok"', clears=True),
 ]
+Comparison = Annotated[str, Choice(*COMPARISONS), FormField("The value is", "choice", unsaid="as usual")]
 
 
 @dataclass(frozen=True)
 class TypeSettings:
     """Those of most types: none."""
+
+    def problems(self) -> Dict[str, str]:
+        """What does not fit together among them, by field."""
+        return {}
 
 
 @dataclass(frozen=True)
@@ -74,9 +91,7 @@ class JsonSettings(TypeSettings):
         str, Text(1, 500), CheckedBy(_path_problem), FormField("JSON path", hint="For example $.status")
     ]
     expected_value: ExpectedValue
-    comparison: Annotated[
-        str, Choice(*COMPARISONS), FormField("The value at the path is", "choice", unsaid="as usual")
-    ] = COMPARISONS[0]
+    comparison: Comparison = COMPARISONS[0]
 
 
 @dataclass(frozen=True)
@@ -105,3 +120,45 @@ class PluginSettings(TypeSettings):
         FormField("Command", "lines", _LINES),
         ForAdmins(),
     ]
+
+
+@dataclass(frozen=True)
+class SnmpSettings(TypeSettings):
+    """What an SNMP agent is asked for, and how it knows who asks."""
+
+    snmp_oid: Annotated[
+        str,
+        Text(3, 500, r"\.?[0-2](\.\d{1,10}){1,127}", "1.3.6.1.2.1.1.3.0"),
+        CheckedBy(_oid_problem),
+        FormField("OID", hint="Whole and in numbers: 1.3.6.1.2.1.1.3.0"),
+    ]
+    snmp_version: Annotated[str, Choice(*SNMP_VERSIONS), FormField("SNMP version", "choice", unsaid="as usual")] = "2c"
+    snmp_community: Annotated[
+        str, Text(0, 200), Sealed(), FormField("Community", "password", "Of version 2c.", clears=True)
+    ] = ""
+    snmp_user: Annotated[str, Text(0, 32), FormField("SNMP user", hint="Of version 3.", clears=True)] = ""
+    snmp_auth: Annotated[
+        str, Choice(*SNMP_AUTHS), FormField("Authentication", "choice", "Of version 3.", unsaid="as usual")
+    ] = NOT_USED
+    snmp_auth_password: Annotated[
+        str, Text(0, 200), Sealed(), FormField("Password for authentication", "password", clears=True)
+    ] = ""
+    snmp_privacy: Annotated[
+        str, Choice(*SNMP_PRIVACIES), FormField("Encryption", "choice", "Of version 3.", unsaid="as usual")
+    ] = NOT_USED
+    snmp_privacy_password: Annotated[
+        str, Text(0, 200), Sealed(), FormField("Password for encryption", "password", clears=True)
+    ] = ""
+    expected_value: ExpectedValue = None
+    comparison: Comparison = COMPARISONS[0]
+
+    def problems(self) -> Dict[str, str]:
+        if self.snmp_version == "2c":
+            return {} if self.snmp_community else {"snmp_community": "is required for version 2c"}
+        wrong = {} if self.snmp_user else {"snmp_user": "is required for version 3"}
+        for method, password in (("snmp_auth", "snmp_auth_password"), ("snmp_privacy", "snmp_privacy_password")):
+            if getattr(self, method) != NOT_USED and len(getattr(self, password)) < SHORTEST_PASSWORD:
+                wrong[password] = f"needs {SHORTEST_PASSWORD} characters or more"
+        if self.snmp_privacy != NOT_USED and self.snmp_auth == NOT_USED:
+            wrong["snmp_auth"] = "is required with encryption"
+        return wrong

@@ -64,13 +64,13 @@ def json_problem(own: JsonSettings, body: bytes, cut: bool) -> str:
         return "the body is not JSON"
     except PathMissing as missing:
         return str(missing)
-    if _compares(own.comparison, value, expected):
+    if compares(own.comparison, value, expected):
         return ""
     sign = "" if own.comparison == COMPARISONS[0] else own.comparison + " "
     return f"{path} is {shown(value)}, expected {sign}{shown(expected)}"
 
 
-def _compares(comparison: str, value: Any, expected: Any) -> bool:
+def compares(comparison: str, value: Any, expected: Any) -> bool:
     """Only numbers are more or less than another; `contains` looks into texts and lists."""
     if comparison in _ORDERS:
         numbers = all(isinstance(side, (int, float)) and not isinstance(side, bool) for side in (value, expected))

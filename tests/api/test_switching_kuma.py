@@ -57,6 +57,30 @@ def test_46_of_50_entries_are_taken_and_the_reasons_of_the_others_are_told(impor
     assert kumadatabase.SECRET not in "\n".join(lines)
 
 
+SNMP_ROW = (
+    "INSERT INTO monitor (name, type, hostname, port, snmp_oid, snmp_version, radius_password, json_path,"
+    " json_path_operator, expected_value)"
+    " VALUES (?, 'snmp', '192.0.2.7', 161, '1.3.6.1.2.1.2.1.0', ?, ?, ?, '>=', '24')"
+)
+
+
+def test_a_value_by_snmp_is_taken(imported, opsapp, place, database):
+    changed(database, SNMP_ROW, "Switch", "2c", kumadatabase.SECRET, "$")
+    changed(database, SNMP_ROW, "Old switch", "1", kumadatabase.SECRET, "$")
+    changed(database, SNMP_ROW, "New switch", "3", kumadatabase.SECRET, "$")
+    changed(database, SNMP_ROW, "Looked into", "2c", kumadatabase.SECRET, "$.a")
+    lines = imported()
+    left = reports(lines, "NOT TAKEN")
+    assert left["monitor", "Old switch"] == "it asks by SNMP version 1: there are 2c and 3"
+    assert "by hand" in left["monitor", "New switch"]
+    assert "looks into the value" in left["monitor", "Looked into"]
+    exported = yaml.safe_load(opsapp("export", *place)[1])["monitors"]
+    (switch,) = [monitor for monitor in exported if monitor["name"] == "Switch"]
+    assert (switch["type"], switch["url"], switch["snmp_community"]) == ("snmp", "snmp://192.0.2.7:161", "***")
+    assert (switch["snmp_oid"], switch["comparison"], switch["expected_value"]) == ("1.3.6.1.2.1.2.1.0", ">=", 24)
+    assert kumadatabase.SECRET not in "\n".join(lines)
+
+
 def test_a_second_import_changes_nothing(imported, opsapp, place):
     imported()
     before = opsapp("export", *place)[1]

@@ -33,6 +33,18 @@ MONITORS = [
     {"type": "http", "url": URL, "headers": HEADERS},
     {"type": "keyword", "url": URL, "headers": HEADERS, "keyword": f"see {URL}"},
     {"type": "json", "url": URL, "json_path": "$.a", "expected_value": URL},
+    {
+        "type": "snmp",
+        "url": "snmp://switch.test",
+        "snmp_oid": "1.3.6.1.2.1.1.3.0",
+        "snmp_version": "3",
+        "snmp_user": "u",
+        "snmp_auth": "sha",
+        "snmp_auth_password": f"{MARK}authentic",
+        "snmp_community": f"{MARK}c",
+        "snmp_privacy": "aes",
+        "snmp_privacy_password": f"{MARK}private",
+    },
 ]
 AUTOMATIONS = [
     {"type": "webhook", "params": HOOK},
@@ -169,7 +181,7 @@ def test_a_node_with_another_key_shows_lists_and_does_nothing_with_what_it_canno
         said = {path: service.ada.get(path.format(**full.ids)).text for path in LISTS}
         assert [path for path, text in said.items() if MARK in text] == []
         monitors = service.vera.get("/api/monitoring/endpoints").json
-        assert {each["name"] for each in monitors} == {"http", "keyword", "json", "written"}
+        assert {each["name"] for each in monitors} == {"http", "keyword", "json", "snmp", "written"}
         assert {(each["status"], "master key" in each["unreadable"]) for each in monitors} == {("unknown", True)}
         lookout = Lookout(service)
         lookout.run(61)

@@ -43,8 +43,8 @@ def test_every_type_is_in_the_guide():
     assert [name for name in TYPES if f"| `{name}` |" not in rows] == []
 
 
-@pytest.mark.parametrize("declared", [declared for declared in TYPES.values() if declared.is_probed])
-def test_every_type_that_is_probed_fits_into_the_message_to_agents(declared):
+@pytest.mark.parametrize("declared", [declared for declared in TYPES.values() if declared.by_agents])
+def test_every_type_that_agents_probe_fits_into_the_message_to_agents(declared):
     target = {"type": declared.name, "url": "x://y", "timeout": 5} | plain(declared.own(every_own()()))
     assert record(target, messages.PROBE_TARGET)["type"] == declared.name
 

@@ -35,6 +35,7 @@ ELSEWHERE = {
     "radius": "there is no monitor for RADIUS, and it has no TCP port",
     "manual": "its status is set by hand: write a notice for the status page instead",
 }
+SNMP_BY_HAND = {"1": "there are 2c and 3", "3": "its user and passwords are to be written in by hand"}
 # What a monitor may have that nothing here stands for, with the values that say nothing.
 NOT_TAKEN: dict[str, tuple[Any, ...]] = {
     "resendInterval": (None, 0),
@@ -175,6 +176,26 @@ def _dns(monitor: JsonObject, notes: list[str]) -> JsonObject:
     }
 
 
+def _snmp(monitor: JsonObject, notes: list[str]) -> JsonObject:
+    version = str(monitor.get("snmpVersion") or "2c")
+    if version != "2c":
+        raise NotImported(f"it asks by SNMP version {version}: " + SNMP_BY_HAND.get(version, "there is none such here"))
+    if monitor.get("jsonPath") not in (None, "", "$"):
+        raise NotImported(f"its query {monitor['jsonPath']!r} looks into the value")
+    operator = monitor.get("jsonPathOperator") or "=="
+    if operator not in COMPARISONS:
+        raise NotImported(f"it compares by {operator}")
+    expected = monitor.get("expectedValue")
+    return {
+        "type": "snmp",
+        "url": "snmp://" + host_and_port(str(monitor.get("hostname")), monitor.get("port") or 161),
+        "snmp_oid": str(monitor.get("snmpOid") or ""),
+        "snmp_community": str(monitor.get("radiusPassword") or "public"),
+        "expected_value": None if expected in (None, "") else json_value(expected),
+        **({} if operator == COMPARISONS[0] else {"comparison": operator}),
+    }
+
+
 def _push(monitor: JsonObject, notes: list[str]) -> JsonObject:
     notes.append("has a new address: whoever called the old one has to call that")
     return {"type": "push"}
@@ -217,6 +238,7 @@ OTHERS: dict[str, Callable[[JsonObject, list[str]], JsonObject]] = {
     "ping": _ping,
     "dns": _dns,
     "push": _push,
+    "snmp": _snmp,
     "smtp": _smtp,
     "tailscale-ping": _of_tailscale,
     "real-browser": _browser,

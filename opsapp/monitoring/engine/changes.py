@@ -194,8 +194,9 @@ def unknown_agents(root: Root, settings: MonitorSettings, before: MonitorSetting
     if missing:
         wrong["probe_from"] = "no such agent: " + ", ".join(missing)
     declared = settings.declared
-    if fresh and declared is not None and not declared.is_probed:
-        wrong["probe_from"] = f"must be empty for the type {declared.name}: nobody looks at it"
+    if fresh and declared is not None and not declared.by_agents:
+        who = "the service alone" if declared.on_service else "nobody"
+        wrong["probe_from"] = f"must be empty for the type {declared.name}: {who} looks at it"
     moved = (settings.type, settings.url) != (before.type, before.url)
     if moved and settings.type == "agent" and agent_of(settings.url) not in agents:
         wrong["url"] = "no such agent"

@@ -22,6 +22,7 @@ from opsapp.wire.readings import PLUGIN, STALE_AFTER_INTERVALS, metric_name
 
 from . import changes
 
+PUSH = "push"  # what a job measured holds until its next run
 log = logging.getLogger(__name__)
 
 
@@ -96,7 +97,7 @@ def current(entry: Entry, live: dict[str, tuple[Any, float]], now: float) -> dic
     """The newest values that are still valid, as the API shows them; None where such a monitor has none."""
     if not entry.settings.on_host and not entry.metrics:
         return None
-    readings, oldest = {}, _oldest(entry, now) if entry.settings.on_host else 0.0
+    readings, oldest = {}, 0.0 if entry.settings.type == PUSH else _oldest(entry, now)
     for key in sorted(live):
         name, (value, at) = key.removeprefix(PLUGIN), live[key]
         if key.startswith(PLUGIN) and at >= oldest:

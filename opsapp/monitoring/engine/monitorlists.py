@@ -144,7 +144,7 @@ def record(
     damage = watch_of(node).register.damaged.get(entry.id)  # what stands here is what this node remembers of it
     return extended(
         MonitorRecord,
-        entry.settings if secrets else entry.settings.for_viewers,
+        entry.settings.for_editors if secrets else entry.settings.for_viewers,
         id=entry.id,
         name=entry.name,
         url=url,

@@ -47,7 +47,7 @@ def record(monitor: Monitor, *, secrets: bool) -> MonitorRecord:
     state = monitor.state
     return extended(
         MonitorRecord,
-        monitor.record if secrets else monitor.record.for_viewers,
+        monitor.record.for_editors if secrets else monitor.record.for_viewers,
         id=monitor.id,
         status=state.status,
         down_in_window=state.is_down_in_window,

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 from opsapp.lib import cron
-from opsapp.lib.addresses import public, public_text
+from opsapp.lib.addresses import HIDDEN, public, public_text
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.networks import OutboundSettings
 from opsapp.lib.settings import Between, CheckedBy, Length, Most
@@ -17,7 +17,7 @@ from opsapp.lib.zones import zone_problem
 from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Text
 from opsapp.wire.monitortypes import TYPES, MonitorType, every_own
 from opsapp.wire.probes import FAMILIES, ProbeTarget
-from opsapp.wire.records import FormField, changed, made, parts_of, settings_of
+from opsapp.wire.records import FormField, changed, made, parts_of, sealed_in, settings_of
 from opsapp.wire.typesettings import ForAdmins, TypeSettings
 from opsapp.wire.webchecks import MOST_BODY, STATUS_RANGE, ranges_problem
 
@@ -174,6 +174,12 @@ class SharedSettings(MonitorDefaults, EveryTypeSettings, GeneralSettings):
         return changed(self, public({name: getattr(self, name) for name in WITH_ADDRESSES if hasattr(self, name)}))
 
     @cached_property
+    def for_editors(self) -> SharedSettings:
+        """Without passwords: nobody is shown those."""
+        passwords = {name: HIDDEN for name in PASSWORDS if getattr(self, name)}
+        return changed(self, passwords) if passwords else self
+
+    @cached_property
     def lookers(self) -> tuple[str, ...]:
         """The agents that look at it; none: the service does, or nobody has to."""
         return (self.agent_id,) if not self.probe_from and self.agent_id and self.on_host else self.probe_from
@@ -190,9 +196,9 @@ class MonitorSettings(SharedSettings):
     url: Annotated[str, Text(0, 2000), FormField("Address")] = ""
 
     @property
-    def looked_at(self) -> tuple[str, str, object]:
+    def looked_at(self) -> tuple[str, str, object, object]:
         """What is looked at: with another one, what was measured says nothing of it."""
-        return self.type, self.url, self.command
+        return self.type, self.url, self.command, self.snmp_oid
 
     def stored(self) -> JsonObject:
         """As the store keeps it, and in the order that documents have."""
@@ -218,6 +224,7 @@ class NewMonitor(MonitorSettings):
 UNSAID = {"name": "", "type": ""}  # of a body that is still wrong
 NOTHING = MonitorSettings(name="", type="")
 OWN = parts_of(EveryTypeSettings)
+PASSWORDS = sealed_in(EveryTypeSettings)
 ADMINS_WRITE = [part.name for part in OWN if part.mark(ForAdmins) is not None]
 WITH_ADDRESSES = ["url", "headers", "body", "description", *(part.name for part in OWN)]  # the others can hold none
 
@@ -246,6 +253,9 @@ def problems(settings: MonitorSettings) -> dict[str, str]:
         wrong["schedule"] = problem
     if settings.schedule_zone is not None and (problem := zone_problem(settings.schedule_zone)):
         wrong["schedule_zone"] = problem
+    for name in PASSWORDS:
+        if getattr(settings, name) == HIDDEN:
+            wrong[name] = f"{HIDDEN} stands for a secret that was not shown: write it in"
     if settings.timeout >= settings.interval:
         wrong["timeout"] = "must be less than the interval"
     if settings.probe_from and settings.quorum > len(settings.probe_from):

@@ -10,13 +10,14 @@ import gevent
 
 from opsapp.lib.networks import AddressPolicy
 from opsapp.monitoring.logic.settings import MonitoringSettings
-from opsapp.monitoring.probes import http
+from opsapp.monitoring.probes import http, snmp
 from opsapp.monitoring.probes.gate import HubGate, TlsContexts
 from opsapp.monitoring.probes.names import AddressRefused, Names, is_address
 from opsapp.monitoring.probes.transfers import Transfers
 from opsapp.wire.monitortypes import TYPES
 from opsapp.wire.probes import Outcome, ProbeFailed, ProbeTarget, days_left, guarded, of_family
 
+OF_THE_SERVICE: dict[str, Callable[[ProbeTarget, HubGate], Outcome]] = {"snmp": snmp.probe}  # which agents cannot look
 READING_S = 2.0  # for a certificate that was refused
 
 
@@ -53,7 +54,7 @@ class Prober:
 
     def probe(self, target: ProbeTarget) -> Outcome:
         """Never raises for what a target does, and returns in about `target.timeout` seconds: each probe sees to it."""
-        probe = TYPES[target.type].probe
+        probe = TYPES[target.type].probe or OF_THE_SERVICE.get(target.type)
         if probe is None:
             return self.guarded(target, lambda: http.probe(self, target))
         return self.guarded(target, lambda: self._gate(target.timeout, target.ip_family).run(probe, target))

@@ -20,12 +20,14 @@ WEB = (
     "max_redirects", "verify_tls",
 )  # fmt: skip
 TIMES = ("interval", "timeout", "retries", "degraded_ms")
-PROBED = ("ip_family", "probe_from", "quorum")
+PROBED = ("ip_family",)
+BY_AGENTS = ("probe_from", "quorum")
 CERTIFICATE = ("certificate_warn_days",)
 PLACED = {
     *WEB,
     *TIMES,
     *PROBED,
+    *BY_AGENTS,
     *CERTIFICATE,
     "tags",
     "agent_id",
@@ -56,7 +58,7 @@ class HostChoice(NamedTuple):
 def kind_of(declared: MonitorType) -> FormKind:
     place = ("url",) if declared.address else ()
     looks = TIMES if declared.is_probed else ("interval",)
-    beside = PROBED if declared.is_probed else ()
+    beside = (*(PROBED if declared.is_probed else ()), *(BY_AGENTS if declared.by_agents else ()))
     host = ("agent_id",)
     web = WEB if declared.is_web else ()
     ends = CERTIFICATE if declared.shows_certificate else ()
