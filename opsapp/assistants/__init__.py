@@ -3,7 +3,8 @@
 Nothing that an assistant says is done: a proposal is a request that a person decides, and what is allowed goes through
 the healing pipeline or an automation's run, with all their gates.
 
-    logic/     messages, versions, origins, the table of tools: pure
+    logic/     messages, versions, origins, the tables of tools and prompts: pure
+    interfaces what a room above tells this one: the pages of the guide
     records    a proposal as plain values
     schemas    what the tools that ask take
     resources  what is open, and what was allowed once

@@ -45,12 +45,14 @@ class LayerRecord:
     users: Annotated[
         tuple[Username, ...], Most(50, least=1), FormField("People, in turn", "names", of="user", by="username")
     ]
-    start: Annotated[Day, FormField("First turn begins on", hint="A day like 2026-01-05")]
+    start: Annotated[Day, FormField("First turn begins on", "date")]
     handover: Annotated[TimeOfDay, FormField("At", "clock", preset="09:00")] = "09:00"
     every: Annotated[int, Between(1, 366), FormField("A turn lasts", "number", preset="1")] = 1
     unit: Annotated[Literal["days", "weeks"], FormField("Unit", "choice", preset="weeks")] = "weeks"
     name: Annotated[str, Text(0, 100), FormField("Name of the layer", clears=True)] = ""
-    days: Annotated[Days, FormField("Only on", "list", hint="Like fri, sat. Empty: every day")] = DAYS
+    days: Annotated[
+        Days, FormField("On these days", "picks", preset=", ".join(DAYS), hint="None ticked: every day")
+    ] = DAYS
     since: Annotated[TimeOfDay | None, FormField("Only from", "clock", hint="Empty: the whole day", clears=True)] = None
     until: Annotated[TimeOfDay | None, FormField("Only until", "clock", clears=True)] = None
 
@@ -88,7 +90,9 @@ class ScheduleRecord:
         str, Text(1, 60), CheckedBy(zone_problem), FormField("Time zone", hint="Like Europe/Berlin", preset="UTC")
     ]
     layers: Annotated[
-        tuple[LayerRecord, ...], Most(20, least=1), FormField("Layers", "rows", hint="A later one goes before")
+        tuple[LayerRecord, ...],
+        Most(20, least=1),
+        FormField("Layers", "rows", hint="A later layer goes before an earlier one"),
     ]
 
     id: Told[str] = ""

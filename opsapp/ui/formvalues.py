@@ -20,6 +20,7 @@ from .plan.shape import Act, Field
 from .reader import known_zone
 from .rowmoves import moved
 
+LISTS = ("list", "names", "shown")
 MOST_YAML = 200_000  # it is read where others wait: a second
 
 
@@ -47,7 +48,7 @@ def body_of(act: Act, form: Mapping[str, str], row: Mapping[str, Any], service_z
                 clocks = Clocks(known_zone(form.get(f"{field.name}:zone") or service_zone), service_zone)
                 _put(body, name, typed(field, text, clocks))
             elif field.clears and field.name in form:
-                _put(body, name, [] if field.kind in ("list", "names") else None)
+                _put(body, name, [] if field.kind in LISTS else None)
         except WrongText as problem:
             wrong[field.name] = str(problem)
     if wrong:
@@ -101,9 +102,13 @@ def rows_of(field: Field, form: Mapping[str, str]) -> list[dict[str, str]] | Non
     if not count.isdecimal() or len(count) > 3:
         return None
     return [
-        {inner.name: form.get(f"{field.name}:{at}:{inner.name}", "") for inner in field.fields}
+        {inner.name: _filled_in(inner._replace(name=f"{field.name}:{at}:{inner.name}"), form) for inner in field.fields}
         for at in range(min(int(count), MOST_ROWS))
     ]
+
+
+def _filled_in(inner: Field, form: Mapping[str, str]) -> str:
+    return ", ".join(picked(inner, form)) if inner.kind == "picks" else form.get(inner.name, "")
 
 
 def _put_rows(body: JsonObject, wrong: dict[str, str], field: Field, form: Mapping[str, str]) -> None:
@@ -210,8 +215,13 @@ def _without(field: Field, form: Mapping[str, str]) -> dict[str, str]:
 def _as_form(field: Field, rows: list[dict[str, str]]) -> dict[str, str]:
     form = {f"{field.name}:count": str(len(rows))}
     for at, row in enumerate(rows):
-        form |= {f"{field.name}:{at}:{name}": text for name, text in row.items()}
+        for inner in field.fields:
+            form |= _as_inputs(inner._replace(name=f"{field.name}:{at}:{inner.name}"), row.get(inner.name, ""))
     return form
+
+
+def _as_inputs(inner: Field, text: str) -> dict[str, str]:
+    return {f"{inner.name}:{word}": "on" for word in words(text)} if inner.kind == "picks" else {inner.name: text}
 
 
 def ticked(field: Field, form: Mapping[str, str]) -> bool:
@@ -244,7 +254,7 @@ def typed(field: Field, text: str, clocks: Clocks) -> Any:
         return json_value(text)
     if field.kind == "yaml":
         return yaml_value(text)
-    if field.kind in ("list", "names"):
+    if field.kind in (*LISTS, "picks"):
         return words(text)
     if field.kind == "lines":
         return lines(text)

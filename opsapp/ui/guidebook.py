@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
+from opsapp.assistants.interfaces import GuideText
 from opsapp.ui.markup import markup
 
 if TYPE_CHECKING:
@@ -138,6 +139,15 @@ def search(wanted: Sequence[str], most: int) -> list[GuideHit]:
                 place = page.place + (f"#{section.anchor}" if section.anchor else "")
                 hits.append((-named, len(hits), GuideHit(section.title, place, page.title)))
     return [hit for _, _, hit in sorted(hits)[:most]] if wanted else []
+
+
+@cache
+def texts() -> dict[str, GuideText]:
+    """`IGuide`."""
+    return {
+        name: GuideText(name, page.title, page.lead, (HERE / f"{name}.md").read_text())
+        for name, page in pages().items()
+    }
 
 
 @cache

@@ -6,7 +6,7 @@ import pytest
 
 from opsapp.monitoring.schemas import SORTS
 from opsapp.runtime import serieswork
-from opsapp.series import reads
+from opsapp.series import HistoryReader, reads
 from opsapp.wire.probes import Outcome
 from tests.support.monitoring import DOWN, UP, Lookout
 
@@ -380,6 +380,30 @@ def test_lists_sort_by_what_is_worst_and_filter_by_type(service):
     assert service.vera.get(f"{PATH}?type=tcp").json == []
     service.vera.get(f"{PATH}?type=carrier", status=422)
     service.vera.get(f"{PATH}?sort=luck", status=422)
+
+
+def test_a_list_that_is_asked_for_again_does_not_reckon_the_month_again(service, monkeypatch):
+    """Pages ask for it every few seconds, and it is about 2,000 monitors."""
+    lookout = Lookout(service)
+    lookout.sees = dict.fromkeys([lookout.add(retries=0), lookout.add(name="Zeta", retries=0)], UP)
+    lookout.run(90 * 60, step=60)
+    serieswork.flush(service.node)
+    totals, asked = HistoryReader.totals, []
+
+    def noting(reading, start, end, numbers, **how):
+        asked.append(len(numbers))
+        return totals(reading, start, end, numbers, **how)
+
+    monkeypatch.setattr(HistoryReader, "totals", noting)
+    first = service.vera.get(f"{PATH}?recent=5").json
+    assert [row["recent"]["uptime_30d"] for row in first] == [100, 100]
+    assert asked == [2, 2], "of a day, and of a month"
+    service.clock.advance(10)
+    assert [row["recent"]["uptime_30d"] for row in service.vera.get(f"{PATH}?recent=5").json] == [100, 100]
+    assert asked == [2, 2]
+    service.clock.advance(25)
+    service.vera.get(f"{PATH}?recent=5")
+    assert asked == [2, 2, 2, 2]
 
 
 def test_lists_have_the_last_checks_and_the_last_day_where_they_are_asked_for(service):

@@ -187,3 +187,34 @@ def test_a_calendar_is_followed_by_an_address_that_can_be_revoked(people, ops):
     told = people.ada.get("/api/audit?limit=10").json
     assert {"oncall.calendar.create", "oncall.calendar.delete"} <= {entry["action"] for entry in told}
     assert second.rpartition("/")[2] not in str(told)
+
+
+def test_the_days_of_a_layer_are_ticked(people):
+    ada = people.browser("ada")
+    page = ada.get("/oncall/new")
+    form = next(form for form in page.forms.values() if "layers:count" in form.fields)
+    form["name"], form["zone"] = "Weekends", "Europe/Berlin"
+    page = form.submit("redraw", value="layers:add") if form["layers:count"].value == "0" else page
+    form = next(form for form in page.forms.values() if "layers:count" in form.fields)
+    ticks = [name for name in form.fields if name and name.startswith("layers:0:days:")]
+    assert [name.rpartition(":")[2] for name in ticks] == ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+    assert all(form[name].checked for name in ticks), "every day, unless it is said otherwise"
+    for name in ticks[:5]:
+        form[name].checked = False
+    form["layers:0:users"], form["layers:0:start"] = "otto", "2026-01-05"
+    page = form.submit("redraw", value="layers:add")
+    form = next(form for form in page.forms.values() if "layers:count" in form.fields)
+    assert [form[name].checked for name in ticks] == [False] * 5 + [True] * 2, "nothing is lost when a row is added"
+    page = form.submit("redraw", value="layers:remove:1")
+    form = next(form for form in page.forms.values() if "layers:count" in form.fields)
+    form.submit().follow()
+    made = next(row for row in people.ada.get("/api/oncall/schedules").json if row["name"] == "Weekends")
+    assert made["layers"][0]["days"] == ["sat", "sun"]
+    page = ada.get(f"/oncall/schedules/{made['id']}")
+    form = next(form for form in page.forms.values() if "layers:count" in form.fields)
+    assert [form[name].checked for name in ticks] == [False] * 5 + [True] * 2
+    form["layers:0:days:sat"].checked = form["layers:0:days:sun"].checked = False
+    form["layers:0:days:fri"].checked = True
+    form.submit().follow()
+    again = people.ada.get(f"/api/oncall/schedules/{made['id']}").json
+    assert again["layers"][0]["days"] == ["fri"]

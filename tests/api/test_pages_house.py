@@ -34,8 +34,8 @@ def press(page, act, status=303, **values):
     chosen = form(page, act)
     for name, value in values.items():
         chosen[name] = value
-    several = len(chosen.fields["act"]) > 1
-    return chosen.submit("act", value=act, status=status) if several else chosen.submit(status=status)
+    by_button = any(isinstance(field, Submit) for field in chosen.fields["act"])
+    return chosen.submit("act", value=act, status=status) if by_button else chosen.submit(status=status)
 
 
 # -- maintenance
@@ -351,11 +351,35 @@ def test_an_admin_sees_how_the_service_stands(service, browser):
     browser("otto").get("/settings/service", status=403)
 
 
+def test_only_what_was_shown_is_applied(service, browser):
+    """Whatever has changed since, on either side, is shown first: of two people none writes over the other."""
+    monitor(service)
+    ada, path = browser("ada"), "/api/monitoring/endpoints"
+    page = ada.get("/settings/as-code")
+    assert page.html.select_one("#document button[value=apply]") is None, "nothing was shown yet"
+    document = form(page, "look")["document"].value
+    looked = press(page, "look", 200, document=document.replace("interval: 60", "interval: 30"))
+    (shop,) = service.vera.get(path).json
+    service.otto.put_json(f"{path}/{shop['id']}", {"interval": 45, "retries": 5})
+    refused = press(looked, "apply", 409)
+    assert "This has changed since you looked: monitors Shop: interval is 45 now" in refused.text
+    assert "retries is 5 now" in refused.text
+    assert refused.html.select_one("#document button[value=apply]") is None
+    assert [service.vera.get(path).json[0][name] for name in ("interval", "retries")] == [45, 5]
+    looked = press(refused, "look", 200)
+    assert "interval: 45 30" in looked.html.select_one("#diff").text
+    more = document + "windows: [{name: w, start: '2027-02-01T00:00', end: '2027-02-01T01:00'}]\n"
+    other = press(looked, "apply", 409, document=more)
+    assert "windows w is not there" in other.text, "another change was never shown"
+    press(looked, "apply", 200, document=document.replace("interval: 60", "interval: 30"))
+    assert service.vera.get(path).json[0]["interval"] == 30
+
+
 def test_a_document_is_looked_at_before_it_is_made_so(service, browser):
     monitor(service)
     ada = browser("ada")
     page = ada.get("/settings/as-code")
-    document = form(page, "apply")["document"].value
+    document = form(page, "look")["document"].value
     assert "Shop" in document
     assert configfile.parse(document, "document")[0]["monitors"][0]["interval"] == 60
     folded = page.html.select("#things details details")
@@ -385,4 +409,4 @@ def test_a_document_is_looked_at_before_it_is_made_so(service, browser):
     ):
         wrong = press(ada.get("/settings/as-code"), "look", 422, document=text)
         assert told in wrong.html.select_one("main").get_text(" ", strip=True)
-        assert form(wrong, "apply")["document"].value == text, "nothing that was typed is lost"
+        assert form(wrong, "look")["document"].value == text, "nothing that was typed is lost"

@@ -157,7 +157,18 @@ ARGUMENTS = st.dictionaries(st.text(max_size=8), JSON, max_size=3) | st.fixed_di
     },
 )
 TOOLS = st.sampled_from(sorted(NAMES)) | st.sampled_from(["approve", "run", "POST /api/approvals/x/approve", ""])
-METHODS = st.sampled_from(["tools/list", "resources/read", "ping", "initialize", "tools/destroy", "resources/list"])
+METHODS = st.sampled_from(
+    [
+        "tools/list",
+        "resources/read",
+        "prompts/get",
+        "prompts/list",
+        "ping",
+        "initialize",
+        "tools/destroy",
+        "resources/list",
+    ]
+)
 CALLS = st.fixed_dictionaries({"name": TOOLS, "arguments": ARGUMENTS | JSON})
 SOUND = st.fixed_dictionaries(
     {"name": st.just("propose_run"),

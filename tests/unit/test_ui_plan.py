@@ -33,3 +33,15 @@ def test_every_act_says_in_a_sentence_what_was_done():
     needed = {act.label for _, act in acts() if not (act.done or act.shows or act.tries)}
     assert needed - set(OUTCOMES) == set()
     assert set(OUTCOMES) - needed == set(), "no sentence is left over"
+
+
+def inputs_of(fields):
+    for field in fields:
+        yield field
+        yield from inputs_of(field.fields)
+
+
+def test_what_can_only_be_one_of_a_few_is_ticked_and_not_typed_with_commas():
+    typed = {(page.path, field.name) for page, act in acts() for field in inputs_of(act.fields)
+             if field.kind == "list" and field.choices}  # fmt: skip
+    assert typed == set()

@@ -30,7 +30,11 @@ def spoken(wanted: object) -> str:
 def greeting(wanted: object) -> JsonObject:
     return {
         "protocolVersion": spoken(wanted),
-        "capabilities": {"tools": {"listChanged": False}, "resources": {"listChanged": False, "subscribe": False}},
+        "capabilities": {
+            "tools": {"listChanged": False},
+            "resources": {"listChanged": False, "subscribe": False},
+            "prompts": {"listChanged": False},
+        },
         "serverInfo": {"name": "opsapp", "title": "opsapp", "version": VERSION},
         "instructions": INSTRUCTIONS,
     }

@@ -11,7 +11,7 @@ from pyramid.request import Request
 from pyramid.response import Response
 
 from opsapp.assistants.engine import admit
-from opsapp.assistants.logic import jsonrpc, protocol
+from opsapp.assistants.logic import jsonrpc, prompts, protocol
 from opsapp.assistants.logic.jsonrpc import RpcCall, RpcError
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
@@ -68,11 +68,15 @@ def _result(request: Request, call: RpcCall) -> JsonObject | Deferred:
         case "tools/call":
             return calling.called(request, call.params)
         case "resources/list":
-            return {"resources": places.listed()}
+            return {"resources": places.listed(request)}
         case "resources/templates/list":
             return {"resourceTemplates": places.templates()}
         case "resources/read":
             return places.read(request, call.params)
+        case "prompts/list":
+            return {"prompts": prompts.listed()}
+        case "prompts/get":
+            return prompts.got(call.params)
     raise RpcError(jsonrpc.METHOD_NOT_FOUND, "There is no such method here.")
 
 

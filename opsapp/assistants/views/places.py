@@ -1,4 +1,4 @@
-"""Resources: what can be read under an address of its own, by the tools that read it.
+"""Resources: what can be read under an address of its own, by the tools that read it; and the pages of the guide.
 
 Must not: read in a way of its own (`reading`).
 """
@@ -10,6 +10,7 @@ import re
 from pyramid.httpexceptions import HTTPForbidden
 from pyramid.request import Request
 
+from opsapp.assistants.interfaces import GuideText, IGuide
 from opsapp.assistants.logic import jsonrpc
 from opsapp.assistants.logic.jsonrpc import RpcError
 from opsapp.assistants.logic.protocol import DATA
@@ -21,7 +22,8 @@ from opsapp.web.jsontext import dumps
 
 from . import reading
 
-JSON = "application/json"
+JSON, MARKDOWN = "application/json", "text/markdown"
+GUIDE = "guide"
 OVERVIEW = "opsapp://overview"
 KINDS = {  # noun: tool, its argument
     "cases": ("explain_case", "case_id"),
@@ -33,8 +35,20 @@ KINDS = {  # noun: tool, its argument
 _ADDRESS = re.compile(r"opsapp://([a-z]+)/([^/?#]{1,200})")
 
 
-def listed() -> list[JsonObject]:
-    return [{"uri": OVERVIEW, "name": "overview", "title": READ["overview"].title, "mimeType": JSON}]
+def listed(request: Request) -> list[JsonObject]:
+    overview = {"uri": OVERVIEW, "name": "overview", "title": READ["overview"].title, "mimeType": JSON}
+    return [overview, *map(_page, guide(request).values())]
+
+
+def guide(request: Request) -> dict[str, GuideText]:
+    """By name."""
+    pages: dict[str, GuideText] = request.registry.getUtility(IGuide)()
+    return pages
+
+
+def _page(page: GuideText) -> JsonObject:
+    told = {"uri": f"opsapp://{GUIDE}/{page.name}", "name": f"guide-{page.name}", "title": f"Guide: {page.title}"}
+    return {**told, "description": page.about or page.title, "mimeType": MARKDOWN}
 
 
 def templates() -> list[JsonObject]:
@@ -48,6 +62,8 @@ def read(request: Request, params: JsonObject) -> JsonObject | Deferred:
     uri = params.get("uri")
     address = _ADDRESS.fullmatch(uri) if isinstance(uri, str) else None
     noun, given = ("", "") if address is None else address.groups()
+    if noun == GUIDE and given in guide(request):
+        return {"contents": [{"uri": uri, "mimeType": MARKDOWN, "text": guide(request)[given].markdown}]}
     if uri != OVERVIEW and noun not in KINDS:
         raise RpcError(jsonrpc.NOT_FOUND, "There is no such resource.")
     tool, argument = ("overview", "") if uri == OVERVIEW else KINDS[noun]

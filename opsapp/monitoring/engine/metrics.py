@@ -15,6 +15,7 @@ from opsapp.monitoring.records import MetricNow
 from opsapp.monitoring.resources import Metric, Monitor, monitors_of
 from opsapp.runtime.node import Node, node_of
 from opsapp.series import HOUR, erasure
+from opsapp.series.live import Live
 from opsapp.tree.root import Root
 from opsapp.wire.plugins import MOST_METRICS
 from opsapp.wire.probes import Outcome
@@ -93,10 +94,11 @@ def shown(outcome: Outcome, now: float) -> dict[str, MetricNow] | None:
     return {name: MetricNow(value, units[name], int(now)) for name, value in values.items()} or None
 
 
-def current(entry: Entry, live: dict[str, tuple[Any, float]], now: float) -> dict[str, MetricNow] | None:
+def current(entry: Entry, view: Live, now: float) -> dict[str, MetricNow] | None:
     """The newest values that are still valid, as the API shows them; None where such a monitor has none."""
     if not entry.settings.on_host and not entry.metrics:
         return None
+    live: dict[str, tuple[Any, float]] = view.get(entry.subject)
     readings, oldest = {}, 0.0 if entry.settings.type == PUSH else _oldest(entry, now)
     for key in sorted(live):
         name, (value, at) = key.removeprefix(PLUGIN), live[key]

@@ -13,7 +13,7 @@ from opsapp.maintenance.engine import board_of
 from opsapp.monitoring.engine import metrics, recent
 from opsapp.monitoring.engine.register import Entry, ShownStatus
 from opsapp.monitoring.engine.reports import uptime_of
-from opsapp.monitoring.engine.shownstates import BY_CHECK, CHECKED, is_down_in_window, state_at
+from opsapp.monitoring.engine.shownstates import CHECKED, is_down_in_window, state_at
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.logic.settings import searched
 from opsapp.monitoring.records import LatelyMeasured, MonitorRecord
@@ -21,8 +21,6 @@ from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 from opsapp.wire.records import extended
 
-UPTIME_AGE_S = 30.0
-UNKNOWN_AGE_S = 1.0
 WORST_FIRST = ("down", "degraded", "unknown", "pending", "maintenance", "up", "paused")
 DAY_MS = 86_400_000
 
@@ -137,10 +135,9 @@ def record(
     state_of, is_down = look or StateLook(state_at(node, now), is_down_in_window(node, now))
     url, cause, output = entry.target.url, entry.told.cause, entry.output
     if not secrets:
-        url, cause, output = public((url, cause, output))
-    live = node.series.live.get(entry.subject)
+        url, cause, output = entry.public_url, public(cause), public(output)
     status = state_of(entry).status
-    response: Any = live.get("response_time_ms", (None, 0.0))[0]
+    response, live = response_of(node, entry), node.series.live
     damage = watch_of(node).register.damaged.get(entry.id)  # what stands here is what this node remembers of it
     return extended(
         MonitorRecord,
@@ -157,7 +154,7 @@ def record(
         since=since_when(node, entry, status),
         cause=cause,
         flapping=entry.told.flapping,
-        cert_days=live.get("cert_days", (None, 0.0))[0],
+        cert_days=live.value(entry.subject, "cert_days"),
         phases=entry.shown_phases(),
         protocol=entry.protocol,
         output=output,
@@ -235,14 +232,9 @@ def checked_at(node: Node, entry: Entry) -> int | None:
     return None if newest is None else int(newest)
 
 
-def _keeping(entry: Entry) -> float:
-    """How long its uptime holds: not long where it was unknown and time counts by now, as after the first check."""
-    return UNKNOWN_AGE_S if entry.uptime[1] is None and entry.standing.status in BY_CHECK else UPTIME_AGE_S
-
-
 def measure_uptime(node: Node, root: Root, entries: list[Entry], now: float) -> None:
     """Uptime of the last 24 hours, computed for all of them at once and kept for half a minute."""
-    old = [entry for entry in entries if entry.uptime[0] <= now - _keeping(entry)]
+    old = [entry for entry in entries if entry.uptime[0] <= now - recent.keeping(entry, entry.uptime[1])]
     if not old:
         return
     now_ms = int(now * 1000)

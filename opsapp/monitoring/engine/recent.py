@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.reports import uptime_of
+from opsapp.monitoring.engine.shownstates import BY_CHECK
 from opsapp.monitoring.records import LatelyMeasured
 from opsapp.runtime.node import Node
 from opsapp.series import DAY, HOUR, NAMES, HistoryReader
@@ -20,6 +21,8 @@ HOURS = 24
 KEPT_S = 300.0
 AT_ONCE = 500  # series that are read again in one request, of those that were read a short time ago
 MOST_KEPT = 20_000
+UPTIME_AGE_S = 30.0
+UNKNOWN_AGE_S = 1.0
 STATUSES = ("pending", *NAMES[1:])
 
 
@@ -69,18 +72,28 @@ def of_monitors(node: Node, root: Root, entries: list[Entry], checks: int, now: 
     reading, now_ms = node.series.reading(root), int(now * 1000)
     recents = node.registry.setdefault(KEY, Recents())
     numbers = [entry.series for entry in entries]
-    month = reading.totals(now_ms - 30 * DAY, now_ms + 1, numbers)
+    measure_month(reading, entries, now)
     days = recents.days(reading, numbers, now)
 
     def recent_of(entry: Entry) -> LatelyMeasured:
         span = min(LONGEST_MS, (checks + 2) * entry.settings.interval * 1000)
         states = reading.last_states(entry.series, now_ms - span, now_ms + 1, checks)
         day = days[entry.series]
-        return LatelyMeasured(
-            _names(bytes(states)),
-            day.p95s,
-            day.p95,
-            uptime_of(entry, month.get(entry.series), now_ms - 30 * DAY, now_ms),
-        )
+        return LatelyMeasured(_names(bytes(states)), day.p95s, day.p95, entry.uptime_of_month[1])
 
     return {entry.id: recent_of(entry) for entry in entries}
+
+
+def keeping(entry: Entry, uptime: float | None) -> float:
+    """How long its uptime holds: not long where it was unknown and time counts by now, as after the first check."""
+    return UNKNOWN_AGE_S if uptime is None and entry.standing.status in BY_CHECK else UPTIME_AGE_S
+
+
+def measure_month(reading: HistoryReader, entries: list[Entry], now: float) -> None:
+    """Uptime of the last 30 days, computed for all of them at once and kept for half a minute."""
+    old = [entry for entry in entries if entry.uptime_of_month[0] <= now - keeping(entry, entry.uptime_of_month[1])]
+    now_ms = int(now * 1000)
+    start, end = now_ms - 30 * DAY, now_ms + 1
+    totals = reading.totals(start, end, [entry.series for entry in old]) if old else {}
+    for entry in old:
+        entry.uptime_of_month = (now, uptime_of(entry, totals.get(entry.series), start, now_ms))

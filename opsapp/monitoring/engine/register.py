@@ -15,6 +15,7 @@ from math import ceil, inf
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
+from opsapp.lib.addresses import public_text
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.logic.pushtimes import late_at
 from opsapp.monitoring.logic.settings import MonitoringSettings, SharedSettings
@@ -110,6 +111,7 @@ class Entry:
         "phase_names",
         "phases",
         "protocol",
+        "public_url",
         "push_token",
         "revision",
         "rules",
@@ -124,6 +126,7 @@ class Entry:
         "target",
         "told",
         "uptime",
+        "uptime_of_month",
     )
 
     def __init__(self, monitor: StoredMonitor, section: MonitoringSettings):
@@ -140,6 +143,7 @@ class Entry:
         self.protocol: str | None = None
         self.output: str | None = None
         self.uptime: tuple[float, float | None] = (0.0, None)  # (computed at, percent of 24 h)
+        self.uptime_of_month: tuple[float, float | None] = (0.0, None)  # the same of 30 days
         self.slow = False
         self.told = Standing()
         self.shown = "unknown"  # as it was shown last (`shownstates`)
@@ -160,6 +164,7 @@ class Entry:
         self.revision, self.push_token = monitor.revision, monitor.push_token
         settings = self.settings = monitor.settings
         self.name = monitor.name
+        self.public_url = public_text(monitor.url)  # each list asks it of every monitor
         self.judge_by(section)
         self.target = ProbeTarget(
             self.id,
@@ -183,7 +188,7 @@ class Entry:
         self.made_at += by
         self.run_started = None if self.run_started is None else self.run_started + by
         self.standing = self.standing.moved(by)
-        self.uptime = (0.0, self.uptime[1])
+        self.uptime, self.uptime_of_month = (0.0, self.uptime[1]), (0.0, self.uptime_of_month[1])
         self.shown_until = -inf
 
     def tell(self, standing: Standing) -> None:

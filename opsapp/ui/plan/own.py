@@ -124,8 +124,9 @@ SETTINGS = (
         forms=(
             Act("apply", "Apply", "POST /api/apply",
                 (Field("document", "Document (YAML or JSON)", "yaml", required=True),
-                 Field("prune", "Delete what is not in it", "flag", unsaid="no")),
-                body=(("dry_run", False),), here=True, shows=True, result="applied.jinja2"),
+                 Field("prune", "Delete what is not in it", "flag", unsaid="no"),
+                 Field("seen", "The changes that were shown", "shown", clears=True)),
+                body=(("dry_run", False), ("seen", [])), here=True, shows=True, result="applied.jinja2"),
             Act("look", "Show the changes", "POST /api/apply",
                 (Field("document", "Document (YAML or JSON)", "yaml", required=True),
                  Field("prune", "Delete what is not in it", "flag", unsaid="no")),

@@ -28,12 +28,12 @@ class Column(NamedTuple):
 
 class Field(NamedTuple):
     """One input of an act. Kinds: text, area, number, password, choice, list (with commas), lines (a list, one a
-    line), flag (true or false), json, yaml (or JSON), picks (several of the choices, which a template may give),
+    line), flag (true or false), json, yaml (or JSON), picks (ticks for some of the choices, which a template may give),
     moment (date and time by the reader's clock), clock (time of day), duration ("15 min", sent in seconds), span (the
     same, sent as a text like 15m), colour (#rrggbb), name and names (things of the kind `of`, of which the API wants
     the field `by`), rows (a list of objects with `fields` each, or as JSON), schedule (a choice of how often, or a
     cron expression), like (a value of the type that the row's field `like` names), kept (of a row: sent back as it
-    is).
+    is), shown (a list with commas of what the page has shown, which its template sends back).
 
     The choices of a field are ordered. `above`, `upto` and `below` name fields of the row: only the choices after, up
     to or before that value are offered."""

@@ -140,7 +140,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         kind=KINDS.get(case.outcome or "", "heal" if case.state != "closed" else "off"),
         state=(case.outcome or "").replace("_", " ").capitalize() or STATES.get(case.state, case.state),
         at=case.opened_at,
-        took=_took(case),
+        took=ended_words(case),
         place=place(case),
         rule=Place(case.rule_id, f"/healing/rules/{quote(case.rule_id, safe='')}"),
         asked=_asked(entries),
@@ -195,11 +195,15 @@ def _asked(entries: Sequence[LedgerEntryShown]) -> Place | None:
     return Place("the approval", f"/approvals/{approval_id}") if approval_id else None
 
 
-def _took(case: CaseShown) -> str:
+def ended_words(case: CaseShown) -> str:
+    """A case may end long before what it is about: that is over only where its condition was seen to be false."""
     if case.closed_at is None:
         return ""
-    spent = span(case.closed_at - case.opened_at)
-    return f"true to healed in {spent}" if case.outcome == "verified" else f"over after {spent}"
+    if case.outcome == "verified":
+        return f"healed after {span(case.closed_at - case.opened_at)}"
+    if case.recovered_at is not None:
+        return f"true for {span(max(0, case.recovered_at - case.opened_at))}"
+    return f"case closed after {span(case.closed_at - case.opened_at)}"
 
 
 def _next(case: CaseShown, now: float) -> ComesNext | None:

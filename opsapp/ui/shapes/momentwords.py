@@ -65,10 +65,13 @@ def _title(told: Moment, went: list[MomentMark], cases: list[MomentMark], high: 
 def _told(mark: MomentMark, told: Moment, reader: Reader) -> str:
     """A mark as a sentence, with when it was."""
     since = _at(mark.since, told, reader)
-    if mark.until is None or mark.until - mark.since < 1:
+    if mark.until is None:
         when = f"at {since}" if mark.row not in ("outage", "run") else f"since {since}"
+    elif (until := _at(mark.until, told, reader)) != since:
+        when = f"{since} to {until}"
     else:
-        when = f"{since} to {_at(mark.until, told, reader)}"
+        lasted = mark.until - mark.since
+        when = f"at {since}, for {words.rough_span(lasted)}" if lasted >= 1 else f"at {since}"
     return f"{mark.words} ({when})."
 
 
@@ -117,7 +120,8 @@ def _gaps(row: StateRow, reader: Reader) -> Iterator[str]:
         day = "%H:%M" if row.stretches[-1].until - row.stretches[0].since <= words.DAY else "%d %b %H:%M"
         since, until = (words.local(at, reader.zone).strftime(day) for at in (long.since, long.until))
         more = f", and {len(unknown) - 1} more times" if len(unknown) > 1 else ""
-        yield f"What {row.name} did from {since} to {until}{more} is not known: nothing was heard."
+        when = f"at {since}" if since == until else f"from {since} to {until}"
+        yield f"What {row.name} did {when}{more} is not known: nothing was heard."
 
 
 def lines_at(told: Moment, reader: Reader) -> tuple[MomentLine, ...]:

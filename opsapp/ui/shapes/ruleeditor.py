@@ -45,6 +45,7 @@ class ParamField(NamedTuple):
     value: str
     choices: tuple[str, ...]
     numeric: bool
+    several: bool
     hint: str
     wrong: str
 
@@ -153,7 +154,7 @@ def _param(name: str, told: JsonObject, value: str, target: str | None, wrong: s
     if told["default"] not in (None, [], {}):
         hints.append(f"as usual: {told['default']}")
     if kind == "array":
-        hints.append("several, with commas")
+        hints.append("several: a comma after each")
     if kind == "object":
         hints.append("as JSON")
     low, high = told.get("minimum"), told.get("maximum")
@@ -161,7 +162,7 @@ def _param(name: str, told: JsonObject, value: str, target: str | None, wrong: s
         hints.append(f"{low:g} to {high:g}")
     label = name.replace("_", " ")
     return ParamField(name, label[:1].upper() + label[1:], value, tuple(told.get("choices") or ()),
-                      kind in ("integer", "number"), ", ".join(hints), wrong)  # fmt: skip
+                      kind in ("integer", "number"), kind == "array", ", ".join(hints), wrong)  # fmt: skip
 
 
 def _now(now: Compared) -> tuple[NowLine, ...]:
