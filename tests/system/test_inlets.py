@@ -1,11 +1,14 @@
 """Events from elsewhere over real connections: a whole outage in one body, and what is too large for any."""
 
 import json
+from contextlib import contextmanager
 
 import pytest
 
+from opsapp.runtime import embedded
 from tests.support.process import PASSWORD, Serve
 from tests.support.raw import Raw
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.system
 
@@ -69,21 +72,64 @@ def test_nobody_has_to_read_a_large_body_for_a_wrong_token(serve):
 STORM = 1100  # more than may wait for a thread elsewhere
 
 
+def post(serve, inlet, number):
+    """One event on a connection of its own, whose answer is not waited for."""
+    event = {"id": str(number), "status": "firing", "name": "Down", "target": f"h{number}"}
+    body = json.dumps(event).encode()
+    head = f"POST {inlet['url']} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    return Raw(serve.port).send(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+
+
+@contextmanager
+def storm(serve, inlet, count):
+    posts = [post(serve, inlet, number) for number in range(count)]
+    try:
+        yield posts
+    finally:
+        for raw in posts:
+            raw.close()
+
+
 def test_who_signs_in_does_not_wait_behind_a_storm_and_none_of_it_is_lost(serve, inlet):
     """How long it takes is told by `make bench ARGS=storm`."""
-    posts = [Raw(serve.port) for _ in range(STORM)]
-    try:
-        for number, raw in enumerate(posts):
-            event = {"id": str(number), "status": "firing", "name": "Down", "target": f"h{number}"}
-            body = json.dumps(event).encode()
-            head = f"POST {inlet['url']} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-            raw.send(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+    with storm(serve, inlet, STORM) as posts:
         login = serve.client().request("POST", "/api/login", {"username": "admin", "password": PASSWORD})
         unanswered = [raw for raw in posts if not raw.is_answered()]
         assert login.status == 200
         assert unanswered, "it was answered before the storm was done"
         assert {raw.answer().status for raw in posts} == {200}
-    finally:
-        for raw in posts:
-            raw.close()
     assert listed(serve, inlet)["firing"] == STORM
+
+
+def commits(serve):
+    with (serve.directory / "data" / "main.fs").open("rb") as file:
+        return sum(1 for _ in embedded.transactions(file, embedded.START))
+
+
+def test_posts_that_come_together_share_commits(serve, inlet):
+    """What a commit costs is not paid for each of them. Others commit meanwhile too, and are counted with them."""
+    before, count = commits(serve), 400
+    with storm(serve, inlet, count) as posts:
+        assert [raw.answer().json["firing"] for raw in posts] == [1] * count
+    assert commits(serve) - before < count / 2
+
+
+def was_taken(raw):
+    """Whether its answer came before the connection ended."""
+    try:
+        return raw.answer().status == 200
+    except ConnectionError:
+        return False
+
+
+def test_what_was_answered_is_there_after_a_kill(tmp_path):
+    with Serve(tmp_path) as serve:
+        inlet = serve.admin.post("/api/healing/inlets", {"name": "Alertmanager"})
+        with storm(serve, inlet, 400) as posts:
+            until(lambda: sum(raw.is_answered() for raw in posts) > 40, 30, what="some answers")
+            serve.kill()
+            answered = {str(number) for number, raw in enumerate(posts) if was_taken(raw)}
+        assert answered
+        serve.start()
+        events = serve.admin.get(f"/api/healing/inlets/{inlet['id']}/events?limit=1000")
+    assert answered <= {event["fingerprint"] for event in events}

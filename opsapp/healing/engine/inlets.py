@@ -19,6 +19,7 @@ from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.problems import NotFound
 from opsapp.monitoring.engine import ToldTrouble, close_told, open_told
 from opsapp.notify.engine import tell
+from opsapp.runtime.groupcommit import GroupCommit
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.projection import readable
 from opsapp.runtime.wakes import after_commit, wake_after_commit
@@ -28,6 +29,8 @@ from .inventory import Inventory, fleet_access
 from .toldevents import subject_of, target_of
 
 QUEUE = "inlets"
+LANE = "inlets"
+AT_ONCE = 250  # events in one transaction
 KEEP_S = 86400.0  # without another word; Alertmanager repeats what goes on after some hours
 REPEAT_S = 60.0  # the same again within it is not written
 TELL_REFUSED_S = 3600.0
@@ -55,6 +58,18 @@ class SentEntry(NamedTuple):
 
     place: str
     event: SentEvent
+
+
+class SentEvents(NamedTuple):
+    """The entries of a body, or of a part of it, and when they came."""
+
+    inlet_id: str
+    entries: Sequence[SentEntry]
+    refused: Sequence[RefusedEvent]
+    at: float
+
+    def weight(self) -> int:
+        return max(1, len(self.entries))
 
 
 class Taken(NamedTuple):
@@ -130,19 +145,22 @@ def inlet_of(root: Root, token: str) -> Inlet | None:
     return healing_of(root).inlets.of_token(digest(token))
 
 
-def take_of(
-    root: Root, inlet_id: str, entries: Sequence[SentEntry], refused: Sequence[RefusedEvent], now: float
-) -> Taken:
-    """The same as `take`, in a transaction of its own."""
-    inlet = healing_of(root).inlets.get(inlet_id)
-    if inlet is None:
-        raise NotFound("There is no such inlet.")
-    return take(root, inlet, entries, refused, now)
-
-
-def take(root: Root, inlet: Inlet, entries: Sequence[SentEntry], refused: Sequence[RefusedEvent], now: float) -> Taken:
-    """Keep the last word about each event. The same word again is written once a minute at most."""
+def take_all(root: Root, posts: Sequence[SentEvents]) -> list[Taken | NotFound]:
+    """What came of each, in order: those of one transaction."""
     inventory = fleet_access(root).inventory(root)  # first: it shows nothing new to a transaction that has written
+    return [_take_of(root, inventory, post) for post in posts]
+
+
+def _take_of(root: Root, inventory: Inventory, post: SentEvents) -> Taken | NotFound:
+    inlet = healing_of(root).inlets.get(post.inlet_id)
+    if inlet is None:
+        return NotFound("There is no such inlet.")
+    return _take(root, inventory, inlet, post)
+
+
+def _take(root: Root, inventory: Inventory, inlet: Inlet, post: SentEvents) -> Taken:
+    """Keep the last word about each event. The same word again is written once a minute at most."""
+    _, entries, refused, now = post
     told = healing_of(root).told
     taking = Taking(root, inlet, told.of(inlet.__name__), inventory, now)
     refusals = [*refused, *(full for entry in entries if (full := taking.take(entry)) is not None)]
@@ -255,6 +273,7 @@ def _forget(root: Root, events: EventsOfInlet, before: float, now: float, why: s
 
 
 KEY = "opsapp.healing.inlet_counts"
+GROUP = "opsapp.healing.inlet_group"
 RESULTS = ("taken", "refused")
 
 Counts = Counter[tuple[str, str]]  # by the inlet's id, and what became of the event
@@ -262,6 +281,14 @@ Counts = Counter[tuple[str, str]]  # by the inlet's id, and what became of the e
 
 def prepare(node: Node) -> None:
     node.registry[KEY] = Counts()
+    node.registry[GROUP] = GroupCommit(node, LANE, take_all, most=AT_ONCE, weight=SentEvents.weight)
+
+
+def take(node: Node, post: SentEvents) -> Taken:
+    """Outside of a transaction: it is stored when this returns, together with what came at the same time."""
+    group: GroupCommit[SentEvents] = node.registry[GROUP]
+    taken: Taken = group.commit(post)
+    return taken
 
 
 def count_after_commit(root: Root, inlet: Inlet, taken: int, refused: int) -> None:

@@ -33,7 +33,7 @@ from .holds import end_pause, hands_off_over, tell_hands_off_over
 from .inventory import IFleetAccess, Inventory, fleet_access
 from .offline_policies import report_local
 from .readings import LiveReadings
-from .toldevents import readings_of
+from .toldevents import ToldReader
 from .wavesteps import settle
 from .wavetrials import compare
 
@@ -73,6 +73,7 @@ class HealingEngine:
         self.told: tuple[int, Inventory] | None = (
             None  # version of the events from elsewhere, and whom they may be about
         )
+        self.told_reader = ToldReader()
         self.fired: list[JsonObject] = []  # what is not committed yet: the alerts themselves do not fire again for it
         self.last_work_s = 0.0
         node.registry.registerUtility(self.readings, world.ILiveReadings)
@@ -137,7 +138,7 @@ class HealingEngine:
             self.alerts.restored.update(seen["pasts"])
         told = (seen["told_version"], self.inventory)
         if self.told is None or self.told[0] != told[0] or self.told[1] is not told[1]:
-            self.alerts.dirty.update(self.readings.told(self.node.transact(readings_of, self.inventory)))
+            self.alerts.dirty.update(self.readings.told(self.node.transact(self.told_reader.read, self.inventory)))
             self.told = told
         if seen["version"] != self.version:
             self.alerts.use(watched_rules(seen["rules"]))

@@ -6,11 +6,11 @@ Read-only. Must not: take events (`inlets`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from opsapp.healing.logic.eventforms import FIRING, SentEvent
 from opsapp.healing.resources import healing_of
-from opsapp.healing.resources.inlets import EventsOfInlet, Inlet, ToldEvent, key_of
+from opsapp.healing.resources.inlets import EventsOfInlet, Inlet, ToldEvent, event_of, key_of
 from opsapp.lib.ids import digest
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.projection import readable
@@ -67,16 +67,58 @@ def _of_inlets(root: Root) -> Iterator[tuple[Inlet, EventsOfInlet]]:
     return ((inlet, by_inlet[name]) for name, inlet in readable(healing.inlets, "inlet") if name in by_inlet)
 
 
-def readings_of(root: Root, inventory: Inventory) -> dict[str, dict[str, ToldReadings]]:
-    """What the events of all inlets say, by the host or monitor that they are about."""
-    readings = dict[str, dict[str, ToldReadings]]()
-    for inlet, events in _of_inlets(root):
-        for key, event in events.items():
-            subject = subject_of(event.sent, inlet.mapping, inventory) if event.begun else None
-            if subject is not None:
-                told = ToldReadings(_values(event.sent), event.told_at)
-                readings.setdefault(subject, {})[digest(f"{inlet.__name__} {key}")[:16]] = told
-    return readings
+class SeenEvent(NamedTuple):
+    """An event as it was read last: its row, and what it says of which subject, and by which name."""
+
+    row: tuple[Any, ...]
+    subject: str | None  # None: it is no reading of anything
+    name: str
+    told: ToldReadings
+
+
+class SeenInlet(NamedTuple):
+    mapping: Mapping[str, str]
+    events: dict[str, SeenEvent]
+
+
+class ToldReader:
+    """What the events of all inlets say, by the host or monitor that they are about. It is read after each word that
+    comes, and there may be thousands: an event whose row is as it was is not made anew."""
+
+    def __init__(self) -> None:
+        self._inventory: Inventory | None = None
+        self._seen: dict[str, SeenInlet] = {}
+        self.made = 0  # how many events were made of their rows so far
+
+    def read(self, root: Root, inventory: Inventory) -> dict[str, dict[str, ToldReadings]]:
+        before = self._seen if inventory is self._inventory else {}
+        seen = {inlet.__name__: self._read(inlet, events, inventory, before) for inlet, events in _of_inlets(root)}
+        self._inventory, self._seen = inventory, seen
+        readings = dict[str, dict[str, ToldReadings]]()
+        for event in (event for of_inlet in seen.values() for event in of_inlet.events.values()):
+            if event.subject is not None:
+                readings.setdefault(event.subject, {})[event.name] = event.told
+        return readings
+
+    def _read(
+        self, inlet: Inlet, events: EventsOfInlet, inventory: Inventory, before: Mapping[str, SeenInlet]
+    ) -> SeenInlet:
+        known = before.get(inlet.__name__)
+        same = known.events if known is not None and known.mapping == inlet.mapping else {}
+        seen = dict[str, SeenEvent]()
+        for key, row in events.rows.items():
+            event = same.get(key)
+            if event is None or event.row != row:
+                event, self.made = _seen(inlet, key, row, inventory), self.made + 1
+            seen[key] = event
+        return SeenInlet(inlet.mapping, seen)
+
+
+def _seen(inlet: Inlet, key: str, row: tuple[Any, ...], inventory: Inventory) -> SeenEvent:
+    event = event_of(row)
+    subject = subject_of(event.sent, inlet.mapping, inventory) if event.begun else None
+    told = ToldReadings(_values(event.sent), event.told_at)
+    return SeenEvent(row, subject, digest(f"{inlet.__name__} {key}")[:16], told)
 
 
 def _values(sent: SentEvent) -> dict[str, str | float]:

@@ -102,10 +102,10 @@ class EventsOfInlet(Persistent):
 
     def get(self, key: str) -> ToldEvent | None:
         row = self.rows.get(key)
-        return None if row is None else _event(row)
+        return None if row is None else event_of(row)
 
     def items(self) -> Iterator[tuple[str, ToldEvent]]:
-        return ((key, _event(row)) for key, row in self.rows.items())
+        return ((key, event_of(row)) for key, row in self.rows.items())
 
     def make_room(self) -> bool:
         """Whether there is room for another event."""
@@ -125,19 +125,19 @@ class EventsOfInlet(Persistent):
         row = self.rows.pop(key, None)
         if row is None:
             return
-        place = (_event(row).told_at, key)
+        place = (event_of(row).told_at, key)
         self.by_time.discard(place)
         self.over.discard(place)
         self.count.change(-1)
 
     def oldest(self, before: float) -> list[tuple[str, ToldEvent]]:
         """A page of those that were told last before then."""
-        return [(key, _event(self.rows[key])) for _, key in islice(self.by_time.keys(max=(before,)), PAGE)]
+        return [(key, event_of(self.rows[key])) for _, key in islice(self.by_time.keys(max=(before,)), PAGE)]
 
     def newest(self, limit: int | None, offset: int) -> Iterator[ToldEvent]:
         """What was told last comes first."""
         places = newest(self.by_time, None, (inf,), offset, MOST_TOLD if limit is None else limit)
-        return (_event(self.rows[key]) for _, key in places)
+        return (event_of(self.rows[key]) for _, key in places)
 
 
 class ToldEvents(Persistent):
@@ -170,7 +170,8 @@ def key_of(event: SentEvent) -> str:
     return digest(event.fingerprint)[:16]
 
 
-def _event(row: tuple[Any, ...]) -> ToldEvent:
+def event_of(row: tuple[Any, ...]) -> ToldEvent:
+    """What `EventsOfInlet.rows` has of an event."""
     sent, *rest = row
     return ToldEvent(SentEvent(*sent), *rest)
 

@@ -1,7 +1,7 @@
 """Bodies with events from elsewhere: read in portions, judged entry by entry, stored in short transactions.
 
-A small body comes whole and is stored in the transaction of its request. A larger one is read from the socket as fast
-as its events are stored, so that it takes no memory however large it is.
+A small body comes whole and is stored together with others that come at the same time. A larger one is read from the
+socket as fast as its events are stored, so that it takes no memory however large it is.
 """
 
 from __future__ import annotations
@@ -11,25 +11,23 @@ from typing import Any, NamedTuple
 from pyramid.request import Request
 
 from opsapp.healing.engine import inlets as engine
-from opsapp.healing.engine.inlets import RefusedEvent, SentEntry, Taken
+from opsapp.healing.engine.inlets import AT_ONCE, LANE, RefusedEvent, SentEntry, SentEvents, Taken
 from opsapp.healing.logic import eventforms
 from opsapp.healing.resources.inlets import Inlet
 from opsapp.lib.jsonpieces import ListedEntries, ListEntry
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Malformed
 from opsapp.runtime.node import Node
-from opsapp.web.answers import Sink
+from opsapp.web.answers import Deferred, Sink
 from opsapp.web.asked import UNREAD
 from opsapp.web.jsontext import loads
 
 PATH = "/api/healing/events/*"
-LANE = "inlets"
 MOST_BYTES = 32 << 20
 MOST_OF_EVENT = 256 << 10  # bytes
 LONGER = f"is longer than {MOST_OF_EVENT} bytes"
 WHOLE = 16 << 10  # bytes of a body that comes whole
 PORTION = 64 << 10
-AT_ONCE = 250  # events in one transaction
 
 
 class Judged(NamedTuple):
@@ -96,8 +94,9 @@ def received(request: Request, inlet: Inlet) -> Any:
         return Sink(Receiving(request.node, inlet.__name__).receive, limit=MOST_BYTES)
     body = EventBody()
     judged, last = body.feed(request.body), body.end()
-    sent, refused = judged.sent + last.sent, judged.refused + last.refused
-    return answer(engine.take(request.root, inlet, sent, refused, request.node.clock.now()))
+    node, now = request.node, request.node.clock.now()
+    post = SentEvents(inlet.__name__, judged.sent + last.sent, judged.refused + last.refused, now)
+    return Deferred(lambda: (200, {}, answer(engine.take(node, post))))
 
 
 def answer(taken: Taken) -> JsonObject:
@@ -129,9 +128,9 @@ class Receiving:
     def _take(self, judged: Judged) -> None:
         sent, refused = judged
         for at in range(0, max(len(sent), bool(refused)), AT_ONCE):
-            now = self._node.clock.now()
             entries, others = sent[at : at + AT_ONCE], refused if at == 0 else []
-            self._taken = self._taken.plus(self._node.transact(engine.take_of, self._inlet_id, entries, others, now))
+            post = SentEvents(self._inlet_id, entries, others, self._node.clock.now())
+            self._taken = self._taken.plus(engine.take(self._node, post))
 
 
 def _portion(body: Any) -> bytes:
