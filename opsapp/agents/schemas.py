@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 from opsapp.web.fields import Body, Paging, Query, choice, field, list_of, map_of, number, order, text, whole
 
 from .logic import MEASURED, STATUSES
@@ -9,8 +12,9 @@ from .logic import MEASURED, STATUSES
 PATH = text(1, 4096, pattern=r"/[\s\S]*", must="be an absolute path")
 
 
-class KeyRevoked(Body):
-    status = choice("revoked")
+@dataclass(frozen=True)
+class KeyRevoked:
+    status: Literal["revoked"] = "revoked"
 
 
 class AgentList(Paging):

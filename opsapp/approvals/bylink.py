@@ -1,6 +1,6 @@
 """A request decided by a link in a message: `notify.interfaces.LinkedAct` for approving and for rejecting.
 
-Must not: decide otherwise than the API does (`engine.decide`).
+Must not: decide otherwise than the API does (`engine.cast`).
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from opsapp.approvals.resources import approvals_of
-from opsapp.notify.interfaces import Answerer, LinkTerms
+from opsapp.notify.interfaces import AfterAbort, Answerer, LinkTerms
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import child_of
 from opsapp.tree.root import Root
-from opsapp.wire.records import plain
 
-from .engine import LATE, Voter, decide, own_of, refusal
+from .engine import LATE, Voter, cast, refusal
 from .records import Verdict
 
 LABELS: dict[Verdict, str] = {"approve": "Approve", "reject": "Reject"}
@@ -40,10 +39,10 @@ class Decision:
             return f"This request is over: {LATE}."
         return refusal(root, approval, Voter(*by), self.vote)
 
-    def done(self, root: Root, thing_id: str, by: Answerer, now: float) -> Mapping[str, object]:
-        own = own_of(root, _approval(root, thing_id), by.name) is not None
-        decided = decide(root, thing_id, Voter(*by), self.vote, None, now)
-        return plain(decided) | ({"own_request": True} if own else {})
+    def done(
+        self, root: Root, thing_id: str, by: Answerer, now: float, after_abort: AfterAbort
+    ) -> Mapping[str, object]:
+        return cast(root, thing_id, Voter(*by), self.vote, None, now, after_abort).told
 
 
 def _approval(root: Root, thing_id: str) -> Any:

@@ -8,7 +8,9 @@ from zope.interface import Interface
 
 from opsapp.approvals.config import ApprovalSettings
 from opsapp.approvals.resources import approvals_of
+from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Forbidden
+from opsapp.notify.interfaces import AfterAbort
 from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import among, child_of
@@ -114,6 +116,26 @@ def shown(root: Root, approval: Approval, voter: Voter) -> ApprovalRecord:
     record = kind_of(root, approval).record(root, approval) if approval.status == "pending" else None
     why = refusal(root, approval, voter)
     return extended(ApprovalRecord, approval.summary(), digest=approval.plan_hash, refusal=why, record=record)
+
+
+class VoteCast(NamedTuple):
+    """`told`: what the audit record says of it."""
+
+    decided: Decided
+    told: JsonObject
+
+
+def cast(
+    root: Root, request_id: str, voter: Voter, vote: Verdict, comment: str | None, now: float, after_abort: AfterAbort
+) -> VoteCast:
+    """One vote, by whatever way it comes. A request that can be decided no more is closed after the refusal."""
+    own = own_of(root, approvals_of(root)[request_id], voter.name) is not None
+    try:
+        decided = decide(root, request_id, voter, vote, comment, now)
+    except Lapsed as lapsed:
+        after_abort(lapse, request_id, lapsed.status, lapsed.why, now)
+        raise
+    return VoteCast(decided, plain(decided) | ({"own_request": True} if own else {}))
 
 
 def decide(root: Root, request_id: str, voter: Voter, vote: Verdict, comment: str | None, now: float) -> Decided:

@@ -9,7 +9,6 @@ from pyramid.request import Request
 from opsapp.runtime.projection import page_rows
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
-from opsapp.wire.records import plain
 
 from . import engine, schemas
 from .records import STATUSES, ApprovalRecord, Decided, Verdict
@@ -80,12 +79,7 @@ def voter_of(request: Request) -> engine.Voter:
 
 def _decide(context: Approval, request: Request, vote: Verdict) -> Any:
     name, now = context.__name__, request.node.clock.now()
-    voter = voter_of(request)
-    own = engine.own_of(request.root, context, voter.name) is not None
-    try:
-        answer = engine.decide(request.root, name, voter, vote, request.valid_body["comment"], now)
-    except engine.Lapsed as lapsed:
-        request.after_abort(engine.lapse, name, lapsed.status, lapsed.why, now)
-        raise
-    request.audit(f"approval.{vote}", name, after=plain(answer) | ({"own_request": True} if own else {}))
-    return answer
+    comment = request.valid_body["comment"]
+    voted = engine.cast(request.root, name, voter_of(request), vote, comment, now, request.after_abort)
+    request.audit(f"approval.{vote}", name, after=voted.told)
+    return voted.decided

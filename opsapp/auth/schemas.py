@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.zones import zone_problem
 from opsapp.tree.acl import ROLES
@@ -85,8 +88,9 @@ class OwnWishes(Body):
     first_steps = choice("open", "later", default="open")
 
 
-class StatusOk(Body):
-    status = choice("ok")
+@dataclass(frozen=True)
+class StatusOk:
+    status: Literal["ok"] = "ok"
 
 
 class OwnPassword(Body):

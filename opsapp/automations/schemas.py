@@ -5,7 +5,6 @@ from __future__ import annotations
 from opsapp.automations.logic.runs import STATUSES
 from opsapp.web.declared import body_of
 from opsapp.web.fields import Body, Paging, choice, list_of, map_of, order, scalar, text, whole, with_settings
-from opsapp.web.schemas import Created
 
 from .records import AutomationRecord
 
@@ -26,8 +25,11 @@ class NewToken(Body):
 
 
 @with_settings(NewToken)
-class AutomationCreated(Created):
+class AutomationCreated(Body):
     """The token is shown this once."""
+
+    id = text()
+    status = choice("created")
 
 
 class Imported(Body):

@@ -14,12 +14,14 @@ from opsapp import app
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.engine import prepare_board
 from opsapp.monitoring.engine import register_of, status_document
+from opsapp.monitoring.records import StatusDocument
 from opsapp.runtime import serieswork
 from opsapp.statuspages.engine import public_page
 from opsapp.statuspages.records import PublicPage
 from opsapp.ui import statuspage
 from opsapp.web import configfile
 from opsapp.wire.records import made
+from opsapp.wire.records import plain as as_json
 
 from .places import Mistaken, add_options, configured, existing, plain, settings_of
 
@@ -39,12 +41,14 @@ def export_status(asked: argparse.Namespace) -> None:
         write(Path(asked.directory), about, document, asked.public_url.rstrip("/") or (asked.url or "").rstrip("/"))
     except OSError as problem:
         raise Mistaken(f"the files cannot be written: {plain(problem)}") from None
-    print(f"{len(document['monitors'])} components written")
+    print(f"{len(document.monitors)} components written")
 
 
-def fetch(url: str) -> tuple[PublicPage, JsonObject]:
+def fetch(url: str) -> tuple[PublicPage, StatusDocument]:
     """How the page looks, and the status document."""
-    return made(PublicPage, _answer(url, "/api/status/page")), _answer(url, "/api/monitoring/status-page")
+    return made(PublicPage, _answer(url, "/api/status/page")), made(
+        StatusDocument, _answer(url, "/api/monitoring/status-page")
+    )
 
 
 def _answer(url: str, path: str) -> JsonObject:
@@ -55,7 +59,7 @@ def _answer(url: str, path: str) -> JsonObject:
         raise Mistaken(f"the server cannot be asked: {plain(problem)}") from None
 
 
-def read(asked: argparse.Namespace) -> tuple[PublicPage, JsonObject]:
+def read(asked: argparse.Namespace) -> tuple[PublicPage, StatusDocument]:
     """The same from the store. What nobody has looked at for too long is unknown, and the page says so."""
     config = configured(existing(settings_of(asked)))
     node = config.registry["opsapp.node"]
@@ -70,7 +74,7 @@ def read(asked: argparse.Namespace) -> tuple[PublicPage, JsonObject]:
         node.stop()
 
 
-def write(directory: Path, about: PublicPage, document: JsonObject, base_url: str) -> None:
+def write(directory: Path, about: PublicPage, document: StatusDocument, base_url: str) -> None:
     """Each file is replaced whole, so that who reads meanwhile sees the old or the new one. Badges of monitors that
     are no longer published are removed."""
     badges = directory / "status" / "badge"
@@ -79,8 +83,8 @@ def write(directory: Path, about: PublicPage, document: JsonObject, base_url: st
         directory / "index.html": statuspage.page(about, document, statuspage.FILE),
         **{directory / name: statuspage.file_text(name) for name in statuspage.FILES},
         directory / "status.rss": statuspage.feed(document, base_url),
-        directory / "status.json": json.dumps(document),
-        **{badges / f"{monitor['id']}.svg": statuspage.badge(monitor) for monitor in document["monitors"]},
+        directory / "status.json": json.dumps(as_json(document)),
+        **{badges / f"{monitor.id}.svg": statuspage.badge(monitor) for monitor in document.monitors},
     }
     for path in set(badges.glob("*.svg")) - set(files):
         path.unlink()

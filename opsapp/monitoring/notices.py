@@ -14,17 +14,16 @@ from BTrees.OOBTree import OOTreeSet
 
 from opsapp.lib.ids import earliest_id
 from opsapp.maintenance.records import Wall
+from opsapp.monitoring.records import PublicNotice, Severity
 from opsapp.runtime.projection import among
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
-from opsapp.wire.kinds import Choice, Text
+from opsapp.wire.kinds import Text
 from opsapp.wire.records import FormField, InAnswers, Since, Told, made, settings_of
 
 KIND = "notice"
 MOST_OPEN, MOST_ENDED = 50, 500
-SEVERITIES = ("info", "warning", "critical")
-Severity = Annotated[str, Choice(*SEVERITIES), FormField("How grave", "choice")]
 
 
 @dataclass(frozen=True)
@@ -51,18 +50,6 @@ class NoticeRecord(NoticeSettings):
     created_by: Told[str]
     ended_at: Told[Since | None]
     ended_by: Told[str | None]
-
-
-@dataclass(frozen=True)
-class PublicNotice:
-    """As visitors see it."""
-
-    id: str
-    title: str
-    text: Annotated[str, Text(0, 5000)]
-    severity: Severity
-    started: Since
-    ends_at: Since | None
 
 
 class StatusNotice(Record):

@@ -13,7 +13,7 @@ from opsapp.monitoring.logic.settings import Id, MonitorSettings
 from opsapp.monitoring.logic.state import STATUSES
 from opsapp.wire.kinds import AnyValues, Choice, Text
 from opsapp.wire.plugins import MOST_METRICS, UNIT_LENGTH
-from opsapp.wire.records import AT_TIMES, Between, Most
+from opsapp.wire.records import AT_TIMES, Between, FormField, Most, Since
 
 Status = Annotated[str, Choice(*STATUSES)]
 Cause = Annotated[str, Text(0, 2000)]
@@ -293,32 +293,103 @@ class AggregateScore:
     unknown: Count
 
 
-# -- the report
+# -- the public status page
+
+OVERALL = ("operational", "degraded", "partial_outage", "major_outage", "maintenance")
+SEVERITIES = ("info", "warning", "critical")
+Severity = Annotated[str, Choice(*SEVERITIES), FormField("How grave", "choice")]
 
 
 @dataclass(frozen=True)
-class ReportedLine:
-    """`known_percent`: how much of the period is known. Where that is less than half, nobody can say the uptime, nor
-    what is left of the down time that the target allows."""
+class PublicNotice:
+    """As visitors see it."""
 
-    name: str
-    monitor_id: str | None
-    monitors: Annotated[int, Between(0)]
-    uptime_percent: Annotated[float | None, Between(0, 100)]
-    known_percent: Annotated[float, Between(0, 100)]
-    downtime_minutes: Annotated[float, Between(0)]
-    allowed_minutes: Annotated[float, Between(0)]
-    left_minutes: float | None
-    maintenance_minutes: Annotated[float, Between(0)]
-    unknown_minutes: Annotated[float, Between(0)]
+    id: str
+    title: str
+    text: Annotated[str, Text(0, 5000)]
+    severity: Severity
+    started: Since
+    ends_at: Since | None
+
+
+@dataclass(frozen=True)
+class PublicNote:
+    time: int
+    stage: Annotated[str, Choice(*INCIDENT_STAGES)]
+    message: Annotated[str, Text(0, 5000)]
+
+
+@dataclass(frozen=True)
+class PublicIncident:
+    """What the public may know of an incident: no cause, no name, and of what people said what they meant for it."""
+
+    id: Id
+    monitor_id: Id
+    monitor_name: str
+    started: int
+    resolved: int | None
+    duration_minutes: Annotated[float, Between(0)]
+    status: Literal["open", "resolved"]
+    part_of: str | None
+    updates: tuple[PublicNote, ...]
+
+    @classmethod
+    def of(cls, record: IncidentRecord, name: str, part_of: str | None = None) -> PublicIncident:
+        """`name`: that of its monitor at present."""
+        return cls(
+            record.id,
+            record.monitor_id or "",
+            name,
+            record.started,
+            record.resolved,
+            record.duration_minutes,
+            record.status,
+            part_of,
+            tuple(PublicNote(note.time, note.stage, note.message) for note in record.updates if note.public),
+        )
+
+
+@dataclass(frozen=True)
+class StatusDay:
+    date: str
+    uptime: Annotated[float | None, Between(0, 100)]
     incidents: Annotated[int, Between(0)]
 
 
 @dataclass(frozen=True)
-class ReportTotal(ReportedLine):
-    """All monitors of the report together. `end` is after now while the month lasts."""
+class StatusComponent:
+    id: Id
+    name: str
+    status: Status
+    down_in_window: bool
+    uptime_90d: Annotated[float | None, Between(0, 100)]
+    incidents: tuple[PublicIncident, ...]
+    days: tuple[StatusDay, ...]
 
-    start: Annotated[int, Between(0)]
-    end: Annotated[int, Between(0)]
-    zone: str
-    target: float
+
+@dataclass(frozen=True)
+class PublicWindow:
+    """`monitors`: by name."""
+
+    name: str
+    start: int
+    end: int
+    active: bool
+    monitors: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class IncidentDay:
+    date: str
+    incidents: tuple[PublicIncident, ...]
+
+
+@dataclass(frozen=True)
+class StatusDocument:
+    overall: Annotated[str, Choice(*OVERALL)]
+    notices: tuple[PublicNotice, ...]
+    monitors: tuple[StatusComponent, ...]
+    active_incidents: tuple[PublicIncident, ...]
+    maintenance: tuple[PublicWindow, ...]
+    history: tuple[IncidentDay, ...]
+    generated_at: int

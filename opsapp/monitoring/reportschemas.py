@@ -3,6 +3,9 @@ is not here of their answers is declared in `records`."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.months import month_problem
 from opsapp.lib.zones import zone_problem
@@ -12,6 +15,7 @@ from opsapp.monitoring.logic.uptime import DAYS as SLA_DAYS
 from opsapp.monitoring.schemas import STATUSES
 from opsapp.web.fields import Body, Paging, choice, map_of, number, text, whole
 from opsapp.wire.plugins import MOST_METRICS
+from opsapp.wire.records import Between
 
 
 class HistoryRange(Paging):
@@ -59,3 +63,34 @@ class ReportQuery(Paging):
     def across(sound: JsonObject) -> dict[str, str]:
         both = sound.get("month") is not None and sound.get("days") is not None
         return {"days": "give only one of month and days"} if both else {}
+
+
+# -- the report
+
+
+@dataclass(frozen=True)
+class ReportedLine:
+    """`known_percent`: how much of the period is known. Where that is less than half, nobody can say the uptime, nor
+    what is left of the down time that the target allows."""
+
+    name: str
+    monitor_id: str | None
+    monitors: Annotated[int, Between(0)]
+    uptime_percent: Annotated[float | None, Between(0, 100)]
+    known_percent: Annotated[float, Between(0, 100)]
+    downtime_minutes: Annotated[float, Between(0)]
+    allowed_minutes: Annotated[float, Between(0)]
+    left_minutes: float | None
+    maintenance_minutes: Annotated[float, Between(0)]
+    unknown_minutes: Annotated[float, Between(0)]
+    incidents: Annotated[int, Between(0)]
+
+
+@dataclass(frozen=True)
+class ReportTotal(ReportedLine):
+    """All monitors of the report together. `end` is after now while the month lasts."""
+
+    start: Annotated[int, Between(0)]
+    end: Annotated[int, Between(0)]
+    zone: str
+    target: float

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
+from opsapp.monitoring.logic.settings import Id
 from opsapp.monitoring.logic.state import STATUSES
-from opsapp.monitoring.logic.statuspage import OVERALL
-from opsapp.monitoring.notices import PublicNotice
 from opsapp.monitoring.records import INCIDENT_STAGES
-from opsapp.web.declared import answer_of
-from opsapp.web.fields import AsOf, Body, Paging, choice, field, flag, list_of, number, text, whole
+from opsapp.web.fields import AsOf, Body, Paging, choice, field, flag, list_of, text, whole
 from opsapp.wire.monitortypes import TYPES
 
 TAG = text(1, 64)
@@ -46,25 +47,28 @@ class NewIncident(Body):
     severity = choice("critical", "warning", "info", default="critical")
 
 
-class IncidentOpened(Body):
-    id = ID
-    status = choice("created")
+@dataclass(frozen=True)
+class IncidentOpened:
+    id: Id
+    status: Literal["created"] = "created"
 
 
 class IncidentEnd(Body):
     note = text(0, 5000, default="")
 
 
-class IncidentEnded(Body):
-    status = choice("resolved")
+@dataclass(frozen=True)
+class IncidentEnded:
+    status: Literal["resolved"] = "resolved"
 
 
 class Acknowledgement(Body):
     note = text(0, 5000, default="")
 
 
-class Acknowledged(Body):
-    status = choice("acknowledged")
+@dataclass(frozen=True)
+class Acknowledged:
+    status: Literal["acknowledged"] = "acknowledged"
 
 
 class IncidentOwner(Body):
@@ -72,8 +76,9 @@ class IncidentOwner(Body):
     note = text(0, 5000, default="")
 
 
-class IncidentAssigned(Body):
-    status = choice("assigned")
+@dataclass(frozen=True)
+class IncidentAssigned:
+    status: Literal["assigned"] = "assigned"
 
 
 class IncidentUpdate(Body):
@@ -82,8 +87,9 @@ class IncidentUpdate(Body):
     public = flag(default=True)
 
 
-class UpdateAdded(Body):
-    status = choice("created")
+@dataclass(frozen=True)
+class UpdateAdded:
+    status: Literal["created"] = "created"
 
 
 class PostMortem(Body):
@@ -91,75 +97,21 @@ class PostMortem(Body):
     markdown = text(0, 10**7)
 
 
-class PushTaken(Body):
-    status = choice("ok")
+@dataclass(frozen=True)
+class PushTaken:
+    status: Literal["ok"] = "ok"
 
 
 class NoticeList(Paging):
     status = choice("open", "ended", "all", default="all")
 
 
-class NoticePut(Body):
-    id = text()
-    status = choice("created")
+@dataclass(frozen=True)
+class NoticePut:
+    id: str
+    status: Literal["created"] = "created"
 
 
-class NoticeEnded(Body):
-    status = choice("ended")
-
-
-class PublicNote(Body):
-    time = whole()
-    stage = choice(*INCIDENT_STAGES)
-    message = text(0, 5000)
-
-
-class PublicIncident(Body):
-    id = ID
-    monitor_id = ID
-    monitor_name = text()
-    started = whole()
-    resolved = whole(null=True)
-    duration_minutes = number(0)
-    status = choice("open", "resolved")
-    part_of = text(null=True)
-    updates = list_of(PublicNote)
-
-
-class StatusDay(Body):
-    date = text()
-    uptime = number(0, 100, null=True)
-    incidents = whole(0)
-
-
-class StatusComponent(Body):
-    id = ID
-    name = text()
-    status = choice(*STATUSES)
-    down_in_window = flag()
-    uptime_90d = number(0, 100, null=True)
-    incidents = list_of(PublicIncident)
-    days = list_of(StatusDay)
-
-
-class PublicWindow(Body):
-    name = text()
-    start = whole()
-    end = whole()
-    active = flag()
-    monitors = list_of(text())
-
-
-class IncidentDay(Body):
-    date = text()
-    incidents = list_of(PublicIncident)
-
-
-class StatusDocument(Body):
-    overall = choice(*OVERALL)
-    notices = list_of(answer_of(PublicNotice))
-    monitors = list_of(StatusComponent)
-    active_incidents = list_of(PublicIncident)
-    maintenance = list_of(PublicWindow)
-    history = list_of(IncidentDay)
-    generated_at = whole()
+@dataclass(frozen=True)
+class NoticeEnded:
+    status: Literal["ended"] = "ended"

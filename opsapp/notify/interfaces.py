@@ -3,7 +3,7 @@ transaction); and what pages know of channels before any is made: their types an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
 from zope.interface import Interface
@@ -77,6 +77,9 @@ class ICauses(Interface):
         failure that can wait is understood is measured after the commit."""
 
 
+AfterAbort = Callable[..., None]  # (fn, *values): `fn(root, *values)` in a transaction of its own, after a refusal
+
+
 class IAnswer(Interface):
     """Utility under the name of an act: how people do it by a link in a message. A `LinkedAct`."""
 
@@ -108,5 +111,8 @@ class LinkedAct(Protocol):
     def refusal(self, root: Root, thing_id: str, by: Answerer) -> str | None:
         """Why it cannot be done, or not by this person; only what is known before the click."""
 
-    def done(self, root: Root, thing_id: str, by: Answerer, now: float) -> Mapping[str, object]:
-        """Do it, as the API does; what the audit record says of it. A Problem where it cannot be done."""
+    def done(
+        self, root: Root, thing_id: str, by: Answerer, now: float, after_abort: AfterAbort
+    ) -> Mapping[str, object]:
+        """Do it, as the API does; what the audit record says of it. A Problem where it cannot be done: what that must
+        leave behind is given to `after_abort`."""

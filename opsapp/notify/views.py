@@ -78,12 +78,12 @@ def update(context: Channel, request: Request) -> Any:
 
 
 @api.delete(Channel, role="admin", returns=Deleted, audit="channel.delete", undoes=True)
-def delete(context: Channel, request: Request) -> Any:
+def delete(context: Channel, request: Request) -> Deleted:
     """What waits for the channel is dropped; the log of its deliveries stays."""
     request.audit("channel.delete", context.id, before=context.fields)
     engine.delete(request.root, context)
     undoable(request, "channel", context.record.name, context.id, context)
-    return {"status": "deleted"}
+    return Deleted()
 
 
 @api.act(Channel, "test", role="admin", returns=schemas.Tested, errors=(502,), audit="channel.test")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from opsapp.maintenance.records import Wall
 from opsapp.web.fields import Body, Paging, choice, text, whole
@@ -28,8 +28,9 @@ class CalendarMade(Body):
     url = text()  # with the token, shown this once
 
 
-class Removed(Body):
-    status = choice("deleted")
+@dataclass(frozen=True)
+class Removed:
+    status: Literal["deleted"] = "deleted"
 
 
 class ScheduleQuery(Paging):

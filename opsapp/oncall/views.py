@@ -73,12 +73,12 @@ def change_schedule(context: Schedule, request: Request) -> Any:
 
 
 @api.delete(Schedule, role="admin", returns=schemas.Removed, audit="oncall.schedule.delete", undoes=True)
-def delete_schedule(context: Schedule, request: Request) -> Any:
+def delete_schedule(context: Schedule, request: Request) -> schemas.Removed:
     """The schedule is gone. 409 as long as a policy calls by it."""
     plans.delete_schedule(request.root, context)
     undoable(request, "schedule", context.record.name, context.__name__, context)
     request.audit("oncall.schedule.delete", context.__name__, before=context.fields)
-    return {"status": "deleted"}
+    return schemas.Removed()
 
 
 @api.get(Schedule, "shifts", query=schemas.ShiftQuery, returns=[ShiftRecord])
@@ -100,11 +100,11 @@ def add_override(context: Overrides, request: Request) -> Any:
 
 
 @api.delete(Override, returns=schemas.Removed, audit="oncall.override.delete")
-def delete_override(context: Override, request: Request) -> Any:
+def delete_override(context: Override, request: Request) -> schemas.Removed:
     """The layers say again who is on call."""
     plans.delete_override(request.root, context)
     request.audit("oncall.override.delete", context.schedule.__name__, before=plain(context.record))
-    return {"status": "deleted"}
+    return schemas.Removed()
 
 
 @api.create(ScheduleCalendar, returns=schemas.CalendarMade, audit="oncall.calendar.create")
@@ -118,11 +118,11 @@ def make_calendar(context: ScheduleCalendar, request: Request) -> Any:
 
 
 @api.delete(ScheduleCalendar, returns=schemas.Removed, audit="oncall.calendar.delete")
-def drop_calendar(context: ScheduleCalendar, request: Request) -> Any:
+def drop_calendar(context: ScheduleCalendar, request: Request) -> schemas.Removed:
     """The calendar's address is refused from now on."""
     plans.drop_calendar(context.__parent__)
     request.audit("oncall.calendar.delete", context.__parent__.__name__)
-    return {"status": "deleted"}
+    return schemas.Removed()
 
 
 @api.get(CalendarFeed, role="public", returns="text/calendar")
@@ -164,12 +164,12 @@ def change_policy(context: CallPolicy, request: Request) -> Any:
 
 
 @api.delete(CallPolicy, role="admin", returns=schemas.Removed, audit="oncall.policy.delete", undoes=True)
-def delete_policy(context: CallPolicy, request: Request) -> Any:
+def delete_policy(context: CallPolicy, request: Request) -> schemas.Removed:
     """The policy is gone, and calls by it end."""
     plans.delete_policy(request.root, context)
     undoable(request, "policy", context.record.name, context.__name__, context)
     request.audit("oncall.policy.delete", context.__name__, before=context.fields)
-    return {"status": "deleted"}
+    return schemas.Removed()
 
 
 @api.get(Escalations, query=schemas.EscalationQuery, returns=[EscalationRecord])

@@ -108,11 +108,11 @@ def put_logo(context: PageLogo, request: Request) -> JsonObject:
 
 
 @api.delete(PageLogo, role="admin", returns=Deleted, audit="status_page.logo")
-def drop_logo(context: PageLogo, request: Request) -> JsonObject:
+def drop_logo(context: PageLogo, request: Request) -> Deleted:
     """The page has no logo any more."""
     settings.drop_logo(request.root)
     request.audit("status_page.logo", PLACE)
-    return {"status": "deleted"}
+    return Deleted()
 
 
 @api.get(OwnPages, role="admin", query=Paging, returns=[OwnPageRecord])
@@ -146,13 +146,13 @@ def change_own_page(context: OwnPage, request: Request) -> JsonObject:
 
 
 @api.delete(OwnPage, role="admin", returns=Deleted, audit="status_page.delete", undoes=True)
-def delete_page(context: OwnPage, request: Request) -> JsonObject:
+def delete_page(context: OwnPage, request: Request) -> Deleted:
     """Its address is nobody's any more; its monitors stay."""
     before = plain(ownpages.record(request.root, context.__name__))
     ownpages.delete(request.root, context.__name__)
     undoable(request, "status page", str(before["name"]), context.__name__, before)
     request.audit("status_page.delete", context.__name__, before=before)
-    return {"status": "deleted"}
+    return Deleted()
 
 
 @api.create(
@@ -180,8 +180,8 @@ def count_subscriptions(context: Subscriptions, request: Request) -> JsonObject:
 
 
 @api.delete(Subscription, role="admin", returns=Deleted, audit="subscription.delete")
-def delete_subscription(context: Subscription, request: Request) -> JsonObject:
+def delete_subscription(context: Subscription, request: Request) -> Deleted:
     """Takes somebody off the list; what waits for them goes nowhere."""
     subscriptions.remove(request.root, context.__name__)
     request.audit("subscription.delete", context.__name__)
-    return {"status": "deleted"}
+    return Deleted()

@@ -18,7 +18,8 @@ from opsapp.healing.records import DependencyGraph, ProblemRecord, RuleRecord
 from opsapp.healing.whatif import Compared, ReadingRecord, Rehearsed, Replayed, Simulated
 from opsapp.maintenance.records import CalendarEntry, HealingWindowRecord, WindowCoverage, WindowRecord
 from opsapp.monitoring.notices import NoticeRecord
-from opsapp.monitoring.records import IncidentRecord, MonitorRecord, ReportedLine, ReportTotal, UptimeFigures, WarRoom
+from opsapp.monitoring.records import IncidentRecord, MonitorRecord, UptimeFigures, WarRoom
+from opsapp.monitoring.reportschemas import ReportedLine, ReportTotal
 from opsapp.notify.records import ChannelRecord, DeliveryRecord
 from opsapp.oncall.records import EscalationRecord, OnCallRecord, ScheduleRecord, ShiftRecord
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine import shown_uptime
+from opsapp.monitoring.records import PublicIncident, StatusComponent, StatusDocument
 from opsapp.statuspages.engine import STAGE_WORDS, PlannedTime, dates
 from opsapp.statuspages.records import PublicPage
 
@@ -53,12 +53,12 @@ def own_place(slug: str) -> PagePlace:
 NOTHING_GIVEN = {"kind": "", "address": ""}
 
 
-def page(about: PublicPage, document: JsonObject, place: PagePlace = LIVE) -> str:
+def page(about: PublicPage, document: StatusDocument, place: PagePlace = LIVE) -> str:
     """/status, HTML. `about`: how it looks, as /api/status/page says it."""
-    zone, now = about.timezone, document["generated_at"]
+    zone, now = about.timezone, document.generated_at
     month = shape.month_of(now, zone)
     start, _ = shape.month_edges(month, zone)
-    recent = [incident for day in document["history"] for incident in day["incidents"] if incident["started"] >= start]
+    recent = [incident for day in document.history for incident in day.incidents if incident.started >= start]
     windows = shape.window_lines(document)
     return _rendered(
         "status.jinja2",
@@ -69,16 +69,16 @@ def page(about: PublicPage, document: JsonObject, place: PagePlace = LIVE) -> st
         document=document,
         verdict=shape.verdict(document),
         notices=shape.notices(document),
-        open=document["active_incidents"][: shape.MOST_OPEN],
-        more_open=max(0, len(document["active_incidents"]) - shape.MOST_OPEN),
+        open=document.active_incidents[: shape.MOST_OPEN],
+        more_open=max(0, len(document.active_incidents) - shape.MOST_OPEN),
         windows=windows,
-        more_windows=len(document["maintenance"]) - len(windows),
+        more_windows=len(document.maintenance) - len(windows),
         groups=shape.groups(about, document),
-        last_day=document["monitors"][0]["days"][-1]["date"] if document["monitors"] else "",
+        last_day=document.monitors[0].days[-1].date if document.monitors else "",
         month=shape.month_words(month, about.language),
         before=shape.stepped(month, -1),
         days=shape.past(recent[: shape.MOST_PAST], (), zone),
-        many=len(document["monitors"]) > shape.MANY,
+        many=len(document.monitors) > shape.MANY,
     )
 
 
@@ -86,7 +86,7 @@ class PastMonth(NamedTuple):
     """`total`: of its incidents, also those that are not in the list. `earlier`: there is something before it."""
 
     month: str
-    incidents: list[JsonObject]
+    incidents: list[PublicIncident]
     total: int
     windows: list[PlannedTime]
     earlier: bool
@@ -111,18 +111,19 @@ def history(about: PublicPage, shown: PastMonth, now: float, place: PagePlace = 
     )
 
 
-def incident_page(about: PublicPage, incident: JsonObject, place: PagePlace = LIVE) -> str:
+def incident_page(about: PublicPage, incident: PublicIncident, place: PagePlace = LIVE) -> str:
     """/status/incidents/{id}"""
-    title = f"{incident['monitor_name']} {'is' if incident['resolved'] is None else 'was'} down"
+    title = f"{incident.monitor_name} {'is' if incident.resolved is None else 'was'} down"
     return _rendered("status_incident.jinja2", about, place, title=title, incident=incident)
 
 
-def monitor_page(about: PublicPage, monitor: JsonObject, place: PagePlace = LIVE) -> str:
+def monitor_page(about: PublicPage, monitor: StatusComponent, place: PagePlace = LIVE) -> str:
     """/status/monitors/{id}: each day of the bars as a table."""
-    line, incidents = shape.component(monitor), shape.past(monitor["incidents"][:50], (), about.timezone)
+    line, incidents = shape.component(monitor), shape.past(monitor.incidents[:50], (), about.timezone)
     rows = shape.day_rows(monitor)
-    shown: JsonObject = {"title": line.name, "monitor": line, "rows": rows, "incidents": incidents}
-    return _rendered("status_monitor.jinja2", about, place, **shown)
+    return _rendered(
+        "status_monitor.jinja2", about, place, title=line.name, monitor=line, rows=rows, incidents=incidents
+    )
 
 
 def note(about: PublicPage, kind: str, title: str, words: str, button: str = "") -> str:
@@ -136,8 +137,17 @@ def asked_again(about: PublicPage, given: dict[str, str], wrong: str) -> str:
     if not wrong:
         kind, title = "off", "Subscriptions"
         words = "Be told when something begins, changes or is over." if about.offered else "This page offers none."
-    said: JsonObject = {"kind": kind, "title": title, "words": words, "button": "", "again": True}
-    return _rendered("status_note.jinja2", about, **said, given=given, wrong=wrong)
+    return _rendered(
+        "status_note.jinja2",
+        about,
+        kind=kind,
+        title=title,
+        words=words,
+        button="",
+        again=True,
+        given=given,
+        wrong=wrong,
+    )
 
 
 def _rendered(template: str, about: PublicPage, place: PagePlace = LIVE, **values: Any) -> str:
@@ -162,16 +172,16 @@ def theme(about: PublicPage) -> str:
     return "\n".join(rules) + "\n"
 
 
-def feed(document: JsonObject, base_url: str, home: str = LIVE.home) -> str:
+def feed(document: StatusDocument, base_url: str, home: str = LIVE.home) -> str:
     """/status.rss: incidents and their updates, and maintenance."""
     return _xml(_templates.get_template("status.rss.jinja2").render(document=document, url=base_url + home))
 
 
-def badge(monitor: JsonObject) -> str:
+def badge(monitor: StatusComponent) -> str:
     """/status/badge/{id}.svg."""
-    name, status = monitor["name"], shape.WORDS[shape.state_of(monitor)].lower()
+    name, status = monitor.name, shape.WORDS[shape.state_of(monitor)].lower()
     left, right = 12 + 7 * len(name), 12 + 7 * len(status)
-    colour = BADGE.get(monitor["status"], "#57606a")
+    colour = BADGE.get(monitor.status, "#57606a")
     values = {"name": name, "status": status, "left": left, "right": right, "colour": colour}
     return _xml(_templates.get_template("badge.jinja2").render(values))
 

@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo
 from markupsafe import Markup
 
 from opsapp.lib.enumerated import listed
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine import is_known, shown_uptime
+from opsapp.monitoring.records import PublicIncident, StatusComponent, StatusDay, StatusDocument
 from opsapp.statuspages.engine import CANCELLED, PlannedTime, dates
 from opsapp.statuspages.records import PublicPage
 
@@ -89,13 +89,13 @@ class NoticeLine(NamedTuple):
     word: str
     title: str
     text: str
-    started: int
-    ends_at: int | None
+    started: float
+    ends_at: float | None
 
 
 class PastDay(NamedTuple):
     at: int
-    incidents: list[JsonObject]
+    incidents: list[PublicIncident]
     windows: list[PlannedTime]
 
 
@@ -107,42 +107,42 @@ class DayRow(NamedTuple):
     incidents: int
 
 
-def notices(document: JsonObject) -> list[NoticeLine]:
+def notices(document: StatusDocument) -> list[NoticeLine]:
     """What people have put on the page, the worst first."""
     return [
-        NoticeLine(*NOTICE_LOOKS[row["severity"]], row["title"], row["text"], row["started"], row["ends_at"])
-        for row in document["notices"]
+        NoticeLine(*NOTICE_LOOKS[row.severity], row.title, row.text, row.started, row.ends_at)
+        for row in document.notices
     ]
 
 
-def state_of(monitor: JsonObject) -> str:
+def state_of(monitor: StatusComponent) -> str:
     """Its status; of one that is down within maintenance, both."""
-    return DOWN_IN_WINDOW if monitor["down_in_window"] else str(monitor["status"])
+    return DOWN_IN_WINDOW if monitor.down_in_window else str(monitor.status)
 
 
 def look(status: str) -> str:
     return LOOKS.get(status, "off")
 
 
-def headline(document: JsonObject) -> str:
+def headline(document: StatusDocument) -> str:
     """`degraded` is also the word for what is not known."""
-    statuses = {monitor["status"] for monitor in document["monitors"]}
+    statuses = {monitor.status for monitor in document.monitors}
     if not is_known(statuses):
         return "No information at the moment"
-    if document["overall"] == "degraded" and "degraded" not in statuses:
+    if document.overall == "degraded" and "degraded" not in statuses:
         return "Some systems cannot be seen at the moment"
-    return OVERALL[document["overall"]]
+    return OVERALL[document.overall]
 
 
-def verdict(document: JsonObject) -> Verdict:
+def verdict(document: StatusDocument) -> Verdict:
     """The sentence over everything: what does not work, since when, and what does."""
-    monitors, title = document["monitors"], headline(document)
-    kind = OVERALL_LOOKS.get(document["overall"], "bad")
-    down = [monitor["name"] for monitor in monitors if monitor["status"] == "down"]
+    monitors, title = document.monitors, headline(document)
+    kind = OVERALL_LOOKS.get(document.overall, "bad")
+    down = [monitor.name for monitor in monitors if monitor.status == "down"]
     if down:
-        since = min((incident["started"] for incident in document["active_incidents"]), default=None)
+        since = min((incident.started for incident in document.active_incidents), default=None)
         return Verdict(kind, f"{listed(down, MOST_SAID)} {_are(down)} down", title, since, _rest(monitors))
-    slow = [monitor["name"] for monitor in monitors if monitor["status"] == "degraded"]
+    slow = [monitor.name for monitor in monitors if monitor.status == "degraded"]
     if slow:
         return Verdict(
             kind,
@@ -151,18 +151,18 @@ def verdict(document: JsonObject) -> Verdict:
             None,
             "",
         )
-    hidden = [monitor["name"] for monitor in monitors if monitor["down_in_window"]]
-    if document["overall"] == "maintenance":
+    hidden = [monitor.name for monitor in monitors if monitor.down_in_window]
+    if document.overall == "maintenance":
         meanwhile = f"; {listed(hidden, MOST_SAID)} {_are(hidden)} down meanwhile" if hidden else ""
         return Verdict(kind, title, f"Work that was planned is under way{meanwhile}", None, "")
-    known = is_known({monitor["status"] for monitor in monitors})
+    known = is_known({monitor.status for monitor in monitors})
     words = f"{len(monitors)} service{'s' * (len(monitors) != 1)} watched" if monitors else "Nothing is published"
     return Verdict(kind if known else "off", title, words, None, "")
 
 
-def _rest(monitors: Sequence[JsonObject]) -> str:
+def _rest(monitors: Sequence[StatusComponent]) -> str:
     """What is known of those that are not down: "the other" are all of them."""
-    statuses = [monitor["status"] for monitor in monitors if monitor["status"] != "down"]
+    statuses = [monitor.status for monitor in monitors if monitor.status != "down"]
     well = sum(status in ("up", "degraded") for status in statuses)
     unseen = sum(status in ("unknown", "pending") for status in statuses)
     if not well:
@@ -177,9 +177,9 @@ def _are(names: Sequence[str]) -> str:
     return "is" if len(names) == 1 else "are"
 
 
-def groups(page: PublicPage, document: JsonObject) -> list[ComponentGroup]:
+def groups(page: PublicPage, document: StatusDocument) -> list[ComponentGroup]:
     """As an admin has ordered them; what is in no group comes last, by name."""
-    monitors = {monitor["id"]: monitor for monitor in document["monitors"]}
+    monitors = {monitor.id: monitor for monitor in document.monitors}
     most_odd, shaped = (90 if len(monitors) <= MANY else 12), []
     for group in page.groups:
         own = [monitors.pop(monitor_id) for monitor_id in group.monitors if monitor_id in monitors]
@@ -189,7 +189,7 @@ def groups(page: PublicPage, document: JsonObject) -> list[ComponentGroup]:
     return shaped
 
 
-def _group(name: str, monitors: list[JsonObject], most_odd: int, *, collapsed: bool) -> ComponentGroup:
+def _group(name: str, monitors: list[StatusComponent], most_odd: int, *, collapsed: bool) -> ComponentGroup:
     statuses = [state_of(monitor) for monitor in monitors]
     worst = min(statuses, key=WORST.index)
     partly = worst == "down" and any(status != "down" for status in statuses)
@@ -198,86 +198,86 @@ def _group(name: str, monitors: list[JsonObject], most_odd: int, *, collapsed: b
     return ComponentGroup(name, shut, look(worst), words, [component(monitor, most_odd) for monitor in monitors])
 
 
-def component(monitor: JsonObject, most_odd: int = 90) -> ComponentLine:
-    states = [Bar(day_state(day)) for day in monitor["days"]]
-    drawn = bars(states, monitor["name"], told=summary(monitor), look="bars d")
+def component(monitor: StatusComponent, most_odd: int = 90) -> ComponentLine:
+    states = [Bar(day_state(day)) for day in monitor.days]
+    drawn = bars(states, monitor.name, told=summary(monitor), look="bars d")
     odd = odd_days(monitor, most_odd)
-    return ComponentLine(monitor["id"], monitor["name"], state_of(monitor), uptime(monitor), drawn, odd)
+    return ComponentLine(monitor.id, monitor.name, state_of(monitor), uptime(monitor), drawn, odd)
 
 
-def uptime(monitor: JsonObject) -> str:
-    known = monitor["uptime_90d"]
+def uptime(monitor: StatusComponent) -> str:
+    known = monitor.uptime_90d
     return "uptime unknown" if known is None else f"{shown_uptime(known)} %"
 
 
-def day_state(day: JsonObject) -> str:
+def day_state(day: StatusDay) -> str:
     """Which bar a day has."""
-    known = day["uptime"]
+    known = day.uptime
     if known is None:
         return "unknown"
     return "up" if known >= GOOD else "degraded" if known >= FAIR else "down"
 
 
-def summary(monitor: JsonObject) -> str:
+def summary(monitor: StatusComponent) -> str:
     """The bars in words, for those who do not see them."""
-    days = monitor["days"]
-    lacking = sum(day["uptime"] is None for day in days)
-    short = sum(day["uptime"] is not None and day["uptime"] < 100 for day in days)
+    days = monitor.days
+    lacking = sum(day.uptime is None for day in days)
+    short = sum(day.uptime is not None and day.uptime < 100 for day in days)
     return f"last {len(days)} days: {short} with downtime, {lacking} without data"
 
 
-def odd_days(monitor: JsonObject, most: int = 90) -> str:
+def odd_days(monitor: StatusComponent, most: int = 90) -> str:
     """`0-78,85:99.93:1`: days of which nothing is known, and those with downtime. Of more than `most` the older ones
     are one entry, `0-40:?`: they are in the table of the service's own page."""
     told: list[tuple[int, str]] = []
-    for lacking, run in groupby(enumerate(monitor["days"]), key=lambda pair: pair[1]["uptime"] is None):
+    for lacking, run in groupby(enumerate(monitor.days), key=lambda pair: pair[1].uptime is None):
         several = list(run)
         if lacking:
             first, last = several[0][0], several[-1][0]
             told.append((first, f"{first}-{last}" if last > first else f"{first}"))
             continue
         told += [
-            (number, f"{number}:{shown_uptime(day['uptime'])}:{day['incidents']}")
+            (number, f"{number}:{shown_uptime(day.uptime)}:{day.incidents}")
             for number, day in several
-            if day["uptime"] < 100 or day["incidents"]
+            if day.uptime is not None and (day.uptime < 100 or day.incidents)
         ]
     kept = told[-most:]
     older = [f"0-{kept[0][0] - 1}:?"] if len(kept) < len(told) else []
     return ",".join(older + [words for _, words in kept])
 
 
-def day_rows(monitor: JsonObject) -> list[DayRow]:
+def day_rows(monitor: StatusComponent) -> list[DayRow]:
     """Newest first."""
     rows = []
-    for day in reversed(monitor["days"]):
-        state, known = day_state(day), day["uptime"]
+    for day in reversed(monitor.days):
+        state, known = day_state(day), day.uptime
         words = {"up": "Up", "degraded": "Short downtime", "down": "Downtime", "unknown": "Nothing is known"}[state]
         uptime = "–" if known is None else f"{shown_uptime(known)} %"
-        rows.append(DayRow(day["date"], look(state), words, uptime, day["incidents"]))
+        rows.append(DayRow(day.date, look(state), words, uptime, day.incidents))
     return rows
 
 
-def window_lines(document: JsonObject) -> list[WindowLine]:
+def window_lines(document: StatusDocument) -> list[WindowLine]:
     """The next ones, each with some of what it covers."""
-    every = len(document["monitors"])
+    every = len(document.monitors)
     return [
         WindowLine(
-            window["name"],
-            window["start"],
-            window["end"],
-            window["active"],
-            "All services" if len(window["monitors"]) == every > 1 else listed(window["monitors"], MOST_NAMES),
+            window.name,
+            window.start,
+            window.end,
+            window.active,
+            "All services" if len(window.monitors) == every > 1 else listed(window.monitors, MOST_NAMES),
         )
-        for window in document["maintenance"][:MOST_WINDOWS]
-        if window["monitors"]
+        for window in document.maintenance[:MOST_WINDOWS]
+        if window.monitors
     ]
 
 
-def past(incidents: Iterable[JsonObject], windows: Iterable[PlannedTime], zone: str) -> list[PastDay]:
+def past(incidents: Iterable[PublicIncident], windows: Iterable[PlannedTime], zone: str) -> list[PastDay]:
     """By day of the page's zone, newest first."""
     where, days = ZoneInfo(zone), dict[date, PastDay]()
     for incident in incidents:
-        _day_in(days, incident["started"], where).incidents.append(incident)
+        _day_in(days, incident.started, where).incidents.append(incident)
     for window in windows:
         _day_in(days, window.start, where).windows.append(window)
     return [days[day] for day in sorted(days, reverse=True)]

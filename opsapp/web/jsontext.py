@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import is_dataclass
 from typing import Any
 
 from opsapp.lib.problems import Malformed
@@ -26,13 +27,21 @@ def dumps(value: Any) -> str:
 
 def _in_portions(value: Any) -> str:
     """The same text. Of a long list, or one in an object, some rows at a time: other threads get turns in between."""
-    if isinstance(value, list) and len(value) > ROWS:
+    if is_dataclass(value):
+        value = encodable(value)
+    if _is_long(value):
         portions = (_ENCODER.encode(value[at : at + ROWS])[1:-1] for at in range(0, len(value), ROWS))
         return f"[{','.join(portions)}]"
-    if isinstance(value, dict) and any(isinstance(member, list) and len(member) > ROWS for member in value.values()):
+    if isinstance(value, dict) and any(
+        isinstance(member, list | tuple) and len(member) > ROWS for member in value.values()
+    ):
         members = (_ENCODER.encode({name: 0})[1:-2] + _in_portions(member) for name, member in value.items())
         return "{" + ",".join(members) + "}"
     return _ENCODER.encode(value)
+
+
+def _is_long(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) > ROWS
 
 
 def _escaped(half: re.Match[str]) -> str:

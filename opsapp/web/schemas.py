@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from .fields import Body, Query, anything, choice, list_of, map_of, text, whole
+from dataclasses import dataclass
+from typing import Literal
+
+from .fields import Body, Query, anything, list_of, map_of, text, whole
 
 
-class Created(Body):
-    id = text()
-    status = choice("created")
+@dataclass(frozen=True)
+class Created:
+    id: str
+    status: Literal["created"] = "created"
 
 
-class Updated(Body):
-    status = choice("updated")
+@dataclass(frozen=True)
+class Updated:
+    status: Literal["updated"] = "updated"
 
 
-class Deleted(Body):
-    status = choice("deleted")
+@dataclass(frozen=True)
+class Deleted:
+    status: Literal["deleted"] = "deleted"
 
 
 class ArchiveQuery(Query):

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 
 from pyramid.request import Request
 
-from opsapp.lib.jsontypes import JsonObject
-
-from .fields import Body, Paging, text, whole
+from .fields import Paging, text
 from .listpages import page_of
 
 
@@ -20,14 +19,15 @@ class TagQuery(Paging):
     q = text(0, 64, default=None)
 
 
-class TagRow(Body):
-    name = text()
-    used = whole()
+@dataclass(frozen=True)
+class TagRow:
+    name: str
+    used: int
 
 
-def tags_in(request: Request, things: Iterable[Collection[str]]) -> list[JsonObject]:
+def tags_in(request: Request, things: Iterable[Collection[str]]) -> list[TagRow]:
     """The tags of these things with `q` in their name, by name; `used`: how many have it."""
     part = (request.valid_query["q"] or "").casefold()
     used = Counter(tag for tags in things for tag in tags)
     names = sorted(name for name in used if part in name.casefold())
-    return [{"name": name, "used": used[name]} for name in page_of(request, names)]
+    return [TagRow(name, used[name]) for name in page_of(request, names)]

@@ -52,6 +52,10 @@ class JsonKind:
         """As JSON, of what a declared record has."""
         return value
 
+    def plain_rows(self, values: Any) -> list[Any]:
+        """`plain` of each of many."""
+        return list(map(self.plain, values))
+
     @property
     def rewrites(self) -> bool:
         """Whether JSON is anything but what a declared record has."""
@@ -275,7 +279,7 @@ class ListOf(JsonKind):
         return tuple(map(self.item.kind.made, value)) if self.item.kind.rebuilds else tuple(value)
 
     def plain(self, value: Any) -> Any:
-        return list(map(self.item.kind.plain, value)) if self.item.kind.rewrites else list(value)
+        return self.item.kind.plain_rows(value) if self.item.kind.rewrites else list(value)
 
 
 ANY_NAME = Text(1, 200)

@@ -145,6 +145,10 @@ class DeclaredObject(Object):
     def plain(self, value: Any) -> Any:
         return plain(value, self.owner)
 
+    def plain_rows(self, values: Any) -> list[Any]:
+        writing = _writing(self.owner, parts_of)
+        return [_written(value, writing, writing.rewritten) for value in values]
+
 
 def _part(name: str, hint: Any, default: Any) -> DeclaredField:
     hint, marks = _without_marks(hint)
@@ -282,6 +286,7 @@ class WritePlan(NamedTuple):
     by_field: tuple[DeclaredField, ...]
     if_said: tuple[str, ...]
     renamed: bool  # whether a name is not that of its attribute
+    as_it_is: bool  # whether there is nothing to write otherwise
 
 
 @lru_cache(maxsize=None)
@@ -289,14 +294,19 @@ def _writing(record: Any, chosen: Chosen) -> WritePlan:
     parts = chosen(record)
     by_field = tuple(part for part in parts if isinstance(part.kind, ByField))
     rewritten = [part for part in parts if part.kind.rewrites and part not in by_field]
+    at_times = tuple((part.name, part.default) for part in parts if AT_TIMES in part.marks)
+    if_said = tuple(part.name for part in parts if part.default is LEFT_OUT)
+    renamed = any(part.name != part.attribute for part in parts)
+    leaves_out = getattr(record, "leaves_out_null", False)
     return WritePlan(
         tuple((part.name, part.attribute) for part in parts),
         tuple((part.name, part.kind.plain) for part in rewritten),
         tuple((part.name, part.kind.plain) for part in rewritten if not part.kind.is_encoded),
-        tuple((part.name, part.default) for part in parts if AT_TIMES in part.marks),
+        at_times,
         by_field,
-        tuple(part.name for part in parts if part.default is LEFT_OUT),
-        any(part.name != part.attribute for part in parts),
+        if_said,
+        renamed,
+        not (rewritten or by_field or at_times or if_said or renamed or leaves_out),
     )
 
 
@@ -307,6 +317,8 @@ def _plain(record: Any, of: Any, chosen: Chosen) -> dict[str, object]:
 
 def _written(record: Any, writing: WritePlan, rewritten: tuple[Rewritten, ...]) -> dict[str, object]:
     values = vars(record)
+    if writing.as_it_is and len(values) == len(writing.names):
+        return values.copy()
     whole = len(values) == len(writing.names) and not writing.renamed
     told = values.copy() if whole else {name: values[attribute] for name, attribute in writing.names}
     for name, default in writing.at_times:

@@ -8,6 +8,7 @@ import pytest
 
 from opsapp.cli import main
 from opsapp.cli.statusexport import write
+from opsapp.monitoring.records import StatusDocument
 from opsapp.statuspages.records import PublicPage
 from opsapp.ui.statuspage import LIVE
 from opsapp.web.config import WebSettings
@@ -74,7 +75,7 @@ def test_badges_of_public_monitors_alone(service, shop):
 
 def test_the_page_as_files(service, shop, tmp_path):
     _, shop_id, _ = shop
-    document = service.anonymous.get("/api/monitoring/status-page").json
+    document = made(StatusDocument, service.anonymous.get("/api/monitoring/status-page").json)
     about = made(PublicPage, service.anonymous.get("/api/status/page").json)
     place = tmp_path / "www"
     write(place, about, document, "https://status.example")

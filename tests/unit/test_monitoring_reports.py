@@ -7,10 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opsapp.monitoring.logic import history, score, statuspage
-from opsapp.monitoring.logic.statuspage import PublicMonitor, PublicWindow
+from opsapp.monitoring.logic.statuspage import PublicMonitor
 from opsapp.monitoring.logic.uptime import StateTimes, known_uptime, percent, shown, sla, uptime
-from opsapp.monitoring.records import ScoreComponent, ScoreComponents, SlaFigures
-from opsapp.wire.records import plain
+from opsapp.monitoring.records import (
+    IncidentRecord,
+    PublicIncident,
+    PublicWindow,
+    ScoreComponent,
+    ScoreComponents,
+    SlaFigures,
+)
+from opsapp.wire.records import made, plain
 
 NOW = 1_700_000_123
 TODAY = NOW // 86_400
@@ -191,10 +198,14 @@ class TestStatusPage:
             **more,
         }
 
+    def document(self, monitors, told, windows, now):
+        incidents = [PublicIncident.of(made(IncidentRecord, record), record["monitor_name"]) for record in told]
+        return plain(statuspage.document(monitors, incidents, windows, now))
+
     def test_the_document_names_no_url_cause_or_user(self):
         monitors = [PublicMonitor("m1", "Web", "up", {})]
-        window = PublicWindow("w", 1, 2, True, ["Web"])
-        found = statuspage.document(monitors, [self.record()], [window], NOW)
+        window = PublicWindow("w", 1, 2, True, ("Web",))
+        found = self.document(monitors, [self.record()], [window], NOW)
         assert "10.0.0.7" not in repr(found)
         assert "otto" not in repr(found)
         assert found["maintenance"] == [{"name": "w", "start": 1, "end": 2, "active": True, "monitors": ["Web"]}]
@@ -206,7 +217,7 @@ class TestStatusPage:
     def test_days_are_90_and_null_without_data(self):
         days = {TODAY: (75, 25), TODAY - 1: (100, 0), TODAY - 90: (0, 99)}
         monitors = [PublicMonitor("m1", "Web", "up", days)]
-        (web,) = statuspage.document(monitors, [self.record()], [], NOW)["monitors"]
+        (web,) = self.document(monitors, [self.record()], [], NOW)["monitors"]
         assert len(web["days"]) == 90
         assert [day["uptime"] for day in web["days"]] == [None] * 88 + [100.0, 75.0]
         assert [day["incidents"] for day in web["days"]] == [0] * 86 + [1, 1, 0, 0]
@@ -215,7 +226,7 @@ class TestStatusPage:
 
     def test_open_incidents_are_active_and_last_until_today(self):
         monitors = [PublicMonitor("m1", "Web", "down", {}), PublicMonitor("m2", "B", "up", {})]
-        found = statuspage.document(monitors, [self.record(resolved=None, status="open")], [], NOW)
+        found = self.document(monitors, [self.record(resolved=None, status="open")], [], NOW)
         assert [each["id"] for each in found["active_incidents"]] == ["i1"]
         assert [day["incidents"] for day in found["monitors"][0]["days"]] == [0] * 86 + [1] * 4
         assert found["monitors"][1]["incidents"] == []

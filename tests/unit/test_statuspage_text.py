@@ -10,10 +10,12 @@ from xml.etree import ElementTree
 import pytest
 
 from opsapp.monitoring.logic import statuspage
-from opsapp.monitoring.logic.statuspage import PublicMonitor, PublicWindow
+from opsapp.monitoring.logic.statuspage import PublicMonitor
+from opsapp.monitoring.records import IncidentRecord, PublicIncident, PublicWindow, StatusComponent, StatusDocument
 from opsapp.statuspages.records import GroupRecord, PublicPage
 from opsapp.ui import statuspage as ui
 from opsapp.ui import statusshape as shape
+from opsapp.wire.records import made, plain
 
 NOW = 1_795_000_000
 TODAY = NOW // 86_400
@@ -24,7 +26,7 @@ LOOKS = PublicPage(name="Lindenhof", footer="a <b>footer</b>", timezone="Europe/
 
 
 def incident(**more):
-    return {
+    said = {
         "id": "i1",
         "monitor_id": "m3",
         "monitor_name": "Part <3>",
@@ -33,10 +35,25 @@ def incident(**more):
         "duration_minutes": 60.0,
         "status": "open",
         "updates": [
-            {"time": NOW - 60, "stage": "identified", "message": "A <script>alert(1)</script> & more", "public": True}
+            {
+                "time": NOW - 60,
+                "stage": "identified",
+                "message": "A <script>alert(1)</script> & more",
+                "public": True,
+                "user": "",
+            }
         ],
+        "cause": "",
+        "acknowledged_by": None,
         **more,
     }
+    return PublicIncident.of(made(IncidentRecord, said), said["monitor_name"])
+
+
+def component(**said):
+    """What a badge or the bars need."""
+    known = {"id": "m", "name": "M", "status": "up", "down_in_window": False, "uptime_90d": None, "incidents": ()}
+    return made(StatusComponent, {**known, "days": (), **said})
 
 
 def document(components=15):
@@ -53,8 +70,8 @@ def document(components=15):
         incident(id=f"r{n}", resolved=NOW - n * 7200 - 60, started=NOW - n * 7200 - 7000, status="resolved")
         for n in range(1, 200)
     ]
-    window = PublicWindow("Upgrade & more", NOW - 60, NOW + 60, True, ["Part <1>"])
-    planned = PublicWindow("Later", NOW + 9000, NOW + 9060, False, [])
+    window = PublicWindow("Upgrade & more", NOW - 60, NOW + 60, True, ("Part <1>",))
+    planned = PublicWindow("Later", NOW + 9000, NOW + 9060, False, ())
     return statuspage.document(monitors, [incident(), *resolved], [window, planned], NOW)
 
 
@@ -93,9 +110,9 @@ def outline(html):
 def test_the_page_with_250_components_and_500_windows_is_small():
     """500 windows over 250 components made it 8.9 MB."""
     about = document(250)
-    names = [monitor["name"] for monitor in about["monitors"]]
-    windows = [PublicWindow(f"Window {n}", NOW + n, NOW + n + 60, False, names)._asdict() for n in range(500)]
-    text = ui.page(LOOKS, about | {"maintenance": windows})
+    names = [monitor.name for monitor in about.monitors]
+    windows = [PublicWindow(f"Window {n}", NOW + n, NOW + n + 60, False, tuple(names)) for n in range(500)]
+    text = ui.page(LOOKS, replace(about, maintenance=tuple(windows)))
     files = sum(len(gzip.compress(ui.file_text(name).encode())) for name in ui.FILES)
     assert len(gzip.compress(text.encode(), 5)) + files < 60_000
     assert len(re.findall("<[a-z]", text)) < 3_000
@@ -113,25 +130,25 @@ def test_the_page_has_bars_of_90_days_and_says_them_in_words(html, outline):
 
 def test_days_that_were_not_wholly_up_are_there_for_the_script():
     days = [{"date": "d", "uptime": value, "incidents": 0} for value in (None, None, 100.0, 99.93, None)]
-    assert shape.odd_days({"days": days}) == "0-1,3:99.93:0,4"
-    assert shape.odd_days({"days": days}, 1) == "0-3:?,4"
+    assert shape.odd_days(component(days=days)) == "0-1,3:99.93:0,4"
+    assert shape.odd_days(component(days=days), 1) == "0-3:?,4"
 
 
 def test_groups_come_in_their_order_and_hide_nothing_that_is_not_well():
-    about = document(6)
+    about = plain(document(6))
     ids = [monitor["id"] for monitor in about["monitors"]]
     second = GroupRecord(id="b", name="Second", collapsed=True, monitors=(ids[2], ids[0]))
     looks = replace(LOOKS, groups=(second, GroupRecord(id="a", name="First", collapsed=True)))
     for monitor, status in zip(about["monitors"], ("up", "up", "up", "down", "up", "up"), strict=True):
         monitor["status"] = status
-    found = shape.groups(looks, about)
+    found = shape.groups(looks, made(StatusDocument, about))
     assert [(group.name, group.collapsed, group.words) for group in found] == [
         ("Second", True, "Operational"),
         ("Other services", False, "Partly down"),
     ]
     assert [line.id for line in found[0].monitors] == [ids[2], ids[0]]
     about["monitors"][0]["status"] = "unknown"
-    assert not shape.groups(looks, about)[0].collapsed
+    assert not shape.groups(looks, made(StatusDocument, about))[0].collapsed
 
 
 @pytest.mark.parametrize(
@@ -223,7 +240,7 @@ def test_the_feed_is_xml_with_stable_and_unique_ids():
 
 @pytest.mark.parametrize("status", sorted(shape.WORDS))
 def test_the_badge_is_xml_and_says_the_status(status):
-    svg = ElementTree.fromstring(ui.badge({"name": "A <b> & c", "status": status, "down_in_window": False}))
+    svg = ElementTree.fromstring(ui.badge(component(name="A <b> & c", status=status)))
     assert svg.get("aria-label") == f"A <b> & c: {shape.WORDS[status].lower()}"
 
 
@@ -237,10 +254,13 @@ def test_durations_for_people(minutes, text):
 def test_control_characters_in_a_name_or_an_update_do_not_break_feed_and_badge():
     """People paste what they find. XML has no way at all to say these; the page can bear them."""
     raw = "a\x01\x0b\x1b[0m\ufffe\tb\U0001f600"
-    about = document(1)
+    about = plain(document(1))
     about["active_incidents"][0]["monitor_name"] = raw
     about["active_incidents"][0]["updates"][0]["message"] = raw
     about["maintenance"][0]["name"] = raw
-    titles = [each.text for each in ElementTree.fromstring(ui.feed(about, "https://x.example")).iter("title")]
+    titles = [
+        each.text
+        for each in ElementTree.fromstring(ui.feed(made(StatusDocument, about), "https://x.example")).iter("title")
+    ]
     assert any("a\ufffd\ufffd\ufffd[0m\ufffd\tb\U0001f600" in title for title in titles)
-    ElementTree.fromstring(ui.badge({"name": raw, "status": "up", "down_in_window": False}))
+    ElementTree.fromstring(ui.badge(component(name=raw)))

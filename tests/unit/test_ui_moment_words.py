@@ -1,4 +1,4 @@
-"""Times in the words of a moment and of a case: one minute is said once, and nothing is over that is not known to be."""
+"""Times in the words of a moment and of a case: one minute is said once, and what is not known to be over is not."""
 
 import pytest
 
@@ -39,8 +39,9 @@ def test_an_outage_within_a_minute_has_one_time(since, until, when):
 
 
 def test_what_is_not_known_within_a_minute_has_one_time():
-    row = StateRow("Shop", "/monitors/m", (StateStretch(BEGIN, BEGIN + 610, "up"),
-                   StateStretch(BEGIN + 610, BEGIN + 640, "unknown"), StateStretch(BEGIN + 640, BEGIN + 3600, "up")))  # fmt: skip
+    parts = [(0, 610, "up"), (610, 640, "unknown"), (640, 3600, "up")]
+    stretches = tuple(StateStretch(BEGIN + since, BEGIN + until, state) for since, until, state in parts)
+    row = StateRow("Shop", "/monitors/m", stretches)
     lead = answer_of(told([MomentMark("outage", BEGIN, BEGIN + 600, "bad", "Shop was down")], [row]), reader()).lead
     assert "What Shop did at 08:10 is not known" in lead
 

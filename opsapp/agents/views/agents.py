@@ -28,7 +28,7 @@ def agents(context: Agents, request: Request) -> Any:
 
 
 @api.get(Agents, "tags", query=TagQuery, returns=[TagRow])
-def tags(context: Agents, request: Request) -> Any:
+def tags(context: Agents, request: Request) -> list[TagRow]:
     """The tags that hosts have. `q` is a part of the name."""
     return tags_in(request, (facts.tags for facts in directory_of(request.node).all(request.root)))
 
@@ -62,23 +62,23 @@ def agent(context: Agent, request: Request) -> Any:
 
 
 @api.update(Agent, body=GivenAgent, read_only=AgentDetail, returns=Updated)
-def change(context: Agent, request: Request) -> Any:
+def change(context: Agent, request: Request) -> Updated:
     """Label and tags."""
     before = {"label": context.label, "tags": list(context.tags)}
     context.label = request.valid_body.get("label", context.label)
     context.tags = tuple(request.valid_body.get("tags", context.tags))
     touched(request.root, context.id)
     request.audit("agent.change", context.id, before=before, after={"label": context.label, "tags": list(context.tags)})
-    return {"status": "updated"}
+    return Updated()
 
 
 @api.delete(Agent, role="admin", returns=Deleted, undoes=True)
-def delete(context: Agent, request: Request) -> Any:
+def delete(context: Agent, request: Request) -> Deleted:
     """The agent with all its history; its key is worth nothing from now on."""
     request.audit("agent.delete", context.id, before={"label": context.label, "hostname": context.hostname})
     name = context.label or context.hostname
     undoable(request, "host", name, context.id, lifecycle.take_out(request.root, context))
-    return {"status": "deleted"}
+    return Deleted()
 
 
 @api.act(Agent, "key", role="admin", returns=AgentKey)
@@ -90,11 +90,11 @@ def rotate_key(context: Agent, request: Request) -> Any:
 
 
 @api.delete(Agent, "key", role="admin", returns=schemas.KeyRevoked)
-def revoke_key(context: Agent, request: Request) -> Any:
+def revoke_key(context: Agent, request: Request) -> schemas.KeyRevoked:
     """The key is worth nothing from now on, and its session ends; POST makes a new one. The agent's record stays."""
     lifecycle.revoke_key(request.root, context)
     request.audit("agent.key.revoke", context.id)
-    return {"status": "revoked"}
+    return schemas.KeyRevoked()
 
 
 @api.get(Agent, "metrics", query=schemas.MetricsRange, returns=[schemas.HistoryPoint])

@@ -11,7 +11,6 @@ from opsapp.auth.engine import accounts
 from opsapp.auth.records import FilterRecord
 from opsapp.auth.resources import SavedFilter
 from opsapp.lib.ids import new_id
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, NotFound
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.web import api
@@ -61,7 +60,7 @@ def save_filter(context: MyFilters, request: Request) -> FilterRecord:
 
 
 @api.delete(MyFilter, role="viewer", own_session=True, returns=schemas.StatusOk, audit="filter.delete")
-def delete_filter(context: MyFilter, request: Request) -> JsonObject:
+def delete_filter(context: MyFilter, request: Request) -> schemas.StatusOk:
     """Forgets one."""
     user = accounts.user_of(request.root, request.caller.name)
     kept = tuple(saved for saved in user.saved_filters if saved.id != context.__name__)
@@ -69,4 +68,4 @@ def delete_filter(context: MyFilter, request: Request) -> JsonObject:
         raise NotFound("There is no such filter.")
     user.saved_filters = kept
     request.audit("filter.delete", context.__name__)
-    return {"status": "ok"}
+    return schemas.StatusOk()

@@ -8,7 +8,6 @@ from opsapp.auth import schemas
 from opsapp.auth.engine import invitations as engine
 from opsapp.auth.records import InvitationMade, InvitationRecord
 from opsapp.auth.resources.invitations import Invitation, Invitations, open_invitations
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.web import api
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
@@ -32,8 +31,8 @@ def invite(context: Invitations, request: Request) -> InvitationMade:
 
 
 @api.delete(Invitation, role="admin", confirmed=True, returns=schemas.StatusOk, audit="invitation.delete")
-def revoke(context: Invitation, request: Request) -> JsonObject:
+def revoke(context: Invitation, request: Request) -> schemas.StatusOk:
     """The link can no longer be used."""
     request.audited = True
     engine.revoke(request.root, context, request.actor)
-    return {"status": "ok"}
+    return schemas.StatusOk()

@@ -65,13 +65,13 @@ def create_key(context: Keys, request: Request) -> JsonObject:
 
 
 @api.delete(ApiKey, role="viewer", own_session=True, returns=schemas.StatusOk, audit="key.delete")
-def delete_key(context: ApiKey, request: Request) -> JsonObject:
+def delete_key(context: ApiKey, request: Request) -> schemas.StatusOk:
     """End an API key at once."""
     if not _may_see(request, context):
         raise NotFound("There is no such key.")
     request.audit("key.delete", context.__name__, before=plain(context.shown()))
     drop_key(request.root, context)
-    return {"status": "ok"}
+    return schemas.StatusOk()
 
 
 def _may_see(request: Request, key: ApiKey) -> bool:

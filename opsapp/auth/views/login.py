@@ -6,7 +6,6 @@ from pyramid.request import Request
 
 from opsapp.auth import engine, resources, schemas
 from opsapp.auth.cookies import client_of
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
 from opsapp.web import api
@@ -38,8 +37,8 @@ def login_totp(context: Login, request: Request) -> Deferred:
 
 
 @api.act(Api, "logout", role="viewer", own_session=True, returns=schemas.StatusOk, audit="logout")
-def logout(context: Api, request: Request) -> JsonObject:
+def logout(context: Api, request: Request) -> schemas.StatusOk:
     """End the session that asks."""
     resources.end_session(request.root, request.caller.name, request.caller.session_id)
     request.audit("logout", request.caller.name)
-    return {"status": "ok"}
+    return schemas.StatusOk()

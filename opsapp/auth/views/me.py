@@ -133,12 +133,12 @@ def sessions(context: MySessions, request: Request) -> list[SessionShown]:
 
 
 @api.delete(MySession, role="viewer", own_session=True, returns=schemas.StatusOk, audit="session.end")
-def end_session(context: MySession, request: Request) -> JsonObject:
+def end_session(context: MySession, request: Request) -> schemas.StatusOk:
     """End one of the caller's sessions."""
     if not resources.end_session(request.root, request.caller.name, context.__name__):
         raise NotFound("There is no such session.")
     request.audit("session.end", context.__name__)
-    return {"status": "ok"}
+    return schemas.StatusOk()
 
 
 @api.act(MyTotp, role="viewer", confirmed=True, returns=schemas.TotpBegun, audit="totp.begin")

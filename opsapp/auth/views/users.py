@@ -121,8 +121,8 @@ def unlock_user(context: User, request: Request) -> Deferred:
 
 
 @api.delete(UserTotp, role="admin", confirmed=True, returns=schemas.StatusOk, audit="totp.disable")
-def reset_totp(context: UserTotp, request: Request) -> JsonObject:
+def reset_totp(context: UserTotp, request: Request) -> schemas.StatusOk:
     """Turn the second factor off for somebody who has lost it."""
     secondfactor.reset(request.root, context.__parent__.__name__, request.actor)
     request.audited = True
-    return {"status": "ok"}
+    return schemas.StatusOk()

@@ -62,23 +62,23 @@ def get_automation(context: Automation, request: Request) -> Any:
     returns=Updated,
     audit="automation.update",
 )
-def update_automation(context: Automation, request: Request) -> Any:
+def update_automation(context: Automation, request: Request) -> Updated:
     """Changes what is given, and leaves the rest."""
     before, settings = context.definition.settings, edits.with_changes(request.root, context, request.valid_body)
     bodies.require_author(request, context.settings, settings)
     editor = edits.Editor(request.caller.name, request.caller.role == "admin")
     edits.update(request.root, context, settings, editor, request.node.clock.now())
     request.audit("automation.update", context.id, before=before, after=context.definition.settings)
-    return {"status": "updated"}
+    return Updated()
 
 
 @api.delete(Automation, returns=Deleted, audit="automation.delete", undoes=True)
-def delete_automation(context: Automation, request: Request) -> Any:
+def delete_automation(context: Automation, request: Request) -> Deleted:
     """The automation is gone; a run that waits or is under way is cancelled."""
     request.audit("automation.delete", context.id, before=context.definition.settings)
     gone = edits.remove(request.root, context, request.node.clock.now())
     undoable(request, "automation", context.settings.name, context.id, gone)
-    return {"status": "deleted"}
+    return Deleted()
 
 
 @api.act(

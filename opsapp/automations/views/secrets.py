@@ -77,11 +77,11 @@ def update_secret(context: Secret, request: Request) -> Any:
 
 
 @api.delete(Secret, role="admin", own_session=True, returns=Deleted, audit="secret.delete")
-def delete_secret(context: Secret, request: Request) -> Any:
+def delete_secret(context: Secret, request: Request) -> Deleted:
     """The secret is gone."""
     request.audit("secret.delete", context.__name__, before={"name": context.name})
     context.__parent__.remove(context)
-    return {"status": "deleted"}
+    return Deleted()
 
 
 @api.act(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from opsapp.monitoring.resources import incidents_of
-from opsapp.notify.interfaces import Answerer, LinkTerms
+from opsapp.notify.interfaces import AfterAbort, Answerer, LinkTerms
 from opsapp.runtime.projection import child_of
 from opsapp.tree.root import Root
 
@@ -25,7 +25,9 @@ class TakenOver:
             return f"{incident.acknowledged_by} has acknowledged it already."
         return None if incident.resolved is None else "This incident is over."
 
-    def done(self, root: Root, thing_id: str, by: Answerer, now: float) -> Mapping[str, object]:
+    def done(
+        self, root: Root, thing_id: str, by: Answerer, now: float, after_abort: AfterAbort
+    ) -> Mapping[str, object]:
         acknowledge(root, _incident(root, thing_id), by.name, "", now)
         return {"note": ""}
 

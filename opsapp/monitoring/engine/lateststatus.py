@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.monitoring.records import StatusDocument
 from opsapp.runtime.node import Node
 from opsapp.runtime.sharedread import LANE, SharedRead
 from opsapp.tree.root import Root
@@ -27,7 +27,7 @@ KEPT_BYTES = 8 << 20  # of what is made of one document
 MOST_PAGES = 100  # whose documents are kept beside that of the page of all
 SMALL = 1400  # bytes, of which packing saves nothing
 
-Render = Callable[[JsonObject], str]
+Render = Callable[[StatusDocument], str]
 
 
 class KeptText(NamedTuple):
@@ -47,7 +47,7 @@ class KeptText(NamedTuple):
 class StatusNow:
     """The document as it was made at one moment, and what was made of it since."""
 
-    def __init__(self, document: JsonObject, state: object, at: float, cost: float):
+    def __init__(self, document: StatusDocument, state: object, at: float, cost: float):
         self.document, self.state, self.at, self.cost = document, state, at, cost
         self._texts: dict[Hashable, KeptText] = {}
         self._room = KEPT_BYTES
@@ -72,7 +72,7 @@ class LatestStatus:
     """One per node and page. On the hub all who ask share one making; a page that shows it besides makes it in its
     thread."""
 
-    def __init__(self, node: Node, document_of: Callable[[Root], JsonObject] | None = None):
+    def __init__(self, node: Node, document_of: Callable[[Root], StatusDocument] | None = None):
         self._node = node
         self._document_of = document_of or (lambda root: status_document(node, root))
         self._pages: dict[str, LatestStatus] = {}
@@ -92,7 +92,7 @@ class LatestStatus:
         made = self.now()
         return made.text(key) or self._node.lane(LANE, 1).run(made.render, key, render)
 
-    def of_page(self, name: str, document_of: Callable[[Root], JsonObject]) -> LatestStatus:
+    def of_page(self, name: str, document_of: Callable[[Root], StatusDocument]) -> LatestStatus:
         """The same for a page of its own, which is there. Of pages that are gone the oldest are forgotten."""
         latest = self._pages.get(name)
         if latest is None:

@@ -5,16 +5,8 @@ from __future__ import annotations
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.maintenance.engine import instant
-from opsapp.monitoring.notices import (
-    MOST_OPEN,
-    SEVERITIES,
-    NoticeSettings,
-    PublicNotice,
-    StatusNotice,
-    StatusNotices,
-    notices_of,
-    notices_place,
-)
+from opsapp.monitoring.notices import MOST_OPEN, NoticeSettings, StatusNotice, StatusNotices, notices_of, notices_place
+from opsapp.monitoring.records import SEVERITIES, PublicNotice
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root

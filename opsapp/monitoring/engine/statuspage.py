@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from BTrees.OOBTree import OOTreeSet
 
 from opsapp.lib.ids import earliest_id
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.config import MaintenanceSettings
 from opsapp.maintenance.engine import upcoming
 from opsapp.monitoring.earlier import days_before
@@ -18,31 +18,33 @@ from opsapp.monitoring.engine.shownstates import is_down_in_window, state_at
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.interfaces import IRootCauses
 from opsapp.monitoring.logic import statuspage
-from opsapp.monitoring.logic.statuspage import PublicMonitor, PublicWindow, UpAndDown
+from opsapp.monitoring.logic.statuspage import PublicMonitor, UpAndDown
 from opsapp.monitoring.logic.uptime import enough_known
+from opsapp.monitoring.records import IncidentRecord, PublicIncident, PublicWindow, StatusDocument
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime.node import Node
 from opsapp.runtime.projection import child_of, readable
 from opsapp.series import DAY, FINE
 from opsapp.tree.root import Root
-from opsapp.wire.records import plain
 
 TAG = "public"
 MOST_WINDOWS = 50
 EMPTY = OOTreeSet()
+Told = list[tuple[IncidentRecord, str]]  # with the name of its monitor at present
 
 
-def status_document(node: Node, root: Root, only: Collection[str] | None = None) -> JsonObject:
+def status_document(node: Node, root: Root, only: Collection[str] | None = None) -> StatusDocument:
     """Of the monitors that are tagged; or `only` of these, which have a page of their own: no notice, and no name of
     another monitor, is in theirs."""
     now, entries = node.clock.now(), _entries(node, root, only)
     names = {entry.id: entry.name for entry in entries}
+    told = _incidents(root, names, now)
     return statuspage.document(
         _components(node, root, sorted(entries, key=by_name), now),
-        _with_causes(node, root, _incidents(root, names, now), set(names.values()), now),
+        _public(told, _causes(node, root, told, set(names.values()), now)),
         _windows(node, root, names, now),
         int(now),
-        list(map(plain, notices.shown(root, now))) if only is None else (),
+        notices.shown(root, now) if only is None else (),
     )
 
 
@@ -53,7 +55,7 @@ def _entries(node: Node, root: Root, only: Collection[str] | None) -> list[Entry
     return [entries[monitor_id] for monitor_id in only if monitor_id in entries]
 
 
-def status_document_at(node: Node, root: Root, at: int, *, everything: bool) -> JsonObject:
+def status_document_at(node: Node, root: Root, at: int, *, everything: bool) -> StatusDocument:
     """The same as it was when the second `at` ended: what the tree said then, and what was measured until then. Who is
     not signed in sees only what is public now: what was taken from the page since is not shown again."""
     public = {entry.id for entry in watch_of(node).entries(root).values() if TAG in entry.settings.tags}
@@ -67,12 +69,12 @@ def status_document_at(node: Node, root: Root, at: int, *, everything: bool) -> 
         component._replace(days=past[component.id].up_and_down, is_known=past[component.id].is_known)
         for component in components
     ]
-    return statuspage.document(components, incidents, windows, at, list(map(plain, told)))
+    return statuspage.document(components, incidents, windows, at, told)
 
 
 def _published_then(
     then: Root, node: Node, at: int, only: set[str] | None
-) -> tuple[list[PublicMonitor], dict[str, WatchedSeries], list[JsonObject], list[PublicWindow]]:
+) -> tuple[list[PublicMonitor], dict[str, WatchedSeries], list[PublicIncident], list[PublicWindow]]:
     """Over the tree of that time; `only` these monitors. Their days are not read yet: those are in these series."""
     published = [monitor for _, monitor in readable(monitors_of(then), "monitor") if TAG in monitor.record.tags]
     published = [monitor for monitor in published if only is None or monitor.id in only]
@@ -86,7 +88,7 @@ def _published_then(
         monitor.id: WatchedSeries(monitor.id, monitor.series, monitor.created_at, monitor.record.interval)
         for monitor in published
     }
-    return components, series, _incidents(then, names, at), _windows(node, then, names, at)
+    return components, series, _public(_incidents(then, names, at)), _windows(node, then, names, at)
 
 
 class WatchedSeries(NamedTuple):
@@ -156,29 +158,29 @@ def _days(node: Node, root: Root, entry: Entry, end: int) -> PublicDays:
     return PublicDays.of(_spent(node, root, series, start, end), _earlier(root, series, end), series, start, end)
 
 
-def _incidents(root: Root, names: dict[str, str], now: float) -> list[JsonObject]:
-    """Newest first, under the monitor's present name."""
+def _incidents(root: Root, names: dict[str, str], now: float) -> Told:
+    """Newest first, each with the monitor's present name."""
     since = now - statuspage.DAYS * statuspage.DAY_S
     records = [
-        plain(incident.record(now)) | {"monitor_name": name}
+        (incident.record(now), name)
         for monitor_id, name in names.items()
         for incident in incidents_of(root).touching(since, now + 1, monitor_id)
     ]
-    return sorted(records, key=lambda record: record["id"], reverse=True)
+    return sorted(records, key=lambda told: told[0].id, reverse=True)
 
 
-def _with_causes(
-    node: Node, root: Root, incidents: list[JsonObject], published: set[str], now: float
-) -> list[JsonObject]:
-    """What an open incident comes from, where that is published too; the public hears of nothing else."""
-    causes_of = node.registry.queryUtility(IRootCauses)
-    suffering = {incident["monitor_name"] for incident in incidents if incident["status"] == "open"}
-    causes = causes_of(root, suffering, now) if causes_of is not None and suffering else {}
-    shown = {name: cause for name, cause in causes.items() if cause in published}
+def _public(told: Told, causes: Mapping[str, str] = MappingProxyType({})) -> list[PublicIncident]:
     return [
-        incident | {"part_of": shown.get(incident["monitor_name"]) if incident["status"] == "open" else None}
-        for incident in incidents
+        PublicIncident.of(record, name, causes.get(name) if record.status == "open" else None) for record, name in told
     ]
+
+
+def _causes(node: Node, root: Root, told: Told, published: set[str], now: float) -> dict[str, str]:
+    """What open incidents come from, where that is published too; the public hears of nothing else."""
+    causes_of = node.registry.queryUtility(IRootCauses)
+    suffering = {name for record, name in told if record.status == "open"}
+    causes = causes_of(root, suffering, now) if causes_of is not None and suffering else {}
+    return {name: cause for name, cause in causes.items() if cause in published}
 
 
 def published(node: Node, root: Root, only: Collection[str] | None = None) -> dict[str, str]:
@@ -188,20 +190,20 @@ def published(node: Node, root: Root, only: Collection[str] | None = None) -> di
 
 def published_incident(
     node: Node, root: Root, incident_id: str, only: Collection[str] | None = None
-) -> JsonObject | None:
+) -> PublicIncident | None:
     """One incident as the public may see it on a page; None for all others."""
     now, incident = node.clock.now(), child_of(incidents_of(root), "incident", incident_id)
     names = published(node, root, only)
     name = None if incident is None else names.get(incident.monitor_id)
     if incident is None or name is None:
         return None
-    record = plain(incident.record(now)) | {"monitor_name": name}
-    return statuspage.public_incident(_with_causes(node, root, [record], set(names.values()), now)[0])
+    told = [(incident.record(now), name)]
+    return _public(told, _causes(node, root, told, set(names.values()), now))[0]
 
 
 def published_incidents(
     node: Node, root: Root, start: float, end: float, most: int, only: Collection[str] | None = None
-) -> tuple[list[JsonObject], int]:
+) -> tuple[list[PublicIncident], int]:
     """Those that began in [start, end), newest first, at most so many of them, and how many there are. Their ids are in
     the order of time, so that none of another month is read."""
     now, names, store = node.clock.now(), published(node, root, only), incidents_of(root)
@@ -215,11 +217,7 @@ def published_incidents(
         reverse=True,
     )
     incidents = [store[incident_id] for incident_id in ids[:most]]
-    shown = [
-        statuspage.public_incident(plain(incident.record(now)) | {"monitor_name": names[incident.monitor_id]})
-        for incident in incidents
-    ]
-    return shown, len(ids)
+    return [PublicIncident.of(incident.record(now), names[incident.monitor_id]) for incident in incidents], len(ids)
 
 
 def has_earlier_incidents(node: Node, root: Root, start: float, only: Collection[str] | None = None) -> bool:
@@ -236,5 +234,5 @@ def _windows(node: Node, root: Root, names: dict[str, str], now: float) -> list[
     for window in upcoming(root, now, within):
         covered = [name for monitor_id, name in names.items() if window.scope is None or monitor_id in window.scope]
         if covered and len(windows) < MOST_WINDOWS:
-            windows.append(PublicWindow(window.name, window.start, window.end, window.active, sorted(covered)))
+            windows.append(PublicWindow(window.name, window.start, window.end, window.active, tuple(sorted(covered))))
     return windows

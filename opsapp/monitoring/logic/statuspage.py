@@ -1,4 +1,4 @@
-"""The public status document from plain values. What it does not name cannot leak: no URL, no cause, no user.
+"""The public status document, declared and made. What it does not name cannot leak: no URL, no cause, no user.
 
 Days are UTC days. A day is `{date, uptime, incidents}`; its uptime is null where nobody was looking.
 """
@@ -11,12 +11,19 @@ from datetime import datetime, timezone
 from functools import lru_cache
 from typing import NamedTuple
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.logic.uptime import percent
+from opsapp.monitoring.records import (
+    IncidentDay,
+    PublicIncident,
+    PublicNotice,
+    PublicWindow,
+    StatusComponent,
+    StatusDay,
+    StatusDocument,
+)
 
 DAYS = 90
 DAY_S = 86_400
-OVERALL = ("operational", "degraded", "partial_outage", "major_outage", "maintenance")
 STAGES = ("investigating", "identified", "monitoring", "resolved")
 OUT = ("paused", "pending")  # statuses that say nothing about the service
 
@@ -33,36 +40,27 @@ class PublicMonitor(NamedTuple):
     is_known: bool = True  # at least half of the time for which it has been there, of these days
 
 
-class PublicWindow(NamedTuple):
-    name: str
-    start: int
-    end: int
-    active: bool
-    monitors: list[str]  # by name
-
-
 def document(
     monitors: Sequence[PublicMonitor],
-    incidents: Iterable[JsonObject],
+    incidents: Sequence[PublicIncident],
     windows: Iterable[PublicWindow],
     now: int,
-    notices: Sequence[JsonObject] = (),
-) -> JsonObject:
-    """`incidents`: as the API has them, newest first, of these monitors in the last 90 days; `windows`: maintenance
-    that is on or to come; `notices`: those that people have put there, as visitors see them."""
-    public = [public_incident(record) for record in incidents]
-    of_monitor: dict[str, list[JsonObject]] = {}
-    for incident in public:
-        of_monitor.setdefault(incident["monitor_id"], []).append(incident)
-    return {
-        "overall": overall([monitor.status for monitor in monitors]),
-        "notices": list(notices),
-        "monitors": [component(monitor, of_monitor.get(monitor.id, []), now) for monitor in monitors],
-        "active_incidents": [incident for incident in public if incident["status"] == "open"],
-        "maintenance": [window._asdict() for window in windows],
-        "history": by_day(public),
-        "generated_at": now - now % 5,
-    }
+    notices: Iterable[PublicNotice] = (),
+) -> StatusDocument:
+    """`incidents`: newest first, of these monitors in the last 90 days; `windows`: maintenance that is on or to come;
+    `notices`: those that people have put there."""
+    of_monitor: dict[str, list[PublicIncident]] = {}
+    for incident in incidents:
+        of_monitor.setdefault(incident.monitor_id, []).append(incident)
+    return StatusDocument(
+        overall([monitor.status for monitor in monitors]),
+        tuple(notices),
+        tuple(component(monitor, of_monitor.get(monitor.id, ()), now) for monitor in monitors),
+        tuple(incident for incident in incidents if incident.status == "open"),
+        tuple(windows),
+        by_day(incidents),
+        now - now % 5,
+    )
 
 
 def overall(statuses: Iterable[str]) -> str:
@@ -83,37 +81,29 @@ def is_known(statuses: Iterable[str]) -> bool:
     return any(status not in (*OUT, "unknown") for status in statuses)
 
 
-def component(monitor: PublicMonitor, own: Sequence[JsonObject], now: int) -> JsonObject:
+def component(monitor: PublicMonitor, own: Sequence[PublicIncident], now: int) -> StatusComponent:
     """`own`: the incidents of this monitor."""
     today = now // DAY_S
     numbers = range(today - DAYS + 1, today + 1)
     touched = _touched_days(own, today)
     measured = [monitor.days[day] for day in numbers if day in monitor.days]
-    return {
-        "id": monitor.id,
-        "name": monitor.name,
-        "status": monitor.status,
-        "down_in_window": monitor.down_in_window,
-        "uptime_90d": percent(*map(sum, zip(*measured, strict=True))) if measured and monitor.is_known else None,
-        "incidents": own,
-        "days": [_day(day, monitor.days.get(day), touched[day]) for day in numbers],
-    }
+    return StatusComponent(
+        monitor.id,
+        monitor.name,
+        monitor.status,
+        monitor.down_in_window,
+        percent(*map(sum, zip(*measured, strict=True))) if measured and monitor.is_known else None,
+        tuple(own),
+        tuple(_day(day, monitor.days.get(day), touched[day]) for day in numbers),
+    )
 
 
-def public_incident(record: JsonObject) -> JsonObject:
-    """What the public may know of an incident: no cause, no name, and of what people said what they meant for it."""
-    notes = (update for update in record.get("updates", ()) if update["public"])
-    updates = [{key: note[key] for key in ("time", "stage", "message")} for note in notes]
-    names = ("id", "monitor_id", "monitor_name", "started", "resolved", "duration_minutes", "status", "part_of")
-    return {**{name: record.get(name) for name in names}, "updates": updates}
-
-
-def by_day(incidents: Iterable[JsonObject]) -> list[JsonObject]:
-    """[{date, incidents}], newest day first; days without incidents are left out."""
-    days: dict[str, list[JsonObject]] = {}
+def by_day(incidents: Iterable[PublicIncident]) -> tuple[IncidentDay, ...]:
+    """Newest day first; days without incidents are left out."""
+    days: dict[str, list[PublicIncident]] = {}
     for incident in incidents:
-        days.setdefault(date(incident["started"] // DAY_S), []).append(incident)
-    return [{"date": day, "incidents": of_day} for day, of_day in sorted(days.items(), reverse=True)]
+        days.setdefault(date(incident.started // DAY_S), []).append(incident)
+    return tuple(IncidentDay(day, tuple(of_day)) for day, of_day in sorted(days.items(), reverse=True))
 
 
 @lru_cache(maxsize=512)
@@ -121,15 +111,16 @@ def date(day: int) -> str:
     return datetime.fromtimestamp(day * DAY_S, timezone.utc).date().isoformat()
 
 
-def _day(day: int, spent: tuple[int, int] | None, incidents: int) -> JsonObject:
-    return {"date": date(day), "uptime": percent(*spent) if spent else None, "incidents": incidents}
+@lru_cache(maxsize=4096)  # most days of most monitors are alike
+def _day(day: int, spent: tuple[int, int] | None, incidents: int) -> StatusDay:
+    return StatusDay(date(day), percent(*spent) if spent else None, incidents)
 
 
-def _touched_days(incidents: Iterable[JsonObject], today: int) -> Counter[int]:
+def _touched_days(incidents: Iterable[PublicIncident], today: int) -> Counter[int]:
     """How many of these were open on each day, until today."""
     touched: Counter[int] = Counter()
     for incident in incidents:
-        first, resolved = incident["started"] // DAY_S, incident["resolved"]
+        first, resolved = incident.started // DAY_S, incident.resolved
         last = today if resolved is None else min(today, resolved // DAY_S)
         touched.update(range(max(first, today - DAYS + 1), last + 1))
     return touched

@@ -60,21 +60,21 @@ def archive(context: Incidents, request: Request) -> JsonObject:
 
 
 @api.create(Incidents, body=schemas.NewIncident, returns=schemas.IncidentOpened, audit="incident.open")
-def open_incident(context: Incidents, request: Request) -> JsonObject:
+def open_incident(context: Incidents, request: Request) -> schemas.IncidentOpened:
     """One that nothing here measures. It is told, and ends by hand."""
     body, now = request.valid_body, request.node.clock.now()
     incident_id = toldtroubles.open_by_hand(request.root, body, request.caller.name, now)
     request.audit("incident.open", incident_id, after=body)
-    return {"id": incident_id, "status": "created"}
+    return schemas.IncidentOpened(incident_id)
 
 
 @api.act(Incident, "resolve", body=schemas.IncidentEnd, returns=schemas.IncidentEnded, audit="incident.end")
-def resolve(context: Incident, request: Request) -> JsonObject:
+def resolve(context: Incident, request: Request) -> schemas.IncidentEnded:
     """The end of one that was opened by hand."""
     note, now = request.valid_body["note"], request.node.clock.now()
     toldtroubles.close_by_hand(request.root, context, request.caller.name, note, now)
     request.audit("incident.end", context.id, after={"name": context.monitor_name, "note": note})
-    return {"status": "resolved"}
+    return schemas.IncidentEnded()
 
 
 @api.get(Incident, returns=IncidentRecord)
@@ -86,21 +86,21 @@ def get_incident(context: Incident, request: Request) -> Any:
 @api.act(
     Incident, "acknowledge", body=schemas.Acknowledgement, returns=schemas.Acknowledged, audit="incident.acknowledge"
 )
-def acknowledge(context: Incident, request: Request) -> JsonObject:
+def acknowledge(context: Incident, request: Request) -> schemas.Acknowledged:
     """Says that somebody looks after it."""
     note, user = request.valid_body["note"], request.caller.name
     changes.acknowledge(request.root, context, user, note, request.node.clock.now())
     request.audit("incident.acknowledge", context.id, after={"name": context.monitor_name, "note": note})
-    return {"status": "acknowledged"}
+    return schemas.Acknowledged()
 
 
 @api.act(Incident, "assign", body=schemas.IncidentOwner, returns=schemas.IncidentAssigned, audit="incident.assign")
-def assign(context: Incident, request: Request) -> JsonObject:
+def assign(context: Incident, request: Request) -> schemas.IncidentAssigned:
     """Gives it to somebody; oneself, too, when another one has it."""
     body, user = request.valid_body, request.caller.name
     changes.assign(request.root, context, user, body["username"], body["note"], request.node.clock.now())
     request.audit("incident.assign", context.id, after=body | {"name": context.monitor_name})
-    return {"status": "assigned"}
+    return schemas.IncidentAssigned()
 
 
 @api.get(Incident, "updates", query=Paging, returns=[IncidentNote])
@@ -113,12 +113,12 @@ def list_updates(context: Incident, request: Request) -> list[IncidentNote]:
 
 
 @api.create(Incident, "updates", body=schemas.IncidentUpdate, returns=schemas.UpdateAdded, audit="incident.update")
-def add_update(context: Incident, request: Request) -> JsonObject:
+def add_update(context: Incident, request: Request) -> schemas.UpdateAdded:
     """A message about it; with `public`, for visitors of the status page too."""
     body, now, user = request.valid_body, request.node.clock.now(), request.caller.name
     changes.add_update(request.root, context, user, body["stage"], body["message"], now, public=body["public"])
     request.audit("incident.update", context.id, after=body | {"name": context.monitor_name})
-    return {"status": "created"}
+    return schemas.UpdateAdded()
 
 
 @api.get(Incident, "war-room", returns=WarRoom)

@@ -24,7 +24,7 @@ from opsapp.wire.records import changed
 
 
 @api.get(Monitors, "tags", query=TagQuery, returns=[TagRow])
-def monitor_tags(context: Monitors, request: Request) -> list[JsonObject]:
+def monitor_tags(context: Monitors, request: Request) -> list[TagRow]:
     """The tags that monitors have. `q` is a part of the name."""
     return tags_in(request, monitorlists.tags_of_all(request.node, request.root))
 
@@ -47,14 +47,14 @@ def also_wrong(monitors: Monitors, request: Request, sound: JsonObject) -> dict[
 
 
 @api.create(Monitors, body=NewMonitor, also=also_wrong, returns=Created, audit="monitor.create")
-def create_monitor(context: Monitors, request: Request) -> JsonObject:
+def create_monitor(context: Monitors, request: Request) -> Created:
     """A new monitor."""
     node = request.node
     settings = changes.with_defaults(request.root, request.valid_body)
     require_author(request, NOTHING, settings)
     monitor_id = changes.create(request.root, settings, node.series.numbers.take()[0], node.clock.now())
     request.audit("monitor.create", monitor_id, after=settings.stored())
-    return {"id": monitor_id, "status": "created"}
+    return Created(monitor_id)
 
 
 @api.act(Monitors, "check", body=NewMonitor, also=also_wrong, returns=TriedMonitor, audit="monitor.try")
@@ -94,22 +94,22 @@ def get_monitor(context: Monitor, request: Request) -> MonitorRecord:
     returns=Updated,
     audit="monitor.update",
 )
-def update_monitor(context: Monitor, request: Request) -> JsonObject:
+def update_monitor(context: Monitor, request: Request) -> Updated:
     """Changes what is given, and leaves the rest."""
     before, settings = context.settings, changed(context.record, request.valid_body)
     require_author(request, context.record, settings)
     changes.update(request.root, context, settings, request.node.clock.now())
     request.audit("monitor.update", context.id, before=before, after=context.settings)
-    return {"status": "updated"}
+    return Updated()
 
 
 @api.delete(Monitor, role="admin", returns=Deleted, audit="monitor.delete", undoes=True)
-def delete_monitor(context: Monitor, request: Request) -> JsonObject:
+def delete_monitor(context: Monitor, request: Request) -> Deleted:
     """The monitor is gone with its history."""
     changes.take_out(request.root, context, request.node.clock.now())
     undoable(request, "monitor", context.name, context.id, context)
     request.audit("monitor.delete", context.id, before=context.settings)
-    return {"status": "deleted"}
+    return Deleted()
 
 
 def require_author(request: Request, before: MonitorSettings, after: MonitorSettings) -> None:
@@ -123,7 +123,7 @@ def require_author(request: Request, before: MonitorSettings, after: MonitorSett
 
 @api.get(PushAddress, role="public", body=RAW, returns=schemas.PushTaken, audit=False)
 @api.act(PushAddress, role="public", body=RAW, returns=schemas.PushTaken, audit=False)
-def take_push(context: PushAddress, request: Request) -> JsonObject:
+def take_push(context: PushAddress, request: Request) -> schemas.PushTaken:
     """The address is the secret; what is sent with it does not matter."""
     if context.monitor_id is None:
         raise NotFound("There is nothing here.")
@@ -132,19 +132,19 @@ def take_push(context: PushAddress, request: Request) -> JsonObject:
 
 @api.get(PushSignal, role="public", body=RAW, returns=schemas.PushTaken, audit=False)
 @api.act(PushSignal, role="public", body=RAW, returns=schemas.PushTaken, audit=False)
-def take_signal(context: PushSignal, request: Request) -> JsonObject:
+def take_signal(context: PushSignal, request: Request) -> schemas.PushTaken:
     """`start`: a run begins. `fail`, or its exit code from 0 to 255: it has ended."""
     monitor_id, code = context.__parent__.monitor_id, pushes.exit_code(context.__name__)
     if monitor_id is None or (code is None and context.__name__ not in (pushes.START, pushes.FAIL)):
         raise NotFound("There is nothing here.")
     if context.__name__ == pushes.START:
         pushes.begin(request.root, monitor_id, request.node.clock.now())
-        return {"status": "ok"}
+        return schemas.PushTaken()
     return hear(request, monitor_id, code)
 
 
-def hear(request: Request, monitor_id: str, code: int | None) -> JsonObject:
+def hear(request: Request, monitor_id: str, code: int | None) -> schemas.PushTaken:
     """A run has ended with this exit code; None: it has failed."""
     took = pushes.end(request.root, monitor_id, request.node.clock.now())
     request.node.spawn(pushes.called, request.node, monitor_id, pushes.ended(code, took))
-    return {"status": "ok"}
+    return schemas.PushTaken()

@@ -30,12 +30,12 @@ def list_notices(context: StatusNotices, request: Request) -> list[NoticeRecord]
     returns=schemas.NoticePut,
     audit="notice.create",
 )
-def put_notice(context: StatusNotices, request: Request) -> JsonObject:
+def put_notice(context: StatusNotices, request: Request) -> schemas.NoticePut:
     """Visitors of the status page read it at once, until it is ended or its time comes. At most 50 are open."""
     said, now = made(NoticeSettings, request.valid_body), request.node.clock.now()
     notice = engine.put(request.root, context, said, request.caller.name, now)
     request.audit("notice.create", notice.id, after=notice.fields)
-    return {"id": notice.id, "status": "created"}
+    return schemas.NoticePut(notice.id)
 
 
 @api.get(StatusNotice, returns=NoticeRecord)
@@ -52,27 +52,27 @@ def show_notice(context: StatusNotice, request: Request) -> JsonObject:
     returns=Updated,
     audit="notice.update",
 )
-def change_notice(context: StatusNotice, request: Request) -> JsonObject:
+def change_notice(context: StatusNotice, request: Request) -> Updated:
     """Changes what is given, and leaves the rest."""
     before = context.fields
     engine.change(request.root, context, request.valid_body, request.node.clock.now())
     request.audit("notice.update", context.id, before=before, after=context.fields)
-    return {"status": "updated"}
+    return Updated()
 
 
 @api.act(StatusNotice, "end", returns=schemas.NoticeEnded, audit="notice.end")
-def end_notice(context: StatusNotice, request: Request) -> JsonObject:
+def end_notice(context: StatusNotice, request: Request) -> schemas.NoticeEnded:
     """Visitors do not see it any more."""
     now = request.node.clock.now()
     engine.end(request.root, context.__parent__, context, request.caller.name, now)
     request.audit("notice.end", context.id)
-    return {"status": "ended"}
+    return schemas.NoticeEnded()
 
 
 @api.delete(StatusNotice, returns=Deleted, audit="notice.delete", undoes=True)
-def delete_notice(context: StatusNotice, request: Request) -> JsonObject:
+def delete_notice(context: StatusNotice, request: Request) -> Deleted:
     """Gone from the page and from the list."""
     request.audit("notice.delete", context.id, before=context.fields)
     engine.drop(request.root, context.__parent__, context)
     undoable(request, "notice", context.said.title, context.id, context)
-    return {"status": "deleted"}
+    return Deleted()

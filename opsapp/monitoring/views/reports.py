@@ -7,11 +7,12 @@ from pyramid.response import Response
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.months import month_back
-from opsapp.monitoring import reportschemas, schemas
+from opsapp.monitoring import reportschemas
 from opsapp.monitoring.engine import metrics, monthly, reports, statuspage
 from opsapp.monitoring.engine.lateststatus import KeptText, latest_status
 from opsapp.monitoring.logic.report import ReportRow, row_of, rows_of
-from opsapp.monitoring.records import AggregateScore, MonitorScore, ReportedLine, ReportTotal, SlaEntry, UptimeFigures
+from opsapp.monitoring.records import AggregateScore, MonitorScore, SlaEntry, StatusDocument, UptimeFigures
+from opsapp.monitoring.reportschemas import ReportedLine, ReportTotal
 from opsapp.monitoring.resources import Monitor, Monitoring
 from opsapp.web import api, files
 from opsapp.web.answers import Deferred
@@ -101,8 +102,8 @@ def monitor_health_score(context: Monitor, request: Request) -> MonitorScore:
     return reports.health(request.node, request.root, context.id)
 
 
-@api.get(Monitoring, "status-page", role="public", query=AsOf, returns=schemas.StatusDocument)
-def status_page(context: Monitoring, request: Request) -> JsonObject | Deferred:
+@api.get(Monitoring, "status-page", role="public", query=AsOf, returns=StatusDocument)
+def status_page(context: Monitoring, request: Request) -> StatusDocument | Deferred:
     """What the public status page says."""
     at, latest = request.valid_query["as_of"], latest_status(request.node)
     if at is not None:

@@ -96,10 +96,8 @@ def _done(request: Request, held: HeldLink) -> Response:
     root, thing_id, now = request.root, held.link.thing_id, request.node.clock.now()
     actor = Actor(held.by.name, request.client_ip)
     try:
-        done = held.answer.done(root, thing_id, held.by, now)
+        done = held.answer.done(root, thing_id, held.by, now, request.after_abort)
     except Problem as problem:
-        if isinstance(problem, approvals.Lapsed):
-            request.after_abort(approvals.lapse, thing_id, problem.status, problem.why, now)
         if admits(request.node, actor, held.answer.audit, problem.code):
             request.after_abort(note_refusal, actor, held.answer.audit, thing_id, problem.code)
         raise

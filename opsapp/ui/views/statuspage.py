@@ -8,7 +8,6 @@ from pyramid.request import Request
 from pyramid.response import Response
 from webob.etag import ETagMatcher
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.monitoring.engine import (
     KeptText,
@@ -20,6 +19,7 @@ from opsapp.monitoring.engine import (
     published_incidents,
     status_document,
 )
+from opsapp.monitoring.records import StatusComponent, StatusDocument
 from opsapp.statuspages import engine
 from opsapp.statuspages.records import PublicPage
 from opsapp.tree.folder import Facet, add_facet, facet_of
@@ -35,7 +35,7 @@ from opsapp.web.jsontext import dumps
 
 AT_ONCE = 200  # incidents of a month
 
-Render = Callable[[JsonObject], str]
+Render = Callable[[StatusDocument], str]
 
 
 class StatusPage(Facet):
@@ -187,7 +187,7 @@ def incident_page(context: PublicIncidentPage, request: Request) -> Response:
 def monitor_page(context: PublicMonitorPage, request: Request) -> Deferred:
     looks, monitor_id, place = about(request), context.__name__, place_of(request)
 
-    def render(document: JsonObject) -> str:
+    def render(document: StatusDocument) -> str:
         return statuspage.monitor_page(looks, monitor_in(document, monitor_id), place)
 
     return kept(request, f"monitor {monitor_id} {looks!r}", render, "text/html")
@@ -245,15 +245,15 @@ def calendar(context: Facet, request: Request) -> Response:
 def badge(context: Badge, request: Request) -> Deferred:
     monitor_id = context.__name__
 
-    def render(document: JsonObject) -> str:
+    def render(document: StatusDocument) -> str:
         return statuspage.badge(monitor_in(document, monitor_id))
 
     return kept(request, f"badge {monitor_id}", render, "image/svg+xml")
 
 
-def monitor_in(document: JsonObject, monitor_id: str) -> JsonObject:
-    for monitor in document["monitors"]:
-        if monitor["id"] == monitor_id:
+def monitor_in(document: StatusDocument, monitor_id: str) -> StatusComponent:
+    for monitor in document.monitors:
+        if monitor.id == monitor_id:
             return monitor
     raise NotFound("There is nothing here.")
 
