@@ -33,11 +33,12 @@ def includeme(config):
     from opsapp.runtime.findings import IFinder
 
     from .config import AgentSettings, ExecutorSettings
-    from .engine import directory, executor, executor_standing, lifecycle, outputs, relay
+    from .engine import directory, executor, executor_standing, lifecycle, outputs, reach, relay
     from .engine.figures import figures
     from .engine.memory import remember
     from .engine.scope import AgentScope
     from .engine.sessions import prepare
+    from .resources import Agent
     from .views.credential import read_agent_key
 
     config.registry.registerUtility(AgentScope(), IScopeKind, "agent")
@@ -49,6 +50,8 @@ def includeme(config):
     config.add_metrics(figures)
     config.add_sealed("opsapp.agents.resources.reseal")
     config.add_deletable(Deletable("host", "admin", "/agents/{}", lifecycle.put_back, lifecycle.let_go))
+    config.add_reach(Agent, reach.tags_of_agent)
+    config.add_event_reach("agent", reach.tags_of_event)
     # First, because on an agent's own paths its key alone says who it is.
     config.add_credential_reader(read_agent_key, first=True)
     config.add_preparation(directory.prepare)

@@ -1,5 +1,5 @@
 """Users, sessions and credentials: /api/login, /api/logout, /api/me, /api/users, /api/invitations, /api/keys,
-/api/stream-ticket, /api/auth/oidc. Greenlets: session-purge, provider-look.
+/api/teams, /api/stream-ticket, /api/auth/oidc. Greenlets: session-purge, provider-look.
 
 Lives here: who somebody is. Must not: decide what a role may do (tree.acl), count what others did (audit).
 """
@@ -12,7 +12,9 @@ def includeme(config: Configurator) -> None:
 
     from . import policy
     from .config import LoginSettings, OidcSettings
-    from .records import KeyAsCode, UserAsCode
+    from .interfaces import IUserDeleted
+    from .records import KeyAsCode, TeamSettings, UserAsCode
+    from .resources import teams
 
     config.add_section("web.login", LoginSettings)
     config.add_section("web.oidc", OidcSettings)
@@ -22,11 +24,15 @@ def includeme(config: Configurator) -> None:
     config.add_evolve_step("auth-4-second-factor", "opsapp.auth.resources.secondfactor.set_up")
     config.add_evolve_step("auth-5-federation", "opsapp.auth.resources.federation.set_up")
     config.add_evolve_step("auth-6-invitations", "opsapp.auth.resources.invitations.set_up")
+    config.add_evolve_step("auth-7-teams", "opsapp.auth.resources.teams.set_up")
+    config.registry.registerUtility(teams.leave_all, IUserDeleted, "teams")
+    config.set_sight_reader(policy.sight_of_caller)
     config.add_sealed("opsapp.auth.resources.secondfactor.reseal")
     config.add_kind(
         "users", "opsapp.auth.engine.usercode", schema=UserAsCode, key="username", audit="user", guarded=True
     )
     config.add_kind("keys", "opsapp.auth.engine.keycode", schema=KeyAsCode, key=("user", "name"), guarded=True)
+    config.add_kind("teams", "opsapp.auth.engine.teamcode", schema=TeamSettings, audit="team", guarded=True, names=True)
     config.add_preparation("opsapp.auth.engine.make_first_admin")
     config.add_credential_reader(policy.read_credential)
     config.add_caller_lookup(policy.look_up)

@@ -7,13 +7,16 @@ import re
 from pyramid.request import Request
 
 from opsapp.lib.ids import digest
+from opsapp.tree.rights import Sight
 from opsapp.tree.root import Root
 from opsapp.web.identity import Identity, presented_token
 
 from .assistants import KIND as ASSISTANT
 from .cookies import SESSION, is_from_elsewhere
 from .resources import find_key, find_session, live_key, live_session, use_ticket, users_of
+from .resources.teams import sight_for
 
+PEOPLE = ("session", "key", "ticket", ASSISTANT)  # the kinds of callers that are, or act for, a user
 TOKEN = re.compile(r"[0-9a-f]{64}")
 
 
@@ -75,3 +78,8 @@ def look_up(root: Root, caller: Identity, now: float) -> Identity | None:
             return None
         user, role, ends = session.username, users_of(root)[session.username].role, session.expires_at
     return caller._replace(role=role, expires_at=ends) if user == caller.name else None
+
+
+def sight_of_caller(root: Root, caller: Identity) -> Sight | None:
+    """What the teams of the user behind a credential let it see. A key is limited as its user is."""
+    return sight_for(root, caller.name) if caller.kind in PEOPLE else None

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal
 from opsapp.lib.visible import name_kind
 from opsapp.lib.zones import zone_problem
 from opsapp.wire.kinds import CheckedBy, Choice, Text, Whole
-from opsapp.wire.records import AT_TIMES, Between, FormField, Since, Told
+from opsapp.wire.records import AT_TIMES, Between, FormField, Most, Since, Told
 
 from .logic.claims import HIGHEST_FIRST
 
@@ -108,6 +108,47 @@ class InvitationMade(InvitationRecord):
     """`url`: the page where the password is chosen, below the address of this service."""
 
     url: Told[str] = ""
+
+
+TeamTags = Annotated[tuple[Annotated[str, Text(1, 64)], ...], Most(200, unique=True)]
+
+
+@dataclass(frozen=True)
+class TeamSettings:
+    """Who is in a team, and the tags that each of its rights reaches. Who may act or change sees, too."""
+
+    component: ClassVar[str] = "Team"
+    sample: ClassVar[dict[str, object]] = {"name": "Shop", "members": ["otto"], "see": ["shop"], "act": ["shop"]}
+
+    name: Annotated[str, name_kind(100), FormField("Name")]
+    members: Annotated[
+        tuple[Annotated[str, NAME], ...],
+        Most(1000, unique=True),
+        FormField(
+            "Members",
+            "names",
+            "Who is in a team sees what its tags reach, and nothing else.",
+            of="user",
+            by="username",
+            clears=True,
+        ),
+    ] = ()
+    see: Annotated[
+        TeamTags, FormField("May see", "names", "Monitors and hosts with these tags", of="tag", by="name", clears=True)
+    ] = ()
+    act: Annotated[
+        TeamTags, FormField("May act", "names", "Check, acknowledge, command", of="tag", by="name", clears=True)
+    ] = ()
+    change: Annotated[
+        TeamTags, FormField("May change", "names", "Settings and tags", of="tag", by="name", clears=True)
+    ] = ()
+
+
+@dataclass(frozen=True)
+class TeamRecord(TeamSettings):
+    id: Told[str] = ""
+    created_at: Told[Since] = 0
+    unreadable: Annotated[str, AT_TIMES] = ""
 
 
 @dataclass(frozen=True)

@@ -142,3 +142,8 @@ class NameList(Paging):
 class UserList(NameList):
     role = choice(*ROLES, default=None)
     sort = order("username", "role", "last_login", "created_at")
+
+
+class TeamMade(Body):
+    id = text()
+    status = choice("created")

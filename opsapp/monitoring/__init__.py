@@ -11,18 +11,23 @@ def includeme(config):
     from opsapp.runtime.deletions import Deletable
 
     from .earlier import EarlierDaysAsCode
-    from .engine import bylink, changes, lateststatus, notices
+    from .engine import bylink, changes, lateststatus, notices, reach
     from .engine.figures import figures, of_each
     from .engine.scope import MonitorScope
     from .engine.watch import KEY, Watch
     from .logic.settings import IncidentsRetention, MonitoringSettings, NewMonitor
     from .notices import NoticeSettings
+    from .resources import Incident, Monitor
 
     config.registry.registerUtility(MonitorScope(), IScopeKind, "monitor")
     config.registry.registerUtility(bylink.TakenOver(), IAnswer, "acknowledge")
     config.registry.registerUtility(changes.give_back, IUserDeleted, "incidents")
     config.registry[KEY] = Watch(config.registry["opsapp.node"])
     config.registry[lateststatus.KEY] = lateststatus.LatestStatus(config.registry["opsapp.node"])
+    config.add_reach(Monitor, reach.tags_of_monitor)
+    config.add_reach(Incident, reach.tags_of_incident)
+    config.add_event_reach("monitor", reach.tags_of_monitor_event)
+    config.add_event_reach("incident", reach.tags_of_incident_event)
     config.add_section("monitoring", MonitoringSettings)
     config.add_section("retention.incidents", IncidentsRetention)
     config.add_metrics(figures)

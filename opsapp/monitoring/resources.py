@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
@@ -285,12 +285,23 @@ class Incidents(Folder):
         return incident
 
     def page(
-        self, status: str, monitor_id: str | None, limit: int, offset: int, wanted: IncidentFilter
+        self,
+        status: str,
+        monitor_id: str | None,
+        limit: int,
+        offset: int,
+        wanted: IncidentFilter,
+        seen: Container[str] | None = None,
     ) -> tuple[list[str], int]:
-        """The ids of a page, newest first, and how many there are. For a filter only the newest ones are looked at."""
-        if any(wanted):
+        """The ids of a page, newest first, and how many there are. `seen`: of these monitors alone. For a filter only
+        the newest ones are looked at."""
+        if any(wanted) or seen is not None:
             looked_at = among(self, "incident", self._newest(status, monitor_id, LOOKED_AT, 0)[0])
-            ids = [incident_id for incident_id, incident in looked_at if incident.passes(wanted)]
+            ids = [
+                incident_id
+                for incident_id, incident in looked_at
+                if incident.passes(wanted) and (seen is None or incident.monitor_id in seen)
+            ]
             return ids[offset : offset + limit], len(ids)
         return self._newest(status, monitor_id, limit, offset)
 

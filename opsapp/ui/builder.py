@@ -28,10 +28,21 @@ Ask = Callable[[str, str], Any]  # (path, query) -> a response
 
 
 class Known(NamedTuple):
-    """The pages that there are, and the role that each of the API's views takes."""
+    """The pages that there are, and the role that each of the API's views takes. `limited`: to who is in a team, of the
+    views that keep within what teams may see; of a page they need the first part alone."""
 
     pages: tuple[Page, ...]
     roles: dict[str, str]
+    open_to_teams: frozenset[str] = frozenset()
+    limited: bool = False
+
+    def for_teams(self) -> Known:
+        roles = {api: role for api, role in self.roles.items() if api in self.open_to_teams}
+        return self._replace(roles=roles, limited=True)
+
+    def may_open(self, role: str | None, page: Page) -> bool:
+        apis = needed(page)
+        return all(self.may(role, api) for api in (apis[:1] if self.limited else apis))
 
     def may(self, role: str | None, api: str) -> bool:
         needs = self.roles.get(api)
@@ -41,12 +52,21 @@ class Known(NamedTuple):
 def known_of(registry: Any) -> Known:
     known = registry.get(REGISTRY_KEY)
     if known is None:
-        roles = {_shape(f"{endpoint.method} {endpoint.path}"): endpoint.role for endpoint in endpoints(registry)}
+        views = {_shape(f"{endpoint.method} {endpoint.path}"): endpoint for endpoint in endpoints(registry)}
+        roles = {shape: endpoint.role for shape, endpoint in views.items()}
         pages = tuple(page for page in PAGES if all(_shape(api) in roles for api in needed(page)))
         wanted = {api for page in pages for api in needed(page, all=True)}
-        known = Known(pages, {api: roles[_shape(api)] for api in wanted if _shape(api) in roles})
+        asked = {api: views[_shape(api)] for api in wanted if _shape(api) in views}
+        is_open = frozenset(api for api, view in asked.items() if view.options.get("teams") or view.role == "public")
+        known = Known(pages, {api: view.role for api, view in asked.items()}, is_open)
         registry[REGISTRY_KEY] = known
     return known
+
+
+def known_for(request: Any) -> Known:
+    """As far as it is open to who asks."""
+    known = known_of(request.registry)
+    return known if request.sight is None else known.for_teams()
 
 
 def needed(page: Page, *, all: bool = False) -> list[str]:
@@ -249,7 +269,7 @@ def show(page: Page, ids: dict[str, str], reader: Reader, ask: Ask, value_of: An
     sections = []
     for number, part in enumerate(page.parts):
         source, _, own = part.source.partition("?")
-        if part.optional and not reader.may("GET " + source):
+        if (part.optional or (reader.limited and number)) and not reader.may("GET " + source):
             continue
         path, own_filled = filled(source, known_values), filled(own, known_values)
         if path is None or own_filled is None:

@@ -14,7 +14,7 @@ from pyramid.request import Request
 from opsapp.approvals.resources import approvals_of
 from opsapp.healing.places import healing_of
 from opsapp.maintenance.engine import healing_windows
-from opsapp.monitoring.engine import tally
+from opsapp.monitoring.engine import MonitorTally, tally
 from opsapp.monitoring.resources import incidents_of
 from opsapp.oncall.engine import names_on_call
 
@@ -68,6 +68,8 @@ class Counts(NamedTuple):
 
 def counts_of(request: Request) -> Counts:
     node, registry = request.node, request.registry
+    if request.sight is not None:
+        return _of_seen(request)
     seen = (node.events.positions, int(node.clock.now() / KEEP_S))
     held = registry.get(CACHE_KEY)
     if held is None or held[0] != seen or not node.hub.running:  # without a hub nobody follows the outbox
@@ -77,16 +79,27 @@ def counts_of(request: Request) -> Counts:
     return counts if decides else counts._replace(approvals=0)
 
 
-def _reckoned(request: Request) -> Counts:
-    root: Any = request.root
-    states, hidden = tally(request.node, root)
+def _of_seen(request: Request) -> Counts:
+    """For who is in a team: of the monitors that it sees, and of nothing else. From memory, for each page anew."""
+    told = tally(request.node, request.root, request.sight)
+    return _counted(told)._replace(incidents=told.incidents)
+
+
+def _counted(told: MonitorTally) -> Counts:
+    states, hidden = told.counts, told.down_in_windows
     down, degraded, kept, up, unknown = (
         states.get(name, 0) for name in ("down", "degraded", "maintenance", "up", "unknown")
     )
     other = sum(states.values()) - down - degraded - kept - up - unknown
+    return Counts(down, degraded, kept - hidden, hidden, up, unknown, other, 0, 0, 0, None)
+
+
+def _reckoned(request: Request) -> Counts:
+    root: Any = request.root
+    counted = _counted(tally(request.node, root))
     healing = len(healing_of(root).ledger.open)
     waiting = approvals_of(root).counts["pending"]
     on_call, incidents = names_on_call(root, request.node.clock.now()), len(incidents_of(root).open)
     windows = [window.record for window in healing_windows(root, request.node.clock.now())]
     here = {record.created_by: int(record.expires_at) for record in windows if record.action == "here"}
-    return Counts(down, degraded, kept - hidden, hidden, up, unknown, other, healing, incidents, waiting, on_call, here)
+    return counted._replace(healing=healing, incidents=incidents, approvals=waiting, on_call=on_call, here=here)

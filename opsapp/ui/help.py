@@ -50,6 +50,7 @@ ABOUT = {
     "/settings/service": "running",
     "/statuspage": "status-page#how-it-looks",
     "/statuspage/own": "status-page#pages-of-their-own",
+    "/teams": "teams",
     "/users": "users#users",
 }
 

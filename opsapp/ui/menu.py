@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from .builder import Known, needed
+from .builder import Known
 
 
 class Door(NamedTuple):
@@ -33,7 +33,7 @@ GROUPS: tuple[tuple[str, tuple[Door, ...]], ...] = (
               Door("/automations", "bolt", ("/deployments",)))),
     ("Administration", (Door("/maintenance", "cal"), Door("/statuspage", "globe"), Door("/notifications", "bell"),
                         Door("/audit", "list"),
-                        Door("/settings", "gear", ("/users", "/secrets", "/first-steps")))),
+                        Door("/settings", "gear", ("/users", "/teams", "/secrets", "/first-steps")))),
 )  # fmt: skip
 DOORS = tuple(door for _, doors in GROUPS for door in doors)
 PHONE_TABS = ("/", "/monitors", "/incidents", "/approvals")
@@ -66,7 +66,7 @@ class Menu(NamedTuple):
 
 def menu_for(known: Known, role: str, path: str) -> Menu:
     """What this role may see from the page at this path."""
-    names = {page.path: page.menu for page in known.pages if all(known.may(role, api) for api in needed(page))}
+    names = {page.path: page.menu for page in known.pages if known.may_open(role, page)}
 
     def links(door: Door, pages: Iterable[str]) -> list[MenuLink]:
         return [MenuLink(page, names[page] or "", door.icon) for page in pages if page in names]

@@ -144,7 +144,7 @@ def known_of(request: Request) -> dict[str, Any]:
     me = framed and {"username": request.caller.name, "role": request.caller.role}
     token = masked_token(secret, form_key(request.node)) if secret else None
     once = first_look(request, ONCE) or new_token()  # the forms of this page; one that is drawn again keeps its name
-    pages = builder.known_of(request.registry)
+    pages = builder.known_for(request)
     menu = menu_for(pages, request.caller.role, request.path_info) if framed else Menu()
     known = {"me": me, "csrf": token, "once": once, "menu": menu, "path": request.path_info}
     known["help"] = help_for(request.path_info)
@@ -159,13 +159,14 @@ def known_of(request: Request) -> dict[str, Any]:
 
 
 def reader_of(request: Request, wishes: Wishes) -> Reader:
-    known, role = builder.known_of(request.registry), request.caller.role
+    known, role = builder.known_for(request), request.caller.role
     query = {name: request.GET[name][:500] for name in request.GET}
     service_zone = request.node.config.timezone
     zone = known_zone(wishes.timezone or request.cookies.get(ZONE) or service_zone)
     now = request.node.clock.now()
     may = partial(known.may, role)
-    return Reader(now, zone, request.caller.name, role, query, may, service_zone=service_zone)
+    limits = {"limited": known.limited, "service_zone": service_zone}
+    return Reader(now, zone, request.caller.name, role, query, may, **limits)
 
 
 def local_path(text: str | None) -> str:

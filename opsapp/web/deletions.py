@@ -36,7 +36,9 @@ def undoable(request: Request, kind: str, name: str, target: str, kept: Any) -> 
 
 
 def may_undo(request: Request, deletion: Deletion) -> bool:
-    return request.has_permission(api.PERMISSIONS[deletions.kind_of(request.root, deletion).role])
+    """What was deleted carries no tags any more: a limited person puts nothing back."""
+    role = deletions.kind_of(request.root, deletion).role
+    return request.sight is None and request.has_permission(api.PERMISSIONS[role])
 
 
 class Undo(NamedTuple):

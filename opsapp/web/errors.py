@@ -26,6 +26,7 @@ from opsapp.tree.damage import reason_of
 
 from .asked import Asked, BodyWanted
 from .jsontext import dumps
+from .sight import hidden, is_named, tags_of
 
 log = logging.getLogger(__name__)
 ROLE_TOO_LOW = "role_too_low"
@@ -120,7 +121,10 @@ def answer_to(registry: Any, asked: Asked, problem: problems.Problem) -> Respons
 
 
 def on_exception(error: Exception, request: Request) -> Response:
-    return answer(request, problem_of(error))
+    problem = problem_of(error)
+    if isinstance(problem, problems.Unreadable) and request.caller is not None and request.sight is not None:
+        problem = hidden()  # nobody can tell whether a team would see it
+    return answer(request, problem)
 
 
 def on_body_wanted(error: BodyWanted, request: Request) -> Response:
@@ -165,10 +169,17 @@ def on_not_found(error: HTTPNotFound, request: Request) -> Response:
     public = any(view["permission"] == NO_PERMISSION_REQUIRED for view in views)
     if Asked.of(request.environ).is_api and request.caller is None and not public:
         return answer(request, unauthenticated())
+    if views and request.caller is not None and request.sight is not None and not _is_open(request):
+        views = []  # to a limited person what is hidden has no methods
     if views:
         allow = sorted({method for view in views for method in view["methods"]})
         return answer(request, problems.WrongMethod(f"{request.method} is not possible here.", allow=allow))
     return answer(request, problems.NotFound("There is nothing here."))
+
+
+def _is_open(request: Request) -> bool:
+    """Whether a limited person may know that it is there: what they see, and what is no thing with an id."""
+    return not is_named(request.context) or tags_of(request.registry, request.context) is not None
 
 
 def unauthenticated() -> problems.Unauthenticated:

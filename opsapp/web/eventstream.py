@@ -7,18 +7,21 @@ from collections.abc import Callable
 
 from opsapp.runtime.events import Event
 from opsapp.runtime.node import Node
+from opsapp.tree.rights import Sight
 
 from .shown import public_json
+from .sight import passes
 from .sse import Feed
 
 
-def feed(node: Node, after: str | None, *, whole: bool, pulse: int | None = None) -> Feed:
+def feed(node: Node, after: str | None, *, whole: bool, pulse: int | None = None, sight: Sight | None = None) -> Feed:
     """What came after the event `after`, as far as it is remembered, and everything from now on: with `whole` as it
-    is, else without what viewers may not see. `pulse`: as `Feed` has it."""
+    is, else without what viewers may not see. `pulse`: as `Feed` has it. `sight`: of what the reader's teams see
+    alone."""
     stop: list[Callable[[], None]] = []
 
     def hand_on(feed: Feed, event: Event) -> None:
-        if not event.kind.startswith("_"):
+        if not event.kind.startswith("_") and (sight is None or passes(node.registry, node, sight, event)):
             feed.put(event.text if whole else public_json(event.text), event=event.kind, id=event.id)
 
     def opening(feed: Feed) -> None:

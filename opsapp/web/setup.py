@@ -122,6 +122,7 @@ def set_up(config: Configurator) -> None:
     config.include("opsapp.web.client")
     config.include("opsapp.web.peers")
     config.include("opsapp.web.derivers")
+    config.include("opsapp.web.sight")
     config.include("opsapp.web.errors")
     config.include("opsapp.web.tweens")
     config.include("opsapp.web.paths")

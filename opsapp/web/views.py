@@ -79,12 +79,12 @@ def docs(context: Api, request: Request) -> Response:
     return Response(registry[DOCS])
 
 
-@api.get(Api, "stream", query=StreamQuery, returns=CONTENT_TYPE)
+@api.get(Api, "stream", query=StreamQuery, returns=CONTENT_TYPE, teams="filtered")
 def stream(context: Api, request: Request) -> Stream:
     """Server-sent events of everything that is committed; Last-Event-ID resumes. With `pulse` there is an event of that
     name after so many seconds without another, by which a page knows that the service is there."""
     after, pulse = last_event_id(request.headers, request.GET), request.valid_query["pulse"]
-    feed = eventstream.feed(request.node, after, whole=request.may_edit, pulse=pulse)
+    feed = eventstream.feed(request.node, after, whole=request.may_edit, pulse=pulse, sight=request.sight)
     return Stream(feed, content_type=CONTENT_TYPE)
 
 

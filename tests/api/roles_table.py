@@ -88,6 +88,11 @@ ROWS = {
     "GET /api/invitations": ADMIN,
     "POST /api/invitations": ADMIN,
     "DELETE /api/invitations/{invitation_id}": ADMIN,
+    "GET /api/teams": ADMIN,
+    "POST /api/teams": ADMIN,
+    "GET /api/teams/{team_id}": ADMIN,
+    "PUT /api/teams/{team_id}": ADMIN,
+    "DELETE /api/teams/{team_id}": ADMIN,
     "GET /api/audit": ADMIN,
     "GET /api/audit/verify": ADMIN,
     # agents

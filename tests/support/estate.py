@@ -59,6 +59,7 @@ def fill(ward: Any) -> None:
     event = {"id": "1", "status": "firing", "name": "DiskFull", "target": "elsewhere", "summary": "It is full"}
     service.anonymous.post_json(inlet, event)
     ada.post_json("/api/secrets", {"name": "token", "value": "hidden"})
+    ada.post_json("/api/teams", {"name": "Shop", "members": ["ada"], "see": ["web"], "act": ["web"]})
     for client in (vera, otto, ada):
         client.post_json("/api/keys", {"name": "script", "role": "viewer"})
         client.post_json("/api/me/filters", {"name": "web", "path": "/monitors", "query": "tag=web"})

@@ -31,6 +31,7 @@ from .executor_standing import not_held
 from .memory import subject
 from .outputs import outputs_of
 from .policies import give_policies, policies_of, terms_of
+from .reach import seen_agents
 from .records import HostFacts, HostsStanding, SilentHost, host_ids, host_of, hosts, presence, standing_of_hosts
 from .reports import silences_of
 from .sessions import request_probe, request_report
@@ -62,6 +63,7 @@ __all__ = [
     "request_probe",
     "request_report",
     "require_author",
+    "seen_agents",
     "send_command",
     "silences_of",
     "standing_of_hosts",

@@ -13,6 +13,7 @@ from opsapp.agents.resources import Agent, AgentState, agents_of, whole
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.damage import NAMELESS
+from opsapp.tree.rights import Sight
 from opsapp.tree.root import Root
 from opsapp.wire.reports import AgentMetrics
 from opsapp.wire.version import VERSION
@@ -195,21 +196,30 @@ def status_of(node: Node, agent: Agent) -> str:
     return AgentStatuses(node).of(facts_of(agent)).status
 
 
-def rows(root: Root, ids: Collection[str] | None = None, status: str | None = None) -> list[AgentRow]:
-    """The list, from memory, or of it these; by label. Of those that stand otherwise than `status` none is made."""
+def rows(
+    root: Root, ids: Collection[str] | None = None, status: str | None = None, sight: Sight | None = None
+) -> list[AgentRow]:
+    """The list, from memory, or of it these; by label. Of those that stand otherwise than `status` none is made.
+    `sight`: of those that it sees, without a word of others."""
     node = node_of(root)
     directory = directory_of(node)
-    chosen = [facts for facts in directory.all(root) if ids is None or facts.id in ids]
+    chosen = [
+        facts
+        for facts in directory.all(root)
+        if (ids is None or facts.id in ids) and (sight is None or sight.sees(facts.tags))
+    ]
     listed = sorted(chosen, key=lambda facts: (facts.label, facts.id))
     statuses = AgentStatuses(node)
     standing = ((facts, statuses.of(facts)) for facts in listed)
     rows = [
-        AgentRow(**row(facts, stands, directory.shares_name(facts)))
+        AgentRow(**row(facts, stands, sight is None and directory.shares_name(facts)))
         for facts, stands in standing
         if status in (None, stands.status)
     ]
     damaged = directory.damaged.items()
     lost = {agent_id: damage.reason for agent_id, damage in damaged if ids is None or agent_id in ids}
+    if sight is not None:
+        lost = {agent_id: why for agent_id, why in lost.items() if any(facts.id == agent_id for facts in listed)}
     if not lost:
         return rows
     known = [replace(shown, unreadable=lost[shown.id]) if shown.id in lost else shown for shown in rows]

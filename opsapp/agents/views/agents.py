@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pyramid.request import Request
@@ -16,30 +17,32 @@ from opsapp.web.deletions import undoable
 from opsapp.web.listpages import in_order, page_of
 from opsapp.web.schemas import Deleted, Updated
 from opsapp.web.taglists import TagQuery, TagRow, tags_in
+from opsapp.web.tagrights import wrong_tags
 from opsapp.wire.records import made, plain
 
 
-@api.get(Agents, query=schemas.AgentList, returns=[AgentRow])
+@api.get(Agents, query=schemas.AgentList, returns=[AgentRow], teams="filtered")
 def agents(context: Agents, request: Request) -> Any:
     """All agents."""
     query = request.valid_query
-    rows = records.rows(request.root, query["ids"], query["status"])
+    rows = records.rows(request.root, query["ids"], query["status"], request.sight)
     return page_of(request, [row for row in rows if row.matches(query["q"], query["status"], query["tag"])])
 
 
-@api.get(Agents, "tags", query=TagQuery, returns=[TagRow])
+@api.get(Agents, "tags", query=TagQuery, returns=[TagRow], teams="filtered")
 def tags(context: Agents, request: Request) -> list[TagRow]:
     """The tags that hosts have. `q` is a part of the name."""
-    return tags_in(request, (facts.tags for facts in directory_of(request.node).all(request.root)))
+    sight, known = request.sight, directory_of(request.node).all(request.root)
+    return tags_in(request, (facts.tags for facts in known if sight is None or sight.sees(facts.tags)))
 
 
-@api.get(Agents, "figures", query=schemas.FleetList, returns=[FleetRow])
+@api.get(Agents, "figures", query=schemas.FleetList, returns=[FleetRow], teams="filtered")
 def figures(context: Agents, request: Request) -> Any:
     """The same list with each one's newest figures, six hours of CPU and memory, and what is wrong with it. `sort`: the
     worst first (`status`: the silent ones, then those with problems), or by a field; with "-" the other way round, and
     what is not known last."""
     query = request.valid_query
-    rows = records.rows(request.root, query["ids"], query["status"])
+    rows = records.rows(request.root, query["ids"], query["status"], request.sight)
     matching = [row for row in rows if row.matches(query["q"], query["status"], query["tag"])]
     known = [records.measured(request.node, row) for row in matching]
     sort = (query["sort"] or "status").replace("status", "urgency")
@@ -55,13 +58,21 @@ def create(context: Agents, request: Request) -> Any:
     return AgentKey(agent_id, key, "pending")
 
 
-@api.get(Agent, returns=AgentDetail)
+@api.get(Agent, returns=AgentDetail, teams="see")
 def agent(context: Agent, request: Request) -> Any:
     """One agent with its current metrics."""
-    return records.detail(request.root, context)
+    shown = records.detail(request.root, context)
+    return shown if request.sight is None else replace(shown, hostname_conflict=False)
 
 
-@api.update(Agent, body=GivenAgent, read_only=AgentDetail, returns=Updated)
+@api.update(
+    Agent,
+    body=GivenAgent,
+    also=lambda agent, request, sound: wrong_tags(request.sight, agent.tags, sound.get("tags", agent.tags)),
+    read_only=AgentDetail,
+    returns=Updated,
+    teams="change",
+)
 def change(context: Agent, request: Request) -> Updated:
     """Label and tags."""
     before = {"label": context.label, "tags": list(context.tags)}
@@ -97,7 +108,7 @@ def revoke_key(context: Agent, request: Request) -> schemas.KeyRevoked:
     return schemas.KeyRevoked()
 
 
-@api.get(Agent, "metrics", query=schemas.MetricsRange, returns=[schemas.HistoryPoint])
+@api.get(Agent, "metrics", query=schemas.MetricsRange, returns=[schemas.HistoryPoint], teams="see")
 def metrics(context: Agent, request: Request) -> Any:
     """What was reported, as means per bucket, until now or until a moment."""
     query = request.valid_query

@@ -19,7 +19,7 @@ from opsapp.web import api, sse
 from .journals import require_reader
 
 
-@api.get(Command, "stream", role="operator", returns=sse.CONTENT_TYPE)
+@api.get(Command, "stream", role="operator", returns=sse.CONTENT_TYPE, teams="see")
 def stream(context: Command, request: Request) -> Any:
     """Its output from now on: events `output`, then `end`. One with a secret in it shows none."""
     if context.type == "logs":

@@ -18,14 +18,14 @@ from opsapp.wire.records import made
 from .journals import require_reader, shown
 
 
-@api.get(Commands, query=Paging, returns=[CommandRecord])
+@api.get(Commands, query=Paging, returns=[CommandRecord], teams="see")
 def commands(context: Commands, request: Request) -> Any:
     """The last 100, newest first. Older ones are not kept: asked for by its id, such a command may be 404. What the
     service asks to find the cause of a failure is not listed: its case tells of it."""
     return [shown(request, command) for command in page_of(request, context.latest())]
 
 
-@api.act(Commands, body=NewCommand, idempotent=True, returns=CommandAccepted, audit="agent.command")
+@api.act(Commands, body=NewCommand, idempotent=True, returns=CommandAccepted, audit="agent.command", teams="act")
 def ask(context: Commands, request: Request) -> Any:
     """A command for the agent; one that is offline gets it when it comes back."""
     asked = made(NewCommand, request.valid_body)
@@ -40,13 +40,13 @@ def ask(context: Commands, request: Request) -> Any:
     return CommandAccepted(command_id, "queued")
 
 
-@api.get(Command, returns=CommandRecord)
+@api.get(Command, returns=CommandRecord, teams="see")
 def command(context: Command, request: Request) -> Any:
     """One command, if it is one of the agent's last 100; an older one may be gone (404)."""
     return shown(request, context)
 
 
-@api.delete(Command, returns=CommandAccepted)
+@api.delete(Command, returns=CommandAccepted, teams="act")
 def cancel(context: Command, request: Request) -> Any:
     """Cancels it: at once while it is queued, else the agent is told to stop it."""
     if context.final:

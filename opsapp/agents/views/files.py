@@ -147,7 +147,14 @@ def digest_headers(sha256: str) -> dict[str, str]:
     return {"Repr-Digest": f"sha-256=:{encoded}:", "X-Content-SHA256": sha256}
 
 
-@api.get(Agent, "files", query=schemas.FileWanted, returns="application/octet-stream", errors=(413, 416, 429, 502))
+@api.get(
+    Agent,
+    "files",
+    query=schemas.FileWanted,
+    returns="application/octet-stream",
+    errors=(413, 416, 429, 502),
+    teams="see",
+)
 def read_file(context: Agent, request: Request) -> Any:
     """A file from the agent. Viewers read what is world-readable under its `viewer_paths`, operators what its own rules
     permit; logs that `agents.private_logs` names are for admins."""
@@ -218,7 +225,14 @@ def refusal(closed: JsonObject) -> Problem:
 
 
 @api.act(
-    Agent, "files", body=RAW, takes=UPLOAD, returns=schemas.FileStored, errors=(429, 502), audit="agent.file.write"
+    Agent,
+    "files",
+    body=RAW,
+    takes=UPLOAD,
+    returns=schemas.FileStored,
+    errors=(429, 502),
+    audit="agent.file.write",
+    teams="act",
 )
 def write_file(context: Agent, request: Request) -> Any:
     """A file to the agent (multipart: `file`, `dest`, and `sha256` if it shall be checked), put in place once it is

@@ -115,7 +115,7 @@ def time_of(event_id: str | None) -> float | None:
         return None
 
 
-@api.get(StreamFacet, "logs", query=schemas.Logs, returns=sse.CONTENT_TYPE)
+@api.get(StreamFacet, "logs", query=schemas.Logs, returns=sse.CONTENT_TYPE, teams="see")
 def logs(context: StreamFacet, request: Request) -> Any:
     """Log lines as they are written: events `log`, then `end`."""
     query = request.valid_query
@@ -131,7 +131,7 @@ def logs(context: StreamFacet, request: Request) -> Any:
     return sse.event_stream(LogSource(request.node, context.__parent__.id, params, after))
 
 
-@api.get(StreamFacet, "metrics", returns=sse.CONTENT_TYPE)
+@api.get(StreamFacet, "metrics", returns=sse.CONTENT_TYPE, teams="see")
 def metrics(context: StreamFacet, request: Request) -> Any:
     """A snapshot now and with every report, every 5 s while somebody reads: events `metrics`, then `end`."""
     agent = context.__parent__

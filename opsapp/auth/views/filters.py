@@ -39,14 +39,22 @@ class MyFilters(Facet):
 add_facet(Me, "filters", MyFilters)
 
 
-@api.get(MyFilters, query=Paging, returns=[FilterRecord])
+@api.get(MyFilters, query=Paging, returns=[FilterRecord], teams="own")
 def saved_filters(context: MyFilters, request: Request) -> list[FilterRecord]:
     """The caller's saved filters, in the order in which they were saved."""
     user = accounts.user_of(request.root, request.caller.name)
     return page_of(request, [made(FilterRecord, saved._asdict()) for saved in user.saved_filters])
 
 
-@api.create(MyFilters, role="viewer", own_session=True, body=FilterRecord, returns=FilterRecord, audit="filter.save")
+@api.create(
+    MyFilters,
+    role="viewer",
+    own_session=True,
+    body=FilterRecord,
+    returns=FilterRecord,
+    audit="filter.save",
+    teams="own",
+)
 def save_filter(context: MyFilters, request: Request) -> FilterRecord:
     """Keeps a list as it is asked for now. One of the same name for the same page takes its place."""
     user = accounts.user_of(request.root, request.caller.name)
@@ -59,7 +67,7 @@ def save_filter(context: MyFilters, request: Request) -> FilterRecord:
     return made(FilterRecord, saved._asdict())
 
 
-@api.delete(MyFilter, role="viewer", own_session=True, returns=schemas.StatusOk, audit="filter.delete")
+@api.delete(MyFilter, role="viewer", own_session=True, returns=schemas.StatusOk, audit="filter.delete", teams="own")
 def delete_filter(context: MyFilter, request: Request) -> schemas.StatusOk:
     """Forgets one."""
     user = accounts.user_of(request.root, request.caller.name)

@@ -37,7 +37,7 @@ def wrong_end(request: Request, sound: JsonObject) -> dict[str, str]:
     return {} if latest == end else {"expires_at": "must be within 30 days for a user of the identity provider"}
 
 
-@api.get(Keys, query=Paging, returns=[KeyShown])
+@api.get(Keys, query=Paging, returns=[KeyShown], teams="own")
 def keys(context: Keys, request: Request) -> list[KeyShown]:
     """The caller's API keys; an admin sees everybody's."""
     return page_of(request, [key.shown() for _, key in readable(context, "key") if _may_see(request, key)])
@@ -51,6 +51,7 @@ def keys(context: Keys, request: Request) -> list[KeyShown]:
     also=lambda keys, request, sound: wrong_key(request, sound),
     returns=schemas.KeyMade,
     audit="key.create",
+    teams="own",
 )
 def create_key(context: Keys, request: Request) -> JsonObject:
     """A new API key; the key itself is shown this once."""
@@ -64,11 +65,11 @@ def create_key(context: Keys, request: Request) -> JsonObject:
     return {"id": key.__name__, **body, "key": token}
 
 
-@api.delete(ApiKey, role="viewer", own_session=True, returns=schemas.StatusOk, audit="key.delete")
+@api.delete(ApiKey, role="viewer", own_session=True, returns=schemas.StatusOk, audit="key.delete", teams="own")
 def delete_key(context: ApiKey, request: Request) -> schemas.StatusOk:
     """End an API key at once."""
     if not _may_see(request, context):
-        raise NotFound("There is no such key.")
+        raise NotFound("There is nothing here.")
     request.audit("key.delete", context.__name__, before=plain(context.shown()))
     drop_key(request.root, context)
     return schemas.StatusOk()
@@ -78,7 +79,7 @@ def _may_see(request: Request, key: ApiKey) -> bool:
     return key.username == request.caller.name or request.caller.role == "admin"
 
 
-@api.create(Api, "stream-ticket", role="viewer", returns=schemas.TicketMade, errors=(429,), audit=False)
+@api.create(Api, "stream-ticket", role="viewer", returns=schemas.TicketMade, errors=(429,), audit=False, teams="own")
 def stream_ticket(context: Api, request: Request) -> JsonObject:
     """A ticket that opens one event stream as `?token=`, to be used within 30 seconds."""
     caller = request.caller

@@ -36,7 +36,7 @@ def login_totp(context: Login, request: Request) -> Deferred:
     return Deferred(lambda: (200, {}, engine.second_step(node, body["partial_token"], body["code"], client)))
 
 
-@api.act(Api, "logout", role="viewer", own_session=True, returns=schemas.StatusOk, audit="logout")
+@api.act(Api, "logout", role="viewer", own_session=True, returns=schemas.StatusOk, audit="logout", teams="own")
 def logout(context: Api, request: Request) -> schemas.StatusOk:
     """End the session that asks."""
     resources.end_session(request.root, request.caller.name, request.caller.session_id)

@@ -50,13 +50,13 @@ add_facet(Me, "sessions", MySessions)
 add_facet(Me, "totp", MyTotp)
 
 
-@api.get(Me, returns=schemas.Me)
+@api.get(Me, returns=schemas.Me, teams="own")
 def me(context: Me, request: Request) -> JsonObject:
     """Who asks."""
     return {"username": request.caller.name, "role": request.caller.role}
 
 
-@api.get(MySettings, returns=OwnSettings)
+@api.get(MySettings, returns=OwnSettings, teams="own")
 def own_settings(context: MySettings, request: Request) -> OwnSettings:
     """How pages are for the caller (`timezone` null: the service's), and how the account stands: `own_password` is
     false while somebody else may know the password, because he or the service chose it."""
@@ -71,6 +71,7 @@ def own_settings(context: MySettings, request: Request) -> OwnSettings:
     read_only=OwnSettings,
     returns=OwnSettings,
     audit="settings.own",
+    teams="own",
 )
 def change_settings(context: MySettings, request: Request) -> OwnSettings:
     """Changes what is given, and leaves the rest."""
@@ -95,6 +96,7 @@ def _settings_of(request: Request, user: resources.User) -> OwnSettings:
     returns=schemas.StatusOk,
     errors=(429,),
     audit=False,
+    teams="own",
 )
 def change_password(context: Me, request: Request) -> Deferred:
     """A new password; the other sessions end, and with `end_keys` the caller's API keys too."""
@@ -111,6 +113,7 @@ def change_password(context: Me, request: Request) -> Deferred:
     returns=schemas.Confirmed,
     errors=(429,),
     audit=False,
+    teams="own",
 )
 def confirm(context: Me, request: Request) -> Deferred:
     """Prove with the password, or with a code of the second factor, that it is really you. For 15 minutes the session
@@ -124,7 +127,7 @@ def confirm(context: Me, request: Request) -> Deferred:
     return Deferred(fn)
 
 
-@api.get(MySessions, query=Paging, returns=[SessionShown])
+@api.get(MySessions, query=Paging, returns=[SessionShown], teams="own")
 def sessions(context: MySessions, request: Request) -> list[SessionShown]:
     """The caller's live sessions."""
     user = accounts.user_of(request.root, request.caller.name)
@@ -132,7 +135,7 @@ def sessions(context: MySessions, request: Request) -> list[SessionShown]:
     return page_of(request, [session.shown(request.caller.session_id) for session in live])
 
 
-@api.delete(MySession, role="viewer", own_session=True, returns=schemas.StatusOk, audit="session.end")
+@api.delete(MySession, role="viewer", own_session=True, returns=schemas.StatusOk, audit="session.end", teams="own")
 def end_session(context: MySession, request: Request) -> schemas.StatusOk:
     """End one of the caller's sessions."""
     if not resources.end_session(request.root, request.caller.name, context.__name__):
@@ -141,7 +144,7 @@ def end_session(context: MySession, request: Request) -> schemas.StatusOk:
     return schemas.StatusOk()
 
 
-@api.act(MyTotp, role="viewer", confirmed=True, returns=schemas.TotpBegun, audit="totp.begin")
+@api.act(MyTotp, role="viewer", confirmed=True, returns=schemas.TotpBegun, audit="totp.begin", teams="own")
 def begin_totp(context: MyTotp, request: Request) -> Deferred:
     """Begin to set up the second factor: the secret, also as a picture to scan."""
     node, username = request.node, request.caller.name
@@ -157,6 +160,7 @@ def begin_totp(context: MyTotp, request: Request) -> Deferred:
     returns=schemas.RecoveryCodes,
     errors=(429,),
     audit="totp.enable",
+    teams="own",
 )
 def confirm_totp(context: MyTotp, request: Request) -> Deferred:
     """Turn the second factor on with a code of it; the recovery codes are shown this once."""
@@ -173,6 +177,7 @@ def confirm_totp(context: MyTotp, request: Request) -> Deferred:
     returns=schemas.StatusOk,
     errors=(429,),
     audit="totp.disable",
+    teams="own",
 )
 def disable_totp(context: MyTotp, request: Request) -> Deferred:
     """Turn the second factor off; the password proves who asks."""

@@ -19,6 +19,7 @@ from opsapp.monitoring.resources import Incident, Monitor, incidents_of, monitor
 from opsapp.runtime.node import node_of
 from opsapp.runtime.projection import child_of, readable
 from opsapp.series import FINE, NAMES, HistoryReader
+from opsapp.tree.rights import Sight
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import Condition
 
@@ -54,9 +55,13 @@ class AskedTexts(NamedTuple):
     all_runs: bool = False
 
 
-def moment(root: Root, kind: Kind, item_id: str, asked: AskedTexts) -> Moment:
+def moment(root: Root, kind: Kind, item_id: str, asked: AskedTexts, sight: Sight | None = None) -> Moment:
+    """`sight`: of who is in a team. Then it has what was measured of what the team sees; what happened around it may
+    name anything, and is left out."""
     node = node_of(root)
     now = node.clock.now()
+    if sight is not None:
+        return _within(root, kind, item_id, asked, sight)
     subject = _subject(root, kind, item_id, now)
     span = span_asked(asked.since, asked.until, asked.at, subject.usual, now)
     agent, monitors = subject.agent, subject.monitors
@@ -83,6 +88,22 @@ def moment(root: Root, kind: Kind, item_id: str, asked: AskedTexts) -> Moment:
         tuple(dict.fromkeys(str(entry.cause["text"]) for entry in entries if entry.cause)),
         tuple(_rules_then(root, reading, members, entries, span)),
     )
+
+
+def _within(root: Root, kind: Kind, item_id: str, asked: AskedTexts, sight: Sight) -> Moment:
+    node = node_of(root)
+    now = node.clock.now()
+    known = _subject(root, kind, item_id, now)
+    agent = known.agent if known.agent is not None and sight.sees(known.agent.tags) else None
+    monitors = tuple(monitor for monitor in known.monitors if sight.sees(monitor.settings["tags"]))
+    is_seen = {"hosts": agent is not None, "monitors": bool(monitors), "incidents": bool(monitors), "cases": False}
+    if not is_seen[kind]:
+        raise NotFound("There is nothing here.")
+    span = span_asked(asked.since, asked.until, asked.at, known.usual, now)
+    members = [] if agent is None else [fleet_access(root).inventory(root).by_subject.get(f"agent:{agent.id}")]
+    interval = next((member.interval for member in members if member is not None), 0.0)
+    lanes = drawn(node.series.reading(root), agent, interval, monitors, span)
+    return Moment(kind, item_id, known.name, agent and agent.id, *span, *lanes, (), 0, (), ())
 
 
 def _subject(root: Root, kind: Kind, item_id: str, now: float) -> MomentSubject:

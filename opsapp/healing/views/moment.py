@@ -32,7 +32,7 @@ class MomentSpan(Query):
 add_facet(Api, "moment", MomentFacet)
 
 
-@api.get(MomentFacet, query=MomentSpan, returns=Moment, errors=(404,))
+@api.get(MomentFacet, query=MomentSpan, returns=Moment, errors=(404,), teams="filtered")
 def show(context: MomentFacet, request: Request) -> Moment:
     """What was going on on the host, monitor, incident or case with this id: what was measured from `from` to `to`,
     what happened, and which rules' conditions held at `at`. Times are in UTC like 2026-01-31T22:00Z, or so long ago
@@ -40,5 +40,5 @@ def show(context: MomentFacet, request: Request) -> Moment:
     all that ran in that time."""
     query = request.valid_query
     asked = AskedTexts(query["from"], query["to"], query["at"], query["runs"] == "all")
-    told: Moment = request.shown(moment(request.root, query["kind"], query["id"], asked))
+    told: Moment = request.shown(moment(request.root, query["kind"], query["id"], asked, request.sight))
     return told

@@ -13,7 +13,7 @@ from .archive import archived_incidents
 from .checks import request_check
 from .incident_list import incident_rows, taken_since
 from .lateststatus import KeptText, LatestStatus, latest_status
-from .monitorlists import statuses_now, tally
+from .monitorlists import MonitorTally, statuses_now, tally
 from .notices import shown as open_notices
 from .register import Entry
 from .reports import budget_pasts, budgets_left
@@ -34,6 +34,7 @@ __all__ = [
     "KeptText",
     "LatestStatus",
     "MonitorSettings",
+    "MonitorTally",
     "MonitoringSettings",
     "MonitorsStanding",
     "NoticeSettings",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.logic.settings import searched
 from opsapp.monitoring.records import LatelyMeasured, MonitorRecord
 from opsapp.runtime.node import Node
+from opsapp.tree.rights import Sight
 from opsapp.tree.root import Root
 from opsapp.wire.records import extended
 
@@ -25,18 +26,25 @@ WORST_FIRST = ("down", "degraded", "unknown", "pending", "maintenance", "up", "p
 DAY_MS = 86_400_000
 
 
-def tags_of_all(node: Node, root: Root) -> list[tuple[str, ...]]:
+def tags_of_all(node: Node, root: Root, sight: Sight | None = None) -> list[tuple[str, ...]]:
     """Of each monitor."""
-    return [entry.settings.tags for entry in watch_of(node).entries(root).values()]
+    return [entry.settings.tags for entry in seen(watch_of(node).entries(root).values(), sight)]
 
 
-def page(node: Node, root: Root, query: JsonObject, *, secrets: bool) -> tuple[list[MonitorRecord], int]:
-    """One page of records, ordered by name, and how many there are."""
+def seen(entries: Iterable[Entry], sight: Sight | None) -> list[Entry]:
+    """Those that the caller's teams see; all, where there are none."""
+    return list(entries) if sight is None else [entry for entry in entries if sight.sees(entry.settings.tags)]
+
+
+def page(
+    node: Node, root: Root, query: JsonObject, *, secrets: bool, sight: Sight | None = None
+) -> tuple[list[MonitorRecord], int]:
+    """One page of records, ordered by name, and how many there are. `sight`: of those that it sees."""
     now = node.clock.now()
     words, tag, status = query["q"].casefold().split(), query["tag"], query["status"]
     register = watch_of(node).register
     register.catch_up(root)
-    entries = register.ordered()
+    entries = seen(register.ordered(), sight)
     ids = query["ids"]
     if ids is not None:
         entries = [entry for entry in entries if entry.id in ids]
@@ -54,7 +62,7 @@ def page(node: Node, root: Root, query: JsonObject, *, secrets: bool) -> tuple[l
     lately = recent.of_monitors(node, root, chosen, query["recent"], now) if query["recent"] else {}
     look = StateLook(state_at(node, now), is_down_in_window(node, now))
     shown = [record(node, entry, now, secrets=secrets, recent=lately.get(entry.id), look=look) for entry in chosen]
-    lost = unread(node) if not (words or tag or status or query["type"]) else []
+    lost = unread(node) if not (words or tag or status or query["type"] or sight) else []
     if ids is not None:
         lost = [row for row in lost if row.id in ids]
     room = None if query["limit"] is None else max(0, query["limit"] - len(shown))
@@ -200,13 +208,16 @@ class MonitorTally(NamedTuple):
 
     counts: dict[str, int]
     down_in_windows: int
+    incidents: int = 0  # open ones, where only what a team sees is counted
 
 
-def tally(node: Node, root: Root) -> MonitorTally:
+def tally(node: Node, root: Root, sight: Sight | None = None) -> MonitorTally:
     """The one count: header, title, sentence and figures say it. What cannot be read is unknown."""
     watch, now = watch_of(node), node.clock.now()
     register = watch.register
     register.catch_up(root)
+    if sight is not None:
+        return _tally_of(node, seen(watch.states.look(now), sight), now)
     counts = Counter(watch.states.counts(now))
     damaged = {damage.id for damage in register.damaged.values()}
     if damaged:
@@ -217,6 +228,13 @@ def tally(node: Node, root: Root) -> MonitorTally:
     is_down = is_down_in_window(node, now)
     hidden = (entry.id not in damaged and is_down(entry) for entry in tuple(register.entries.values()))
     return MonitorTally(counts, sum(hidden))
+
+
+def _tally_of(node: Node, entries: list[Entry], now: float) -> MonitorTally:
+    damaged, is_down = watch_of(node).register.damaged, is_down_in_window(node, now)
+    counts = Counter("unknown" if entry.id in damaged else entry.shown for entry in entries)
+    hidden = sum(entry.id not in damaged and is_down(entry) for entry in entries)
+    return MonitorTally(counts, hidden, sum(entry.incident_id is not None for entry in entries))
 
 
 def statuses_now(node: Node, root: Root) -> dict[str, str]:

@@ -10,6 +10,7 @@ from opsapp.monitoring.logic.uptime import StateTimes
 from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.node import Node
 from opsapp.series import DAY, HOUR
+from opsapp.tree.rights import Sight
 from opsapp.tree.root import Root
 
 from .reports import now_ms
@@ -23,6 +24,7 @@ class ReportAsked(NamedTuple):
     days: int | None
     zone: str
     tag: str | None
+    sight: Sight | None = None  # of those that the asker's teams see
 
 
 def period_of(node: Node, asked: ReportAsked) -> Period:
@@ -40,7 +42,9 @@ def measured(node: Node, root: Root, asked: ReportAsked, period: Period) -> list
     entries = [
         entry
         for entry in watch_of(node).entries(root).values()
-        if entry.created_at * 1000 <= period.until and (asked.tag is None or asked.tag in entry.settings.tags)
+        if entry.created_at * 1000 <= period.until
+        and (asked.tag is None or asked.tag in entry.settings.tags)
+        and (asked.sight is None or asked.sight.sees(entry.settings.tags))
     ]
     until = period.until + 1 if period.until < period.end or asked.days is not None else period.end
     numbers = [entry.series for entry in entries]

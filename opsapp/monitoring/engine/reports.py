@@ -31,6 +31,7 @@ from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime.node import Node
 from opsapp.runtime.projection import among
 from opsapp.series import DAY, FINE, HOUR, NAMES, Total
+from opsapp.tree.rights import Sight
 from opsapp.tree.root import Root
 from opsapp.wire.records import extended
 
@@ -63,10 +64,12 @@ def uptimes(node: Node, root: Root, monitor_id: str) -> list[UptimeFigures]:
     return rows
 
 
-def sla_report(node: Node, root: Root, days: int, page: slice, sort: str) -> tuple[list[SlaEntry], int]:
+def sla_report(
+    node: Node, root: Root, days: int, page: slice, sort: str, sight: Sight | None = None
+) -> tuple[list[SlaEntry], int]:
     """One entry a monitor, and how many monitors there are. By name, only the page that was asked for is computed; by
     uptime, that of all monitors, and the rest for the page."""
-    monitors = sorted(watch_of(node).entries(root).values(), key=by_name, reverse=sort == "-name")
+    monitors = sorted(_seen(node, root, sight), key=by_name, reverse=sort == "-name")
     start, now = _window(node, days)
     listed = monitors[page] if sort.endswith("name") else monitors
     totals = node.series.reading(root).totals(start, now + 1, [entry.series for entry in listed])
@@ -172,8 +175,14 @@ def health(node: Node, root: Root, monitor_id: str) -> MonitorScore:
     return _scores(node, root, [entry])[0]
 
 
-def health_of_all(node: Node, root: Root) -> AggregateScore:
-    return score.aggregate(_scores(node, root, sorted(watch_of(node).entries(root).values(), key=by_name)))
+def health_of_all(node: Node, root: Root, sight: Sight | None = None) -> AggregateScore:
+    return score.aggregate(_scores(node, root, sorted(_seen(node, root, sight), key=by_name)))
+
+
+def _seen(node: Node, root: Root, sight: Sight | None) -> list[Entry]:
+    """All monitors, or those that the caller's teams see."""
+    entries = watch_of(node).entries(root).values()
+    return [entry for entry in entries if sight is None or sight.sees(entry.settings.tags)]
 
 
 def now_ms(node: Node) -> int:

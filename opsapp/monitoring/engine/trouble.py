@@ -53,7 +53,7 @@ def standing_of_all(node: Node, root: Root, now: float) -> MonitorsStanding:
     troubled = [entry for entry in entries if statuses[entry.id] in WORST]
     since = {entry.id: monitorlists.since_when(node, entry, statuses[entry.id]) for entry in troubled}
     troubled.sort(key=lambda entry: (WORST.index(statuses[entry.id]), since[entry.id], entry.name.casefold()))
-    counts, down_in_windows = monitorlists.tally(node, root)
+    counts, down_in_windows, _ = monitorlists.tally(node, root)
     return MonitorsStanding(
         {status: counts[status] for status in BY_CODE},
         down_in_windows,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine import monitorlists
@@ -13,14 +14,19 @@ from opsapp.monitoring.interfaces import IWarRoomSection
 from opsapp.monitoring.records import IncidentRecord, RelatedMonitor, StandsOn, SuggestedRemedy, WarRoom, WarRoomEvent
 from opsapp.monitoring.resources import Incident
 from opsapp.runtime.node import Node
+from opsapp.tree.rights import Sight
 from opsapp.tree.root import Root
 from opsapp.wire.records import plain
 
 RELATED = 20
 
 
-def context(node: Node, root: Root, incident: Incident, *, secrets: bool) -> WarRoom:
+def context(node: Node, root: Root, incident: Incident, *, secrets: bool, sight: Sight | None = None) -> WarRoom:
+    """`sight`: for who is in a team. Then it has what the incident itself knows, and monitors that the team sees; what
+    other rooms add may name anything, and is left out."""
     now = node.clock.now()
+    if sight is not None:
+        return _within(node, root, incident, sight, secrets=secrets)
     record = incident.record(now)
     sections: dict[str, list[JsonObject]] = defaultdict(list)
     for _, section in sorted(node.registry.getUtilitiesFor(IWarRoomSection)):
@@ -38,6 +44,23 @@ def context(node: Node, root: Root, incident: Incident, *, secrets: bool) -> War
         tuple(sorted(remedies, key=lambda remedy: -remedy.score)),
         tuple(StandsOn(**row) for row in sections["dependencies"]),
         tuple(sections["heals"]),
+    )
+
+
+def _within(node: Node, root: Root, incident: Incident, sight: Sight, *, secrets: bool) -> WarRoom:
+    now = node.clock.now()
+    record = replace(incident.record(now), root_cause=None)
+    entries = {entry.id: entry for entry in monitorlists.seen(watch_of(node).entries(root).values(), sight)}
+    own = entries.get(incident.monitor_id)
+    return WarRoom(
+        record,
+        None if own is None else monitorlists.record(node, own, now, secrets=secrets),
+        tuple(related(node, entries, incident, now)),
+        in_order(timeline(record, incident.closed_because)),
+        (),
+        (),
+        (),
+        (),
     )
 
 

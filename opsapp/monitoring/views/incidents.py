@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pyramid.request import Request
@@ -23,20 +24,29 @@ from opsapp.web.fields import Paging
 from opsapp.web.schemas import ArchiveAnswer, ArchiveQuery
 from opsapp.wire.records import parts_of, plain
 
+from . import teams
+
 COLUMNS = [part.name for part in parts_of(IncidentRecord)]
 COLUMNS.insert(COLUMNS.index("updates"), COLUMNS.pop())  # the root cause, before what people said
 
 
-@api.get(Incidents, query=schemas.IncidentList, returns=[IncidentRecord])
+@api.get(Incidents, query=schemas.IncidentList, returns=[IncidentRecord], teams="filtered")
 def list_incidents(context: Incidents, request: Request) -> list[IncidentRecord]:
     """Newest first. `q`, `owner`, `severity`, `kind` and `tag` choose among the newest 2,000; incidents of monitors
-    have no severity, and the tags that the monitor had when they began."""
+    have no severity, and the tags that the monitor had when they began. Who is in a team gets those of monitors that it
+    sees, of the newest 2,000 too, without root causes."""
     query = request.valid_query
     now = request.node.clock.now()
     wanted = IncidentFilter(*(query[name] for name in IncidentFilter._fields))
-    ids, count = context.page(query["status"], query["monitor_id"], query["limit"], query["offset"], wanted)
+    span = (query["limit"], query["offset"])
+    ids, count = context.page(query["status"], query["monitor_id"], *span, wanted, teams.seen_monitors(request))
     request.response.headers["X-Total-Count"] = str(count)
-    rows: list[IncidentRecord] = request.shown(with_causes(request.root, incident_rows(context, ids, now), now))
+    known = incident_rows(context, ids, now)
+    rows: list[IncidentRecord] = request.shown(
+        with_causes(request.root, known, now)
+        if request.sight is None
+        else [replace(row, root_cause=None) for row in known]
+    )
     return rows
 
 
@@ -68,7 +78,9 @@ def open_incident(context: Incidents, request: Request) -> schemas.IncidentOpene
     return schemas.IncidentOpened(incident_id)
 
 
-@api.act(Incident, "resolve", body=schemas.IncidentEnd, returns=schemas.IncidentEnded, audit="incident.end")
+@api.act(
+    Incident, "resolve", body=schemas.IncidentEnd, returns=schemas.IncidentEnded, audit="incident.end", teams="act"
+)
 def resolve(context: Incident, request: Request) -> schemas.IncidentEnded:
     """The end of one that was opened by hand."""
     note, now = request.valid_body["note"], request.node.clock.now()
@@ -77,14 +89,19 @@ def resolve(context: Incident, request: Request) -> schemas.IncidentEnded:
     return schemas.IncidentEnded()
 
 
-@api.get(Incident, returns=IncidentRecord)
+@api.get(Incident, returns=IncidentRecord, teams="see")
 def get_incident(context: Incident, request: Request) -> Any:
     """One incident with its updates."""
     return request.shown(context.record(request.node.clock.now()))
 
 
 @api.act(
-    Incident, "acknowledge", body=schemas.Acknowledgement, returns=schemas.Acknowledged, audit="incident.acknowledge"
+    Incident,
+    "acknowledge",
+    body=schemas.Acknowledgement,
+    returns=schemas.Acknowledged,
+    audit="incident.acknowledge",
+    teams="act",
 )
 def acknowledge(context: Incident, request: Request) -> schemas.Acknowledged:
     """Says that somebody looks after it."""
@@ -94,7 +111,14 @@ def acknowledge(context: Incident, request: Request) -> schemas.Acknowledged:
     return schemas.Acknowledged()
 
 
-@api.act(Incident, "assign", body=schemas.IncidentOwner, returns=schemas.IncidentAssigned, audit="incident.assign")
+@api.act(
+    Incident,
+    "assign",
+    body=schemas.IncidentOwner,
+    returns=schemas.IncidentAssigned,
+    audit="incident.assign",
+    teams="act",
+)
 def assign(context: Incident, request: Request) -> schemas.IncidentAssigned:
     """Gives it to somebody; oneself, too, when another one has it."""
     body, user = request.valid_body, request.caller.name
@@ -103,7 +127,7 @@ def assign(context: Incident, request: Request) -> schemas.IncidentAssigned:
     return schemas.IncidentAssigned()
 
 
-@api.get(Incident, "updates", query=Paging, returns=[IncidentNote])
+@api.get(Incident, "updates", query=Paging, returns=[IncidentNote], teams="see")
 def list_updates(context: Incident, request: Request) -> list[IncidentNote]:
     """What people said of it, oldest first."""
     count, first = context.count_updates(), request.valid_query["offset"]
@@ -112,7 +136,9 @@ def list_updates(context: Incident, request: Request) -> list[IncidentNote]:
     return context.updates_between(first, count if limit is None else min(count, first + limit))
 
 
-@api.create(Incident, "updates", body=schemas.IncidentUpdate, returns=schemas.UpdateAdded, audit="incident.update")
+@api.create(
+    Incident, "updates", body=schemas.IncidentUpdate, returns=schemas.UpdateAdded, audit="incident.update", teams="act"
+)
 def add_update(context: Incident, request: Request) -> schemas.UpdateAdded:
     """A message about it; with `public`, for visitors of the status page too."""
     body, now, user = request.valid_body, request.node.clock.now(), request.caller.name
@@ -121,15 +147,22 @@ def add_update(context: Incident, request: Request) -> schemas.UpdateAdded:
     return schemas.UpdateAdded()
 
 
-@api.get(Incident, "war-room", returns=WarRoom)
+@api.get(Incident, "war-room", returns=WarRoom, teams="see")
 def war_room(context: Incident, request: Request) -> Any:
     """All that bears on an incident, in one answer."""
-    return request.shown(warroom.context(request.node, request.root, context, secrets=request.may_edit))
+    return _known_of(context, request)
 
 
-@api.get(Incident, "post-mortem", returns=schemas.PostMortem)
+@api.get(Incident, "post-mortem", returns=schemas.PostMortem, teams="see")
 def post_mortem(context: Incident, request: Request) -> JsonObject:
     """What happened as a Markdown document to go on writing: facts, timeline, heals, open points."""
     now = request.node.clock.now()
-    known = request.shown(warroom.context(request.node, request.root, context, secrets=request.may_edit))
+    known = _known_of(context, request)
     return {"name": postmortem.file_name(known.incident), "markdown": postmortem.document(known, now)}
+
+
+def _known_of(incident: Incident, request: Request) -> WarRoom:
+    asked = {"secrets": request.may_edit, "sight": request.sight}
+    known: WarRoom = request.shown(warroom.context(request.node, request.root, incident, **asked))
+    shown = None if known.monitor is None else teams.narrowed(request, known.monitor)
+    return known if shown is known.monitor else replace(known, monitor=shown)

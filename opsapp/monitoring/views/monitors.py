@@ -22,31 +22,41 @@ from opsapp.web.schemas import Created, Deleted, Updated
 from opsapp.web.taglists import TagQuery, TagRow, tags_in
 from opsapp.wire.records import changed
 
+from . import teams
 
-@api.get(Monitors, "tags", query=TagQuery, returns=[TagRow])
+
+@api.get(Monitors, "tags", query=TagQuery, returns=[TagRow], teams="filtered")
 def monitor_tags(context: Monitors, request: Request) -> list[TagRow]:
     """The tags that monitors have. `q` is a part of the name."""
-    return tags_in(request, monitorlists.tags_of_all(request.node, request.root))
+    return tags_in(request, monitorlists.tags_of_all(request.node, request.root, request.sight))
 
 
-@api.get(Monitors, query=schemas.MonitorList, returns=[MonitorRecord])
+@api.get(Monitors, query=schemas.MonitorList, returns=[MonitorRecord], teams="filtered")
 def list_monitors(context: Monitors, request: Request) -> list[MonitorRecord]:
     """Answered from memory, however many there are; as of a time, from the tree of that time."""
     query, secrets = request.valid_query, request.may_edit
+    teams.require_present(request, query["as_of"])
     if query["as_of"] is not None:
         records, count = request.node.transact_at(query["as_of"], past.page, query, secrets)
     else:
-        records, count = monitorlists.page(request.node, request.root, query, secrets=secrets)
+        records, count = monitorlists.page(request.node, request.root, query, secrets=secrets, sight=request.sight)
     request.response.headers["X-Total-Count"] = str(count)
-    return records
+    return [teams.narrowed(request, record) for record in records]
 
 
 def also_wrong(monitors: Monitors, request: Request, sound: JsonObject) -> dict[str, str]:
     """Of a new one, what its fields among themselves and the store tell."""
-    return changes.misfits(request.root, NOTHING, changes.with_defaults(request.root, sound))
+    settings = changes.with_defaults(request.root, sound)
+    return changes.misfits(request.root, NOTHING, settings) | teams.misfits(request, NOTHING, settings)
 
 
-@api.create(Monitors, body=NewMonitor, also=also_wrong, returns=Created, audit="monitor.create")
+def also_changed(monitor: Monitor, request: Request, sound: JsonObject) -> dict[str, str]:
+    before = monitor.record
+    settings = changed(before, teams.whole(request, before, sound))
+    return changes.misfits(request.root, before, settings) | teams.misfits(request, before, settings)
+
+
+@api.create(Monitors, body=NewMonitor, also=also_wrong, returns=Created, audit="monitor.create", teams="filtered")
 def create_monitor(context: Monitors, request: Request) -> Created:
     """A new monitor."""
     node = request.node
@@ -57,7 +67,9 @@ def create_monitor(context: Monitors, request: Request) -> Created:
     return Created(monitor_id)
 
 
-@api.act(Monitors, "check", body=NewMonitor, also=also_wrong, returns=TriedMonitor, audit="monitor.try")
+@api.act(
+    Monitors, "check", body=NewMonitor, also=also_wrong, returns=TriedMonitor, audit="monitor.try", teams="filtered"
+)
 def try_monitor(context: Monitors, request: Request) -> Deferred:
     """One check with these settings, now. The monitor is not made, and nothing but the audit entry is stored."""
     node = request.node
@@ -67,7 +79,7 @@ def try_monitor(context: Monitors, request: Request) -> Deferred:
     return Deferred(lambda: (200, {}, requestedchecks.try_out(node, settings)))
 
 
-@api.act(Monitor, "check", returns=TriedMonitor, audit="monitor.check")
+@api.act(Monitor, "check", returns=TriedMonitor, audit="monitor.check", teams="act")
 def check_monitor(context: Monitor, request: Request) -> Deferred:
     """One check of this monitor, now, which counts like any other."""
     node, monitor_id = request.node, context.id
@@ -75,28 +87,32 @@ def check_monitor(context: Monitor, request: Request) -> Deferred:
     return Deferred(lambda: (200, {}, requestedchecks.check_now(node, monitor_id)))
 
 
-@api.get(Monitor, query=AsOf, returns=MonitorRecord)
+@api.get(Monitor, query=AsOf, returns=MonitorRecord, teams="see")
 def get_monitor(context: Monitor, request: Request) -> MonitorRecord:
     """One monitor."""
     at = request.valid_query["as_of"]
+    teams.require_present(request, at)
     if at is not None:
         then: MonitorRecord = request.node.transact_at(at, past.one, context.id, request.may_edit)
         return then
-    return monitorlists.one(request.node, request.root, context.id, secrets=request.may_edit)
+    record = monitorlists.one(request.node, request.root, context.id, secrets=request.may_edit)
+    return teams.narrowed(request, record)
 
 
 @api.update(
     Monitor,
     body=MonitorSettings,
-    also=lambda monitor, request, sound: changes.misfits(request.root, monitor.record, changed(monitor.record, sound)),
+    also=also_changed,
     stored=lambda monitor: monitor.settings,
     read_only=MonitorRecord,
     returns=Updated,
     audit="monitor.update",
+    teams="change",
 )
 def update_monitor(context: Monitor, request: Request) -> Updated:
     """Changes what is given, and leaves the rest."""
-    before, settings = context.settings, changed(context.record, request.valid_body)
+    said = teams.whole(request, context.record, request.valid_body)
+    before, settings = context.settings, changed(context.record, said)
     require_author(request, context.record, settings)
     changes.update(request.root, context, settings, request.node.clock.now())
     request.audit("monitor.update", context.id, before=before, after=context.settings)

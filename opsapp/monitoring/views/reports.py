@@ -21,7 +21,7 @@ from opsapp.web.jsontext import dumps
 from opsapp.web.listpages import page_of, slice_of
 
 
-@api.get(Monitor, "history", query=reportschemas.HistoryRange, returns=[reportschemas.ResponsePoint])
+@api.get(Monitor, "history", query=reportschemas.HistoryRange, returns=[reportschemas.ResponsePoint], teams="see")
 def history(context: Monitor, request: Request) -> list[JsonObject]:
     """Status and response times per bucket; one without checks is left out."""
     query = request.valid_query
@@ -29,7 +29,7 @@ def history(context: Monitor, request: Request) -> list[JsonObject]:
     return page_of(request, reports.history(request.node, request.root, context.series, *span))
 
 
-@api.get(Monitor, "metrics", query=reportschemas.HistoryRange, returns=[reportschemas.MetricPoint])
+@api.get(Monitor, "metrics", query=reportschemas.HistoryRange, returns=[reportschemas.MetricPoint], teams="see")
 def metrics_history(context: Monitor, request: Request) -> list[JsonObject]:
     """What a plugin measured, as means per bucket; one without a value is left out."""
     query = request.valid_query
@@ -37,29 +37,30 @@ def metrics_history(context: Monitor, request: Request) -> list[JsonObject]:
     return page_of(request, metrics.history(request.root, context, *span))
 
 
-@api.get(Monitor, "uptime", query=Paging, returns=[UptimeFigures])
+@api.get(Monitor, "uptime", query=Paging, returns=[UptimeFigures], teams="see")
 def uptime(context: Monitor, request: Request) -> list[UptimeFigures]:
     """Uptime over a day, 7, 30 and 90 days, with how much of each is unknown."""
     return page_of(request, reports.uptimes(request.node, request.root, context.id))
 
 
-@api.get(Monitoring, "sla", query=reportschemas.SlaWindow, returns=[SlaEntry])
+@api.get(Monitoring, "sla", query=reportschemas.SlaWindow, returns=[SlaEntry], teams="filtered")
 def sla(context: Monitoring, request: Request) -> list[SlaEntry]:
     """Uptime, downtime and incidents of each monitor over so many days. `sort`: by name, or the worst first; with "-"
     the other way round. What nobody knows comes last."""
     asked = request.valid_query
-    rows, count = reports.sla_report(request.node, request.root, asked["days"], slice_of(request), asked["sort"])
+    wanted = (asked["days"], slice_of(request), asked["sort"], request.sight)
+    rows, count = reports.sla_report(request.node, request.root, *wanted)
     request.response.headers["X-Total-Count"] = str(count)
     return rows
 
 
-@api.get(Monitoring, "report", query=reportschemas.ReportQuery, returns=[ReportedLine])
+@api.get(Monitoring, "report", query=reportschemas.ReportQuery, returns=[ReportedLine], teams="filtered")
 def report(context: Monitoring, request: Request) -> list[ReportedLine]:
     """Uptime and error budget of a calendar month, or of the last days, by monitor or by tag."""
     return [ReportedLine(*row) for row in page_of(request, _rows(request))]
 
 
-@api.get(Monitoring, "report-total", query=reportschemas.ReportQuery, returns=ReportTotal)
+@api.get(Monitoring, "report-total", query=reportschemas.ReportQuery, returns=ReportTotal, teams="filtered")
 def report_total(context: Monitoring, request: Request) -> ReportTotal:
     """The same of all its monitors together, and which time it is about."""
     asked, target = _asked(request), request.valid_query["target"]
@@ -68,7 +69,7 @@ def report_total(context: Monitoring, request: Request) -> ReportTotal:
     return ReportTotal(*total, period.start // 1000, period.end // 1000, asked.zone, target)
 
 
-@api.get(Monitoring, "report.csv", query=reportschemas.ReportQuery, returns=files.CSV)
+@api.get(Monitoring, "report.csv", query=reportschemas.ReportQuery, returns=files.CSV, teams="filtered")
 def report_file(context: Monitoring, request: Request) -> Response:
     """The report as a file, whole."""
     asked, now = _asked(request), request.node.clock.now()
@@ -79,7 +80,7 @@ def report_file(context: Monitoring, request: Request) -> Response:
 def _asked(request: Request) -> monthly.ReportAsked:
     query = request.valid_query
     return monthly.ReportAsked(
-        query["month"], query["days"], query["zone"] or request.node.config.timezone, query["tag"]
+        query["month"], query["days"], query["zone"] or request.node.config.timezone, query["tag"], request.sight
     )
 
 
@@ -90,13 +91,13 @@ def _rows(request: Request) -> list[ReportRow]:
     return rows_of(times, query["by"], query["sort"], period, query["target"])
 
 
-@api.get(Monitoring, "health-score", returns=AggregateScore)
+@api.get(Monitoring, "health-score", returns=AggregateScore, teams="filtered")
 def health_score(context: Monitoring, request: Request) -> AggregateScore:
     """One score for all monitors, and each one's."""
-    return reports.health_of_all(request.node, request.root)
+    return reports.health_of_all(request.node, request.root, request.sight)
 
 
-@api.get(Monitor, "health-score", returns=MonitorScore)
+@api.get(Monitor, "health-score", returns=MonitorScore, teams="see")
 def monitor_health_score(context: Monitor, request: Request) -> MonitorScore:
     """The score of one monitor, and what it is made of."""
     return reports.health(request.node, request.root, context.id)
@@ -106,8 +107,9 @@ def monitor_health_score(context: Monitor, request: Request) -> MonitorScore:
 def status_page(context: Monitoring, request: Request) -> StatusDocument | Deferred:
     """What the public status page says."""
     at, latest = request.valid_query["as_of"], latest_status(request.node)
+    everything = request.caller is not None and request.sight is None
     if at is not None:
-        return statuspage.status_document_at(request.node, request.root, at, everything=request.caller is not None)
+        return statuspage.status_document_at(request.node, request.root, at, everything=everything)
     return Deferred(lambda: kept_json(latest.text("json", dumps)))
 
 

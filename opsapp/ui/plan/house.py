@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from opsapp.auth.records import InvitationRecord
+from opsapp.auth.records import InvitationRecord, TeamSettings
 from opsapp.ui import parts
 from opsapp.ui.questions import Call
 from opsapp.ui.shapes import house as shapes
@@ -100,6 +100,41 @@ HOUSE = (
         menu="Users",
         template="users.jinja2",
         shape=shapes.users,
+    ),
+    Page(
+        "/teams",
+        "Teams",
+        (
+            Part(
+                "Teams",
+                "/api/teams",
+                (
+                    Column("Name", "name"),
+                    Column("Members", "members"),
+                    Column("May see", "see"),
+                    Column("May act", "act"),
+                    Column("May change", "change"),
+                ),
+                name="teams",
+                paged=True,
+                empty="No team: everybody may do what their role allows, everywhere.",
+                acts=(
+                    Act("change", "Change", "PUT /api/teams/{id}", inputs(TeamSettings),
+                        done="The team is changed. It holds at once."),
+                    Act("delete", "Delete", "DELETE /api/teams/{id}", grave=True,
+                        warns="Take its members out first: who is in no team may do everything of their role. "
+                        "This cannot be undone.",
+                        done="The team is deleted."),
+                ),
+            ),
+        ),
+        forms=(
+            Act("create", "Add a team", "POST /api/teams", inputs(TeamSettings), here=True,
+                done="The team is added. Its members see what its tags reach from now on."),
+        ),
+        lead="Who is in a team sees what carries the team's tags, and nothing else. Admins are never limited. Who is "
+        "in no team may do what their role allows, everywhere.",
+        menu="Teams",
     ),
     Page(
         "/secrets",

@@ -72,6 +72,7 @@ THINGS = {
     "secret": "secret",
     "filter": "saved filter",
     "invitation": "invitation of",
+    "team": "team",
     "subscription": "subscription to the status page",
 }
 WHOLE = {

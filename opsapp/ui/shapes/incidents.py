@@ -166,7 +166,7 @@ def room(answers: Answers, reader: Reader) -> dict[str, object]:
 def top(answers: Answers, reader: Reader) -> dict[str, object]:
     known, names = answers[ROOM], _names(answers)
     incident = known.incident
-    facts = _facts(incident, answers[OVERVIEW], names)
+    facts = _facts(incident, answers.known(OVERVIEW), names)
     return {
         "title": _title(incident),
         "incident": incident,
@@ -208,8 +208,10 @@ def _place(incident: IncidentRecord) -> str:
 
 def _names(answers: Answers) -> NameBook:
     incident = answers[ROOM].incident
-    overview = answers[OVERVIEW]
+    overview = answers.known(OVERVIEW)
     own = {incident.monitor_name: incident.monitor_id} if incident.monitor_id else {}
+    if overview is None:  # who is in a team is told of this incident alone
+        return NameBook(own)
     monitor_ids = {**overview.monitor_ids, **own}
     return NameBook(monitor_ids, overview.agent_ids)
 
@@ -238,7 +240,7 @@ def _root(incident: IncidentRecord) -> str:
     return f"{incident.monitor_name} {'is' if incident.is_open else 'was'} the root cause, as far as is known"
 
 
-def _facts(incident: IncidentRecord, overview: Overview, names: NameBook) -> list[Sentence]:
+def _facts(incident: IncidentRecord, overview: Overview | None, names: NameBook) -> list[Sentence]:
     if _is_told(incident):
         return _told_facts(incident)
     name, root = incident.monitor_name, incident.root_cause
@@ -246,7 +248,8 @@ def _facts(incident: IncidentRecord, overview: Overview, names: NameBook) -> lis
     if root:
         words = (" has failed too. This one needs it, so its own healing waits.",)
         facts.append(said(None, "hid", names.target(root), *words))
-    below = [trouble for trouble in overview.troubles if trouble.root_cause == name and incident.is_open]
+    troubles = () if overview is None else overview.troubles
+    below = [trouble for trouble in troubles if trouble.root_cause == name and incident.is_open]
     if below:
         needs = "needs it. Its" if len(below) == 1 else "need it. Their"
         links = listed([trouble.name for trouble in below], most=5)

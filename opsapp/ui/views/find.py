@@ -26,7 +26,7 @@ class FindPage(Facet):
 add_facet(Root, "find", FindPage)
 
 
-@api.get(FindPage)
+@api.get(FindPage, teams="filtered")
 def found(context: FindPage, request: Request) -> Response:
     return frame_part(request) or search(request)
 

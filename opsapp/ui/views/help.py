@@ -32,12 +32,12 @@ class HelpPage(Facet):
 add_facet(Root, "help", HelpContents)
 
 
-@api.get(HelpContents)
+@api.get(HelpContents, teams="own")
 def contents(context: HelpContents, request: Request) -> Response:
     return page(request, "help.jinja2", title="Help", groups=guidebook.groups())
 
 
-@api.get(HelpPage)
+@api.get(HelpPage, teams="own")
 def shown(context: HelpPage, request: Request) -> Response:
     name = context.__name__
     known = guidebook.pages()[name]

@@ -77,7 +77,7 @@ def found_at(request: Request, path: str) -> tuple[Page, dict[str, str]]:
     return page
 
 
-@api.get(PlannedPage)
+@api.get(PlannedPage, teams="filtered")
 def shown(context: PlannedPage, request: Request) -> Response:
     page, ids = found(context, request)
     return frame_part(request) or show(request, page, ids, context.path)
@@ -186,7 +186,7 @@ def said(page: Page, name: str | None) -> str | None:
     return outcome_of(act) if act else None
 
 
-@api.submit(PlannedPage)
+@api.submit(PlannedPage, teams="filtered")
 def done(context: PlannedPage, request: Request) -> Any:
     """One act of the page, by the API, which has the last word and writes it down."""
     page, ids = found(context, request)

@@ -205,7 +205,7 @@ def login_totp(context: LoginPage, request: Request) -> Deferred:
     return try_it(node, form, lambda _left: engine.second_step(node, partial, code, client))
 
 
-@api.submit(Root, "logout", audit="logout")
+@api.submit(Root, "logout", audit="logout", teams="own")
 def logout(context: Root, request: Request) -> Response:
     """Ends the session; a person without one is led to the form all the same."""
     resources.end_session(request.root, request.caller.name, request.caller.session_id)

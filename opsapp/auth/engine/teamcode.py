@@ -1,0 +1,37 @@
+"""Teams as code (see `opsapp.runtime.ascode`), by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from opsapp.audit.engine import Actor
+from opsapp.auth.records import TeamRecord, TeamSettings
+from opsapp.auth.resources import teams
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.runtime.ascode import StoredEntry
+from opsapp.runtime.node import Node
+from opsapp.tree.root import Root
+from opsapp.wire.records import made, settings_of
+
+from .signin import now_of
+
+
+def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
+    for team in sorted(teams.teams_of(root).values(), key=lambda row: (row.created_at, row.__name__)):
+        yield StoredEntry(team.__name__, settings_of(made(TeamSettings, team.said)))
+
+
+def complete(_node: Node, _root: Root, given: JsonObject, _present: JsonObject | None) -> JsonObject:
+    return settings_of(made(TeamSettings, given))
+
+
+def create(_node: Node, root: Root, fields: JsonObject, _actor: Actor) -> str:
+    return teams.create(root, made(TeamRecord, fields), now_of(root)).__name__
+
+
+def update(_node: Node, root: Root, team_id: str, fields: JsonObject, _actor: Actor) -> None:
+    teams.change(root, teams.teams_of(root)[team_id], made(TeamRecord, fields))
+
+
+def delete(_node: Node, root: Root, team_id: str, _actor: Actor) -> None:
+    teams.delete(root, teams.teams_of(root)[team_id])

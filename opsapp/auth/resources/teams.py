@@ -1,0 +1,139 @@
+"""Teams: who is in them, and what they may do with which tags.
+
+Who is in no team has the rights of their role, as before there were teams. The index by member is what every request
+asks; it is written with the teams, in the same transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from BTrees.OOBTree import OOBTree
+
+from opsapp.auth.records import TeamRecord
+from opsapp.lib.ids import new_id
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Conflict
+from opsapp.runtime.events import SESSION_ENDED, emit
+from opsapp.runtime.projection import among, readable
+from opsapp.tree.folder import Folder, Record
+from opsapp.tree.rights import RIGHTS, Sight, sight_of
+from opsapp.tree.root import Root
+from opsapp.wire.records import made
+
+from .keys import end_streams_of_keys
+
+MOST = 500
+MEMBERS = "team_members"  # username -> the ids of the teams
+
+
+class Team(Record):
+    """`said` is replaced whole."""
+
+    url = "/api/teams/{team_id}"
+
+    def __init__(self, said: TeamRecord, now: float):
+        self.said = _stored(said)
+        self.created_at = int(now)
+
+    @property
+    def name(self) -> str:
+        return str(self.said["name"])
+
+    def record(self) -> TeamRecord:
+        return made(TeamRecord, {**self.said, "id": self.__name__, "created_at": self.created_at})
+
+
+class Teams(Folder):
+    url = "/api/teams"
+
+
+def _stored(said: TeamRecord) -> JsonObject:
+    return {name: getattr(said, name) for name in ("name", "members", *RIGHTS)}
+
+
+def set_up(root: Root) -> None:
+    """Evolve step: there is no team, and nobody is limited."""
+    root["api"]["teams"] = Teams()
+    root.system[MEMBERS] = OOBTree()
+
+
+def teams_of(root: Root) -> Teams:
+    return root["api"]["teams"]
+
+
+def is_limited(root: Root, username: str) -> bool:
+    """Whether somebody of this name is held to what their teams may: whoever is in one and is no admin."""
+    user = root["api"]["users"].get(username)
+    return username in root.system[MEMBERS] and (user is None or user.role != "admin")
+
+
+def sight_for(root: Root, username: str) -> Sight | None:
+    """What their teams let them do; None for who is not limited. A team that cannot be read gives nothing."""
+    if not is_limited(root, username):
+        return None
+    teams = among(teams_of(root), "team", root.system[MEMBERS][username])
+    return sight_of({right: team.said[right] for right in RIGHTS} for _, team in teams)
+
+
+def create(root: Root, said: TeamRecord, now: float) -> Team:
+    folder = teams_of(root)
+    _refuse_second(folder, said.name)
+    if len(folder.tree) >= MOST:
+        raise Conflict(f"There may be {MOST} teams. Delete one that is not used.", code="too_many_teams")
+    team = folder[new_id()] = Team(said, now)
+    _index(root, team.__name__, (), said.members)
+    return team
+
+
+def change(root: Root, team: Team, said: TeamRecord) -> None:
+    before = team.record()
+    if said.name != before.name:
+        _refuse_second(team.__parent__, said.name)
+    team.said = _stored(said)
+    _index(root, team.__name__, before.members, said.members)
+
+
+def delete(root: Root, team: Team) -> None:
+    """A team with members is not deleted: who is in no team sees all that their role sees."""
+    if team.said["members"]:
+        raise Conflict(
+            "This team has members. Take them out first: who is in no team may do everything of their role.",
+            code="team_has_members",
+        )
+    del teams_of(root)[team.__name__]
+
+
+def leave_all(root: Root, username: str, _now: float) -> None:
+    """Of a user who is deleted: somebody else may get the name."""
+    for _, team in among(teams_of(root), "team", root.system[MEMBERS].get(username, ())):
+        team.said = team.said | {"members": tuple(name for name in team.said["members"] if name != username)}
+    root.system[MEMBERS].pop(username, None)
+
+
+def _refuse_second(folder: Teams, name: str) -> None:
+    if any(team.name.casefold() == name.casefold() for _, team in readable(folder, "team")):
+        raise Conflict("There is a team of this name already.", code="team_exists")
+
+
+def _index(root: Root, team_id: str, before: Iterable[str], after: Iterable[str]) -> None:
+    """Who is in the team, by name; what they have open is opened anew, with the rights that they have now."""
+    members, left, now_in = root.system[MEMBERS], set(before), set(after)
+    for username in left - now_in:
+        rest = tuple(other for other in members.get(username, ()) if other != team_id)
+        if rest:
+            members[username] = rest
+        else:
+            members.pop(username, None)
+    for username in now_in - left:
+        members[username] = (*members.get(username, ()), team_id)
+    for username in sorted(left | now_in):
+        end_streams(root, username)
+
+
+def end_streams(root: Root, username: str) -> None:
+    """Sessions and keys stay; the streams that they have opened end."""
+    user = root["api"]["users"].get(username)
+    for session_id in () if user is None else list(user.sessions):
+        emit(root, SESSION_ENDED, {"session_id": session_id, "stays": True})
+    end_streams_of_keys(root, username)

@@ -1,0 +1,161 @@
+"""What a limited person may see: asked of every context that is found, and of every view that is called.
+
+Whoever is in a team is limited to what carries the tags of their teams (ADR 148). `request.sight` is None for everybody
+else. Rooms say which tags a class of things has (`config.add_reach`), and each view says how it keeps within them:
+
+    teams="see"       (act, change) the thing that it is about has to be reached by this right
+    teams="filtered"  it answers only what `request.sight` sees
+    teams="own"       it is about the caller's own account, or about nothing that carries tags
+
+A view that says nothing is refused to limited people: what cannot be narrowed honestly is not shown at all.
+What is not seen answers as what does not exist. Must not: know a feature.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+from pyramid.config import Configurator
+from pyramid.events import ContextFound
+from pyramid.request import Request
+from pyramid.security import NO_PERMISSION_REQUIRED
+
+from opsapp.lib.problems import Forbidden, NotFound
+from opsapp.runtime.events import Event
+from opsapp.runtime.node import Node
+from opsapp.tree.rights import RIGHTS, Right, Sight
+
+from .answers import Answer
+from .identity import Identity
+
+OPEN = ("own", "filtered", *RIGHTS)
+STREAM_S = 300.0  # a stream of a limited person is opened anew as often, and judged again
+EVENT_STREAM = "text/event-stream"
+
+View = Callable[[Any, Request], Any]
+SightReader = Callable[[Any, Identity], Sight | None]
+Reach = Callable[[Any], Collection[str]]
+EventReach = Callable[[Node, Event], Collection[str]]
+
+
+def sight(request: Request) -> Sight | None:
+    """`request.sight`: what the caller's teams let them see; None for whoever is not limited."""
+    reader: SightReader | None = request.registry.opsapp_sight_reader
+    return None if request.caller is None or reader is None else reader(request.root, request.caller)
+
+
+def may(request: Request, place: Any, right: Right) -> bool:
+    """Whether the teams of a limited caller reach this place with the right."""
+    limits: Sight = request.sight
+    return limits.may(right, tags_of(request.registry, place) or ())
+
+
+def tags_of(registry: Any, place: Any) -> Collection[str] | None:
+    """The tags of the nearest thing above that has any, itself included; None where nothing there carries tags."""
+    reaches: dict[type, Reach] = registry.opsapp_reaches
+    for node in lineage(place):
+        reach = reaches.get(type(node))
+        if reach is not None:
+            return reach(node)
+    return None
+
+
+def lineage(node: Any) -> Iterator[Any]:
+    while node is not None:
+        yield node
+        node = node.__parent__
+
+
+def on_context(event: ContextFound) -> None:
+    """What carries tags and is not seen is not there, whatever is asked of it."""
+    request = event.request
+    if getattr(request, "caller", None) is None or request.sight is None:
+        return
+    tags = tags_of(request.registry, request.context)
+    if tags is not None and not request.sight.sees(tags):
+        raise hidden()
+
+
+def hidden() -> NotFound:
+    return NotFound("There is nothing here.")
+
+
+def is_named(context: Any) -> bool:
+    """Whether it is a thing with an id, and so something whose existence tells something."""
+    return any("{" in str(getattr(type(node), "url", "")) for node in lineage(context))
+
+
+def refused(request: Request, context: Any) -> Forbidden | NotFound:
+    """To a limited person, of what is not open to them: a thing with an id is not there."""
+    if is_named(context) and tags_of(request.registry, context) is None:
+        return hidden()
+    return Forbidden(
+        "You are in a team, and this cannot be narrowed to what your team may see. Ask an admin.", code="not_for_teams"
+    )
+
+
+def teams_deriver(view: View, info: Any) -> View:
+    wanted = info.options.get("teams")
+    if wanted is not None and wanted not in OPEN:
+        raise TypeError(f"teams={wanted!r} is none of {', '.join(OPEN)}")
+    if info.exception_only or info.options.get("permission") == NO_PERMISSION_REQUIRED:
+        return view
+
+    def wrapped(context: Any, request: Request) -> Any:
+        if request.caller is None or request.sight is None:
+            return view(context, request)
+        if wanted is None:
+            raise refused(request, context)
+        if wanted in RIGHTS and not may(request, context, wanted):
+            raise Forbidden(f"Your team may not {wanted} here.", code="team_right_missing")
+        answer = view(context, request)
+        if isinstance(answer, Answer) and answer.content_type == EVENT_STREAM:
+            request.caller = _for_a_while(request)
+        return answer
+
+    return wrapped
+
+
+teams_deriver.options = ("teams",)  # type: ignore[attr-defined]
+
+
+def _for_a_while(request: Request) -> Identity:
+    """A stream outlives its view, and tags change meanwhile: it ends, and who opens it again is judged again."""
+    caller: Identity = request.caller
+    until = request.node.clock.now() + STREAM_S
+    return caller._replace(expires_at=min(math.inf if caller.expires_at is None else caller.expires_at, until))
+
+
+def passes(registry: Any, node: Node, sight: Sight, event: Event) -> bool:
+    """Whether an event may be told to a limited person: its kind says by which tags, and others are never told."""
+    reach: EventReach | None = registry.opsapp_event_reaches.get(event.kind)
+    return reach is not None and sight.sees(reach(node, event))
+
+
+def add_reach(config: Configurator, kind: type, reach: Reach) -> None:
+    """Directive: `reach(thing)` answers the tags of a thing of this class; what hangs below it has them too."""
+    config.registry.opsapp_reaches[kind] = reach
+
+
+def add_event_reach(config: Configurator, kind: str, reach: EventReach) -> None:
+    """Directive: `reach(node, event)` answers the tags of what an event of this kind tells of; from memory alone."""
+    config.registry.opsapp_event_reaches[kind] = reach
+
+
+def set_sight_reader(config: Configurator, reader: SightReader) -> None:
+    """Directive: `reader(root, caller)` answers what a caller's teams let them see, or None for who is not limited."""
+    config.registry.opsapp_sight_reader = reader
+
+
+def includeme(config: Configurator) -> None:
+    config.registry.opsapp_reaches = {}
+    config.registry.opsapp_event_reaches = {}
+    config.registry.opsapp_sight_reader = None
+    config.add_directive("add_reach", add_reach)
+    config.add_directive("add_event_reach", add_event_reach)
+    config.add_directive("set_sight_reader", set_sight_reader)
+    config.add_request_method(sight, "sight", reify=True)
+    config.add_subscriber(on_context, ContextFound)
+    config.add_view_deriver(teams_deriver, "teams", under="subpath", over="secured_view")

@@ -1,0 +1,20 @@
+"""What a limited person may do to the tags of a thing: by them others see it, or do not.
+
+Must not: know what has tags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from opsapp.tree.rights import Sight
+
+
+def wrong_tags(sight: Sight | None, before: Collection[str], after: Collection[str]) -> dict[str, str]:
+    """By field. Only tags that the teams may change come or go, and one of these is left."""
+    if sight is None:
+        return {}
+    barred = sorted((set(before) ^ set(after)) - sight.change)
+    if barred:
+        return {"tags": "your team may not give or take these: " + ", ".join(barred)}
+    return {} if sight.may("change", after) else {"tags": "needs one that your team may change"}

@@ -1,0 +1,195 @@
+"""An estate of two halves: one that a team sees, made first, and all of `estate.fill`, which it must not hear of.
+
+`Walk` asks everything that the API document and the table of pages have, as one caller, and keeps what was answered.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from opsapp.auth import resources as auth
+from opsapp.runtime import serieswork
+from opsapp.ui.plan import PAGES
+from opsapp.web import openapi
+from opsapp.web.sse import CONTENT_TYPE
+from tests.support import estate
+from tests.support.monitoring import DOWN, UP, Lookout
+
+TEAM_TAG, OTHER_TAG = "northern", "southern-tag"
+NAMING = ("id", "name", "label", "hostname", "ip", "url", "target", "monitor_name", "subject", "slug", "tag", "tags",
+          "push_url", "title", "key", "summary")  # fmt: skip
+UNKNOWN = "0" * 16
+SEARCHED = ("zulu", "Shop", "box-1", OTHER_TAG, "memory", "frost")
+HELD = re.compile(r"{(\w+)}")
+
+
+class Half(NamedTuple):
+    """What the team sees."""
+
+    up: str
+    down: str
+    host: str
+    incident: str
+
+
+def own_half(ward: Any, lookout: Lookout) -> Half:
+    service = ward.service
+    up, down = (
+        lookout.add(name=name, url=f"http://{name}.example/", retries=0, tags=[TEAM_TAG])
+        for name in ("polaris", "vega")
+    )
+    lookout.sees |= {up: UP, down: DOWN}
+    lookout.run(120, step=10)
+    agent = service.ada.post_json("/api/agents", {"label": "frost-1", "tags": [TEAM_TAG]}).json
+    report = {"hostname": "frost-1", "os": "Debian 12", "cpu_percent": 5, "disks": {"/": 71.5}}
+    path = f"/api/agents/{agent['agent_id']}"
+    service.anonymous.post_json(f"{path}/report", report, headers={"X-Agent-Key": agent["key"]})
+    service.otto.post_json(f"{path}/commands", {"type": "shell", "params": {"command": "true"}})
+    serieswork.flush(service.node)
+    incident = service.ada.get(f"/api/monitoring/incidents?monitor_id={down}").json[0]["id"]
+    return Half(up, down, agent["agent_id"], incident)
+
+
+def other_half(ward: Any) -> None:
+    estate.fill(ward)
+    service = ward.service
+    for kind, body in (
+        ("monitoring/endpoints", {"name": "zulu-shop", "type": "http", "url": "http://zulu.example/"}),
+        ("agents", {"label": "zulu-host"}),
+    ):
+        service.ada.post_json(f"/api/{kind}", body | {"tags": [OTHER_TAG]})
+    lost = service.ada.post_json("/api/monitoring/endpoints", {"name": "zulu-lost", "type": "push"}).json["id"]
+    service.ada.delete(f"/api/monitoring/endpoints/{lost}")  # can be put back: it is told of for a minute
+
+
+def member(service: Any, name: str = "lena", role: str = "operator", **rights: list[str]) -> Any:
+    """A client for a new user who is in a team of their own."""
+    service.transact(lambda root: auth.create(root, name, role, "", service.clock.now()).role)
+    given = rights or {right: [TEAM_TAG] for right in ("see", "act", "change")}
+    service.ada.post_json("/api/teams", {"name": f"of {name}", "members": [name], **given})
+    return service.client(name)
+
+
+class Route(NamedTuple):
+    method: str
+    path: str
+
+    def filled(self, ids: dict[str, str]) -> str:
+        return HELD.sub(lambda name: ids.get(name[1], UNKNOWN), self.path)
+
+
+def routes(service: Any) -> list[Route]:
+    """Whatever the API document has, and /metrics; what everybody may ask without a credential is left out, and so are
+    streams, which have no end."""
+    views = openapi.endpoints(service.app.registry)
+    told = [
+        view for view in views if view.path.startswith(("/api", "/metrics")) and view.role not in ("public", "agent")
+    ]
+    return [Route(view.method, view.path) for view in told if view.options.get("returns") != CONTENT_TYPE]
+
+
+def streams(service: Any) -> list[Route]:
+    views = openapi.endpoints(service.app.registry)
+    return [Route(view.method, view.path) for view in views if view.options.get("returns") == CONTENT_TYPE]
+
+
+def known_ids(client: Any, all_routes: list[Route]) -> Iterator[dict[str, str]]:
+    """For each thing of each list that an admin sees, what fills in the paths below it."""
+    for path in sorted({route.path for route in all_routes}):
+        match = re.match(r"(/[^{}]*)/{(\w+)}", path)
+        answer = client.get(match[1], expect_errors=True) if match else None
+        if answer is None or answer.status_int != 200 or not isinstance(answer.json, list):
+            continue
+        for row in answer.json:
+            own = [row[name] for name in (match[2], "id", "request_id", "username", "slug") if name in row]
+            yield from ({match[2]: str(value)} for value in own[:1])
+            yield from ({"hostname": row["hostname"]} for _ in own if row.get("hostname"))
+
+
+def public_gets(service: Any) -> list[Route]:
+    """What everybody may ask, tokens aside."""
+    views = openapi.endpoints(service.app.registry)
+    told = [view for view in views if view.role == "public" and view.method == "GET" and "{" not in view.path]
+    forms = ("/login", "/api/auth", "/static")  # the first have tokens of their own; nothing is at the last
+    return [Route("GET", view.path) for view in told if not view.path.startswith(forms)]
+
+
+def queries(service: Any, route: Route) -> Iterator[str]:
+    """Each choice of each parameter that has choices, and the past."""
+    document = openapi.document(service.app.registry)
+    operation = document["paths"].get(route.path, {}).get(route.method.lower(), {})
+    for parameter in operation.get("parameters", ()):
+        schema = parameter.get("schema", {})
+        yield from (f"{parameter['name']}={choice}" for choice in schema.get("enum", ()) if choice is not None)
+        if parameter.get("name") == "as_of":
+            yield f"as_of={int(service.clock.now())}"
+
+
+class Answer(NamedTuple):
+    status: int
+    total: str | None
+    text: str
+
+
+def page_path(path: str, names: dict[str, str]) -> str:
+    return HELD.sub(lambda name: names.get(name[1], names.get("any", UNKNOWN)), path)
+
+
+class Walk:
+    """Every GET of every route with these ids, and every page."""
+
+    def __init__(self, service: Any, client: Any, browser: Any):
+        self.service, self.client, self.browser = service, client, browser
+        self.answers: dict[str, Answer] = {}
+        self.asked_otherwise: set[str] = set()
+
+    def ask(self, path: str, *, page: bool = False) -> Answer:
+        asked = (self.browser if page else self.client).get(path, expect_errors=True)
+        word = path.partition("?q=")[2]  # a search says again what was searched for
+        text = asked.text.replace(word, "") if word else asked.text
+        kept = Answer(asked.status_int, asked.headers.get("X-Total-Count"), text)
+        self.answers[path] = kept
+        return kept
+
+    def all(self, *ids: dict[str, str]) -> Walk:
+        for route in routes(self.service):
+            held = set(HELD.findall(route.path))
+            wanted = [names for names in ids if held & names.keys()] if held else [{}]
+            if route.method == "GET":
+                for names in wanted:
+                    path = route.filled(names)
+                    self.ask(path)
+                    self.asked_otherwise |= {f"{path}?{query}" for query in queries(self.service, route)}
+        for word in SEARCHED:
+            self.ask(f"/find?q={word}", page=True)
+        for page in PAGES:
+            held = set(HELD.findall(page.path))
+            for names in ids if held else [{}]:
+                self.ask(page_path(page.path, names), page=True)
+        return self
+
+    @property
+    def text(self) -> str:
+        return "\n".join(answer.text for answer in self.answers.values())
+
+
+def naming_words(value: Any, key: str = "") -> Iterator[str]:
+    """The ids, names, tags and addresses in an answer."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from naming_words(inner, name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from naming_words(inner, key)
+    elif isinstance(value, str) and len(value) > 3 and (key in NAMING or key.endswith(("_id", "_ids"))):
+        yield value
+
+
+def json_of(answer: Answer) -> Any:
+    try:
+        return json.loads(answer.text)
+    except ValueError:
+        return None
