@@ -20,7 +20,7 @@ def includeme(config):
 
     from .engine import plans
     from .engine.escalations import heard
-    from .records import PolicyRecord, ScheduleRecord
+    from .records import OverrideAsCode, PolicyRecord, ScheduleRecord
 
     config.registry.registerUtility(heard, IIncidentTold, "on call")
     config.add_evolve_step("oncall-1", "opsapp.oncall.resources.set_up", reversible=True)
@@ -30,5 +30,9 @@ def includeme(config):
     config.add_engine("opsapp.oncall.engine.escalations.start")
     code = "opsapp.oncall.engine"
     config.add_kind("schedules", f"{code}.schedulecode", schema=ScheduleRecord, names=True, audit="oncall.schedule")
+    found_by = ("schedule", "user", "start")
+    config.add_kind(
+        "overrides", f"{code}.overridecode", schema=OverrideAsCode, key=found_by, names=True, audit="oncall.override"
+    )
     config.add_kind("policies", f"{code}.policycode", schema=PolicyRecord, names=True, audit="oncall.policy")
     config.scan("opsapp.oncall.views")

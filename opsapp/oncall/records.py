@@ -6,7 +6,7 @@ Other rooms may import them. Must not: know what is stored (`resources`), or who
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import Annotated, ClassVar, Literal
 
 from opsapp.lib.visible import name_kind
@@ -27,9 +27,20 @@ def _day_problem(text: str) -> str | None:
     return None
 
 
+def _moment_problem(text: str) -> str | None:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return "is not a time that exists"
+    return None
+
+
 TimeOfDay = Annotated[str, Text(5, 5, pattern=r"([01][0-9]|2[0-3]):[0-5][0-9]", example="a time like 09:00")]
 Day = Annotated[
     str, Text(10, 10, pattern=r"(19[789]|[2-8]\d\d)\d-\d\d-\d\d", example="2026-01-31"), CheckedBy(_day_problem)
+]
+Moment = Annotated[
+    str, Text(19, 19, r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", "2026-01-31T18:00:00"), CheckedBy(_moment_problem)
 ]
 Username = Annotated[str, Text(1, 64)]
 Days = Annotated[tuple[Annotated[str, Choice(*DAYS)], ...], Most(7, unique=True, least=1)]
@@ -77,6 +88,21 @@ class OverrideRecord:
     start: Since
     end: Since
     created_by: str
+
+
+@dataclass(frozen=True)
+class OverrideAsCode:
+    """One of a document. Times with seconds, so that the same time is the same text."""
+
+    component: ClassVar[str] = "OverrideAsCode"
+    sample: ClassVar[dict[str, str]] = {
+        "schedule": "Operations", "user": "anna", "start": "2026-01-31T18:00:00", "end": "2026-02-01T09:00:00",
+    }  # fmt: skip
+
+    schedule: Annotated[str, Text(1, 100)]
+    user: Username
+    start: Moment
+    end: Moment
 
 
 @dataclass(frozen=True)

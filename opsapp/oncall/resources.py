@@ -104,6 +104,11 @@ class Override(Facet):
         rows = {override.id: override for override in self.schedule.record.overrides}
         self.record = rows[name]
 
+    def change(self, override: OverrideRecord) -> None:
+        record = self.schedule.record
+        rows = (override if row == self.record else row for row in record.overrides)
+        self.schedule.change(replace(record, overrides=tuple(rows)))
+
     def delete(self) -> None:
         record = self.schedule.record
         self.schedule.change(replace(record, overrides=tuple(row for row in record.overrides if row != self.record)))

@@ -11,6 +11,9 @@ LAYER = {"users": ["otto", "grace"], "start": "2027-01-11"}
 DOCUMENT = {
     "users": [{"username": "grace", "role": "operator"}],
     "schedules": [{"name": "Operations", "zone": "Europe/Berlin", "layers": [LAYER]}],
+    "overrides": [
+        {"schedule": "Operations", "user": "ada", "start": "2027-01-15T09:00:00", "end": "2027-01-15T18:00:00"}
+    ],
     "policies": [{"name": "Standard", "steps": [{"schedules": ["Operations"], "users": ["ada"]}]}],
     "inlets": [{"name": "Alertmanager", "mapping": {"host": "node"}}],
     "notices": [{"title": "The phones move on Sunday"}],
@@ -51,6 +54,42 @@ def test_a_document_of_every_kind_comes_true_whatever_names_what(service, applie
     assert secret["allowed_for"] == [automation["id"]]
 
 
+TURN = DOCUMENT["overrides"][0]
+
+
+def test_an_override_is_found_by_who_and_when_and_may_end_at_another_time(service, applied):
+    [before] = service.ada.get("/api/oncall/schedules").json[0]["overrides"]
+    [change] = apply(service, {"overrides": [TURN | {"end": "2027-01-15T21:00:00"}]})["changes"]
+    assert (change["change"], change["before"]) == ("update", {"end": "2027-01-15T18:00:00"})
+    [after] = service.ada.get("/api/oncall/schedules").json[0]["overrides"]
+    assert after == before | {"end": before["end"] + 3 * 3600}
+    apply(service, {"overrides": [TURN | {"user": "otto"}]})
+    assert [row["user"] for row in service.ada.get("/api/oncall/schedules").json[0]["overrides"]] == ["ada", "otto"]
+    assert len(service.ada.get("/api/export").json["overrides"]) == 2
+
+
+def test_an_override_that_is_over_is_in_no_export_and_is_not_made_again(service, applied):
+    service.clock.advance(12 * 3600)
+    assert service.ada.get("/api/export").json["overrides"] == []
+    again = apply(service, {"overrides": [TURN]})
+    assert (again["changes"], again["waiting"][0]["why"]) == ([], "was over at 2027-01-15T18:00:00")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"schedule": "Nobody's"}, "schedule"),
+        ({"user": "stranger"}, "user"),
+        ({"end": "2027-01-15T09:00:00"}, "end"),
+        ({"start": "2027-01-15 09:00"}, "start"),
+        ({"end": "2027-02-30T18:00:00"}, "end"),
+    ],
+)
+def test_a_wrong_override_is_told_by_its_place(service, applied, wrong, field):
+    answer = service.ada.post_json("/api/apply", {"document": {"overrides": [TURN | wrong]}}, status=422)
+    assert f"overrides.0.{field}" in answer.json["fields"]
+
+
 def test_what_is_applied_exported_and_applied_stays_as_it_is(service, applied):
     exported = service.ada.get("/api/export")
     assert "hush" not in exported.text
@@ -63,11 +102,14 @@ def test_what_is_applied_exported_and_applied_stays_as_it_is(service, applied):
 
 
 def test_only_pruning_takes_away_and_says_what(service, applied):
-    emptied = {kind: [] for kind in ("policies", "schedules", "inlets", "notices", "dependencies", "automations")}
+    emptied = {
+        kind: [] for kind in ("policies", "overrides", "schedules", "inlets", "notices", "dependencies", "automations")
+    }
     assert apply(service, emptied)["changes"] == []
     gone = apply(service, emptied, dry_run=True, prune=True)["changes"]
     assert {(change["kind"], change["key"]) for change in gone} == {
-        ("policies", "Standard"), ("schedules", "Operations"), ("inlets", "Alertmanager"),
+        ("policies", "Standard"), ("schedules", "Operations"),
+        ("overrides", "Operations/ada/2027-01-15T09:00:00"), ("inlets", "Alertmanager"),
         ("notices", "The phones move on Sunday"), ("dependencies", "Shop"), ("dependencies", "Base"),
         ("automations", "call"),
     }  # fmt: skip

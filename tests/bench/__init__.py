@@ -5,6 +5,8 @@ import re
 import time
 from typing import NamedTuple
 
+LESS = frozenset({"s", "ms", "us", "µs", "ns", "B", "KiB", "kB", "MB", "MiB", "bytes"})  # time and room
+MORE = frozenset({"/s", "1/s", "a second"})
 BOUND = re.compile(r"(at most|under|at least) ([\d.,]+)(?:/(\d+))?|([\d.]+) to ([\d.]+)")
 
 
@@ -25,6 +27,14 @@ class Row(NamedTuple):
             return not float(low) <= self.figure <= float(high)
         limit = float(number.rstrip(",.").replace(",", "")) / int(parts or 1)
         return {"at most": self.figure > limit, "under": self.figure >= limit, "at least": self.figure < limit}[word]
+
+    @property
+    def more_is_better(self):
+        """As its bound says, else its unit; None where neither does."""
+        bound = BOUND.match(self.target)
+        if bound is not None and bound[1] is not None:
+            return bound[1] == "at least"
+        return False if self.unit in LESS else True if self.unit in MORE else None
 
 
 def seconds_of(fn, *values):

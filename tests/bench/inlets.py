@@ -54,10 +54,10 @@ def measure():
         for known, what in ((True, "readings of a monitor"), (False, "incidents of their own")):
             path = serve.admin.post("/api/healing/inlets", {"name": f"posts: {what}"})["url"]
             took, used = sent(serve, [event(number, known) for number in range(POSTS)], path)
-            yield Row(f"single posts a second, {what}", POSTS / took, "", "at least 500")
-            yield Row("  a second of the server's processor", POSTS / used, "")
+            yield Row(f"single posts, {what}", POSTS / took, "/s", "at least 500")
+            yield Row(f"  posts by its processor, {what}", POSTS / used, "/s")
             path = serve.admin.post("/api/healing/inlets", {"name": f"lists: {what}"})["url"]
             lists = [[event(number + at, known) for at in range(IN_A_LIST)] for number in range(0, POSTS, IN_A_LIST)]
             took, used = sent(serve, lists, path)
-            yield Row(f"by lists a second, {what}", POSTS / took, "", "at least 2,000")
-            yield Row("  a second of the server's processor", POSTS / used, "")
+            yield Row(f"by lists, {what}", POSTS / took, "/s", "at least 2,000")
+            yield Row(f"  lists by its processor, {what}", POSTS / used, "/s")

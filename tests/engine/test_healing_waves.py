@@ -1,6 +1,7 @@
 """One outage, one deed: its targets are healed in waves, one first, and the next wave waits for the verdict."""
 
 from collections import Counter
+from contextlib import closing
 
 import pytest
 
@@ -8,8 +9,11 @@ from opsapp.approvals.engine import expire
 from opsapp.healing.resources import cases, healing_of
 from opsapp.healing.resources.cases import CaseBook
 from opsapp.healing.resources.waves import StoredDeed
-from tests.engine.outage import DOWN, decide, deeds, ends, fleets, members, sizes, told
+from tests.engine.healing import Ward
+from tests.engine.outage import DOWN, WIDE, Fleet, decide, deeds, ends, fleets, members, sizes, told
 from tests.support.hosts import place
+
+HUNDRED = [place(f"h{n}", f"a{n}") for n in range(100)]
 
 
 @pytest.fixture
@@ -108,6 +112,22 @@ def ranks_kept(root):
 def ranks_read(root):
     records = [case.record for case in healing_of(root).book.all_open()]
     return sorted((not record.acts, record.opened_at, record.id) for record in records)
+
+
+def test_of_a_hundred_hosts_the_last_is_healed_within_two_and_a_half_times_of_all_at_once(tmp_path_factory):
+    """In virtual time, with the time that the action takes to settle by itself: four waves wait for three verdicts."""
+    rule = {name: value for name, value in DOWN.items() if name != "settle_s"}
+
+    def last_healed(**own):
+        here = Ward(tmp_path_factory.mktemp("ward"), rule | own, places=HUNDRED, brake=WIDE)
+        with closing(here):
+            outage, begun = Fleet(here.at("execute", "down"), 100), here.clock.now()
+            outage.until_quiet()
+            assert ends(outage) == {"verified": 100}
+            return max(entry["finished_at"] for entry in here.ledger) - begun
+
+    at_once = last_healed(waves="off")
+    assert last_healed() <= 2.5 * at_once
 
 
 def test_of_a_hundred_hosts_a_heal_that_harms_harms_one(fleet):

@@ -66,9 +66,9 @@ PROMPTS = (
         "Draft a rule",
         "A rule against a problem that comes again, tried over the past before it is proposed.",
         "A person describes a problem that comes again: {problem}. Read list_rules and the guide's pages conditions"
-        " and actions (opsapp://guide/conditions, opsapp://guide/actions). Write a draft, try it with what_if over 7 days, "
-        "and change it until it would have fired when it should and not otherwise. Show the draft and what it would "
-        "have done. " + PROPOSING,
+        " and actions (opsapp://guide/conditions, opsapp://guide/actions). Write a draft, try it with what_if over 7 "
+        "days, and change it until it would have fired when it should and not otherwise. Show the draft and what it "
+        "would have done. " + PROPOSING,
         (PromptArgument("problem", "What happens again and again, in words"),),
     ),
 )

@@ -14,8 +14,7 @@ from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.records import MetricNow
 from opsapp.monitoring.resources import Metric, Monitor, monitors_of
 from opsapp.runtime.node import Node, node_of
-from opsapp.series import HOUR, erasure
-from opsapp.series.live import Live
+from opsapp.series import HOUR, Live, erasure
 from opsapp.tree.root import Root
 from opsapp.wire.plugins import MOST_METRICS
 from opsapp.wire.probes import Outcome

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from opsapp.auth.resources import is_enabled, is_invited
 from opsapp.lib.ids import digest, new_id, new_token
@@ -56,16 +57,29 @@ def put_back_schedule(root: Root, schedule: Schedule) -> None:
 
 def add_override(root: Root, schedule: Schedule, given: JsonObject, by: str) -> OverrideRecord:
     node = node_of(root)
-    start, end = (instant(given[name], node.config.timezone) for name in ("start", "end"))
-    if not 0 < end - start <= LONGEST_S:
-        raise Invalid({"end": "must be after start" if end <= start else "must be at most a year after start"})
-    if end <= node.clock.now():
-        raise Invalid({"end": "is in the past"})
+    start, end = _span(root, given)
     _refuse_strangers(root, [given["user"]], (), "user")
     override = OverrideRecord(new_id(), schedule.__name__, given["user"], start, end, by)
     schedule.add_override(override, node.clock.now())
     _tell(root, schedule, "updated")
     return override
+
+
+def change_override(root: Root, override: Override, given: JsonObject) -> None:
+    """It keeps its user, its id and its place among the others."""
+    start, end = _span(root, given)
+    override.change(replace(override.record, start=start, end=end))
+    _tell(root, override.schedule, "updated")
+
+
+def _span(root: Root, given: JsonObject) -> tuple[float, float]:
+    node = node_of(root)
+    start, end = (instant(given[name], node.config.timezone) for name in ("start", "end"))
+    if not 0 < end - start <= LONGEST_S:
+        raise Invalid({"end": "must be after start" if end <= start else "must be at most a year after start"})
+    if end <= node.clock.now():
+        raise Invalid({"end": "is in the past"})
+    return start, end
 
 
 def delete_override(root: Root, override: Override) -> None:

@@ -1,7 +1,4 @@
-"""On-call schedules as code (see `opsapp.runtime.ascode`), by name.
-
-Overrides are of the moment: no document has them.
-"""
+"""On-call schedules as code (see `opsapp.runtime.ascode`), by name. Their overrides are a kind of their own."""
 
 from __future__ import annotations
 

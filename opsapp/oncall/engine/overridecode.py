@@ -1,0 +1,73 @@
+"""Overrides of on-call schedules as code (see `opsapp.runtime.ascode`), by schedule, user and start. One that is over
+is in no document, and is not made again.
+
+Times are by the service's clock, as where they are made by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Invalid
+from opsapp.maintenance.engine import instant
+from opsapp.oncall.records import OverrideAsCode
+from opsapp.oncall.resources import Override, Overrides, Schedule, by_name, oncall_of
+from opsapp.runtime.ascode import Awaited, StoredEntry
+from opsapp.runtime.node import Node
+from opsapp.tree.root import Root
+from opsapp.wire.records import made, settings_of
+
+from . import plans
+
+BY = "code"
+
+
+def stored(node: Node, root: Root) -> Iterator[StoredEntry]:
+    now, zone = node.clock.now(), node.config.timezone
+    for record in sorted((schedule.record for schedule in oncall_of(root).schedules.values()), key=by_name):
+        for override in record.overrides:
+            if override.end > now:
+                start, end = (_wall(at, zone) for at in (override.start, override.end))
+                fields = settings_of(OverrideAsCode(record.name, override.user, start, end))
+                yield StoredEntry(f"{record.id}/{override.id}", fields)
+
+
+def _wall(at: float, zone: str) -> str:
+    return datetime.fromtimestamp(at, ZoneInfo(zone)).replace(tzinfo=None).isoformat(timespec="seconds")
+
+
+def complete(_node: Node, _root: Root, given: JsonObject, _present: JsonObject | None) -> JsonObject:
+    return settings_of(made(OverrideAsCode, given))
+
+
+def create(node: Node, root: Root, fields: JsonObject) -> str:
+    if instant(fields["end"], node.config.timezone) <= node.clock.now():
+        raise Awaited(f"was over at {fields['end']}")
+    schedule = _named(root, fields["schedule"])
+    return f"{schedule.__name__}/{plans.add_override(root, schedule, fields, BY).id}"
+
+
+def update(_node: Node, root: Root, entry_id: str, fields: JsonObject) -> None:
+    """Another end is all that can differ."""
+    override = _override(root, entry_id)
+    plans.change_override(root, override, fields)
+
+
+def delete(_node: Node, root: Root, entry_id: str) -> None:
+    plans.delete_override(root, _override(root, entry_id))
+
+
+def _named(root: Root, name: str) -> Schedule:
+    schedules = oncall_of(root).schedules
+    known = {schedule.record.name: schedule for schedule in schedules.values()}
+    if name not in known:
+        raise Invalid({"schedule": "there is no such schedule"})
+    return known[name]
+
+
+def _override(root: Root, entry_id: str) -> Override:
+    schedule_id, _, override_id = entry_id.partition("/")
+    return Overrides(oncall_of(root).schedules[schedule_id], "overrides")[override_id]
