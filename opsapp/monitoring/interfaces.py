@@ -20,6 +20,13 @@ class IIncidentTold(Interface):
         """`change`: `opened`, `acknowledged`, `assigned`, `given_back`, `updated` (with its `note`) or `resolved`."""
 
 
+class IStatusGroups(Interface):
+    """Utility: how the status page groups monitors. Called in a transaction."""
+
+    def __call__(root):
+        """{monitor id: the name of its group}; what is in no group is left out."""
+
+
 class IRootCauses(Interface):
     """Utility: what failures come from, by the graph of dependencies. Called in a transaction."""
 

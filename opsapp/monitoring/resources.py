@@ -31,9 +31,10 @@ from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace, SystemPlace
 from opsapp.tree.root import Root
 from opsapp.tree.sharded import ShardedTree
-from opsapp.wire.records import made
+from opsapp.wire.records import made, parts_of
 
 ALL = "*"
+SETTINGS = frozenset(part.name for part in parts_of(MonitorSettings))
 LOOKED_AT = 2000  # incidents that are looked into for a filter, at most
 
 
@@ -133,7 +134,8 @@ class Monitor(SealedFields, Record):
         """New settings; a monitor that is switched off or on starts afresh. What a later version stored stays."""
         before = self.record
         switched, moved = settings.enabled != before.enabled, settings.looked_at != before.looked_at
-        self.settings = self.settings | settings.stored()
+        later = {name: value for name, value in self.settings.items() if name not in SETTINGS}
+        self.settings = settings.stored() | later
         self.revision += 1
         if switched or moved:
             self.state.take(Standing("pending" if settings.enabled else "paused", now))

@@ -18,6 +18,7 @@ from opsapp.lib.addresses import shown_settings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Problem
 from opsapp.tree.root import Root
+from opsapp.wire.records import made
 
 from .ascodereferences import book_of, with_references
 
@@ -62,7 +63,8 @@ class Actions(Protocol):
         """All there are, in the order in which they were made."""
 
     def complete(self, node: Any, root: Root, given: JsonObject, present: JsonObject | None) -> JsonObject:
-        """What was given (valid by the schema), defaults filled in, hidden secrets from `present`; or Invalid."""
+        """What was given (valid by the schema), defaults filled in, hidden secrets from `present`; or Invalid. Left
+        out: the defaults of the record are all there is to fill in."""
 
     def shown(self, fields: JsonObject) -> JsonObject:
         """The fields without secrets, HIDDEN in their place. Left out: those that a declared record seals are."""
@@ -70,10 +72,10 @@ class Actions(Protocol):
     def exported(self, node: Any, root: Root) -> Iterable[JsonObject]:
         """`shown` of all that is stored and owned. A module may leave it out, if there are never thousands."""
 
-    def create(self, node: Any, root: Root, fields: JsonObject) -> str | MadeEntry:
-        """Make it as the API would, and answer its id; or Awaited."""
+    def create(self, node: Any, root: Root, entry: Any) -> str | MadeEntry:
+        """Make it as the API would, and answer its id; or Awaited. `entry`: a record of the kind."""
 
-    def update(self, node: Any, root: Root, entry_id: str, fields: JsonObject) -> None: ...
+    def update(self, node: Any, root: Root, entry_id: str, entry: Any) -> None: ...
 
     def delete(self, node: Any, root: Root, entry_id: str) -> None: ...
 
@@ -110,6 +112,10 @@ class Kind(NamedTuple):
     def key_field(self) -> str:
         """Where a mistake is told that is of the entry as a whole."""
         return self.key if isinstance(self.key, str) else self.key[0]
+
+    def record(self, fields: JsonObject) -> Any:
+        """What the kind's functions work with: of its schema, or what the module calls `RECORD`."""
+        return made(getattr(self.actions, "RECORD", self.schema), fields)
 
     def shown(self, fields: JsonObject) -> JsonObject:
         """Without secrets."""

@@ -15,6 +15,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.lib.references import Place
 from opsapp.tree.root import Root
+from opsapp.wire.records import settings_of
 
 from .ascode import CREATE, DELETE, UPDATE, Awaited, Document, EntryChange, Kind, MadeEntry, StoredEntry
 from .ascodereferences import Held, KindReferences, book_of, presentable, rows_for, stamped, value_at, with_references
@@ -141,7 +142,7 @@ class _OfKind:
 
     def _bring(self, number: int, called: str, entry: JsonObject, present: StoredEntry | None) -> None:
         secrets = self._secrets.get(str(number), {})
-        fields = self._do.complete(self._node, self._root, entry, present and present.fields)
+        fields = self._complete(entry, present)
         held = presentable(self._kind.shown, fields, self._given.get(str(number), {}))
         self._refuse_seen(fields, secrets)
         self._held[called].append((fields, held))
@@ -155,7 +156,7 @@ class _OfKind:
             self._update(called, present, fields, after)
             return
         try:
-            answered = self._do.create(self._node, self._root, fields, *self._more)
+            answered = self._do.create(self._node, self._root, self._kind.record(fields), *self._more)
         except Awaited as awaited:
             self._held[called].pop()
             self.waiting.append(WaitingEntry(self._kind.name, called, awaited.message))
@@ -163,12 +164,19 @@ class _OfKind:
         made = answered if isinstance(answered, MadeEntry) else MadeEntry(answered, {})
         self.changes.append(self._change(CREATE, called, made.id, None, {}, after)._replace(once=made.once))
 
+    def _complete(self, entry: JsonObject, present: StoredEntry | None) -> JsonObject:
+        complete = getattr(self._do, "complete", None)
+        if complete is None:
+            return settings_of(self._kind.record(entry))
+        fields: JsonObject = complete(self._node, self._root, entry, present and present.fields)
+        return fields
+
     def _update(self, called: str, present: StoredEntry, fields: JsonObject, after: JsonObject) -> None:
         before = self._before(called, present)
         differing = [name for name in {**before, **after} if before.get(name) != after.get(name)]
         hidden = fields.keys() | present.fields.keys()
         secrets = any(fields.get(name) != present.fields.get(name) for name in hidden if name not in differing)
-        self._do.update(self._node, self._root, present.id, fields, *self._more)
+        self._do.update(self._node, self._root, present.id, self._kind.record(fields), *self._more)
         was, is_now = ({name: shown.get(name) for name in differing} for shown in (before, after))
         change = self._change(UPDATE, called, present.id, present, was, is_now)
         self.changes.append(change._replace(secrets=secrets))

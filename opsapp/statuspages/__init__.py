@@ -16,10 +16,10 @@ Greenlets: `status-calendar` and `status-news` (what happened becomes messages, 
 
 
 def includeme(config):
-    from opsapp.monitoring.interfaces import IIncidentTold
+    from opsapp.monitoring.interfaces import IIncidentTold, IStatusGroups
     from opsapp.runtime.deletions import Deletable
 
-    from .engine import ownpages
+    from .engine import groups_by_monitor, ownpages
     from .engine.announcements import heard
     from .logic.settings import StatusPageSettings
     from .records import OwnPageAsCode, PageAsCode
@@ -27,6 +27,7 @@ def includeme(config):
     from .views import SMALL
 
     config.registry.registerUtility(heard, IIncidentTold, "status page")
+    config.registry.registerUtility(groups_by_monitor, IStatusGroups)
     config.add_section("status_page", StatusPageSettings)
     config.add_evolve_step("status-page-1", "opsapp.statuspages.resources.set_up")
     config.add_kind("status_page", "opsapp.statuspages.engine.ascode", schema=PageAsCode, key="page", names=True)

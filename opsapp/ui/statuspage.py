@@ -77,7 +77,7 @@ def page(about: PublicPage, document: StatusDocument, place: PagePlace = LIVE) -
         last_day=document.monitors[0].days[-1].date if document.monitors else "",
         month=shape.month_words(month, about.language),
         before=shape.stepped(month, -1),
-        days=shape.past(recent[: shape.MOST_PAST], (), zone),
+        days=shape.past(recent, (), zone, shape.MOST_PAST),
         many=len(document.monitors) > shape.MANY,
     )
 

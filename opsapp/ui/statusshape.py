@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
+from opsapp.lib.alike import gathered
 from opsapp.lib.enumerated import listed
 from opsapp.monitoring.engine import is_known, shown_uptime
 from opsapp.monitoring.records import PublicIncident, StatusComponent, StatusDay, StatusDocument
@@ -45,7 +46,7 @@ NOTICE_LOOKS = {"critical": ("bad", "Critical"), "warning": ("warn", "Warning"),
 WORST = ("down", "degraded", DOWN_IN_WINDOW, "maintenance", "unknown", "pending", "paused", "up")
 GOOD, FAIR = 99.9, 99.0  # a day's bar: at least this, less, and below
 MANY = 60  # services, of which a small page tells less in each line
-MOST_OPEN, MOST_WINDOWS, MOST_NAMES, MOST_PAST = 20, 10, 6, 12
+MOST_OPEN, MOST_WINDOWS, MOST_NAMES, MOST_PAST, MOST_MEMBERS = 20, 10, 6, 12, 100
 MOST_SAID = 3  # names in the sentence over everything
 
 
@@ -93,9 +94,43 @@ class NoticeLine(NamedTuple):
     ends_at: float | None
 
 
+class PastLine(NamedTuple):
+    """An incident, or several that began together and of which nobody has said anything: of many, or of one."""
+
+    members: tuple[PublicIncident, ...]
+
+    @property
+    def title(self) -> str:
+        names = self.names
+        return (
+            f"{len(names)} services were down" if len(names) > 1 else f"{names[0]} was down {len(self.members)} times"
+        )
+
+    @property
+    def who(self) -> str:
+        return listed(self.names, MOST_NAMES) if len(self.names) > 1 else ""
+
+    @property
+    def names(self) -> list[str]:
+        return list(dict.fromkeys(incident.monitor_name for incident in self.members))
+
+    @property
+    def shown(self) -> tuple[PublicIncident, ...]:
+        return self.members[:MOST_MEMBERS]
+
+    @property
+    def began(self) -> int:
+        return min(incident.started for incident in self.members)
+
+    @property
+    def minutes(self) -> float:
+        """Of the longest."""
+        return max(incident.duration_minutes for incident in self.members)
+
+
 class PastDay(NamedTuple):
     at: int
-    incidents: list[PublicIncident]
+    lines: list[PastLine]
     windows: list[PlannedTime]
 
 
@@ -273,14 +308,22 @@ def window_lines(document: StatusDocument) -> list[WindowLine]:
     ]
 
 
-def past(incidents: Iterable[PublicIncident], windows: Iterable[PlannedTime], zone: str) -> list[PastDay]:
-    """By day of the page's zone, newest first."""
+def past(
+    incidents: Iterable[PublicIncident], windows: Iterable[PlannedTime], zone: str, most: int | None = None
+) -> list[PastDay]:
+    """By day of the page's zone, newest first; an outage of many is one line, however many days or lines there are."""
     where, days = ZoneInfo(zone), dict[date, PastDay]()
-    for incident in incidents:
-        _day_in(days, incident.started, where).incidents.append(incident)
+    lines = [PastLine(tuple(same)) for same in gathered(incidents, _alike, lambda incident: incident.started)]
+    for line in lines[:most]:
+        _day_in(days, line.members[0].started, where).lines.append(line)
     for window in windows:
         _day_in(days, window.start, where).windows.append(window)
     return [days[day] for day in sorted(days, reverse=True)]
+
+
+def _alike(incident: PublicIncident) -> tuple[object, ...] | None:
+    """What was said of one is read at it alone; so is what is not over."""
+    return None if incident.resolved is None or incident.updates else (incident.part_of,)
 
 
 def _day_in(days: dict[date, PastDay], at: int, where: ZoneInfo) -> PastDay:

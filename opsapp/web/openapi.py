@@ -9,7 +9,6 @@ import inspect
 import re
 from typing import Any, cast
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.acl import Permission
 from opsapp.wire.version import VERSION
 
@@ -81,16 +80,17 @@ def endpoints(registry: Any) -> list[Endpoint]:
     return sorted(endpoints_known, key=lambda endpoint: (endpoint.path, endpoint.method))
 
 
-def document(registry: Any) -> JsonObject:
+def document(registry: Any) -> dict[str, object]:
     """The whole document. Made once: the views do not change while the service runs, and anybody may ask for it."""
     if DOCUMENT not in registry:
         registry[DOCUMENT] = _document(registry)
-    return cast(JsonObject, registry[DOCUMENT])
+    return cast(dict[str, object], registry[DOCUMENT])
 
 
-def _document(registry: Any) -> JsonObject:
+def _document(registry: Any) -> dict[str, object]:
     told = [endpoint for endpoint in endpoints(registry) if endpoint.path.startswith(("/api", "/metrics"))]
-    components, paths = Components(), cast(JsonObject, {})
+    components = Components()
+    paths: dict[str, dict[str, object]] = {}
     for endpoint in told:  # before any body: see Components
         if endpoint.returns is not None and not isinstance(endpoint.returns, str):
             components.answer(endpoint.returns)
@@ -112,10 +112,10 @@ def _document(registry: Any) -> JsonObject:
     }
 
 
-def _operation(endpoint: Endpoint, components: Components) -> JsonObject:
+def _operation(endpoint: Endpoint, components: Components) -> dict[str, object]:
     description = inspect.getdoc(endpoint.function) or endpoint.function.__name__.replace("_", " ")
     text = " ".join(description.partition("\n\n")[0].split())
-    operation: JsonObject = {
+    operation: dict[str, object] = {
         "operationId": f"{endpoint.method.lower()}_{re.sub(r'[^a-z0-9]+', '_', endpoint.path.lower()).strip('_')}",
         "summary": text,
         "tags": [[*endpoint.path.split("/"), "", ""][2] or "service"],
@@ -130,7 +130,7 @@ def _operation(endpoint: Endpoint, components: Components) -> JsonObject:
     return operation
 
 
-def _request_body(endpoint: Endpoint, body: Any, components: Components) -> JsonObject:
+def _request_body(endpoint: Endpoint, body: Any, components: Components) -> dict[str, object]:
     if isinstance(body, FileForm):
         return {"required": True, "content": {FORM: {"schema": components.form(body)}}}
     if endpoint.options.get("partial"):
@@ -141,9 +141,9 @@ def _request_body(endpoint: Endpoint, body: Any, components: Components) -> Json
     return {"required": needed, "content": {JSON: told}}
 
 
-def _responses(endpoint: Endpoint, components: Components) -> JsonObject:
+def _responses(endpoint: Endpoint, components: Components) -> dict[str, object]:
     status = "201" if endpoint.options.get("creates") else "200"
-    well: JsonObject = {"description": "Done."}
+    well: dict[str, object] = {"description": "Done."}
     names = ["ETag"] if endpoint.is_tagged else []
     names += [refusals.UNDO] if endpoint.options.get("undoes") else []
     names += ["X-Total-Count"] if isinstance(endpoint.returns, list) else []
@@ -154,7 +154,7 @@ def _responses(endpoint: Endpoint, components: Components) -> JsonObject:
     elif endpoint.returns is not None:
         told = {"schema": components.answer(endpoint.returns), "example": answer_example(endpoint.returns)}
         well["content"] = {JSON: told}
-    answers = {status: well}
+    answers: dict[str, object] = {status: well}
     if endpoint.options.get("accepts"):
         answers["202"] = {"description": "Taken; there is nothing to say of it."}
     if endpoint.is_tagged:
@@ -164,14 +164,14 @@ def _responses(endpoint: Endpoint, components: Components) -> JsonObject:
     return answers | refusals.errors_of(endpoint.method, endpoint.path, endpoint.role, endpoint.options)
 
 
-def _free(media: str) -> JsonObject:
+def _free(media: str) -> dict[str, object]:
     """An answer of no declared shape."""
     if media == JSON:
         return {"schema": {"type": "object"}, "example": {}}
     return {"schema": {"type": "string"} if media.startswith("text/") else {"type": "string", "format": "binary"}}
 
 
-def _parameters(endpoint: Endpoint, components: Components) -> list[JsonObject]:
+def _parameters(endpoint: Endpoint, components: Components) -> list[dict[str, object]]:
     return [
         *_path_parameters(endpoint.path),
         *_query_parameters(endpoint.options.get("query"), components),
@@ -179,14 +179,14 @@ def _parameters(endpoint: Endpoint, components: Components) -> list[JsonObject]:
     ]
 
 
-def _path_parameters(path: str) -> list[JsonObject]:
+def _path_parameters(path: str) -> list[dict[str, object]]:
     return [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in re.findall(r"{([a-z_]+)}", path)
     ]
 
 
-def _query_parameters(query: Any, components: Components) -> list[JsonObject]:
+def _query_parameters(query: Any, components: Components) -> list[dict[str, object]]:
     if not query:
         return []
     return [
@@ -201,7 +201,7 @@ def _security(role: str) -> list[dict[str, list[str]]]:
     return [{"agent": []}] if role == "agent" else [{"bearer": []}, {"query": []}]
 
 
-def _error_schema() -> JsonObject:
+def _error_schema() -> dict[str, object]:
     return {
         "type": "object",
         "required": ["error", "code"],

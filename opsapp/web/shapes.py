@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from typing import Any, Literal, NamedTuple
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.kinds import REQUIRED, Anything, DeclaredField, ListOf, MapOf, Object
 
 from .uploads import FileForm
@@ -26,7 +25,7 @@ class Named(NamedTuple):
 
     schema: type
     use: Use
-    shape: JsonObject
+    shape: dict[str, object]
 
 
 class Components:
@@ -36,37 +35,37 @@ class Components:
         self._known: dict[str, Named] = {}
 
     @property
-    def schemas(self) -> dict[str, JsonObject]:
+    def schemas(self) -> dict[str, dict[str, object]]:
         return {name: named.shape for name, named in sorted(self._known.items())}
 
-    def answer(self, returns: Any) -> JsonObject:
+    def answer(self, returns: Any) -> dict[str, object]:
         """A schema class, or a list with one for an array of it."""
         return self._shape_of(returns, "answer")
 
-    def body(self, wanted: Any) -> JsonObject:
+    def body(self, wanted: Any) -> dict[str, object]:
         return self._shape_of(wanted, "body")
 
-    def change(self, wanted: type, read_only: frozenset[str]) -> JsonObject:
+    def change(self, wanted: type, read_only: frozenset[str]) -> dict[str, object]:
         """A body of which everything may be left out; it may also have names that are ignored."""
-        shape = self._object(wanted().kind, "body")
-        shape.pop("required", None)
-        for name in sorted(read_only - shape["properties"].keys()):
-            shape["properties"][name] = {"readOnly": True}
+        properties = self._properties(wanted().kind, "body")
+        for name in sorted(read_only - properties.keys()):
+            properties[name] = {"readOnly": True}
+        shape = _object_of(properties)
         return self._keep(_CHANGED.sub("", base_of(wanted)) + "Change", Named(wanted, "change", shape))
 
-    def form(self, wanted: FileForm) -> JsonObject:
+    def form(self, wanted: FileForm) -> dict[str, object]:
         return self._keep(wanted.component, Named(FileForm, "body", wanted.openapi))
 
-    def field(self, entry: DeclaredField, use: Use = "body") -> JsonObject:
+    def field(self, entry: DeclaredField, use: Use = "body") -> dict[str, object]:
         shape = self._kind(entry.kind, use)
         return {"anyOf": [shape, {"type": "null"}]} if entry.null else shape
 
-    def _shape_of(self, wanted: Any, use: Use) -> JsonObject:
+    def _shape_of(self, wanted: Any, use: Use) -> dict[str, object]:
         if isinstance(wanted, list):
             return {"type": "array", "items": self._shape_of(wanted[0], use)}
         return self.field(wanted() if isinstance(wanted, type) else wanted, use)
 
-    def _kind(self, kind: Any, use: Use) -> JsonObject:
+    def _kind(self, kind: Any, use: Use) -> dict[str, object]:
         if isinstance(kind, ListOf):
             shape = {"type": "array", "items": self.field(kind.item, use), "minItems": kind.low, "maxItems": kind.high}
             return _as_used(shape | ({"uniqueItems": True} if kind.unique else {}), use)
@@ -76,7 +75,7 @@ class Components:
             return self._named(kind, use)
         return {} if isinstance(kind, Anything) else _as_used(dict(kind.openapi), use)
 
-    def _named(self, kind: Object, use: Use) -> JsonObject:
+    def _named(self, kind: Object, use: Use) -> dict[str, object]:
         schema, shape = kind.owner, self._object(kind, use)
         name = base_of(schema)
         answered = self._known.get(name)
@@ -86,21 +85,24 @@ class Components:
             name += "Body"
         return self._keep(name, Named(schema, use, shape))
 
-    def _object(self, kind: Object, use: Use) -> JsonObject:
-        shape: JsonObject = {
-            "type": "object",
-            "properties": {entry.name: self.field(entry, use) for entry in kind.entries},
-            "additionalProperties": False,
-        }
+    def _object(self, kind: Object, use: Use) -> dict[str, object]:
+        shape = _object_of(self._properties(kind, use))
         required = [entry.name for entry in kind.entries if entry.default is REQUIRED]
         return shape | ({"required": required} if required else {})
 
-    def _keep(self, name: str, named: Named) -> JsonObject:
+    def _properties(self, kind: Object, use: Use) -> dict[str, object]:
+        return {entry.name: self.field(entry, use) for entry in kind.entries}
+
+    def _keep(self, name: str, named: Named) -> dict[str, object]:
         known = self._known.setdefault(name, named)
         if known != named:
             classes = " and ".join(f"{kept.schema.__module__}.{kept.schema.__qualname__}" for kept in (known, named))
             raise LookupError(f"two schemas of the API are called {name}: {classes}; give one a `component`")
         return {"$ref": PLACE + name}
+
+
+def _object_of(properties: dict[str, object]) -> dict[str, object]:
+    return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
 def base_of(schema: type) -> str:

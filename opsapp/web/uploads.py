@@ -12,7 +12,6 @@ from typing import IO, Any, Protocol
 
 from multipart import MultipartError, ParserLimitReached, PushMultipartParser, parse_options_header
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid, Malformed, TooLarge, UnsupportedType
 
 FORM = "multipart/form-data"
@@ -89,8 +88,8 @@ class FileForm:
     file: str = "file"
 
     @property
-    def openapi(self) -> JsonObject:
-        fields: JsonObject = {name: {"type": "string"} for name in (*self.needs, *self.optional)}
+    def openapi(self) -> dict[str, object]:
+        fields: dict[str, object] = {name: {"type": "string"} for name in (*self.needs, *self.optional)}
         fields[self.file] = {"type": "string", "format": "binary"}
         return {"type": "object", "properties": fields, "required": [*self.needs, self.file]}
 

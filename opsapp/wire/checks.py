@@ -9,7 +9,7 @@ from typing import Any, Dict, NamedTuple
 
 from .fields import Check, WireField, boolean, choice, integer, json_value, listing, mapping, may, need, nested, number
 from .fields import text as wire_text
-from .kinds import REQUIRED, Choice, DeclaredField, Flag, JsonKind, ListOf, MapOf, Number, Text, Whole
+from .kinds import LEFT_OUT, REQUIRED, Choice, DeclaredField, Flag, JsonKind, ListOf, MapOf, Number, Text, Whole
 from .records import DeclaredObject, parts_of
 
 
@@ -27,7 +27,9 @@ def checks_of(record: Any) -> Dict[str, WireField]:
 def _field(part: DeclaredField) -> WireField:
     mark = part.mark(OnWire)
     check = mark.check if mark else check_of(part.kind)
-    return need(check) if part.default is REQUIRED else may(check, part.default)
+    if part.default is REQUIRED:
+        return need(check)
+    return may(check, None if part.default is LEFT_OUT else part.default)
 
 
 def check_of(kind: JsonKind) -> Check:

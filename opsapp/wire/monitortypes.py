@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, NamedTuple, Optional, Set, Tuple, Type, 
 from urllib.parse import SplitResult, urlsplit
 
 from . import dns, probes, webchecks
-from .kinds import REQUIRED, DeclaredField
+from .kinds import LEFT_OUT, REQUIRED, DeclaredField
 from .records import parts_of
 from .typesettings import (
     COMPARISONS,
@@ -181,7 +181,7 @@ def every_own() -> Any:
     for declared in TYPES.values():
         types = get_type_hints(declared.settings, include_extras=True)
         for part in declared.own_parts:
-            default = None if part.default is REQUIRED else part.default
+            default = None if part.default in (REQUIRED, LEFT_OUT) else part.default
             hint = Optional[types[part.name]] if default is None else types[part.name]
             hints.setdefault(part.name, (part.name, hint, default))
     return make_dataclass("EveryTypeSettings", hints.values(), frozen=True)

@@ -12,10 +12,11 @@ from typing import Annotated, Any, Dict, NamedTuple, Optional, Tuple
 
 from .jsonpath import parse_path
 from .kinds import Anything, CheckedBy, Choice, Text
-from .records import Between, FormField, Most, Sealed
+from .records import Between, FormField, IfSaid, Most, Sealed
 
 COMPARISONS = ("==", "!=", ">", ">=", "<", "<=", "contains")
 NOT_USED = "none"
+UNUSED = (None, NOT_USED)
 SNMP_VERSIONS = ("2c", "3")
 SNMP_AUTHS = (NOT_USED, "md5", "sha", "sha224", "sha256", "sha384", "sha512")
 SNMP_PRIVACIES = (NOT_USED, "des", "aes")
@@ -124,7 +125,8 @@ class PluginSettings(TypeSettings):
 
 @dataclass(frozen=True)
 class SnmpSettings(TypeSettings):
-    """What an SNMP agent is asked for, and how it knows who asks."""
+    """What an SNMP agent is asked for, and how it knows who asks. Monitors of other types have none of it in answers
+    and in the store: lists have thousands of them."""
 
     snmp_oid: Annotated[
         str,
@@ -132,33 +134,37 @@ class SnmpSettings(TypeSettings):
         CheckedBy(_oid_problem),
         FormField("OID", hint="Whole and in numbers: 1.3.6.1.2.1.1.3.0"),
     ]
-    snmp_version: Annotated[str, Choice(*SNMP_VERSIONS), FormField("SNMP version", "choice", unsaid="as usual")] = "2c"
+    snmp_version: Annotated[
+        Optional[str], Choice(*SNMP_VERSIONS), IfSaid(), FormField("SNMP version", "choice", unsaid="2c, as usual")
+    ] = None
     snmp_community: Annotated[
-        str, Text(0, 200), Sealed(), FormField("Community", "password", "Of version 2c.", clears=True)
-    ] = ""
-    snmp_user: Annotated[str, Text(0, 32), FormField("SNMP user", hint="Of version 3.", clears=True)] = ""
+        Optional[str], Text(0, 200), Sealed(), IfSaid(), FormField("Community", "password", "Of version 2c.")
+    ] = None
+    snmp_user: Annotated[
+        Optional[str], Text(0, 32), IfSaid(), FormField("SNMP user", hint="Of version 3.", clears=True)
+    ] = None
     snmp_auth: Annotated[
-        str, Choice(*SNMP_AUTHS), FormField("Authentication", "choice", "Of version 3.", unsaid="as usual")
-    ] = NOT_USED
+        Optional[str], Choice(*SNMP_AUTHS), IfSaid(), FormField("Authentication", "choice", unsaid="none, as usual")
+    ] = None
     snmp_auth_password: Annotated[
-        str, Text(0, 200), Sealed(), FormField("Password for authentication", "password", clears=True)
-    ] = ""
+        Optional[str], Text(0, 200), Sealed(), IfSaid(), FormField("Password for authentication", "password")
+    ] = None
     snmp_privacy: Annotated[
-        str, Choice(*SNMP_PRIVACIES), FormField("Encryption", "choice", "Of version 3.", unsaid="as usual")
-    ] = NOT_USED
+        Optional[str], Choice(*SNMP_PRIVACIES), IfSaid(), FormField("Encryption", "choice", unsaid="none, as usual")
+    ] = None
     snmp_privacy_password: Annotated[
-        str, Text(0, 200), Sealed(), FormField("Password for encryption", "password", clears=True)
-    ] = ""
+        Optional[str], Text(0, 200), Sealed(), IfSaid(), FormField("Password for encryption", "password")
+    ] = None
     expected_value: ExpectedValue = None
     comparison: Comparison = COMPARISONS[0]
 
     def problems(self) -> Dict[str, str]:
-        if self.snmp_version == "2c":
+        if self.snmp_version != "3":
             return {} if self.snmp_community else {"snmp_community": "is required for version 2c"}
         wrong = {} if self.snmp_user else {"snmp_user": "is required for version 3"}
         for method, password in (("snmp_auth", "snmp_auth_password"), ("snmp_privacy", "snmp_privacy_password")):
-            if getattr(self, method) != NOT_USED and len(getattr(self, password)) < SHORTEST_PASSWORD:
+            if getattr(self, method) not in UNUSED and len(getattr(self, password) or "") < SHORTEST_PASSWORD:
                 wrong[password] = f"needs {SHORTEST_PASSWORD} characters or more"
-        if self.snmp_privacy != NOT_USED and self.snmp_auth == NOT_USED:
+        if self.snmp_privacy not in UNUSED and self.snmp_auth in UNUSED:
             wrong["snmp_auth"] = "is required with encryption"
         return wrong

@@ -145,6 +145,21 @@ def test_the_page_of_the_last_month(lookout):
     assert "−" not in by_tag.html.select_one("#report tbody").text
 
 
+def test_by_group_of_the_status_page(lookout):
+    ids = {name: lookout.add(name=name, tags=["public"]) for name in ("a", "b", "c", "d")}
+    groups = [{"name": "Shop", "monitors": [ids["a"], ids["b"]]}, {"name": "Mail", "monitors": [ids["c"]]}]
+    lookout.service.ada.put_json("/api/status/settings", {"groups": groups})
+    rows = lookout.service.vera.get(f"{REPORT}?days=1&by=group&sort=name").json
+    assert [(row["name"], row["monitors"], row["monitor_id"]) for row in rows] == [
+        ("Mail", 1, None), ("no group", 1, None), ("Shop", 2, None)
+    ]  # fmt: skip
+    told = lookout.service.vera.get(f"{REPORT}.csv?days=1&by=group&sort=name").text
+    assert [row[0] for row in csv.reader(io.StringIO(told))][1:] == ["Mail", "no group", "Shop"]
+    page = lookout.service.browser("vera").get("/monitors/report?days=30&by=group")
+    assert "Uptime by group of the status page" in page.html.select_one("#report").text
+    assert page.html.select_one("#r-by option[selected]")["value"] == "group"
+
+
 def read_totals(root, node, span, numbers):
     return node.series.reading(root).totals(*span, numbers)
 

@@ -70,6 +70,22 @@ def test_a_record_that_is_sent_back_keeps_its_passwords(service):
     assert (settings["snmp_auth_password"], settings["snmp_privacy_password"]) == ("zq7authentic", "")
 
 
+def test_what_is_taken_away_is_not_stored_any_more(service):
+    monitor_id = create(service, **USER)
+    gone = ("snmp_privacy", "snmp_privacy_password")
+    service.otto.put_json(f"{PATH}/{monitor_id}", dict.fromkeys(gone), status=200)
+    assert not set(gone) & service.transact(stored_settings, monitor_id).keys()
+    assert not set(gone) & service.otto.get(f"{PATH}/{monitor_id}").json.keys()
+
+
+def test_a_monitor_of_another_type_has_none_of_it(service):
+    other = service.otto.post_json(PATH, {"name": "Job", "type": "push"}).json["id"]
+    service.otto.put_json(f"{PATH}/{other}", {"interval": 90}, status=200)
+    shown = service.otto.get(f"{PATH}/{other}").json
+    assert [name for name in shown if name.startswith("snmp_")] == ["snmp_oid"]
+    assert [name for name in service.transact(stored_settings, other) if name.startswith("snmp_")] == ["snmp_oid"]
+
+
 def stored_settings(root, monitor_id):
     return dict(root["api"]["monitoring"]["endpoints"][monitor_id].settings)
 

@@ -11,8 +11,9 @@ import pytest
 from opsapp.cli import main
 from opsapp.wire.version import VERSION
 from tests.support.process import ROOT, Serve, free_port
-from tests.support.rehearsal import answered, furnish, go_on, made
+from tests.support.rehearsal import MONITOR, RULE, answered, furnish, go_on, made
 from tests.support.release import ReleaseAgent, ReleaseServe, last_release, release_of, released
+from tests.support.waiting import until
 from tests.support.writers import Writer, missing, stored
 
 pytestmark = [
@@ -113,6 +114,34 @@ def test_this_version_takes_a_backup_of_the_release(tmp_path, release, capsys):
     assert main(["user", "list", "--data", data]) == 0
     assert main(["doctor", "--data", data]) == 0
     assert "ok    store: is of this version" in capsys.readouterr().out
+
+
+def is_final(client):
+    """Whether the ledger has an entry that is over, about what `furnish` has set up."""
+    return [entry for entry in client.get("/api/healing/ledger") if entry["outcome"] == "notified"]
+
+
+def test_doctor_traces_a_store_that_was_really_upgraded(tmp_path, capsys):
+    """What the base has written of a failure and what this version writes after it hang together."""
+    base = release_of("0.2.0", tmp_path / "base")
+    place = {"port": free_port(), "data": tmp_path / "data"}
+    old, new = ReleaseServe(tmp_path / "old", base, **place), Serve(tmp_path / "new", **place)
+    with old:
+        furnish(old.admin)
+        until(lambda: is_final(old.admin), 120, what="a failure that the base tells of")
+        assert old.stop() == 0
+    with new:
+        before = {entry["id"] for entry in is_final(new.admin)}
+        assert before
+        body = {**MONITOR, "name": "shop two", "url": "tcp://127.0.0.1:2"}
+        new.admin.post("/api/monitoring/endpoints", body)
+        new.admin.post("/api/healing/rules", {**RULE, "id": "two", "targets": {"monitors": ["shop two"]}})
+        until(
+            lambda: {entry["id"] for entry in is_final(new.admin)} - before, 120, what="one that this version tells of"
+        )
+        assert new.stop() == 0
+    assert main(["doctor", "--trace", "--data", str(tmp_path / "data")]) == 0
+    assert "trace: the ledger and the cases are as the pipeline writes them" in capsys.readouterr().out
 
 
 def test_what_an_older_version_than_the_base_has_left_goes_by_way_of_the_base(tmp_path, release, capsys):

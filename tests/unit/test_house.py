@@ -18,7 +18,9 @@ PURE = {
     "opsapp.lib": ("opsapp.lib", "opsapp.wire", "croniter"),
 }
 # What the house has too much of. Lower a number when it has fallen; never raise one.
-CEILINGS = {"untyped": 154, "twice_named": 3, "in_circles": 0}
+CEILINGS = {"untyped": 969, "subscripts": 2108, "twice_named": 3, "in_circles": 0}
+# Dictionaries of anything, by that name or as a line that says JsonObject.
+UNTYPED = re.compile(r"(?:[dD]ict|Mapping)\[str, Any\]|^(?!.*\bimport\b).*\bJsonObject\b", re.MULTILINE)
 # documented, in spite of their names
 DOCUMENTED = {"_replace", "_asdict", "_fields", "_field_defaults", "_make", "_exit", "_srcfile"}
 INTERNALS = "opsapp.runtime.internals"  # the one file for private names of libraries
@@ -170,14 +172,20 @@ def reached(name, edges):
     return found
 
 
+def is_read_by_text(node):
+    return (
+        isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
+    )
+
+
 def test_the_house_has_less_and_less_of_what_it_has_too_much_of():
     rooms = {}
     for path in FILES:
         for name in classes(path):
             rooms.setdefault(name, set()).add(path.relative_to(ROOT).parts[1])
-    untyped = re.compile(r"(?:[dD]ict|Mapping)\[str, Any\]")
     measured = {
-        "untyped": sum(len(untyped.findall(path.read_text())) for path in FILES),
+        "untyped": sum(len(UNTYPED.findall(path.read_text())) for path in FILES),
+        "subscripts": sum(map(is_read_by_text, (node for path in FILES for node in nodes_of(path)))),
         "twice_named": sum(len(where) > 1 for where in rooms.values()),
         "in_circles": len(in_circles()),
     }

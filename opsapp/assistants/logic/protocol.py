@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.version import VERSION
 
 VERSIONS = ("2025-11-25", "2025-06-18")  # the newest first
@@ -27,7 +26,7 @@ def spoken(wanted: object) -> str:
     return wanted if isinstance(wanted, str) and wanted in VERSIONS else VERSIONS[0]
 
 
-def greeting(wanted: object) -> JsonObject:
+def greeting(wanted: object) -> dict[str, object]:
     return {
         "protocolVersion": spoken(wanted),
         "capabilities": {

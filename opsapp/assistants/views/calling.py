@@ -20,7 +20,6 @@ from opsapp.assistants.logic.tools import ASK, ASKS, READ, READS, AskTool
 from opsapp.assistants.resources import Asker
 from opsapp.assistants.schemas import TAKES
 from opsapp.auth.assistants import KIND
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Forbidden, Invalid, Problem
 from opsapp.runtime.node import Node
 from opsapp.tree.acl import roles_from
@@ -37,10 +36,12 @@ WHAT_IF_ROLE = "operator"  # of POST /api/healing/whatif
 FORBIDDEN = "The role of this key does not allow this."
 
 
-def tools(request: Request) -> list[JsonObject]:
+def tools(request: Request) -> list[dict[str, object]]:
     """Those that this caller may call."""
     schemas = toolschemas.of(request.registry)
-    listed: list[JsonObject] = [_listed(tool.name, tool.title, schemas[tool.name], changes=False) for tool in READS]
+    listed: list[dict[str, object]] = [
+        _listed(tool.name, tool.title, schemas[tool.name], changes=False) for tool in READS
+    ]
     return listed + [
         _listed(tool.name, tool.title, schemas[tool.name], changes=tool.proposes)
         for tool in ASKS
@@ -57,7 +58,7 @@ def _refusal(request: Request, tool: AskTool) -> Forbidden | None:
     return None if request.caller.role in roles_from(WHAT_IF_ROLE) else Forbidden(FORBIDDEN, code="role_too_low")
 
 
-def _listed(name: str, title: str, told: toolschemas.ToolSchema, *, changes: bool) -> JsonObject:
+def _listed(name: str, title: str, told: toolschemas.ToolSchema, *, changes: bool) -> dict[str, object]:
     """A proposal writes a request, and nothing is done by it: it is not destructive, and an equal one is the same."""
     hints = {"readOnlyHint": not changes, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
     return {
@@ -69,7 +70,7 @@ def _listed(name: str, title: str, told: toolschemas.ToolSchema, *, changes: boo
     }
 
 
-def called(request: Request, params: JsonObject) -> JsonObject | Deferred:
+def called(request: Request, params: dict[str, object]) -> dict[str, object] | Deferred:
     name, given = params.get("name"), params.get("arguments")
     given = {} if given is None else given
     if not isinstance(name, str) or not isinstance(given, dict):
@@ -80,7 +81,7 @@ def called(request: Request, params: JsonObject) -> JsonObject | Deferred:
     return _settled(request.node, name, lambda: _begun(request, name, given))
 
 
-def _begun(request: Request, name: str, given: JsonObject) -> JsonObject | Deferred:
+def _begun(request: Request, name: str, given: dict[str, object]) -> dict[str, object] | Deferred:
     if name in READ:
         return reading.read(request, READ[name], given)
     schema, asker, node = TAKES[name](), asker_of(request), request.node
@@ -92,11 +93,11 @@ def _begun(request: Request, name: str, given: JsonObject) -> JsonObject | Defer
     return Deferred(lambda: _asked(node, asker, name, sound))
 
 
-def _asked(node: Node, asker: Asker | None, name: str, sound: JsonObject) -> JsonObject:
+def _asked(node: Node, asker: Asker | None, name: str, sound: dict[str, object]) -> dict[str, object]:
     return what_if(node, sound) if asker is None or name not in ASKING else ASKING[name](node, asker, sound)
 
 
-def _settled(node: Node, name: str, begin: Callable[[], Any]) -> JsonObject | Deferred:
+def _settled(node: Node, name: str, begin: Callable[[], Any]) -> dict[str, object] | Deferred:
     """The tool's answer as a result, and one that comes later too."""
     try:
         answer = begin()
@@ -107,7 +108,7 @@ def _settled(node: Node, name: str, begin: Callable[[], Any]) -> JsonObject | De
     return _well(node, name, answer)
 
 
-def _well(node: Node, name: str, answer: JsonObject) -> JsonObject:
+def _well(node: Node, name: str, answer: dict[str, object]) -> dict[str, object]:
     text = dumps({"note": DATA, **answer} if name in READ else {"note": DATA, "data": answer})
     if len(text) > MOST_CHARACTERS:
         return _refused(node, name, Invalid({"limit": "the answer is too long: ask for fewer rows, or a shorter time"}))
@@ -115,7 +116,7 @@ def _well(node: Node, name: str, answer: JsonObject) -> JsonObject:
     return {"content": [{"type": "text", "text": text}], "isError": False}
 
 
-def _refused(node: Node, name: str, problem: Exception) -> JsonObject:
+def _refused(node: Node, name: str, problem: Exception) -> dict[str, object]:
     calls_of(node).count(name, "refused")
     known = Forbidden(FORBIDDEN, code="role_too_low") if isinstance(problem, HTTPForbidden) else problem_of(problem)
     return {"content": [{"type": "text", "text": dumps(body_of(known))}], "isError": True}

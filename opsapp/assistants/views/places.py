@@ -15,7 +15,6 @@ from opsapp.assistants.logic import jsonrpc
 from opsapp.assistants.logic.jsonrpc import RpcError
 from opsapp.assistants.logic.protocol import DATA
 from opsapp.assistants.logic.tools import READ
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Problem
 from opsapp.web.answers import Deferred
 from opsapp.web.jsontext import dumps
@@ -35,8 +34,13 @@ KINDS = {  # noun: tool, its argument
 _ADDRESS = re.compile(r"opsapp://([a-z]+)/([^/?#]{1,200})")
 
 
-def listed(request: Request) -> list[JsonObject]:
-    overview = {"uri": OVERVIEW, "name": "overview", "title": READ["overview"].title, "mimeType": JSON}
+def listed(request: Request) -> list[dict[str, object]]:
+    overview: dict[str, object] = {
+        "uri": OVERVIEW,
+        "name": "overview",
+        "title": READ["overview"].title,
+        "mimeType": JSON,
+    }
     return [overview, *map(_page, guide(request).values())]
 
 
@@ -46,19 +50,19 @@ def guide(request: Request) -> dict[str, GuideText]:
     return pages
 
 
-def _page(page: GuideText) -> JsonObject:
+def _page(page: GuideText) -> dict[str, object]:
     told = {"uri": f"opsapp://{GUIDE}/{page.name}", "name": f"guide-{page.name}", "title": f"Guide: {page.title}"}
     return {**told, "description": page.about or page.title, "mimeType": MARKDOWN}
 
 
-def templates() -> list[JsonObject]:
+def templates() -> list[dict[str, object]]:
     return [
         {"uriTemplate": f"opsapp://{noun}/{{{name}}}", "name": noun, "title": READ[tool].title, "mimeType": JSON}
         for noun, (tool, name) in KINDS.items()
     ]
 
 
-def read(request: Request, params: JsonObject) -> JsonObject | Deferred:
+def read(request: Request, params: dict[str, object]) -> dict[str, object] | Deferred:
     uri = params.get("uri")
     address = _ADDRESS.fullmatch(uri) if isinstance(uri, str) else None
     noun, given = ("", "") if address is None else address.groups()
@@ -76,5 +80,5 @@ def read(request: Request, params: JsonObject) -> JsonObject | Deferred:
     return _contents(uri, answer)
 
 
-def _contents(uri: object, answer: JsonObject) -> JsonObject:
+def _contents(uri: object, answer: dict[str, object]) -> dict[str, object]:
     return {"contents": [{"uri": uri, "mimeType": JSON, "text": dumps({"note": DATA, **answer})}]}

@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from opsapp.audit.engine import Actor
 from opsapp.auth.records import KeyAsCode
 from opsapp.auth.resources import all_keys_of, drop_key
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.ascode import Awaited, StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
-from opsapp.wire.records import made, settings_of
+from opsapp.wire.records import settings_of
 
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
@@ -24,16 +23,12 @@ def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
         yield StoredEntry(key.__name__, settings_of(KeyAsCode(key.username, key.name, key.role, key.expires_at)))
 
 
-def complete(_node: Node, _root: Root, given: JsonObject, _present: JsonObject | None) -> JsonObject:
-    return settings_of(made(KeyAsCode, given))
+def create(_node: Node, _root: Root, entry: KeyAsCode, _actor: Actor) -> str:
+    raise Awaited(f"{entry.user} makes it: a key is shown once, to nobody else")
 
 
-def create(_node: Node, _root: Root, fields: JsonObject, _actor: Actor) -> str:
-    raise Awaited(f"{fields['user']} makes it: a key is shown once, to nobody else")
-
-
-def update(_node: Node, _root: Root, _key_id: str, fields: JsonObject, _actor: Actor) -> None:
-    raise Conflict(f"A key stays as it was made: {fields['user']} ends it and makes another.", code="key_stays")
+def update(_node: Node, _root: Root, _key_id: str, entry: KeyAsCode, _actor: Actor) -> None:
+    raise Conflict(f"A key stays as it was made: {entry.user} ends it and makes another.", code="key_stays")
 
 
 def delete(_node: Node, root: Root, key_id: str, _actor: Actor) -> None:

@@ -43,8 +43,7 @@ def complete(_node: Node, _root: Root, given: JsonObject, present: JsonObject | 
     return fields
 
 
-def create(_node: Node, root: Root, fields: JsonObject, actor: Actor) -> MadeEntry:
-    wanted = made(UserAsCode, fields)
+def create(_node: Node, root: Root, wanted: UserAsCode, actor: Actor) -> MadeEntry:
     if wanted.source != "local":
         raise Awaited("becomes a user by signing in with the identity provider")
     if wanted.disabled:
@@ -57,11 +56,11 @@ def _invited(root: Root, wanted: UserAsCode, actor: Actor) -> MadeEntry:
     return MadeEntry(INVITED + invitation.id, {"url": invitation.url})
 
 
-def update(_node: Node, root: Root, entry_id: str, fields: JsonObject, actor: Actor) -> None:
+def update(_node: Node, root: Root, entry_id: str, wanted: UserAsCode, actor: Actor) -> None:
     if entry_id.startswith(INVITED):
         raise Conflict("This person is invited with another role: revoke the invitation first.", code="invited")
     user = resources.users_of(root)[entry_id]
-    resources.change(root, user, {"role": fields["role"], "disabled": fields["disabled"]})
+    resources.change(root, user, {"role": wanted.role, "disabled": wanted.disabled})
 
 
 def delete(_node: Node, root: Root, entry_id: str, actor: Actor) -> None:

@@ -18,6 +18,7 @@ from opsapp.wire.records import made
 from . import edits
 
 BY = "code"
+RECORD = AutomationSettings
 
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
@@ -50,15 +51,15 @@ def complete(_node: Node, _root: Root, given: JsonObject, present: JsonObject | 
 shown = public
 
 
-def create(node: Node, root: Root, fields: JsonObject) -> str:
-    settings = edits.whole(root, _with_ids(root, fields), secrets_later=True)
+def create(node: Node, root: Root, entry: AutomationSettings) -> str:
+    settings = edits.whole(root, _with_ids(root, entry), secrets_later=True)
     return edits.create(root, settings, BY, node.clock.now()).id
 
 
-def update(node: Node, root: Root, automation_id: str, fields: JsonObject) -> None:
+def update(node: Node, root: Root, automation_id: str, entry: AutomationSettings) -> None:
     editor, now = edits.Editor(BY, is_admin=True), node.clock.now()  # whoever may apply a file is an admin
     automation = automations_of(root)[automation_id]
-    settings = edits.with_changes(root, automation, _with_ids(root, fields), secrets_later=True)
+    settings = edits.with_changes(root, automation, _with_ids(root, entry), secrets_later=True)
     edits.update(root, automation, settings, editor, now)
 
 
@@ -77,12 +78,12 @@ def settled(_node: Node, root: Root, changes: Sequence[EntryChange]) -> dict[str
     return wrong
 
 
-def _with_ids(root: Root, fields: JsonObject) -> JsonObject:
+def _with_ids(root: Root, settings: AutomationSettings) -> JsonObject:
     """Names of automations become ids; a name that several have, or none, is refused."""
     ids: dict[str, list[str]] = {}
     for automation in automations_of(root).values():
         ids.setdefault(automation.name, []).append(automation.id)
-    named, wrong, settings = [], {}, made(AutomationSettings, fields)
+    named, wrong = list[str](), dict[str, str]()
     for part in settings.params.children:
         matches = ids.get(part, [part] if part in automations_of(root) else [])
         if len(matches) != 1:

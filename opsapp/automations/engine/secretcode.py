@@ -48,15 +48,15 @@ def complete(_node: Node, root: Root, given: JsonObject, present: JsonObject | N
     return {**restored_settings(SecretAsCode, fields, present), "allowed_for": allowed}
 
 
-def create(node: Node, root: Root, fields: JsonObject, actor: Actor) -> str:
+def create(node: Node, root: Root, entry: SecretAsCode, actor: Actor) -> str:
     by = actor.username or BY
-    return secrets_of(root).add(root, fields["name"], fields["value"], by, node.clock.now()).__name__
+    return secrets_of(root).add(root, entry.name, entry.value or "", by, node.clock.now()).__name__
 
 
-def update(node: Node, root: Root, secret_id: str, fields: JsonObject, actor: Actor) -> None:
+def update(node: Node, root: Root, secret_id: str, entry: SecretAsCode, actor: Actor) -> None:
     secret = secrets_of(root)[secret_id]
-    if reveal(root, [secret.name])[secret.name] != fields["value"]:
-        secret.put(root, fields["value"], actor.username or BY, node.clock.now())
+    if reveal(root, [secret.name])[secret.name] != entry.value:
+        secret.put(root, entry.value or "", actor.username or BY, node.clock.now())
 
 
 def delete(_node: Node, root: Root, secret_id: str, _actor: Actor) -> None:

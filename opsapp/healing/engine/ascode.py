@@ -29,13 +29,13 @@ def complete(_node: Node, _root: Root, given: JsonObject, present: JsonObject | 
 shown = public
 
 
-def create(node: Node, root: Root, fields: JsonObject) -> str:
-    update(node, root, fields["id"], fields)
-    return fields["id"]
+def create(node: Node, root: Root, entry: DeclaredRule) -> str:
+    update(node, root, entry.id, entry)
+    return entry.id
 
 
-def update(node: Node, root: Root, rule_id: str, fields: JsonObject) -> None:
-    put_rule(root, rule_id, made(DeclaredRule, fields), source="api", now=node.clock.now())
+def update(node: Node, root: Root, rule_id: str, entry: DeclaredRule) -> None:
+    put_rule(root, rule_id, entry, source="api", now=node.clock.now())
 
 
 def delete(_node: Node, root: Root, rule_id: str) -> None:

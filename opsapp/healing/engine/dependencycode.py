@@ -9,14 +9,13 @@ from collections.abc import Iterator, Sequence
 
 from opsapp.healing.logic.graph import Dependency, mistakes
 from opsapp.healing.resources import healing_of
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.ascode import EntryChange, EntryMistake, StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
-from opsapp.wire.records import made, settings_of
+from opsapp.wire.records import settings_of
 
 from .dependencies import known_targets
 
@@ -37,19 +36,15 @@ def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
         yield StoredEntry(target, settings_of(Dependency(target, depends_on=tuple(confirmed[target]))))
 
 
-def complete(_node: Node, _root: Root, given: JsonObject, _present: JsonObject | None) -> JsonObject:
-    return settings_of(made(Dependency, given))
+def create(_node: Node, root: Root, entry: Dependency) -> str:
+    healing_of(root).dependencies.put(entry, SOURCE)
+    return entry.target
 
 
-def create(_node: Node, root: Root, fields: JsonObject) -> str:
-    healing_of(root).dependencies.put(made(Dependency, fields), SOURCE)
-    return str(fields["target"])
-
-
-def update(node: Node, root: Root, target: str, fields: JsonObject) -> None:
+def update(node: Node, root: Root, target: str, entry: Dependency) -> None:
     _refuse_declared(root, target)
-    create(node, root, fields)
-    _forget(root, target, fields["depends_on"])
+    create(node, root, entry)
+    _forget(root, target, entry.depends_on)
 
 
 def delete(_node: Node, root: Root, target: str) -> None:

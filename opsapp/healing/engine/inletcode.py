@@ -39,26 +39,28 @@ def shown(fields: JsonObject) -> JsonObject:
     return {name: value for name, value in fields.items() if name != TOKEN}
 
 
-def create(node: Node, root: Root, fields: JsonObject) -> MadeEntry:
-    now, mapping = node.clock.now(), dict(fields["mapping"])
-    if fields[TOKEN] is not None:
-        return MadeEntry(
-            inlets.create_for(root, fields["name"], mapping, _free(root, fields[TOKEN]), BY, now).__name__, {}
-        )
+def create(node: Node, root: Root, entry: InletAsCode) -> MadeEntry:
+    now, mapping = node.clock.now(), _labels(entry)
+    if entry.token is not None:
+        return MadeEntry(inlets.create_for(root, entry.name, mapping, _free(root, entry.token), BY, now).__name__, {})
     token = new_token()
-    inlet = inlets.create_for(root, fields["name"], mapping, digest(token), BY, now)
+    inlet = inlets.create_for(root, entry.name, mapping, digest(token), BY, now)
     return MadeEntry(inlet.__name__, {"url": f"/api/healing/events/{token}"})
 
 
-def update(_node: Node, root: Root, inlet_id: str, fields: JsonObject) -> None:
+def update(_node: Node, root: Root, inlet_id: str, entry: InletAsCode) -> None:
     inlet = healing_of(root).inlets[inlet_id]
-    inlets.change(root, inlet, fields["name"], dict(fields["mapping"]))
-    if inlet.token_digest != fields[TOKEN]:
-        inlets.change_token(root, inlet, _free(root, fields[TOKEN]))
+    inlets.change(root, inlet, entry.name, _labels(entry))
+    if entry.token is not None and inlet.token_digest != entry.token:
+        inlets.change_token(root, inlet, _free(root, entry.token))
 
 
 def delete(_node: Node, root: Root, inlet_id: str) -> None:
     inlets.remove(root, healing_of(root).inlets[inlet_id])
+
+
+def _labels(entry: InletAsCode) -> dict[str, str]:
+    return {name: str(label) for name, label in settings_of(entry.mapping).items()}
 
 
 def _free(root: Root, token_digest: str) -> str:

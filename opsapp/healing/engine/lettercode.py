@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsapp.healing.letters import LetterAsCode, LetterSettings
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.notify.resources import channels_of
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
-from opsapp.wire.records import made, settings_of
+from opsapp.wire.records import settings_of
 
 from . import letters
 
@@ -27,12 +26,7 @@ def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
         yield StoredEntry(LETTER, settings_of(LetterAsCode(settings.at, settings.zone, named)))
 
 
-def complete(_node: Node, root: Root, given: JsonObject, _present: JsonObject | None) -> JsonObject:
-    return settings_of(made(LetterAsCode, given))
-
-
-def create(node: Node, root: Root, fields: JsonObject) -> str:
-    wanted = made(LetterAsCode, fields)
+def create(node: Node, root: Root, wanted: LetterAsCode) -> str:
     channel = None if wanted.channel is None else channels_of(root).named(wanted.channel)
     if wanted.channel is not None and channel is None:
         raise Invalid({"channel": f"there is no channel {wanted.channel!r}"})
@@ -41,8 +35,8 @@ def create(node: Node, root: Root, fields: JsonObject) -> str:
     return LETTER
 
 
-def update(node: Node, root: Root, _letter: str, fields: JsonObject) -> None:
-    create(node, root, fields)
+def update(node: Node, root: Root, _letter: str, wanted: LetterAsCode) -> None:
+    create(node, root, wanted)
 
 
 def delete(node: Node, root: Root, _letter: str) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.maintenance.interfaces import IScopeKind
+from opsapp.maintenance.records import WindowAsCode
 from opsapp.maintenance.resources import Window, windows_of
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
@@ -73,17 +74,17 @@ def complete(node: Node, root: Root, given: JsonObject, _present: JsonObject | N
     return {**given, "scope": called.names(called.ids(given["scope"]))}
 
 
-def create(node: Node, root: Root, fields: JsonObject) -> str:
-    return windows.create(root, _with_ids(node, root, fields), BY).__name__
+def create(node: Node, root: Root, entry: WindowAsCode) -> str:
+    return windows.create(root, _with_ids(node, root, entry), BY).__name__
 
 
-def update(node: Node, root: Root, window_id: str, fields: JsonObject) -> None:
-    windows.change(root, windows_of(root)[window_id], _with_ids(node, root, fields))
+def update(node: Node, root: Root, window_id: str, entry: WindowAsCode) -> None:
+    windows.change(root, windows_of(root)[window_id], _with_ids(node, root, entry))
 
 
 def delete(_node: Node, root: Root, window_id: str) -> None:
     windows.delete(root, windows_of(root)[window_id])
 
 
-def _with_ids(node: Node, root: Root, fields: JsonObject) -> JsonObject:
-    return {**fields, "scope": Called(node, root).ids(fields["scope"])}
+def _with_ids(node: Node, root: Root, entry: WindowAsCode) -> dict[str, object]:
+    return {**settings_of(entry), "scope": Called(node, root).ids(entry.scope)}

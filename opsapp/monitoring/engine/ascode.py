@@ -12,10 +12,12 @@ from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
-from opsapp.wire.records import made, settings_of
+from opsapp.wire.records import settings_of
 
 from . import changes
 from .watch import register_of
+
+RECORD = MonitorSettings
 
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
@@ -50,12 +52,12 @@ def exported(node: Node, root: Root) -> Iterator[JsonObject]:
         yield {"url": public_text(entry.target.url), **fields, **named}
 
 
-def create(node: Node, root: Root, fields: JsonObject) -> str:
-    return changes.create(root, made(MonitorSettings, fields), node.series.numbers.take()[0], node.clock.now())
+def create(node: Node, root: Root, entry: MonitorSettings) -> str:
+    return changes.create(root, entry, node.series.numbers.take()[0], node.clock.now())
 
 
-def update(node: Node, root: Root, monitor_id: str, fields: JsonObject) -> None:
-    changes.update(root, monitors_of(root)[monitor_id], made(MonitorSettings, fields), node.clock.now())
+def update(node: Node, root: Root, monitor_id: str, entry: MonitorSettings) -> None:
+    changes.update(root, monitors_of(root)[monitor_id], entry, node.clock.now())
 
 
 def delete(node: Node, root: Root, monitor_id: str) -> None:

@@ -50,17 +50,17 @@ def exported(node: Node, root: Root) -> Iterator[JsonObject]:
     return (entry.fields for entry in stored(node, root))
 
 
-def create(_node: Node, root: Root, fields: JsonObject) -> str:
-    folder, monitor_id = earlier_of(root), _id_of(root, fields["monitor"])
+def create(_node: Node, root: Root, entry: EarlierDaysAsCode) -> str:
+    folder, monitor_id = earlier_of(root), _id_of(root, entry.monitor)
     if folder is None:
         raise Invalid({"days": "are not known to this store"})
     forget(root, monitor_id)
-    folder[monitor_id] = EarlierDays(tuple(fields["days"]))
+    folder[monitor_id] = EarlierDays(tuple(entry.days))
     return monitor_id
 
 
-def update(node: Node, root: Root, _monitor_id: str, fields: JsonObject) -> None:
-    create(node, root, fields)
+def update(node: Node, root: Root, _monitor_id: str, entry: EarlierDaysAsCode) -> None:
+    create(node, root, entry)
 
 
 def delete(_node: Node, root: Root, monitor_id: str) -> None:

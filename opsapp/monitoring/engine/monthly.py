@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from opsapp.lib.months import month_back, month_span
+from opsapp.monitoring.interfaces import IStatusGroups
 from opsapp.monitoring.logic.report import MonitorTimes, Period
 from opsapp.monitoring.logic.uptime import StateTimes
 from opsapp.monitoring.resources import incidents_of
@@ -49,7 +51,7 @@ def measured(node: Node, root: Root, asked: ReportAsked, period: Period) -> list
     until = period.until + 1 if period.until < period.end or asked.days is not None else period.end
     numbers = [entry.series for entry in entries]
     totals = node.series.reading(root).totals(period.start, until, numbers) if period.until > period.start else {}
-    incidents = incidents_of(root)
+    incidents, groups = incidents_of(root), _groups(node, root)
     return [
         MonitorTimes(
             entry.id,
@@ -57,6 +59,12 @@ def measured(node: Node, root: Root, asked: ReportAsked, period: Period) -> list
             tuple(entry.settings.tags),
             StateTimes(*totals[entry.series].spent) if entry.series in totals else StateTimes(),
             incidents.count_begun(period.start / 1000, period.until / 1000, entry.id),
+            groups.get(entry.id),
         )
         for entry in entries
     ]
+
+
+def _groups(node: Node, root: Root) -> Mapping[str, str]:
+    groups_of = node.registry.queryUtility(IStatusGroups)
+    return groups_of(root) if groups_of is not None else {}

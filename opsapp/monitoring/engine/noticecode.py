@@ -6,12 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.notices import NoticeSettings, StatusNotices, notices_of
 from opsapp.runtime.ascode import Awaited, StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
-from opsapp.wire.records import made, settings_of
+from opsapp.wire.records import settings_of
 
 from . import notices
 
@@ -26,18 +25,14 @@ def stored(node: Node, root: Root) -> Iterator[StoredEntry]:
             yield StoredEntry(notice.id, settings_of(notice.said))
 
 
-def complete(_node: Node, _root: Root, given: JsonObject, _present: JsonObject | None) -> JsonObject:
-    return settings_of(made(NoticeSettings, given))
+def create(node: Node, root: Root, entry: NoticeSettings) -> str:
+    if notices.wrong_end(root, settings_of(entry)):
+        raise Awaited(f"was over at {entry.until}")
+    return notices.put(root, _notices(root), entry, BY, node.clock.now()).id
 
 
-def create(node: Node, root: Root, fields: JsonObject) -> str:
-    if notices.wrong_end(root, fields):
-        raise Awaited(f"was over at {fields['until']}")
-    return notices.put(root, _notices(root), made(NoticeSettings, fields), BY, node.clock.now()).id
-
-
-def update(node: Node, root: Root, notice_id: str, fields: JsonObject) -> None:
-    notices.change(root, _notices(root)[notice_id], fields, node.clock.now())
+def update(node: Node, root: Root, notice_id: str, entry: NoticeSettings) -> None:
+    notices.change(root, _notices(root)[notice_id], settings_of(entry), node.clock.now())
 
 
 def delete(node: Node, root: Root, notice_id: str) -> None:

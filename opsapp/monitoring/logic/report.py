@@ -1,4 +1,5 @@
-"""The report over a month or some days: uptime, error budget and what is known, of monitors, of tags and of all. Pure.
+"""The report over a month or some days: uptime, error budget and what is known, of monitors, tags, groups and all.
+Pure.
 
 Nothing is said of the uptime where less than half of the period is known. Times in ms, figures in minutes.
 """
@@ -10,10 +11,10 @@ from typing import NamedTuple
 
 from opsapp.monitoring.logic.uptime import MINUTE_MS, StateTimes, is_known, known_percent, uptime
 
-BY = ("monitor", "tag")
+BY = ("monitor", "tag", "group")
 SORTS = ("worst", "-worst", "name", "-name")
 TARGET, TARGETS = 99.9, (50, 99.9999)
-UNTAGGED = "no tag"
+UNTAGGED, UNGROUPED = "no tag", "no group"
 
 
 class Period(NamedTuple):
@@ -32,10 +33,15 @@ class MonitorTimes(NamedTuple):
     tags: tuple[str, ...]
     spent: StateTimes
     incidents: int
+    group: str | None = None  # of the status page
+
+    def headings(self, by: str) -> tuple[str, ...]:
+        """Under which it counts."""
+        return (self.group or UNGROUPED,) if by == "group" else self.tags or (UNTAGGED,)
 
 
 class ReportRow(NamedTuple):
-    """A monitor, a tag or everything. `allowed_minutes`: down time that the target allows over the whole period."""
+    """A monitor, a tag, a group or all. `allowed_minutes`: down time that the target allows over the whole period."""
 
     name: str
     monitor_id: str | None
@@ -75,11 +81,11 @@ def rows_of(measured: Iterable[MonitorTimes], by: str, sort: str, period: Period
     if by == "monitor":
         rows = [row_of(member.name, [member], period, target) for member in measured]
     else:
-        groups: dict[str, list[MonitorTimes]] = {}
+        headed: dict[str, list[MonitorTimes]] = {}
         for member in measured:
-            for tag in member.tags or (UNTAGGED,):
-                groups.setdefault(tag, []).append(member)
-        rows = [row_of(tag, members, period, target)._replace(monitor_id=None) for tag, members in groups.items()]
+            for name in member.headings(by):
+                headed.setdefault(name, []).append(member)
+        rows = [row_of(name, members, period, target)._replace(monitor_id=None) for name, members in headed.items()]
     rows.sort(key=lambda row: row.name.casefold(), reverse=sort == "-name")
     if sort.endswith("worst"):
         known = [row for row in rows if row.uptime_percent is not None]

@@ -20,7 +20,7 @@ import gevent
 
 from opsapp.wire.jsonpath import shown
 from opsapp.wire.probes import Gate, Outcome, ProbeFailed, ProbeTarget
-from opsapp.wire.typesettings import COMPARISONS, NOT_USED, SnmpSettings
+from opsapp.wire.typesettings import COMPARISONS, UNUSED, SnmpSettings
 from opsapp.wire.webchecks import compares
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def probe(target: ProbeTarget, gate: Gate) -> Outcome:
     parts = urlsplit(target.url)
     address, began = gate.addresses(parts.hostname or "")[0], gate.elapsed()
     line = DeviceLine(gate, address, parts.port or PORT, target.timeout)
-    ask = _by_community if target.own.snmp_version == "2c" else _by_user
+    ask = _by_community if target.own.snmp_version != "3" else _by_user
     return _judged(target.own, ask(target.own, line), round(gate.elapsed() - began, 2))
 
 
@@ -101,7 +101,7 @@ def _messages() -> Any:
 
 def _by_community(own: SnmpSettings, line: DeviceLine) -> SnmpAnswer:
     messages, numbers = _messages(), _drawn()
-    question = messages.ask(own.snmp_oid, own.snmp_community, numbers)
+    question = messages.ask(own.snmp_oid, own.snmp_community or "", numbers)
     answer: SnmpAnswer = line.exchange(question, lambda packet: messages.read(packet, numbers), SILENT_2C)
     return answer
 
@@ -109,7 +109,7 @@ def _by_community(own: SnmpSettings, line: DeviceLine) -> SnmpAnswer:
 def _by_user(own: SnmpSettings, line: DeviceLine) -> SnmpAnswer:
     """First who the device is, then the question to that one; once more if its clock was another."""
     engine = _discovered(own, line)
-    silent = SILENT_3 if own.snmp_privacy == NOT_USED else SILENT_SEALED
+    silent = SILENT_3 if own.snmp_privacy in UNUSED else SILENT_SEALED
     for _ in range(2):
         session, numbers = _messages().SnmpSession(own, engine), _drawn()
         reply = line.exchange(session.ask(own.snmp_oid, numbers), _reader(session, numbers), silent)

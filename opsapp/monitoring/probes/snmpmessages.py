@@ -156,14 +156,14 @@ class SnmpSession:
     """Messages between a user and the engine of one device."""
 
     def __init__(self, settings: SnmpSettings, engine: SnmpEngine = SnmpEngine()):
-        self.user, self.engine = settings.snmp_user.encode(), engine
-        self.digest, self.digest_length = DIGESTS.get(settings.snmp_auth, ("", 0))
-        self.cipher = _cipher(settings.snmp_privacy)
+        self.user, self.engine = (settings.snmp_user or "").encode(), engine
+        self.digest, self.digest_length = DIGESTS.get(settings.snmp_auth or NOT_USED, ("", 0))
+        self.cipher = _cipher(settings.snmp_privacy or NOT_USED)
         self.flags = (AUTHENTIC if self.digest else 0) | (ENCRYPTED if self.cipher else 0)
         known = bool(self.digest and engine.id)
-        self.auth_key = _key(self.digest, settings.snmp_auth_password, engine.id) if known else b""
+        self.auth_key = _key(self.digest, settings.snmp_auth_password or "", engine.id) if known else b""
         encrypts = known and self.cipher is not None
-        self.privacy_key = _key(self.digest, settings.snmp_privacy_password, engine.id)[:16] if encrypts else b""
+        self.privacy_key = _key(self.digest, settings.snmp_privacy_password or "", engine.id)[:16] if encrypts else b""
 
     def discover(self, numbers: SnmpNumbers) -> bytes:
         """The question who the device is; only a report answers it."""

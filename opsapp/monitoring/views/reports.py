@@ -56,7 +56,8 @@ def sla(context: Monitoring, request: Request) -> list[SlaEntry]:
 
 @api.get(Monitoring, "report", query=reportschemas.ReportQuery, returns=[ReportedLine], teams="filtered")
 def report(context: Monitoring, request: Request) -> list[ReportedLine]:
-    """Uptime and error budget of a calendar month, or of the last days, by monitor or by tag."""
+    """Uptime and error budget of a calendar month, or of the last days, by monitor, by tag or by group of the
+    status page."""
     return [ReportedLine(*row) for row in page_of(request, _rows(request))]
 
 

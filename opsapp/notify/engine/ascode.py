@@ -31,12 +31,16 @@ def complete(_node: Node, _root: Root, given: JsonObject, present: JsonObject | 
     return fields
 
 
-def create(_node: Node, root: Root, fields: JsonObject) -> str:
-    return channels.create(root, made(ChannelRecord, fields), fields["url"]).id
+def create(_node: Node, root: Root, entry: ChannelAsCode) -> str:
+    return channels.create(root, _settings(entry), entry.url).id
 
 
-def update(_node: Node, root: Root, channel_id: str, fields: JsonObject) -> None:
-    channels.change(root, channels_of(root)[channel_id], made(ChannelRecord, fields), fields["url"])
+def update(_node: Node, root: Root, channel_id: str, entry: ChannelAsCode) -> None:
+    channels.change(root, channels_of(root)[channel_id], _settings(entry), entry.url)
+
+
+def _settings(entry: ChannelAsCode) -> ChannelRecord:
+    return made(ChannelRecord, settings_of(entry))
 
 
 def delete(_node: Node, root: Root, channel_id: str) -> None:

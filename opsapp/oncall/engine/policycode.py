@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.oncall.records import PolicyRecord
 from opsapp.oncall.resources import by_name, oncall_of
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
-from opsapp.wire.records import made, settings_of
+from opsapp.wire.records import settings_of
 
 from . import plans
 
@@ -24,25 +23,20 @@ def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
         yield StoredEntry(record.id, settings_of(_renamed(record, names)))
 
 
-def complete(_node: Node, _root: Root, given: JsonObject, _present: JsonObject | None) -> JsonObject:
-    return settings_of(made(PolicyRecord, given))
+def create(_node: Node, root: Root, entry: PolicyRecord) -> str:
+    return plans.create_policy(root, _with_ids(root, entry)).__name__
 
 
-def create(_node: Node, root: Root, fields: JsonObject) -> str:
-    return plans.create_policy(root, _with_ids(root, fields)).__name__
-
-
-def update(_node: Node, root: Root, policy_id: str, fields: JsonObject) -> None:
-    plans.change_policy(root, oncall_of(root).policies[policy_id], _with_ids(root, fields))
+def update(_node: Node, root: Root, policy_id: str, entry: PolicyRecord) -> None:
+    plans.change_policy(root, oncall_of(root).policies[policy_id], _with_ids(root, entry))
 
 
 def delete(_node: Node, root: Root, policy_id: str) -> None:
     plans.delete_policy(root, oncall_of(root).policies[policy_id])
 
 
-def _with_ids(root: Root, fields: JsonObject) -> JsonObject:
+def _with_ids(root: Root, policy: PolicyRecord) -> dict[str, object]:
     known = {record.name: record.id for record in oncall_of(root).schedules.records()}
-    policy = made(PolicyRecord, fields)
     named = {name for step in policy.steps for name in step.schedules}
     missing = sorted(named - known.keys() - set(known.values()))
     if missing:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.oncall.records import ScheduleRecord
 from opsapp.oncall.resources import by_name, oncall_of
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
-from opsapp.wire.records import made, settings_of
+from opsapp.wire.records import settings_of
 
 from . import plans
 
@@ -20,16 +19,12 @@ def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
         yield StoredEntry(record.id, settings_of(record))
 
 
-def complete(_node: Node, _root: Root, given: JsonObject, _present: JsonObject | None) -> JsonObject:
-    return settings_of(made(ScheduleRecord, given))
+def create(_node: Node, root: Root, entry: ScheduleRecord) -> str:
+    return plans.create_schedule(root, settings_of(entry)).__name__
 
 
-def create(_node: Node, root: Root, fields: JsonObject) -> str:
-    return plans.create_schedule(root, fields).__name__
-
-
-def update(_node: Node, root: Root, schedule_id: str, fields: JsonObject) -> None:
-    plans.change_schedule(root, oncall_of(root).schedules[schedule_id], fields)
+def update(_node: Node, root: Root, schedule_id: str, entry: ScheduleRecord) -> None:
+    plans.change_schedule(root, oncall_of(root).schedules[schedule_id], settings_of(entry))
 
 
 def delete(_node: Node, root: Root, schedule_id: str) -> None:

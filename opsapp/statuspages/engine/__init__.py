@@ -26,6 +26,7 @@ __all__ = [
     "calendar_text",
     "confirm",
     "dates",
+    "groups_by_monitor",
     "is_own_page",
     "leave",
     "logo",
@@ -48,6 +49,11 @@ def calendar(root: Root, slug: str | None = None) -> list[PlannedTime]:
 
 def page_of(root: Root) -> PageRecord:
     return store_of(root).page
+
+
+def groups_by_monitor(root: Root) -> dict[str, str]:
+    """`monitoring.interfaces.IStatusGroups`: those of the page of all."""
+    return {monitor_id: group.name for group in page_of(root).groups for monitor_id in group.monitors}
 
 
 def logo(root: Root) -> tuple[bytes, str, str] | None:

@@ -46,13 +46,13 @@ def refuse_unknown(root: Root, groups: Iterable[GroupRecord]) -> None:
         raise Invalid({"groups": "no monitor, or several, of this name: " + ", ".join(missing[:10])})
 
 
-def create(_node: Node, root: Root, fields: JsonObject) -> str:
-    settings.change(root, settings_of(_renamed(made(PageAsCode, fields), ids_by_name(root))))
+def create(_node: Node, root: Root, entry: PageAsCode) -> str:
+    settings.change(root, settings_of(_renamed(entry, ids_by_name(root))))
     return PAGE
 
 
-def update(node: Node, root: Root, _page: str, fields: JsonObject) -> None:
-    create(node, root, fields)
+def update(node: Node, root: Root, _page: str, entry: PageAsCode) -> None:
+    create(node, root, entry)
 
 
 def delete(_node: Node, root: Root, _page: str) -> None:

@@ -29,20 +29,20 @@ def complete(_node: Node, root: Root, given: JsonObject, _present: JsonObject | 
     return settings_of(page)
 
 
-def create(_node: Node, root: Root, fields: JsonObject) -> str:
-    return ownpages.create(root, made(OwnPageRecord, _with_ids(root, fields))).slug
+def create(_node: Node, root: Root, entry: OwnPageAsCode) -> str:
+    return ownpages.create(root, made(OwnPageRecord, _with_ids(root, entry))).slug
 
 
-def update(_node: Node, root: Root, slug: str, fields: JsonObject) -> None:
-    ownpages.change(root, slug, _with_ids(root, fields))
+def update(_node: Node, root: Root, slug: str, entry: OwnPageAsCode) -> None:
+    ownpages.change(root, slug, _with_ids(root, entry))
 
 
 def delete(_node: Node, root: Root, slug: str) -> None:
     ownpages.delete(root, slug)
 
 
-def _with_ids(root: Root, fields: JsonObject) -> JsonObject:
-    return settings_of(_renamed(made(OwnPageAsCode, fields), ids_by_name(root)))
+def _with_ids(root: Root, entry: OwnPageAsCode) -> dict[str, object]:
+    return settings_of(_renamed(entry, ids_by_name(root)))
 
 
 def _renamed(page: OwnPageAsCode, names: dict[str, str]) -> OwnPageAsCode:

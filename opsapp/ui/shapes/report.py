@@ -19,6 +19,7 @@ API, TOTAL = "/api/monitoring/report", "/api/monitoring/report-total"
 SPANS = ((30, "30 d"), (90, "90 d"), (365, "1 y"))
 FILTERS = ("month", "days", "by", "tag", "target", "sort")
 NOTHING = "–"
+BYS = {"monitor": "monitor", "tag": "tag", "group": "group of the status page"}
 
 
 class SpanLink(NamedTuple):
@@ -28,7 +29,7 @@ class SpanLink(NamedTuple):
 
 
 class MonthLine(NamedTuple):
-    """A monitor, a tag or all. What nobody can say is a dash."""
+    """A monitor, a tag, a group of the status page or all. What nobody can say is a dash."""
 
     name: str
     href: str | None
@@ -58,7 +59,8 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "period": month_name(month) if month else f"last {days} d",
         "lead": _lead(total, reader),
         "target": f"{total.target:g}",
-        "by": reader.query.get("by", "monitor"),
+        "by": asked_by if (asked_by := reader.query.get("by", "")) in BYS else "monitor",
+        "bys": BYS,
         "tag": reader.query.get("tag", ""),
         "month": month,
         "months": words.months(reader),
