@@ -120,7 +120,7 @@ class TeamSettings:
     component: ClassVar[str] = "Team"
     sample: ClassVar[dict[str, object]] = {"name": "Shop", "members": ["otto"], "see": ["shop"], "act": ["shop"]}
 
-    name: Annotated[str, name_kind(100), FormField("Name")]
+    name: Annotated[str, name_kind(100), FormField("Name", clears=True)]
     members: Annotated[
         tuple[Annotated[str, NAME], ...],
         Most(1000, unique=True),

@@ -22,6 +22,7 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.projection import among, sound
 from opsapp.tree.counted import LAST, StoredCounts, newest
 from opsapp.tree.folder import Folder, Record
+from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
 from opsapp.wire.kinds import Text
 from opsapp.wire.records import Between, FormField, Most, Since, Told, made, settings_of
@@ -147,12 +148,10 @@ class Deployments(Folder):
         return len(old) == most and bool(readable)
 
 
+deployments_of: ApiPlace[Deployments] = ApiPlace("deployments")
+
+
 def set_up(root: Root) -> None:
     """Evolve step."""
-    if "deployments" not in root["api"]:
-        root["api"]["deployments"] = Deployments()
-
-
-def deployments_of(root: Root) -> Deployments | None:
-    """None in the past of a store that had none yet."""
-    return root["api"].get("deployments")
+    if not deployments_of.is_there(root):
+        deployments_of.put(root, Deployments())

@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from gevent.event import AsyncResult
 from transaction.interfaces import TransientError
 
-from opsapp.lib.problems import OutcomeUnknown, Unavailable
+from opsapp.lib.problems import OutcomeUnknown, StoreAway, Unavailable
 from opsapp.tree.root import Root
 
 from .node import Node
@@ -64,6 +64,8 @@ class GroupCommit(Generic[Value]):
                 self._commit_group(self._next_group())
         finally:
             self._is_leading = False
+            while self._waiting:  # the node stops: nothing of these was stored
+                self._waiting.popleft().outcome.set(StoreAway())
 
     def _let_others_come(self) -> None:
         """Until nobody waits for the lane, or the group is full; never for more than a group's number of calls."""

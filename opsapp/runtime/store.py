@@ -133,13 +133,35 @@ class Manager(transaction.TransactionManager):
         super().__init__(explicit=True)
         self.store = store
         self.began = 0.0  # what was committed before that moment is seen
+        self._taken_in: list[Any] = []
 
     def begin(self) -> Any:
+        """Of the main database alone is asked what was committed; of another one when a transaction first looks into
+        it. On a shared store that is a question for each, and most transactions are about the main one."""
+        while self._taken_in:
+            self.unregisterSynch(self._taken_in.pop())
         began = time.monotonic()
         try:
             return super().begin()
         finally:
             self.began = began
+
+    def registerSynch(self, synch: Any) -> None:
+        """A connection that opens: the first is that of the main database, and stays."""
+        is_another = self.registeredSynchs()
+        super().registerSynch(synch)
+        if is_another and synch not in self._taken_in:
+            self._taken_in.append(synch)
+
+    def unregisterSynch(self, synch: Any) -> None:
+        """A connection that closes may not be taken in."""
+        if synch in self._synchs:
+            super().unregisterSynch(synch)
+
+    def take_in(self, connection: Any) -> None:
+        """A connection to another database takes in what was committed, once in a transaction, before it is read."""
+        if connection not in self._taken_in:
+            self.registerSynch(connection)
 
     def commit(self) -> None:
         """A conflict is safe to repeat; a storage that broke off in between may have stored it or not."""
@@ -186,6 +208,9 @@ class StoreConnection:
         """Take in what was committed; one that nobody uses keeps nothing in its cache."""
         try:
             self.manager.begin()
+            for other in tuple(self.connection.connections.values()):
+                if other is not self.connection:
+                    self.manager.take_in(other)
         finally:
             self.manager.abort()
         if not self.used:

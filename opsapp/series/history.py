@@ -132,7 +132,14 @@ def history_root(root):
     A node that was given one store for everything keeps history beside the tree.
     """
     connection = root._p_jar
-    return connection.get_connection("history").root() if "history" in connection.db().databases else connection.root()
+    if "history" not in connection.db().databases:
+        return connection.root()
+    history = connection.get_connection("history")
+    # The node's own manager asks a database only when a transaction looks into it; any other has asked all of them.
+    take_in = getattr(connection.transaction_manager, "take_in", None)
+    if take_in is not None:
+        take_in(history)
+    return history.root()
 
 
 def open_history(mapping, create: bool = False) -> History:

@@ -17,7 +17,7 @@ from opsapp.web import configfile
 
 from .clocks import Clocks, by_service_clock
 from .plan.shape import Act, Field
-from .reader import known_zone
+from .reader import dig, known_zone
 from .rowmoves import moved
 
 LISTS = ("list", "names", "shown")
@@ -182,6 +182,15 @@ def as_texts(field: Field, values: list[Any]) -> list[dict[str, str]]:
     only_input = field.fields[0].name if len(field.fields) == 1 else None
     rows = [{only_input: value} if only_input else value if isinstance(value, dict) else {} for value in values]
     return [{inner.name: _text(row.get(inner.name)) for inner in field.fields} for row in rows]
+
+
+def begins_with(field: Field, row: Any) -> Any:
+    """What stands in a field of a form about a row before anybody types. What is cleared when it is left empty is the
+    stored value: else a change of something else would clear it."""
+    stored = dig(row, field.key or field.name)
+    if field.clears and isinstance(stored, str | list | tuple):
+        return stored if isinstance(stored, str) else ", ".join(map(str, stored))
+    return stored or "" if field.kind == "choice" and not field.preset else field.preset
 
 
 def to_fill_in(field: Field, values: list[Any]) -> list[dict[str, str]]:

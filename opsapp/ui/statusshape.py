@@ -112,11 +112,11 @@ class PastLine(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        return list(dict.fromkeys(incident.monitor_name for incident in self.members))
+        return sorted({incident.monitor_name for incident in self.members})
 
     @property
-    def shown(self) -> tuple[PublicIncident, ...]:
-        return self.members[:MOST_MEMBERS]
+    def shown(self) -> list[PublicIncident]:
+        return sorted(self.members, key=lambda incident: incident.monitor_name)[:MOST_MEMBERS]
 
     @property
     def began(self) -> int:

@@ -34,6 +34,7 @@ ENDS_AT_ONCE = {
     "DELETE /api/oncall/schedules/{id}/calendar",
     "DELETE /api/oncall/schedules/{schedule_id}/overrides/{id}",
     "DELETE /api/secrets/{id}",
+    "DELETE /api/teams/{id}",
     "DELETE /api/secrets/{id}/allow",
     "DELETE /api/status/logo",
     "DELETE /api/status/subscriptions/{id}",

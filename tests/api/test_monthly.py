@@ -156,7 +156,7 @@ def test_by_group_of_the_status_page(lookout):
     told = lookout.service.vera.get(f"{REPORT}.csv?days=1&by=group&sort=name").text
     assert [row[0] for row in csv.reader(io.StringIO(told))][1:] == ["Mail", "no group", "Shop"]
     page = lookout.service.browser("vera").get("/monitors/report?days=30&by=group")
-    assert "Uptime by group of the status page" in page.html.select_one("#report").text
+    assert "Uptime by status page group" in page.html.select_one("#report").text
     assert page.html.select_one("#r-by option[selected]")["value"] == "group"
 
 

@@ -24,6 +24,8 @@ SAID = (
     "There are no keys",
     "Every key has its usual value",
     "Nobody has subscribed yet.",
+    "Nothing has been posted yet. A pipeline posts",
+    "No team: everybody may do",
 )
 
 

@@ -6,6 +6,8 @@ from opsapp.auth import resources as auth
 from opsapp.auth.resources import teams
 from opsapp.runtime.events import SESSION_ENDED, read_since
 
+from .test_rooms import form, press
+
 SEE, ACT, CHANGE = ({"see": ["shop"]}, {"act": ["shop"]}, {"change": ["shop"]})
 
 
@@ -176,3 +178,18 @@ def test_teams_are_for_admins_and_written_down(service):
     team_id = team_of(service, "otto", **SEE)
     entry = service.ada.get("/api/audit", {"action": "team.create"}).json[0]
     assert (entry["target"], entry["after"]["members"]) == (team_id, ["otto"])
+
+
+def test_the_page_sets_every_right_and_a_change_of_one_keeps_the_others(service):
+    service.client("otto")
+    ada = service.browser("ada")
+    press(ada.get("/teams"), "create", name="Shop", members="otto", see="bank", **{"act-value": "shop, web"})
+    made = service.ada.get("/api/teams").json[0]
+    assert (made["members"], made["see"], made["act"]) == (["otto"], ["bank"], ["shop", "web"])
+    page = ada.get("/teams")
+    assert form(page, "teams.change")["name"].value == "Shop", "a browser asks for it"
+    press(page, "teams.change", change="shop")
+    changed = service.ada.get("/api/teams").json[0]
+    assert changed == made | {"change": ["shop"]}
+    press(ada.get("/teams"), "teams.change", **{"act-value": ""})
+    assert service.ada.get("/api/teams").json[0]["act"] == []

@@ -176,6 +176,13 @@ def test_what_is_hers_is_shown(world):
         assert path in shown, path
 
 
+def test_pages_say_that_something_may_be_left_out(world):
+    """An empty list of heals or rules would say that there are none."""
+    for path in (f"/agents/{world.half.host}", f"/monitors/{world.half.up}", f"/incidents/{world.half.incident}"):
+        assert "what it does not see is left out here" in world.after.answers[path].text, path
+    assert "what it does not see" not in world.service.browser("ada").get("/monitors").text
+
+
 def test_things_of_it_answer_as_what_does_not_exist(world):
     """By every method, also where a role would be too low, and before any body is looked at."""
     wrong = {}

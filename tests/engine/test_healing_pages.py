@@ -139,9 +139,9 @@ def test_suggestions_and_forecasts_say_when_there_is_nothing(case):
 def test_forecasts_ask_for_the_hosts_that_they_name(case, monkeypatch):
     rows, asked = records.rows, []
 
-    def noting(root, ids=None, status=None):
+    def noting(root, ids=None, status=None, sight=None):
         asked.append((ids, status))
-        return rows(root, ids, status)
+        return rows(root, ids, status, sight)
 
     monkeypatch.setattr(records, "rows", noting)
     monkeypatch.setattr(learned, "MOST_IDS", 2, raising=False)

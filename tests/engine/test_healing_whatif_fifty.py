@@ -1,11 +1,8 @@
 """Fifty rules that were live, and the same asked afterwards of a store that never had them: all firings are equal."""
 
-import pytest
-
 from opsapp.healing.engine import arrivals
 from tests.engine.test_healing_whatif import BEGIN, fleet  # noqa: F401
 from tests.support import fiftyrules
-from tests.support.pastfleet import DAY
 
 HOUR = 3600
 
@@ -50,9 +47,3 @@ def equal(live, asked, within):
 
 def test_they_would_have_fired_whenever_they_have(fleet, monkeypatch):  # noqa: F811
     assert differences(fleet, monkeypatch, 8 * HOUR, 60.0) == {}
-
-
-@pytest.mark.nightly("30 simulated days of 50 rules, and the same without them")
-@pytest.mark.timeout(3600)
-def test_of_a_month_too(fleet, monkeypatch):  # noqa: F811
-    assert differences(fleet, monkeypatch, 30 * DAY, 300.0) == {}

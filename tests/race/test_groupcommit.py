@@ -2,6 +2,7 @@
 
 import gevent
 import pytest
+from gevent.event import Event
 from ZODB.POSException import POSKeyError
 
 from opsapp.lib.problems import NotFound, StoreAway
@@ -167,3 +168,21 @@ def test_in_a_thread_a_call_is_a_transaction_by_itself(node):
     group = GroupCommit(node, LANE, keep, most=250)
     assert node.lane("another", 1).run(group.commit, 4) == 8
     assert keep.groups == [[4]]
+
+
+def test_who_waits_when_the_node_stops_is_told_so(node, monkeypatch):
+    group = GroupCommit(node, LANE, Keeping(), most=250)
+    leading = []
+    monkeypatch.setattr(node.supervisor, "spawn", lambda fn: leading.append(gevent.spawn(fn)))
+    monkeypatch.setattr(group, "_let_others_come", Event().wait)  # it never comes to its turn
+
+    def ask(value):
+        with pytest.raises(StoreAway):
+            group.commit(value)
+
+    asking = [gevent.spawn(ask, value) for value in range(3)]
+    gevent.sleep(0)  # they ask, and the first of them begins to lead
+    gevent.sleep(0)  # it leads
+    leading[0].kill()
+    gevent.joinall(asking, raise_error=True)
+    assert kept(node) == []

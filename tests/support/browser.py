@@ -58,12 +58,22 @@ def press(browser, selector):
 
 
 def clicked(browser, selector):
-    """Whether what was found there was still there when it was clicked."""
+    """Whether what was found there was still there when it was clicked, and has heard of it: the driver clicks where it
+    was when it looked, and a live page may move it meanwhile."""
+    note = """window.heard = true;
+        document.addEventListener("noted", () => { window.heard = false; });  // where scripts are off, nobody says so
+        document.dispatchEvent(new Event("noted"));
+        arguments[0].addEventListener("click", () => { window.heard = true; }, true);"""
     try:
-        browser.find_element(By.CSS_SELECTOR, selector).click()
+        element = browser.find_element(By.CSS_SELECTOR, selector)
+        browser.execute_script(note, element)
+        element.click()
     except StaleElementReferenceException:
         return False
-    return True
+    try:
+        return browser.execute_script("return window.heard !== false")
+    except WebDriverException:  # the page that was asked has gone meanwhile
+        return True
 
 
 def arrived(browser, before):

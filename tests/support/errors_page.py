@@ -8,6 +8,7 @@ from pathlib import Path
 from opsapp.web.codes import MEANINGS, OF_COMMANDS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/guide/errors.md"
+RFC_9110 = {413: "Content Too Large", 422: "Unprocessable Content"}  # Pythons before 3.13 have older words
 HEAD = """# Errors of the API
 
 An error is JSON with `error`, a sentence for people, and `code`, which is stable and for programs.
@@ -21,7 +22,7 @@ A program may meet a code that is not here: a newer version can have more. Take 
 def page() -> str:
     parts = [HEAD]
     for status, meanings in sorted(MEANINGS.items()):
-        parts.append(f"## {status} {HTTPStatus(status).phrase}\n\n{_table(meanings)}")
+        parts.append(f"## {status} {RFC_9110.get(status, HTTPStatus(status).phrase)}\n\n{_table(meanings)}")
     parts.append(
         "## Codes of commands\n\nNo answer has these: a command of the server ends with them, or its log names"
         f"\nthem.\n\n{_table(OF_COMMANDS)}"

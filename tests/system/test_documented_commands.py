@@ -173,7 +173,9 @@ DONE = "that was it"
 def test_the_requests_of_the_guide(scratch):
     admin = scratch.serve.admin
     monitor = admin.post("/api/monitoring/endpoints", {"name": "m", "type": "tcp", "url": "tcp://127.0.0.1:1"})
-    admin.post("/api/agents", {"label": "box-1"})
+    box = admin.post("/api/agents", {"label": "box-1"})
+    report, key = f"/api/agents/{box['agent_id']}/report", {"X-Agent-Key": box["key"]}
+    assert scratch.serve.client(headers=key).post(report, {"hostname": "box-1", "os": "linux"})
     for text in rows_of(CURL):
         text = text.replace("MONITOR_ID", monitor["id"])
         accepted(scratch.run(text.replace("curl ", "curl -s ", 1), TOKEN=admin.token, URL=scratch.serve.url))

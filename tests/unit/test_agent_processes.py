@@ -180,7 +180,7 @@ def test_what_left_the_group_and_hears_no_term_is_killed(tmp_path, cancel, ends)
 def test_what_is_about_to_become_another_program_is_waited_for(monkeypatch):
     """At that moment it has neither arguments nor an environment, so nobody can see whose it is."""
     mark, started = processes.new_mark(), []
-    blank = subprocess.Popen([""], executable=shutil.which("cat"), env={}, stdin=subprocess.PIPE)
+    blank = subprocess.Popen([""], executable=shutil.which("cat"), env={}, stdin=subprocess.PIPE, cwd="/")
     until(lambda: processes._is_blank(str(blank.pid)), what="a process without a name")
 
     def nap(_):

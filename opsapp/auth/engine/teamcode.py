@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from opsapp.audit.engine import Actor
-from opsapp.auth.records import TeamRecord, TeamSettings
+from opsapp.auth.records import TeamSettings
 from opsapp.auth.resources import teams
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
@@ -21,16 +20,12 @@ def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
         yield StoredEntry(team.__name__, settings_of(made(TeamSettings, team.said)))
 
 
-def complete(_node: Node, _root: Root, given: JsonObject, _present: JsonObject | None) -> JsonObject:
-    return settings_of(made(TeamSettings, given))
+def create(_node: Node, root: Root, entry: TeamSettings, _actor: Actor) -> str:
+    return teams.create(root, entry, now_of(root)).__name__
 
 
-def create(_node: Node, root: Root, fields: JsonObject, _actor: Actor) -> str:
-    return teams.create(root, made(TeamRecord, fields), now_of(root)).__name__
-
-
-def update(_node: Node, root: Root, team_id: str, fields: JsonObject, _actor: Actor) -> None:
-    teams.change(root, teams.teams_of(root)[team_id], made(TeamRecord, fields))
+def update(_node: Node, root: Root, team_id: str, entry: TeamSettings, _actor: Actor) -> None:
+    teams.change(root, teams.teams_of(root)[team_id], entry)
 
 
 def delete(_node: Node, root: Root, team_id: str, _actor: Actor) -> None:

@@ -24,6 +24,7 @@ from .sessions import (
     session_of,
     sessions_of,
 )
+from .teams import Teams
 from .tickets import make_ticket, purge_tickets, use_ticket
 from .users import (
     AdminGuard,
@@ -50,6 +51,7 @@ __all__ = [
     "Keys",
     "SavedFilter",
     "Session",
+    "Teams",
     "Totp",
     "User",
     "Users",

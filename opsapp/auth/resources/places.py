@@ -9,11 +9,12 @@ from BTrees.OOBTree import OOBTree
 from opsapp.tree.places import ApiPlace, SystemPlace
 
 if TYPE_CHECKING:
-    from . import AdminGuard, Invitations, Keys, Users
+    from . import AdminGuard, Invitations, Keys, Teams, Users
 
 users_of: ApiPlace[Users] = ApiPlace("users")
 all_keys_of: ApiPlace[Keys] = ApiPlace("keys")
 invitations_of: ApiPlace[Invitations] = ApiPlace("invitations")
+teams_of: ApiPlace[Teams] = ApiPlace("teams")
 admin_guard_of: SystemPlace[AdminGuard] = SystemPlace("admin_guard")
 all_sessions_of = SystemPlace[OOBTree]("sessions")  # token digest -> Session
 session_ends_of = SystemPlace[OOBTree]("session_ends")  # (expires at, id) -> token digest
@@ -23,3 +24,4 @@ subjects_of = SystemPlace[OOBTree]("subjects")  # digest of issuer and subject -
 used_states_of = SystemPlace[OOBTree]("used_states")  # digest -> when it may be forgotten
 tickets_of = SystemPlace[OOBTree]("tickets")  # token digest -> Ticket
 key_ids_of = SystemPlace[OOBTree]("key_ids")  # token digest -> key id
+members_of = SystemPlace[OOBTree]("team_members")  # username -> the ids of the teams

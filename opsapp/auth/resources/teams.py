@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from BTrees.OOBTree import OOBTree
 
-from opsapp.auth.records import TeamRecord
+from opsapp.auth.records import TeamRecord, TeamSettings
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
@@ -22,9 +22,9 @@ from opsapp.tree.root import Root
 from opsapp.wire.records import made
 
 from .keys import end_streams_of_keys
+from .places import members_of, teams_of, users_of
 
 MOST = 500
-MEMBERS = "team_members"  # username -> the ids of the teams
 
 
 class Team(Record):
@@ -32,7 +32,7 @@ class Team(Record):
 
     url = "/api/teams/{team_id}"
 
-    def __init__(self, said: TeamRecord, now: float):
+    def __init__(self, said: TeamSettings, now: float):
         self.said = _stored(said)
         self.created_at = int(now)
 
@@ -48,35 +48,31 @@ class Teams(Folder):
     url = "/api/teams"
 
 
-def _stored(said: TeamRecord) -> JsonObject:
+def _stored(said: TeamSettings) -> JsonObject:
     return {name: getattr(said, name) for name in ("name", "members", *RIGHTS)}
 
 
 def set_up(root: Root) -> None:
     """Evolve step: there is no team, and nobody is limited."""
-    root["api"]["teams"] = Teams()
-    root.system[MEMBERS] = OOBTree()
-
-
-def teams_of(root: Root) -> Teams:
-    return root["api"]["teams"]
+    teams_of.put(root, Teams())
+    members_of.put(root, OOBTree())
 
 
 def is_limited(root: Root, username: str) -> bool:
     """Whether somebody of this name is held to what their teams may: whoever is in one and is no admin."""
-    user = root["api"]["users"].get(username)
-    return username in root.system[MEMBERS] and (user is None or user.role != "admin")
+    user = users_of(root).get(username)
+    return username in members_of(root) and (user is None or user.role != "admin")
 
 
 def sight_for(root: Root, username: str) -> Sight | None:
     """What their teams let them do; None for who is not limited. A team that cannot be read gives nothing."""
     if not is_limited(root, username):
         return None
-    teams = among(teams_of(root), "team", root.system[MEMBERS][username])
+    teams = among(teams_of(root), "team", members_of(root)[username])
     return sight_of({right: team.said[right] for right in RIGHTS} for _, team in teams)
 
 
-def create(root: Root, said: TeamRecord, now: float) -> Team:
+def create(root: Root, said: TeamSettings, now: float) -> Team:
     folder = teams_of(root)
     _refuse_second(folder, said.name)
     if len(folder.tree) >= MOST:
@@ -86,7 +82,7 @@ def create(root: Root, said: TeamRecord, now: float) -> Team:
     return team
 
 
-def change(root: Root, team: Team, said: TeamRecord) -> None:
+def change(root: Root, team: Team, said: TeamSettings) -> None:
     before = team.record()
     if said.name != before.name:
         _refuse_second(team.__parent__, said.name)
@@ -106,9 +102,9 @@ def delete(root: Root, team: Team) -> None:
 
 def leave_all(root: Root, username: str, _now: float) -> None:
     """Of a user who is deleted: somebody else may get the name."""
-    for _, team in among(teams_of(root), "team", root.system[MEMBERS].get(username, ())):
+    for _, team in among(teams_of(root), "team", members_of(root).get(username, ())):
         team.said = team.said | {"members": tuple(name for name in team.said["members"] if name != username)}
-    root.system[MEMBERS].pop(username, None)
+    members_of(root).pop(username, None)
 
 
 def _refuse_second(folder: Teams, name: str) -> None:
@@ -118,7 +114,7 @@ def _refuse_second(folder: Teams, name: str) -> None:
 
 def _index(root: Root, team_id: str, before: Iterable[str], after: Iterable[str]) -> None:
     """Who is in the team, by name; what they have open is opened anew, with the rights that they have now."""
-    members, left, now_in = root.system[MEMBERS], set(before), set(after)
+    members, left, now_in = members_of(root), set(before), set(after)
     for username in left - now_in:
         rest = tuple(other for other in members.get(username, ()) if other != team_id)
         if rest:
@@ -133,7 +129,7 @@ def _index(root: Root, team_id: str, before: Iterable[str], after: Iterable[str]
 
 def end_streams(root: Root, username: str) -> None:
     """Sessions and keys stay; the streams that they have opened end."""
-    user = root["api"]["users"].get(username)
+    user = users_of(root).get(username)
     for session_id in () if user is None else list(user.sessions):
         emit(root, SESSION_ENDED, {"session_id": session_id, "stays": True})
     end_streams_of_keys(root, username)

@@ -9,7 +9,7 @@ from opsapp.approvals.config import ApprovalSettings
 from opsapp.approvals.resources import Approval, approvals_of
 from opsapp.automations.engine import shown_of
 from opsapp.healing.granted import Allowance, Allowed, IAllowance
-from opsapp.healing.resources.asking import RequestDraft
+from opsapp.healing.resources.requestdrafts import RequestDraft
 from opsapp.healing.stages.approval import EXPIRED, Hashed, Request, gone_or_plan, plan_shown
 from opsapp.healing.stages.case import CaseRecord
 from opsapp.healing.stages.planning import Plan

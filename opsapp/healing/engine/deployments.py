@@ -24,6 +24,7 @@ from .inventory import Inventory, fleet_access
 DAY_S = 86_400
 AHEAD_S = 60  # the clock of a pipeline may be ahead by so much
 PAGE = 200
+HEARD = "; a host counts from its first report"
 KINDS = {"hosts": "host", "monitors": "monitor"}
 
 
@@ -45,7 +46,8 @@ def mistakes(root: Root, given: JsonObject) -> dict[str, str]:
     for kind, word in KINDS.items():
         unknown = [name for name in given.get(kind) or () if not _key(inventory, kind, name)]
         if unknown:
-            wrong[kind] = f"there is no {word} called {' nor '.join(unknown)}, or more than one"
+            words = f"there is no {word} called {' nor '.join(unknown)}, or more than one"
+            wrong[kind] = words + HEARD * (kind == "hosts")
     at, days = given.get("at"), node.config[DeploymentsRetention].days
     if at is not None and not now - days * DAY_S < at <= now + AHEAD_S:
         wrong["at"] = f"must not lie in the future, nor more than {days} days back"
@@ -78,11 +80,12 @@ def of_moment(
     root: Root, agent: Agent | None, monitors: Sequence[Monitor], span: AskedSpan, most: int
 ) -> list[Deployment]:
     """The newest ones about this host and these monitors in that time, oldest first."""
-    deployments = deployments_of(root)
+    if not deployments_of.is_there(root):  # the past of a store that had none yet
+        return []
     subjects = [f"monitor:{monitor.id}" for monitor in monitors]
     subjects += [_tagged("monitor", tag) for monitor in monitors for tag in monitor.record.tags]
     subjects += [] if agent is None else [f"agent:{agent.id}", *_host_tags(agent.tags)]
-    return [] if deployments is None else deployments.within(subjects, span.since, span.until, most)
+    return deployments_of(root).within(subjects, span.since, span.until, most)
 
 
 def _host_tags(tags: Iterable[str]) -> list[str]:
@@ -90,14 +93,13 @@ def _host_tags(tags: Iterable[str]) -> list[str]:
 
 
 def put_back(root: Root, deployment: Deployment) -> None:
-    root["api"]["deployments"].insert(deployment.id, deployment)
+    deployments_of(root).insert(deployment.id, deployment)
 
 
 def forget(root: Root, now: float) -> bool:
     """A page of those that are too old; whether there may be more."""
     days = node_of(root).config[DeploymentsRetention].days
-    deployments: Deployments = root["api"]["deployments"]
-    return deployments.forget(now - days * DAY_S, PAGE)
+    return deployments_of(root).forget(now - days * DAY_S, PAGE)
 
 
 def step(node: Node, forget_page: Callable[[Root, float], bool] = forget) -> bool:

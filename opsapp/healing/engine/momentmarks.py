@@ -32,6 +32,7 @@ MOST = 60  # of each kind
 MOST_TIMES = 40  # of one window
 LOOKS = {"verified": "heal", "failed": "bad", "lost": "bad", "rolled_back": "warn", "inconclusive": "warn"}
 LEFT_ALONE = ("suppressed", "skipped", "simulated", "withdrawn")
+ONLY_TOLD = "people were told, nothing was done"  # why is on the page of the case
 NOTES = {"acknowledged": "took it", "assigned": "handed it over"}
 
 
@@ -71,7 +72,7 @@ def marks_of(
     ids = {*names, *(monitor.id for monitor in monitors), *([agent_id] if agent_id else [])}
     kinds = [
         [mark for incident in incidents for mark in _of_incident(incident)],
-        [mark for entry in entries for mark in _of_entry(root, entry)],
+        [mark for entry in entries for mark in of_entry(root, entry)],
         list(_windows(root, ids, span)),
         [mark for run in runs for mark in _of_run(run)],
         [_of_deployment(deployment) for deployment in deployed],
@@ -99,7 +100,8 @@ def _of_incident(incident: Incident) -> Iterator[MomentMark]:
         yield MomentMark("people", note.time, None, "icon:user", words, place)
 
 
-def _of_entry(root: Root, entry: LedgerRecord) -> Iterator[MomentMark]:
+def of_entry(root: Root, entry: LedgerRecord) -> Iterator[MomentMark]:
+    """What healing asked, did or left, as marks."""
     place = f"/healing/cases/{entry.case_id}"
     if entry.approval_id is not None:
         yield from _asked(child_of(approvals_of(root), "approval", entry.approval_id), entry)
@@ -110,7 +112,8 @@ def _of_entry(root: Root, entry: LedgerRecord) -> Iterator[MomentMark]:
         )
     elif entry.outcome not in (None, "observed", "absorbed"):
         why = f", {entry.reason}" if entry.reason else ""
-        words = f"{entry.rule_id} on {_target(entry.target)}: {_spoken(entry.outcome)}{why}"
+        came = ONLY_TOLD if entry.outcome == "notified" else _spoken(entry.outcome) + why
+        words = f"{entry.rule_id} on {_target(entry.target)}: {came}"
         look = "hid" if entry.outcome in LEFT_ALONE else "warn"
         yield MomentMark("machine", entry.created_at, None, look, words, place)
 

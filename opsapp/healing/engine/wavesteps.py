@@ -7,7 +7,7 @@ from dataclasses import replace
 from opsapp.healing.resources.waves import StoredDeed
 from opsapp.healing.stages import waves as stage
 
-from . import asking, steps, waves, wavetrials
+from . import requestdrafts, steps, waves, wavetrials
 from .context import PipelineContext
 
 
@@ -21,7 +21,7 @@ def settle(context: PipelineContext) -> None:
         if stored.deed.ended:
             context.healing.waves.end_asking(stored.deed.id)
         elif not stored.deed.stopped:
-            asking.ask(context, stored)
+            requestdrafts.ask(context, stored)
             _open(context, stored)
 
 

@@ -15,7 +15,7 @@ from opsapp.lib.ids import new_id
 from opsapp.runtime.projection import child_of
 from opsapp.tree.root import Root
 
-from .asking import PIECE, Asking, RequestDraft
+from .requestdrafts import PIECE, Asking, RequestDraft
 
 KEPT = 20  # deeds of a rule that are over
 

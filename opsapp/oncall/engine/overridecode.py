@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.maintenance.engine import instant
 from opsapp.oncall.records import OverrideAsCode
@@ -18,7 +17,7 @@ from opsapp.oncall.resources import Override, Overrides, Schedule, by_name, onca
 from opsapp.runtime.ascode import Awaited, StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
-from opsapp.wire.records import made, settings_of
+from opsapp.wire.records import settings_of
 
 from . import plans
 
@@ -39,21 +38,16 @@ def _wall(at: float, zone: str) -> str:
     return datetime.fromtimestamp(at, ZoneInfo(zone)).replace(tzinfo=None).isoformat(timespec="seconds")
 
 
-def complete(_node: Node, _root: Root, given: JsonObject, _present: JsonObject | None) -> JsonObject:
-    return settings_of(made(OverrideAsCode, given))
+def create(node: Node, root: Root, entry: OverrideAsCode) -> str:
+    if instant(entry.end, node.config.timezone) <= node.clock.now():
+        raise Awaited(f"was over at {entry.end}")
+    schedule = _named(root, entry.schedule)
+    return f"{schedule.__name__}/{plans.add_override(root, schedule, settings_of(entry), BY).id}"
 
 
-def create(node: Node, root: Root, fields: JsonObject) -> str:
-    if instant(fields["end"], node.config.timezone) <= node.clock.now():
-        raise Awaited(f"was over at {fields['end']}")
-    schedule = _named(root, fields["schedule"])
-    return f"{schedule.__name__}/{plans.add_override(root, schedule, fields, BY).id}"
-
-
-def update(_node: Node, root: Root, entry_id: str, fields: JsonObject) -> None:
+def update(_node: Node, root: Root, entry_id: str, entry: OverrideAsCode) -> None:
     """Another end is all that can differ."""
-    override = _override(root, entry_id)
-    plans.change_override(root, override, fields)
+    plans.change_override(root, _override(root, entry_id), settings_of(entry))
 
 
 def delete(_node: Node, root: Root, entry_id: str) -> None:

@@ -119,7 +119,8 @@ HOUSE = (
                 paged=True,
                 empty="No team: everybody may do what their role allows, everywhere.",
                 acts=(
-                    Act("change", "Change", "PUT /api/teams/{id}", inputs(TeamSettings),
+                    Act("change", "Change", "PUT /api/teams/{id}",
+                        inputs(TeamSettings),
                         done="The team is changed. It holds at once."),
                     Act("delete", "Delete", "DELETE /api/teams/{id}", grave=True,
                         warns="Take its members out first: who is in no team may do everything of their role. "
@@ -129,7 +130,7 @@ HOUSE = (
             ),
         ),
         forms=(
-            Act("create", "Add a team", "POST /api/teams", inputs(TeamSettings), here=True,
+            Act("create", "Add a team", "POST /api/teams", inputs(TeamSettings),
                 done="The team is added. Its members see what its tags reach from now on."),
         ),
         lead="Who is in a team sees what carries the team's tags, and nothing else. Admins are never limited. Who is "

@@ -66,13 +66,18 @@ def inputs(record: type, *names: str) -> tuple[Field, ...]:
     return tuple(_input(part, form) for part, form in asked if form is not None)
 
 
+OF_THE_FORM = ("act",)  # names that every form has for itself
+
+
 def _input(part: DeclaredField, form: FormField) -> Field:
     """A choice has to be made, unless it is said what none means; of yes and no the default says it."""
     sole, item = getattr(part.kind, "choices", ()), getattr(part.kind, "item", part).kind
     if isinstance(part.default, bool) and not form.unsaid:
         form = form._replace(unsaid="yes" if part.default else "no")
+    taken = part.name in OF_THE_FORM
     return Field(
-        part.name,
+        f"{part.name}-value" if taken else part.name,
+        key=part.name if taken else "",
         choices=getattr(item, "choices", ()),
         required=part.default is REQUIRED or bool(sole and not form.unsaid),
         fields=inputs(item.owner) if isinstance(item, DeclaredObject) else (),

@@ -19,7 +19,7 @@ API, TOTAL = "/api/monitoring/report", "/api/monitoring/report-total"
 SPANS = ((30, "30 d"), (90, "90 d"), (365, "1 y"))
 FILTERS = ("month", "days", "by", "tag", "target", "sort")
 NOTHING = "–"
-BYS = {"monitor": "monitor", "tag": "tag", "group": "group of the status page"}
+BYS = {"monitor": "monitor", "tag": "tag", "group": "status page group"}
 
 
 class SpanLink(NamedTuple):

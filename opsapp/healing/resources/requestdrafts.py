@@ -1,6 +1,6 @@
 """Requests for an outage of thousands while they are being written, some targets in each transaction.
 
-Nobody has seen such a request. Its cases wait for the name that it will have. `engine.asking` writes it.
+Nobody has seen such a request. Its cases wait for the name that it will have. `engine.requestdrafts` writes it.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import defaultdict
 from itertools import islice
 
-from opsapp.healing.resources.asking import Asking, RequestDraft
 from opsapp.healing.resources.cases import Case
+from opsapp.healing.resources.requestdrafts import Asking, RequestDraft
 from opsapp.healing.resources.waves import StoredDeed
 from opsapp.healing.stages import moves
 from opsapp.healing.stages import waves as stage

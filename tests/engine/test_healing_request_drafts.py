@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
-from opsapp.healing.engine import asking, waves
+from opsapp.healing.engine import requestdrafts, waves
 from opsapp.healing.resources import healing_of
-from opsapp.healing.resources.asking import DraftPiece
 from opsapp.healing.resources.cases import CaseBook
+from opsapp.healing.resources.requestdrafts import DraftPiece
 from opsapp.notify.resources import inbox
 from opsapp.runtime.projection import load
 from opsapp.tree.damage import Damage
@@ -20,7 +20,7 @@ PIECE = 4
 
 @pytest.fixture
 def fleet(ward, monkeypatch):
-    monkeypatch.setattr(asking, "ASKED_AT_ONCE", PIECE)
+    monkeypatch.setattr(requestdrafts, "ASKED_AT_ONCE", PIECE)
     return fleets(ward)
 
 
