@@ -9,7 +9,7 @@ from typing import Any
 from pyramid.config import Configurator
 from pyramid.router import Router
 
-from .lib.problems import Problem
+from .lib.problems import Problem, Unavailable
 from .runtime import backup, chainkey, embedded, sealedstore, seals, upgrades
 from .runtime.node import Node
 from .runtime.settings import check_apart, make_data_directory, private_files, store_settings
@@ -89,9 +89,12 @@ def bring_up_to_date(config: Configurator, node: Node, *, copy: bool = True, pat
 
 
 def reload(registry: Any) -> bool:
-    """SIGHUP: the YAML file anew, or, if anything is wrong with it, everything as it was."""
+    """SIGHUP: the YAML file anew, or, if anything is wrong with it, everything as it was. While the store is out of
+    reach nothing is wrong with the file: Unavailable, and it is asked again."""
     try:
         configfile.load(registry)
+    except Unavailable:
+        raise
     except Problem as problem:
         log.error("configuration not reloaded: %s", problem)
         return False

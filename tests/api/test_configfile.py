@@ -6,6 +6,7 @@ from opsapp import app
 from opsapp.auth.config import OidcSettings, RoleMap
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.engine.default_rules import declare
+from opsapp.lib.problems import StoreAway
 from opsapp.web import configfile
 from opsapp.web.config import LogSettings, WebSettings
 
@@ -106,6 +107,13 @@ web:
     redirect_uri: https://ops.example.org/api/auth/oidc/callback
     role_map: {admin: ops-admins}
 """
+
+
+def test_a_reload_while_the_store_is_out_of_reach_is_no_mistake_of_the_file(service, monkeypatch):
+    """A commit that waited too long for another node's: the file is read again, for nobody sends the signal twice."""
+    monkeypatch.setattr(service.node, "transact", lambda *_: (_ for _ in ()).throw(StoreAway()))
+    with pytest.raises(StoreAway):
+        app.reload(service.app.registry)
 
 
 @pytest.mark.parametrize(

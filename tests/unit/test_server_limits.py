@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from opsapp.lib.problems import StoreAway
 from opsapp.web import server
 from opsapp.web.config import LimitSettings
 from opsapp.web.server import Limits, memory
@@ -26,6 +27,23 @@ def test_a_reload_that_was_refused_is_not_called_one(caplog, taken):
     running = SimpleNamespace(limits=None)
     server._reload(running, Limits(), None, lambda: taken)
     assert ("reloaded" in caplog.text, running.limits is not None) == (taken, taken)
+
+
+def test_a_reload_is_tried_again_while_the_store_is_out_of_reach(caplog, monkeypatch):
+    caplog.set_level("INFO")
+    monkeypatch.setattr(server, "RELOAD_AGAIN_S", 0)
+    answers, running = [StoreAway(), StoreAway(), True], SimpleNamespace(limits=None)
+
+    def reload():
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    server._reload(running, Limits(), None, reload)
+    assert answers == []
+    assert running.limits is not None
+    assert caplog.text.count("it is tried again") == 2
 
 
 def test_the_configuration_names_its_units():

@@ -20,6 +20,7 @@ from typing import Any
 import gevent
 from gevent.event import Event
 
+from opsapp.lib.problems import Unavailable
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.hub import Hub, Lane, LeadLane
 from opsapp.runtime.node import Node
@@ -41,6 +42,7 @@ SHARED_THREADS = 8  # on a shared store some may wait in a commit for another no
 SPARE_FILES = 256
 LEAVE_WITHIN_S = 9.0
 TELL_S = 0.5
+RELOAD_AGAIN_S = 2.0
 DEFAULT_PORT = 6543
 
 
@@ -164,13 +166,23 @@ def _reload(server: Server, limits: Limits, node: Node | None, on_hangup: Callab
     if on_hangup is None:
         return
     try:
-        taken = on_hangup()
+        taken = _asked(on_hangup)
     except Exception:
         log.exception("reload failed: everything stays as it was")
         return
     if taken:
         server.limits = limits.with_config(_config(node)[LimitSettings])
         log.info("reloaded")
+
+
+def _asked(on_hangup: Callable[[], bool]) -> bool:
+    """Again while the store is out of reach: nobody would send the signal a second time."""
+    while True:
+        try:
+            return on_hangup()
+        except Unavailable as problem:
+            log.warning("not reloaded yet, it is tried again: %s", problem)
+            gevent.sleep(RELOAD_AGAIN_S)
 
 
 def _config(node: Node | None) -> Configuration:
