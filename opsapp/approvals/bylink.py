@@ -11,7 +11,6 @@ from typing import Any
 from opsapp.approvals.resources import approvals_of
 from opsapp.notify.interfaces import AfterAbort, Answerer, LinkTerms
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import child_of
 from opsapp.tree.root import Root
 
 from .engine import LATE, Voter, cast, refusal
@@ -46,4 +45,4 @@ class Decision:
 
 
 def _approval(root: Root, thing_id: str) -> Any:
-    return child_of(approvals_of(root), "approval", thing_id)
+    return approvals_of(root).find(thing_id)

@@ -13,7 +13,6 @@ from opsapp.lib.problems import Conflict, Forbidden
 from opsapp.notify.interfaces import AfterAbort
 from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import among, child_of
 from opsapp.tree.acl import roles_from
 from opsapp.tree.root import Root
 from opsapp.wire.records import extended, plain
@@ -170,7 +169,7 @@ def decide(root: Root, request_id: str, voter: Voter, vote: Verdict, comment: st
 
 def lapse(root: Root, request_id: str, status: str, why: str, now: float) -> None:
     """Close a request that nobody decided; no effect when somebody was faster."""
-    approval = child_of(approvals_of(root), "approval", request_id)
+    approval = approvals_of(root).find(request_id)
     if approval is not None and approval.status == "pending":
         approval.close(root, status, by=None, now=now, comment=why)
         kind_of(root, approval).decided(root, approval)
@@ -184,7 +183,7 @@ def answer(approval: Approval) -> Decided:
 def expire(root: Root, now: float) -> bool:
     """Close one request whose time is up; whether there was one."""
     folder = approvals_of(root)
-    for request_id, _ in among(folder, "approval", folder.due(now)):
+    for request_id, _ in folder.some_items(folder.due(now)):
         lapse(root, request_id, "expired", LATE, now)
         return True
     return False

@@ -12,7 +12,6 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.notify.engine import tell
 from opsapp.runtime.events import emit
-from opsapp.runtime.projection import among
 from opsapp.runtime.queue import Agenda
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.counted import LAST, StoredCounts, newest
@@ -43,6 +42,7 @@ class Approvals(Folder):
     numbers."""
 
     url = "/api/approvals"
+    holds = "approval"
 
     def __init__(self) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class Approvals(Folder):
         """Forget a page of what was decided long ago; whether there may be more."""
         old = Agenda(self.decided).take(now - KEEP_S, PAGE)
         for _, name in old:
-            for _, approval in among(self, "approval", [name]):  # one that cannot be read stays in the lists
+            for approval in self.some([name]):  # one that cannot be read stays in the lists
                 for status in (ANY, approval.status):
                     self.ordered.remove((status, approval.requested_at, name))
                 self.counts.add(ANY, approval.status, by=-1)

@@ -6,7 +6,6 @@ from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.runtime.projection import page_rows
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
 
@@ -28,7 +27,7 @@ def listing(context: Approvals, request: Request) -> Any:
     def row(approval: Approval) -> ApprovalRecord:
         return engine.shown(request.root, approval, voter)
 
-    return request.shown(page_rows(context, "approval", ids, row, lambda damage: _unread(damage, status)))
+    return request.shown(context.page_rows(ids, row, lambda damage: _unread(damage, status)))
 
 
 def _unread(damage: Damage, status: str) -> ApprovalRecord:

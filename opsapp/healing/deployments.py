@@ -19,7 +19,6 @@ from BTrees.OOBTree import OOBTree, OOTreeSet
 
 from opsapp.lib.ids import earliest_id
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.runtime.projection import among, sound
 from opsapp.tree.counted import LAST, StoredCounts, newest
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace
@@ -97,6 +96,7 @@ class Deployments(Folder):
     """/api/deployments. `by_subject`: what they are about -> their ids."""
 
     url = "/api/deployments"
+    holds = KIND
 
     def __init__(self) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ class Deployments(Folder):
     def page(self, limit: int, offset: int) -> tuple[list[Deployment], int]:
         """A page, newest first, and how many there are."""
         names = newest(self.tree, "", LAST, offset, limit)
-        return [deployment for _, deployment in among(self, KIND, names)], self.counts[ALL]
+        return list(self.some(names)), self.counts[ALL]
 
     def within(self, subjects: Iterable[str], since: float, until: float, most: int) -> list[Deployment]:
         """The newest of that time that are about any of these or about everything, oldest first."""
@@ -136,13 +136,13 @@ class Deployments(Folder):
         for subject in {*subjects, EVERYTHING}:
             ids = self.by_subject.get(subject)
             names.update(newest(ids, first, last, 0, most) if ids else ())
-        return [deployment for _, deployment in among(self, KIND, sorted(names)[-most:])]
+        return list(self.some(sorted(names)[-most:]))
 
     def forget(self, before: float, most: int) -> bool:
         """Drop a page of those that were before that time; whether there may be more. One that cannot be read stays,
         for the doctor to tell of."""
-        old = list(islice(self.tree.items(None, earliest_id(before), excludemax=True), most))
-        readable = [deployment for _, deployment in sound(self, KIND, old)]
+        old = list(islice(self.tree.keys(None, earliest_id(before), excludemax=True), most))
+        readable = list(self.some(old))
         for deployment in readable:
             self.drop(deployment)
         return len(old) == most and bool(readable)

@@ -11,7 +11,6 @@ from opsapp.maintenance import logic
 from opsapp.maintenance.logic import HEALING, MAINTENANCE, WindowPlan
 from opsapp.maintenance.records import HealingWindowRecord, WindowRecord
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import readable
 from opsapp.tree.damage import Damage
 from opsapp.tree.folder import Facet, Folder, Record
 from opsapp.tree.places import ApiPlace
@@ -35,6 +34,7 @@ class Windows(Folder):
     """/api/maintenance. The store of both families; as a URL it shows the one."""
 
     url = "/api/maintenance"
+    holds = KIND
 
     def __getitem__(self, name: str) -> Any:
         child = super().__getitem__(name)
@@ -42,10 +42,15 @@ class Windows(Folder):
             raise KeyError(name)
         return child
 
-    def of_family(self, cls: type, damaged: list[Damage] | None = None, without: Collection[str] = ()) -> list[Any]:
-        """Windows of one family, in the order in which they were made; what cannot be read of any goes to `damaged`."""
-        windows = [window for _, window in readable(self, KIND, damaged, without) if isinstance(window, cls)]
-        return sorted(windows, key=lambda window: (window.fields["created_at"], window.__name__))
+    def of_family(self, cls: type, without: Collection[str] = ()) -> list[Any]:
+        """Windows of one family, in the order in which they were made."""
+        return self.parted_family(cls, without)[0]
+
+    def parted_family(self, cls: type, without: Collection[str] = ()) -> tuple[list[Any], list[Damage]]:
+        """The same, and what cannot be read of any."""
+        windows, damaged = self.parted(without)
+        of_family = [window for window in windows if isinstance(window, cls)]
+        return sorted(of_family, key=lambda window: (window.fields["created_at"], window.__name__)), damaged
 
 
 class Window(Record):
@@ -175,7 +180,7 @@ windows_of = ApiPlace[Windows]("maintenance")
 def plans_of(root: Root, without: Collection[str] = ()) -> list[WindowPlan]:
     """Every window as the transaction behind `root` sees it. A tree from before this room was made has none."""
     store, zone = root["api"].get("maintenance"), zone_of(root)
-    return [] if store is None else [window.plan(zone) for _, window in readable(store, KIND, without=without)]
+    return [] if store is None else [window.plan(zone) for window in store.parted(without)[0]]
 
 
 def zone_of(root: Root) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.tree.damage import NAMELESS, Damage
+from opsapp.tree.damage import NAMELESS
 from opsapp.web import api
 from opsapp.web.deletions import undoable
 from opsapp.web.fields import Paging
@@ -35,9 +35,9 @@ def unknown(context: Any, request: Request, sound: Any) -> dict[str, str]:
 def listing(context: Windows, request: Request) -> Any:
     """All windows, oldest first; `active` true or false chooses."""
     wanted = request.valid_query["active"]
-    damaged: list[Damage] = []
     now, zone = request.node.clock.now(), zone_of(request.root)
-    rows = [window.shown(now, zone) for window in context.of_family(Window, damaged)]
+    windows, damaged = context.parted_family(Window)
+    rows = [window.shown(now, zone) for window in windows]
     rows += [
         WindowRecord(lost.name or NAMELESS, "", "", enabled=False, id=lost.id, unreadable=lost.reason)
         for lost in damaged

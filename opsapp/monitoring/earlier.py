@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Annotated
 
-from opsapp.runtime.projection import child_of
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
@@ -69,6 +68,8 @@ class EarlierDays(Record):
 class AllEarlierDays(Folder):
     """/api/monitoring/earlier"""
 
+    holds = KIND
+
 
 earlier_place = ApiPlace[AllEarlierDays]("monitoring", "earlier")
 
@@ -87,7 +88,7 @@ def earlier_of(root: Root) -> AllEarlierDays | None:
 def days_before(root: Root, monitor_id: str) -> Days:
     """What is known of the days before; nothing, of most monitors."""
     folder = earlier_of(root)
-    kept = None if not folder else child_of(folder, KIND, monitor_id)
+    kept = None if not folder else folder.find(monitor_id)
     return {} if kept is None else dict(map(day_of, kept.days))
 
 

@@ -15,7 +15,6 @@ from BTrees.OOBTree import OOTreeSet
 from opsapp.lib.ids import earliest_id
 from opsapp.maintenance.records import Wall
 from opsapp.monitoring.records import PublicNotice, Severity
-from opsapp.runtime.projection import among
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
@@ -101,6 +100,7 @@ class StatusNotices(Folder):
     when one was written last."""
 
     url = "/api/monitoring/notices"
+    holds = KIND
 
     def __init__(self) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ class StatusNotices(Folder):
 
     def open_ones(self, now: float) -> list[StatusNotice]:
         """Newest first."""
-        return [notice for _, notice in among(self, KIND, list(self.open)[::-1]) if notice.over_at(now) is None]
+        return [notice for notice in self.some(list(self.open)[::-1]) if notice.over_at(now) is None]
 
     def page(self, status: str, limit: int | None, offset: int, now: float) -> tuple[list[StatusNotice], int]:
         """A page, newest first, and how many there are."""
@@ -116,7 +116,7 @@ class StatusNotices(Folder):
         if status != "open":
             ended = {notice.id for notice in open_ones} if status == "ended" else set()
             names = [name for name in self if name not in ended][::-1]
-            return [notice for _, notice in among(self, KIND, names[offset:][:limit])], len(names)
+            return list(self.some(names[offset:][:limit])), len(names)
         return open_ones[offset:][:limit], len(open_ones)
 
     def add(self, notice: StatusNotice, now: float) -> None:
@@ -138,7 +138,7 @@ class StatusNotices(Folder):
 
     def _settle(self, now: float) -> None:
         """Those whose time has come are open no more."""
-        for name, notice in list(among(self, KIND, list(self.open))):
+        for name, notice in list(self.some_items(list(self.open))):
             if notice.over_at(now) is not None:
                 self.open.remove(name)
 

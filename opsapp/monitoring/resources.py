@@ -24,7 +24,6 @@ from opsapp.monitoring.logic.settings import MonitorSettings
 from opsapp.monitoring.logic.state import Standing
 from opsapp.monitoring.logic.told import ToldTrouble
 from opsapp.monitoring.records import IncidentNote, IncidentRecord
-from opsapp.runtime.projection import among
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.counted import LAST, StoredCounts, newest
 from opsapp.tree.folder import Folder, Record
@@ -48,6 +47,7 @@ class Monitors(Folder):
     """/api/monitoring/endpoints"""
 
     url = "/api/monitoring/endpoints"
+    holds = "monitor"
 
     def __init__(self) -> None:
         super().__init__()
@@ -250,6 +250,7 @@ class Incidents(Folder):
     """/api/monitoring/incidents. Ids begin with the time, so that their order is that of the incidents."""
 
     url = "/api/monitoring/incidents"
+    holds = "incident"
 
     def __init__(self) -> None:
         super().__init__()
@@ -298,7 +299,7 @@ class Incidents(Folder):
         """The ids of a page, newest first, and how many there are. `seen`: of these monitors alone. For a filter only
         the newest ones are looked at."""
         if any(wanted) or seen is not None:
-            looked_at = among(self, "incident", self._newest(status, monitor_id, LOOKED_AT, 0)[0])
+            looked_at = self.some_items(self._newest(status, monitor_id, LOOKED_AT, 0)[0])
             ids = [
                 incident_id
                 for incident_id, incident in looked_at
@@ -322,7 +323,7 @@ class Incidents(Folder):
         or None at the end. One that cannot be read stays, for the doctor to tell of."""
         last = earliest_id(before)
         ids = list(islice(takewhile(lambda incident_id: incident_id < last, self.keys(first)), limit))
-        for incident_id, incident in list(among(self, "incident", ids)):
+        for incident_id, incident in list(self.some_items(ids)):
             if incident.resolved is not None and incident.resolved < before:
                 del self[incident_id]
                 self.counts.add(ALL, *filter(None, [incident.monitor_id]), by=-1)
@@ -346,7 +347,7 @@ class Incidents(Folder):
             if ids:
                 earlier = [ids.maxKey(first)] if ids.minKey() <= first else []
                 names.update(dict.fromkeys((*earlier, *ids.keys(first, last))))
-        for _, incident in among(self, "incident", names):
+        for incident in self.some(names):
             if incident.started < end and (incident.resolved is None or incident.resolved >= start):
                 yield incident
 

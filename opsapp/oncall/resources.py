@@ -12,7 +12,6 @@ from BTrees.OOBTree import OOBTree, OOTreeSet
 from opsapp.lib.ids import digest, earliest_id, new_id
 from opsapp.lib.problems import Conflict, NotFound
 from opsapp.oncall.records import RUNNING, EscalationRecord, OverrideRecord, PolicyRecord, ScheduleRecord
-from opsapp.runtime.projection import among, child_of, readable
 from opsapp.runtime.queue import Agenda
 from opsapp.tree.counted import LAST, StoredCounts, newest
 from opsapp.tree.folder import Child, Facet, Folder, Record, add_children, add_facet
@@ -32,14 +31,9 @@ def by_name(record: ScheduleRecord | PolicyRecord) -> str:
 class NamedPlans(Folder):
     """Things with a name that nothing else of their kind has."""
 
-    kind = ""
-
-    def readable(self) -> list[Any]:
-        return [child for _, child in readable(self, self.kind)]
-
     def records(self) -> list[Any]:
         """In the order of their names."""
-        return sorted((child.record for child in self.readable()), key=by_name)
+        return sorted((child.record for child in self.values()), key=by_name)
 
     def add(self, child: Any) -> None:
         self.place(child, new_id())
@@ -51,7 +45,7 @@ class NamedPlans(Folder):
         self[name] = child
 
     def refuse_name(self, name: str, own_id: str) -> None:
-        if any(child.record.name == name and child.__name__ != own_id for child in self.readable()):
+        if any(child.record.name == name and child.__name__ != own_id for child in self.values()):
             raise Conflict(f"The name {name!r} is taken.", code="name_taken")
 
 
@@ -59,7 +53,7 @@ class Schedules(NamedPlans):
     """/api/oncall/schedules"""
 
     url = "/api/oncall/schedules"
-    kind = "schedule"
+    holds = "schedule"
 
 
 class Schedule(Record):
@@ -135,7 +129,7 @@ class CalendarFeed(Facet):
     def schedule_in(self, schedules: Schedules) -> Schedule:
         """NotFound where the token is no schedule's."""
         named = digest(self.__name__)
-        for schedule in schedules.readable():
+        for schedule in schedules.values():
             if schedule.calendar_digest is not None and hmac.compare_digest(named, schedule.calendar_digest):
                 return schedule
         raise NotFound("There is nothing here.")
@@ -149,7 +143,7 @@ class CallPolicies(NamedPlans):
     """/api/oncall/policies"""
 
     url = "/api/oncall/policies"
-    kind = "policy"
+    holds = "policy"
 
 
 class CallPolicy(Record):
@@ -174,6 +168,7 @@ class Escalations(Folder):
     and id of each."""
 
     url = "/api/oncall/escalations"
+    holds = "escalation"
 
     def __init__(self) -> None:
         super().__init__()
@@ -193,7 +188,7 @@ class Escalations(Folder):
     def index(self) -> None:
         """As far as they can be read."""
         self.by_status, self.counts = OOTreeSet(), StoredCounts()
-        for name, escalation in readable(self, "escalation"):
+        for name, escalation in self.items():
             self._count(name, escalation.record.status, 1)
 
     def begin(self, record: EscalationRecord, due: float) -> None:
@@ -206,11 +201,11 @@ class Escalations(Folder):
     def of_incident(self, incident_id: str) -> list[Escalation]:
         """Those that are not over."""
         ids = self.running.get(incident_id, ())
-        return [escalation for name in ids if (escalation := child_of(self, "escalation", name)) is not None]
+        return [escalation for name in ids if (escalation := self.find(name)) is not None]
 
     def due(self, now: float, most: int) -> list[Escalation]:
         rows = Agenda(self.agenda).due(now, most)
-        return [escalation for _, name in rows if (escalation := child_of(self, "escalation", name)) is not None]
+        return [escalation for _, name in rows if (escalation := self.find(name)) is not None]
 
     def wait(self, escalation: Escalation, due: float) -> None:
         """It goes on at that moment."""
@@ -236,7 +231,7 @@ class Escalations(Folder):
     def move(self, by: float) -> None:
         """The clock was set by so many seconds: each waits as long as before."""
         for _, name in list(self.agenda):
-            escalation = child_of(self, "escalation", name)
+            escalation = self.find(name)
             if escalation is not None:
                 self.wait(escalation, escalation.due + by)
 
@@ -247,12 +242,12 @@ class Escalations(Folder):
         else:
             of_status = newest(self.by_status, f"{status}/", f"{status}/{LAST}", offset, limit)
             names = [key.partition("/")[2] for key in of_status]
-        return [escalation for _, escalation in among(self, "escalation", names)], self.counts[status]
+        return list(self.some(names)), self.counts[status]
 
     def forget(self, before: float, most: int) -> bool:
         """Drop a page of those whose incident began before and that are over; whether there may be more."""
         old = islice(self.tree.keys(None, earliest_id(before)), most)
-        over = [name for name, row in among(self, "escalation", list(old)) if row.record.status != RUNNING]
+        over = [name for name, row in self.some_items(list(old)) if row.record.status != RUNNING]
         for name in over:
             del self[name]
         return len(over) == most

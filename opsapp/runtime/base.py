@@ -21,6 +21,7 @@ from opsapp.lib.problems import Invalid
 from opsapp.series import Series
 from opsapp.tree.damage import Damage
 from opsapp.tree.evolve import EvolveStep
+from opsapp.tree.reading import NOTED
 
 from .clock import Clock
 from .clocksteps import ClockSteps
@@ -98,6 +99,7 @@ class NodeBase:
         self._writers = ThreadNumbers()
         for db in databases.values():
             db.opsapp_node = self
+            setattr(db, NOTED, self.noted_damage)
 
     def _move(self, by: float) -> None:
         self.started_at += by

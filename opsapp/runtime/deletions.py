@@ -21,7 +21,6 @@ from . import leases
 from .base import NodeBase
 from .looks import QueueLook
 from .node import node_of
-from .projection import readable
 from .seals import Reseal
 
 KEPT_S = 60
@@ -62,13 +61,14 @@ class Deletions(Folder):
     """/api/deleted. Ids begin with the time, so that the first ends first."""
 
     url = "/api/deleted"
+    holds = "deletion"
 
     def kept(self, now: float) -> list[Deletion]:
         """Newest first."""
-        return [deletion for _, deletion in readable(self, "deletion") if now < deletion.until][::-1]
+        return [deletion for deletion in self.values() if now < deletion.until][::-1]
 
     def over(self, now: float) -> list[Deletion]:
-        over = (deletion for _, deletion in readable(self, "deletion") if deletion.until <= now)
+        over = (deletion for deletion in self.values() if deletion.until <= now)
         return list(islice(over, AT_ONCE))
 
 
@@ -119,7 +119,7 @@ def end_all(root: Root, _anew: Reseal) -> None:
 def move(root: Root, by: float) -> None:
     """The clock was set by so many seconds: the minute lasts as long as it would have."""
     leases.check(root, LEASE)
-    for _, deletion in readable(deletions_of(root), "deletion"):
+    for deletion in deletions_of(root).values():
         deletion.until += by
 
 

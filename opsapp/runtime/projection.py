@@ -13,22 +13,18 @@ An item that cannot be read costs nothing but itself: it is listed in `damaged`,
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
-from persistent import Persistent
-
-from opsapp.lib.problems import Unopened
-from opsapp.tree.damage import Damage, is_damage, keys_of, load
+from opsapp.tree.damage import Damage, is_damage
 from opsapp.tree.root import Root
 
 from . import events
-from .base import NodeBase, base_of
+from .base import NodeBase
 from .clock import Clock
 from .internals import has_changes
 
@@ -38,9 +34,6 @@ WAKE = "projections"
 EVERY_S = 5.0
 DAMAGED_AGAIN_S = 60.0  # so often an item that could not be read is tried again
 Item = TypeVar("Item")
-Row = TypeVar("Row")
-Thing = TypeVar("Thing", bound=Persistent)
-Name = TypeVar("Name", bound=str | int)
 
 
 def shows_what_is_committed(root: Root) -> bool:
@@ -193,111 +186,6 @@ class Projection(ABC, Generic[Item]):
             return
         self._positions = {**own, **{writer: max(key, own.get(writer, 0)) for writer, key in after.items()}}
         self._read_at = self._clock.monotonic()
-
-
-def names_of(root: Root, tree: Any, kind: str) -> list[str]:
-    """The keys of a B-tree; a part of it that cannot be read is noted at the node and hides no other."""
-    names, broken = keys_of(tree)
-    lost = [Damage(f"part of the list of {kind}s", "", "", reason) for reason in broken]
-    _note(root, f"list of {kind}s", lost)
-    return names
-
-
-def readable(
-    folder: Any, kind: str, damaged: list[Damage] | None = None, without: Collection[str] = ()
-) -> Iterator[tuple[str, Any]]:
-    """The children of a folder one by one, each loaded, `without` those that the caller knows already. What cannot be
-    read goes into `damaged` and is noted at the node, where health and people hear of it."""
-    names, broken = keys_of(folder.tree)
-    unreadable = [Damage(f"part of the list of {kind}s", "", "", reason) for reason in broken]
-    for name in names:
-        if name in without:
-            continue
-        try:
-            child = load(folder.get(name))
-        except Exception as problem:
-            if not is_damage(problem):
-                raise
-            unreadable.append(Damage.found(kind, name, problem))
-            continue
-        yield name, child
-    if damaged is not None:
-        damaged.extend(unreadable)
-    connection: Any = folder._p_jar
-    if connection is not None and connection.before is None:
-        _note(folder, kind, unreadable)
-
-
-def sound(owner: Persistent, kind: str, items: Iterable[tuple[Name, Thing]]) -> Iterator[tuple[Name, Thing]]:
-    """Of these things of a kind, by their names, those that can be read. The others are passed over, and noted at the
-    node of `owner`. One of which a sealed part cannot be opened is given: its reader sees that for itself."""
-    unreadable, read = [], set[str]()
-    for name, item in items:
-        read.add(str(name))
-        try:
-            with contextlib.suppress(Unopened):
-                load(item)
-        except Exception as problem:
-            if not is_damage(problem):
-                raise
-            unreadable.append(Damage.found(kind, str(name), problem))
-            continue
-        yield name, item
-    _note_some(owner, kind, read, unreadable)
-
-
-def among(folder: Any, kind: str, names: Iterable[Name]) -> Iterator[tuple[Name, Any]]:
-    """The same for the children of these names, as far as there are any: of a folder, or of a B-tree in the store."""
-    return sound(folder, kind, ((name, child) for name in names if (child := folder.get(name)) is not None))
-
-
-def child_of(folder: Any, kind: str, name: str | int | None) -> Any:
-    """The child of this name; None where there is none, or none that can be read."""
-    return next((child for _, child in among(folder, kind, () if name is None else (name,))), None)
-
-
-def is_sound(owner: Persistent, kind: str, name: str, item: Persistent | None) -> bool:
-    """Whether there is such a thing and it can be read; if it cannot, that is noted."""
-    return item is not None and any(sound(owner, kind, [(name, item)]))
-
-
-def page_rows(
-    folder: Any, kind: str, ids: Iterable[str], row: Callable[[Any], Row], unread: Callable[[Damage], Row]
-) -> list[Row]:
-    """The rows of these children. One that cannot be read has the row that `unread` makes of the reason; where only a
-    sealed part cannot be opened the rest of it is shown."""
-    rows, unreadable, read = list[Row](), list[Damage](), set[str]()
-    for name in ids:
-        child = folder.get(name)
-        read.add(name)
-        try:
-            with contextlib.suppress(Unopened):
-                load(child)
-        except Exception as problem:
-            if not is_damage(problem):
-                raise
-            unreadable.append(Damage.found(kind, name, problem))
-            rows.append(unread(unreadable[-1]))
-        else:
-            rows.append(row(child))
-    _note_some(folder, kind, read, unreadable)
-    return rows
-
-
-def _note_some(owner: Persistent, kind: str, read: set[str], damaged: list[Damage]) -> None:
-    """What was found when these of a kind were read; of the others it stays as it was."""
-    connection: Any = owner._p_jar
-    if connection is None or connection.before is not None:
-        return
-    others = [damage for damage in base_of(owner).noted_damage.get(kind, ()) if damage.id not in read]
-    _note(owner, kind, others + damaged)
-
-
-def _note(resource: Persistent, kind: str, damaged: list[Damage]) -> None:
-    """What was found when all of a kind were read last."""
-    noted = base_of(resource).noted_damage
-    if damaged or noted.get(kind):
-        noted[kind] = damaged
 
 
 class Projections:

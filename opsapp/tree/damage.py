@@ -9,9 +9,13 @@ from __future__ import annotations
 import errno
 import struct
 import zlib
+from collections.abc import Iterator
+from operator import itemgetter
 from pickle import UnpicklingError
 from typing import Any, NamedTuple
 
+from BTrees.IOBTree import IOBTree
+from BTrees.LOBTree import LOBTree
 from BTrees.OOBTree import OOBTree
 from transaction.interfaces import TransientError
 from ZEO.Exceptions import ClientDisconnected
@@ -43,6 +47,7 @@ MARKS = (
     struct.error,
     zlib.error,
 )
+BTREES = (OOBTree, IOBTree, LOBTree)
 NAMELESS = "(cannot be read)"
 
 
@@ -123,14 +128,22 @@ def reason_of(problem: BaseException) -> str:
 
 def keys_of(tree: Any) -> tuple[list[str], list[str]]:
     """The keys of a B-tree as far as its buckets can be read, and why the others cannot."""
-    keys: list[str] = []
     broken: list[str] = []
+    return sorted(key for bucket in _buckets(tree, broken) for key in bucket), broken
+
+
+def items_of(tree: Any) -> tuple[list[tuple[Any, Any]], list[str]]:
+    """The same for keys with what stands under them; that is not looked at."""
+    broken: list[str] = []
+    return sorted((item for bucket in _buckets(tree, broken) for item in bucket.items()), key=itemgetter(0)), broken
+
+
+def _buckets(tree: Any, broken: list[str]) -> Iterator[Any]:
     for part in tree.parts() if isinstance(tree, ShardedTree) else (tree,):
-        _gather(part, keys, broken)
-    return sorted(keys), broken
+        yield from _below(part, broken)
 
 
-def _gather(node: Any, keys: list[str], broken: list[str]) -> None:
+def _below(node: Any, broken: list[str]) -> Iterator[Any]:
     try:
         state = load(node).__getstate__()
     except Exception as problem:
@@ -138,8 +151,8 @@ def _gather(node: Any, keys: list[str], broken: list[str]) -> None:
             raise
         broken.append(reason_of(problem))
         return
-    if isinstance(node, OOBTree) and state is not None and len(state) == 2:
+    if isinstance(node, BTREES) and state is not None and len(state) == 2:
         for child in state[0][::2]:  # between them are the keys that part them
-            _gather(child, keys, broken)
+            yield from _below(child, broken)
     else:
-        keys.extend(node.keys())
+        yield node

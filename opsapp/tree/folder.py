@@ -14,6 +14,7 @@ from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
 from .damage import loaded
+from .reading import Children
 
 RESERVED: set[str] = set()
 C = TypeVar("C")
@@ -64,8 +65,9 @@ class Record(Persistent):
         return facet_of(self, name)
 
 
-class Folder(Persistent):
-    """Named children in one B-tree."""
+class Folder(Persistent, Children):
+    """Named children in one B-tree. A child that is damaged is a problem for who asks for it (`[]`), and is passed over
+    for who walks or looks (`values`, `find`). `get` does not look at it: None means that there is none."""
 
     url: ClassVar[str]
     facets: ClassVar[dict[str, type]] = {}
@@ -106,17 +108,11 @@ class Folder(Persistent):
         return self._children
 
     def get(self, name: str, default: Any = None) -> Any:
-        """A child (never a facet), or the default."""
+        """A child as it is stored (never a facet), or the default."""
         return self._children.get(name, default)
 
     def keys(self, low: str | None = None) -> Any:
         return self._children.keys(low)
-
-    def values(self, low: str | None = None) -> Any:
-        return self._children.values(low)
-
-    def items(self, low: str | None = None) -> Any:
-        return self._children.items(low)
 
 
 class Child(Generic[C]):

@@ -46,7 +46,7 @@ def test_a_step_stops_within_a_host_and_the_next_one_goes_on_there(counted):
         assert counted.engine.alerts.unseen() == {"agent:a1"}  # as long as a part of it was not looked at
         steps.append(step(counted))
     assert max(looks for _, looks in steps) <= 4
-    fired = [(event["rule_id"], event["target"]) for events, _ in steps for event in events]
+    fired = [(event.rule_id, event.about.target) for events, _ in steps for event in events]
     assert len(fired) == len(set(fired)) == 2 * SERVICES
     assert step(counted) == ([], 0)
 

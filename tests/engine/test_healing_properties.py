@@ -7,6 +7,7 @@ import pytest
 from opsapp.healing.engine import arrivals
 from opsapp.healing.engine.dryrun import dry_run
 from opsapp.healing.resources import healing_of
+from opsapp.healing.stages.case import RuleEvent
 from opsapp.healing.stages.ledger import OUTCOMES
 from opsapp.wire.records import plain
 from tests.support.hosts import place
@@ -88,8 +89,8 @@ def test_every_event_has_exactly_one_terminal_outcome(ward, seed, monkeypatch):
     dice, none_yet, receive = random.Random(seed), [], arrivals.receive
 
     def receiving(context, event):
-        if event.get("early") and arrivals.is_suppressed(context, event):
-            none_yet.append(event["rule_id"])
+        if isinstance(event, RuleEvent) and event.early and arrivals.is_suppressed(context, event):
+            none_yet.append(event.rule_id)
         receive(context, event)
 
     monkeypatch.setattr(arrivals, "receive", receiving)
@@ -99,7 +100,7 @@ def test_every_event_has_exactly_one_terminal_outcome(ward, seed, monkeypatch):
 
     def counted(alerts, now, budget_s=1.0):
         events = shown(alerts, now, budget_s)
-        received.extend(event for event in events if not event.get("kind"))  # alerts, and not what is over
+        received.extend(event for event in events if isinstance(event, RuleEvent))  # alerts, and not what is over
         return events
 
     here.count_events(counted)
@@ -111,7 +112,7 @@ def test_every_event_has_exactly_one_terminal_outcome(ward, seed, monkeypatch):
     assert all(entry["state"] == "final" and entry["outcome"] in OUTCOMES for entry in ledger)
     for rule in RULES:
         counted = sum(entry["events"] for entry in ledger if entry["rule_id"] == rule["id"])
-        assert counted == [event["rule_id"] for event in received].count(rule["id"]) - none_yet.count(rule["id"])
+        assert counted == [event.rule_id for event in received].count(rule["id"]) - none_yet.count(rule["id"])
     assert [entry["id"] for entry in ledger] == list(range(1, len(ledger) + 1))
     assert here.verdict().valid
     for entry in ledger:

@@ -4,6 +4,7 @@ import pytest
 
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.injections import Injection
+from opsapp.healing.stages.messages import RequestDecided
 from tests.support.app import Service
 
 
@@ -25,10 +26,10 @@ def ids(rows):
 def test_events_are_taken_once_in_order_and_the_writer_goes_on_where_it_was(service):
     def submit(root, *numbers):
         for number in numbers:
-            healing_of(root).book.submit(root, {"number": number})
+            healing_of(root).book.submit(root, RequestDecided(number))
 
     def take(root, most):
-        return [event["number"] for event in healing_of(root).book.messages.take(most)]
+        return [row["request"] for row in healing_of(root).book.messages.take(most)]
 
     service.transact(submit, 1, 2, 3)
     assert service.transact(take, 2) == [1, 2]

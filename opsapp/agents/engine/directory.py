@@ -14,7 +14,7 @@ from opsapp.agents.resources import Agent, AgentState, agents_of
 from opsapp.runtime.clock import Clock
 from opsapp.runtime.events import Event, emit
 from opsapp.runtime.node import Node
-from opsapp.runtime.projection import Projection, names_of
+from opsapp.runtime.projection import Projection
 from opsapp.tree.damage import load
 from opsapp.tree.root import Root
 
@@ -101,7 +101,7 @@ class Directory(Projection[AgentFacts]):
         return event.data["agent_id"] if event.kind == CHANGED else None
 
     def ids(self, root: Root) -> Iterable[str]:
-        return names_of(root, agents_of(root).tree, self.kind)
+        return agents_of(root).known_names()
 
     def read(self, root: Root, item_id: str) -> AgentFacts | None:
         agent = agents_of(root).get(item_id)

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Iterator
 
 from opsapp.agents.resources import Agent, agents_of
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 
 from .directory import AgentFacts, directory_of
@@ -34,6 +33,6 @@ class AgentScope:
         if directory.stands_for(root):
             known: Iterable[tuple[str, Agent | AgentFacts]] = [(facts.id, facts) for facts in directory.all_known()]
         else:
-            known = readable(agents_of(root), "agent")
+            known = agents_of(root).items()
         for agent_id, agent in known:
             yield agent_id, [name for name in (agent.label, agent.hostname) if name]

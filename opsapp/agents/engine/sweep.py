@@ -8,7 +8,7 @@ from opsapp.agents.resources import agents_of, at_work
 from opsapp.runtime import leases
 from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import Node, node_of
-from opsapp.runtime.projection import is_sound
+from opsapp.tree.reading import is_sound
 from opsapp.tree.root import Root
 
 from . import commands, records, reports

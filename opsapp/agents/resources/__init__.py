@@ -9,9 +9,9 @@ from BTrees.OOBTree import OOBTree
 
 from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.problems import Conflict, NotFound
-from opsapp.runtime.projection import is_sound, readable, sound
 from opsapp.runtime.seals import Reseal
 from opsapp.tree.places import ApiPlace
+from opsapp.tree.reading import is_sound
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, plain
 from opsapp.wire.reports import AgentOutcome, LocalOutcome
@@ -97,7 +97,7 @@ def agents_called(root: Root, name: str) -> list[str]:
     agents = agents_of(root)
     if name in agents:
         return [name]
-    labelled = [agent_id for agent_id, agent in readable(agents, "agent") if agent.label == name]
+    labelled = [agent_id for agent_id, agent in agents.items() if agent.label == name]
     return list(dict.fromkeys([*root.system[HOSTNAMES].get(name, ()), *labelled]))
 
 
@@ -188,8 +188,7 @@ def at_work(root: Root, among: Container[str] | None = None) -> Iterator[Agent]:
     """Agents with unfinished commands, of all or among those, as far as they and their commands can be read."""
     agents = agents_of(root)
     wanted = [agent_id for agent_id in with_open_commands(root) if among is None or agent_id in among]
-    here = ((agent_id, agents.get(agent_id)) for agent_id in wanted if agent_id in agents)
-    for agent_id, agent in sound(agents, "agent", here):
+    for agent_id, agent in agents.some_items(wanted):
         if is_sound(agents, "commands of agent", agent_id, agent.commands):
             yield agent
 

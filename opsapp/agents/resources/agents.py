@@ -111,4 +111,5 @@ class Agents(Folder):
     """/api/agents"""
 
     url = "/api/agents"
+    holds = "agent"
     facets: ClassVar[dict[str, type]] = {"install-script": InstallScript}

@@ -18,7 +18,6 @@ from opsapp.agents.logic import is_final, may_follow
 from opsapp.agents.records import CommandRecord
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.masks import everywhere, masked
-from opsapp.runtime.projection import sound
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.runtime.seals import Reseal, Seal, seal_of
 from opsapp.tree.counted import LAST, descending
@@ -140,6 +139,7 @@ class Commands(Folder):
     """/api/agents/{id}/commands: ids grow, so the order of ids is the order of asking."""
 
     url = "/api/agents/{agent_id}/commands"
+    holds = "command"
 
     def __init__(self) -> None:
         super().__init__()
@@ -179,8 +179,7 @@ class Commands(Folder):
 
     def unfinished(self) -> Iterator[Command]:
         """As far as they can be read."""
-        for _, command in sound(self, "command", [(name, self._children[name]) for name in self.open]):
-            yield command
+        return self.some(list(self.open))
 
     def offer(
         self, to: str, now: float, *, again: bool, store: str = "", machine: str = ""

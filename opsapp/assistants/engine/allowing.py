@@ -21,7 +21,6 @@ from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import child_of
 from opsapp.tree.root import Root
 from opsapp.wire.records import made
 
@@ -84,7 +83,7 @@ def allowed(root: Root, rule_id: str, case_id: str, plan: JsonObject) -> Allowed
     grant = desk.grants.get(rule_id)
     if grant is None or grant.case_id is not None or grant.until <= node_of(root).clock.now():
         return None
-    proposal = child_of(approvals_of(root), "approval", grant.request_id)
+    proposal = approvals_of(root).find(grant.request_id)
     if proposal is None or any(proposal.plan[name] != plan.get(name) for name in BOUND):
         return None
     desk.grant(rule_id, grant._replace(case_id=case_id))

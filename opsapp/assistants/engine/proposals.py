@@ -22,7 +22,6 @@ from opsapp.lib.addresses import public_text
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import child_of
 from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.records import made, plain
@@ -161,7 +160,7 @@ def _known_or_room(root: Root, asker: Asker, digest: str) -> JsonObject | None:
     pending = {
         request_id
         for request_id in desk.open
-        if (approval := child_of(folder, "approval", request_id)) is not None and approval.status == "pending"
+        if (approval := folder.find(request_id)) is not None and approval.status == "pending"
     }
     same = next((request_id for request_id in pending if desk.open[request_id].digest == digest), None)
     if same is not None:

@@ -15,9 +15,9 @@ from opsapp.lib.addresses import public
 from opsapp.lib.ids import new_id
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import among, child_of
 from opsapp.tree.folder import Folder
 from opsapp.tree.places import ApiPlace, SystemPlace
+from opsapp.tree.reading import ChildrenOf
 from opsapp.tree.root import Root
 
 from . import forwarding, recordpages
@@ -61,7 +61,7 @@ def record(
     node = node_of(root)
     logs = audit_logs_of(root)
     name, key = node.writer(), chain_key(root)
-    log = child_of(logs, LOG, name)
+    log = ChildrenOf(logs, LOG).find(name)
     if log is None:
         if name in logs:  # it cannot be read: it stays, so that the record is not told as whole, and is written no more
             set_aside = f"{name}-{UNREAD}-{new_id()}"
@@ -101,7 +101,7 @@ def retire(root: Root, before: float) -> bool:
 def logs_of(root: Root) -> Iterator[Log]:
     """Those that can be read."""
     logs = audit_logs_of(root)
-    return (log for _, log in among(logs, LOG, logs.keys()))
+    return ChildrenOf(logs, LOG).some(logs.keys())
 
 
 class Writers(Persistent):
@@ -133,7 +133,7 @@ def begin_chains(root: Root, key: bytes) -> None:
 
 def check(root: Root, name: str) -> Checked:
     """Whether the log of this writer is whole."""
-    log = child_of(audit_logs_of(root), LOG, name)
+    log = ChildrenOf(audit_logs_of(root), LOG).find(name)
     return Checked(0, False, None) if log is None else log.check(chain_key(root))
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from persistent import Persistent
 
 from opsapp.audit.logic.syslog import line
-from opsapp.runtime.projection import among
+from opsapp.tree.reading import ChildrenOf
 from opsapp.tree.root import Root
 
 from .log import AuditEntry, Log
@@ -90,7 +90,7 @@ def begin_anew(root: Root, writer: str) -> None:
 
 def _logs(root: Root) -> Iterator[tuple[str, Log]]:
     logs = root.system[LOGS]
-    return among(logs, LOG, logs.keys())
+    return ChildrenOf(logs, LOG).some_items(logs.keys())
 
 
 def _behind(root: Root) -> Iterator[tuple[str, Log, int]]:

@@ -20,7 +20,7 @@ from persistent import Persistent
 
 from opsapp.audit.logic import fits, matches
 from opsapp.lib import chains
-from opsapp.runtime.projection import among, child_of, is_sound
+from opsapp.tree.reading import ChildrenOf, is_sound
 
 FOLD = 256
 SHELF = 32
@@ -148,6 +148,10 @@ class Log(Persistent):
         self.shelves = LOBTree()
 
     @property
+    def readable(self) -> ChildrenOf:
+        return ChildrenOf(self.shelves, SHELVES)
+
+    @property
     def number(self) -> int:
         """Of the newest entry."""
         return max(self.folded, self.tail.maxKey() if self.tail else 0)
@@ -180,7 +184,7 @@ class Log(Persistent):
 
     def _fold(self) -> None:
         number = self.shelves.maxKey() if self.shelves else 0
-        shelf = child_of(self.shelves, SHELVES, number)
+        shelf = self.readable.find(number)
         if shelf is None or len(shelf.blocks) >= SHELF:
             number += 1
             shelf = self.shelves[number] = Shelf()
@@ -191,7 +195,7 @@ class Log(Persistent):
     def newest(self, after: int = 0) -> list[tuple[int, AuditEntry]]:
         """What is not folded yet, by number; of numbers above `after`."""
         numbers = list(self.tail.keys(after + 1))
-        whole = {number: kept.values for number, kept in among(self.tail, ENTRY, numbers)}
+        whole = {number: kept.values for number, kept in ChildrenOf(self.tail, ENTRY).some_items(numbers)}
         at, entries = next((entry["time"] for entry in whole.values()), 0.0), []
         for number in numbers:
             entry = whole.get(number) or lost(f"{UNREAD}-{number}", at)
@@ -203,7 +207,7 @@ class Log(Persistent):
         """The entries with higher numbers, each with its own, oldest first; a block is unpacked when its turn comes."""
         newest = self.shelves.maxKey() if self.shelves else 0
         first = newest - (self.folded - number) // (FOLD * SHELF) - 1
-        shelves = dict(among(self.shelves, SHELVES, list(self.shelves.keys(first)) if number < self.folded else ()))
+        shelves = dict(self.readable.some_items(list(self.shelves.keys(first)) if number < self.folded else ()))
         # Each block ends at the next multiple of FOLD, and each shelf before the newest is full. Where that one cannot
         # be read, it is taken to be short: then entries are told twice, and none is passed over.
         blocks = len(shelves[newest].blocks) if newest in shelves else 1
@@ -218,7 +222,7 @@ class Log(Persistent):
     def pieces(self, wanted: Wanted) -> Iterator[Piece]:
         """Every piece that holds entries asked for, and how many."""
         since, until = wanted.get("since") or 0, wanted.get("until") or inf
-        for number, shelf in among(self.shelves, SHELVES, self.shelves.keys()):
+        for number, shelf in self.readable.some_items(self.shelves.keys()):
             if max(last for _, _, last, _ in shelf.blocks) < since:
                 continue
             for n, count in enumerate(shelf.counts(wanted)):
@@ -239,7 +243,7 @@ class Log(Persistent):
         if key and self.head is None and (self.tail or self.shelves):
             self.begin_chain(key)
         dropped = 0
-        for number, shelf in list(among(self.shelves, SHELVES, list(self.shelves.keys())[:PAGE])):
+        for number, shelf in list(self.readable.some_items(list(self.shelves.keys())[:PAGE])):
             if max(last for _, _, last, _ in shelf.blocks) >= before:
                 break
             dropped += sum(block[0] for block in shelf.blocks)
@@ -277,7 +281,7 @@ class Log(Persistent):
 
     def _segments(self) -> Iterator[tuple[str | None, list[AuditEntry]]]:
         """The link before it, and the entries, of each block and of the tail."""
-        for _, shelf in among(self.shelves, SHELVES, self.shelves.keys()):
+        for shelf in self.readable.some(self.shelves.keys()):
             for n in range(len(shelf.blocks)):
                 yield shelf.start_of(n), shelf.entries_of(n)
         if self.tail:

@@ -72,7 +72,7 @@ def _unlock(root: Root, username: str, actor: Actor) -> None:
 
 
 def list_users(node: Node) -> list[UserShown]:
-    return node.transact(lambda root: [resources.shown(user) for user in resources.users_of(root).values()])
+    return node.transact(lambda root: [resources.shown(user) for user in resources.users_of(root).whole()])
 
 
 def change_own_password(node: Node, username: str, session_id: str, values: dict[str, Any], actor: Actor) -> None:

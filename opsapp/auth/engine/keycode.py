@@ -19,7 +19,7 @@ from opsapp.wire.records import settings_of
 
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
-    for key in sorted(all_keys_of(root).values(), key=lambda row: (row.username, row.created_at, row.__name__)):
+    for key in sorted(all_keys_of(root).whole(), key=lambda row: (row.username, row.created_at, row.__name__)):
         yield StoredEntry(key.__name__, settings_of(KeyAsCode(key.username, key.name, key.role, key.expires_at)))
 
 

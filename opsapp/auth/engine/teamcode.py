@@ -16,7 +16,7 @@ from .signin import now_of
 
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
-    for team in sorted(teams.teams_of(root).values(), key=lambda row: (row.created_at, row.__name__)):
+    for team in sorted(teams.teams_of(root).whole(), key=lambda row: (row.created_at, row.__name__)):
         yield StoredEntry(team.__name__, settings_of(made(TeamSettings, team.said)))
 
 

@@ -25,11 +25,11 @@ INVITED = "invitation:"
 
 
 def stored(node: Node, root: Root) -> Iterator[StoredEntry]:
-    for username, user in list(resources.users_of(root).items()):
-        said = UserAsCode(username, user.role, user.disabled, user.source)
-        yield StoredEntry(username, settings_of(said))
+    for user in resources.users_of(root).whole():
+        said = UserAsCode(user.__name__, user.role, user.disabled, user.source)
+        yield StoredEntry(user.__name__, settings_of(said))
     now = node.clock.now()
-    for invitation in sorted(invitations_of(root).values(), key=lambda row: row.created_at):
+    for invitation in sorted(invitations_of(root).whole(), key=lambda row: row.created_at):
         if invitation.expires_at <= now:
             continue
         said = UserAsCode(invitation.username, invitation.role)

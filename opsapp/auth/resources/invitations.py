@@ -6,7 +6,6 @@ from __future__ import annotations
 from opsapp.auth.records import InvitationRecord
 from opsapp.lib.ids import digest, new_token
 from opsapp.runtime import leases
-from opsapp.runtime.projection import readable
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 
@@ -32,6 +31,7 @@ class Invitation(Record):
 
 class Invitations(Folder):
     url = "/api/invitations"
+    holds = "invitation"
 
 
 def set_up(root: Root) -> None:
@@ -48,7 +48,7 @@ def invite(root: Root, invitation: Invitation) -> str:
 
 def open_invitations(root: Root, now: float) -> list[Invitation]:
     """Those whose time has not come, the first that was made first."""
-    rows = (invitation for _, invitation in readable(invitations_of(root), "invitation"))
+    rows = (invitation for invitation in invitations_of(root).values())
     return sorted((row for row in rows if row.expires_at > now), key=lambda row: row.created_at)
 
 
@@ -82,5 +82,5 @@ def purge_invitations(root: Root, now: float, after: str = "") -> str | None:
 def move(root: Root, by: float) -> None:
     """The clock was set by so many seconds: a link is good for as long as it would have been."""
     leases.check(root, LEASE)
-    for _, invitation in readable(invitations_of(root), "invitation"):
+    for invitation in invitations_of(root).values():
         invitation.expires_at += by

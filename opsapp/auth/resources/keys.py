@@ -10,7 +10,6 @@ from opsapp.auth.records import KeyShown
 from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.events import SESSION_ENDED, emit
-from opsapp.runtime.projection import readable
 from opsapp.tree.acl import ROLES
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
@@ -53,6 +52,7 @@ class ApiKey(Record):
 
 class Keys(Folder):
     url = "/api/keys"
+    holds = "key"
 
 
 def set_up(root: Root) -> None:
@@ -117,4 +117,4 @@ def end_streams_of_keys(root: Root, username: str) -> None:
 
 
 def keys_of(root: Root, username: str) -> list[ApiKey]:
-    return [key for _, key in readable(all_keys_of(root), "key") if key.username == username]
+    return [key for key in all_keys_of(root).values() if key.username == username]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from BTrees.OOBTree import OOBTree
 
 from opsapp.tree.places import ApiPlace, SystemPlace
+from opsapp.tree.reading import ChildrenOf
+from opsapp.tree.root import Root
 
 if TYPE_CHECKING:
     from . import AdminGuard, Invitations, Keys, Teams, Users
@@ -25,3 +27,7 @@ used_states_of = SystemPlace[OOBTree]("used_states")  # digest -> when it may be
 tickets_of = SystemPlace[OOBTree]("tickets")  # token digest -> Ticket
 key_ids_of = SystemPlace[OOBTree]("key_ids")  # token digest -> key id
 members_of = SystemPlace[OOBTree]("team_members")  # username -> the ids of the teams
+
+
+def readable_sessions(root: Root) -> ChildrenOf:
+    return ChildrenOf(all_sessions_of(root), "session")

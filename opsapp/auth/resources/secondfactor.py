@@ -90,7 +90,7 @@ def purge_partials(root: Root, now: float, after: str = "") -> str | None:
 
 def reseal(root: Root, anew: Any) -> None:
     """For `opsapp rekey`: every sealed secret once more."""
-    for user in users_of(root).values():
+    for user in users_of(root).whole():
         if user.totp is not None:
             user.totp.sealed = anew(user.totp.sealed, PURPOSE)
         if user.pending_totp is not None:

@@ -9,10 +9,9 @@ from persistent import Persistent
 from opsapp.auth.records import SessionShown
 from opsapp.lib.ids import digest, new_id, new_token
 from opsapp.runtime.events import SESSION_ENDED, emit
-from opsapp.runtime.projection import among, child_of
 from opsapp.tree.root import Root
 
-from .places import all_sessions_of, session_ends_of, users_of
+from .places import all_sessions_of, readable_sessions, session_ends_of, users_of
 
 SESSION_LIFE_S = 24 * 3600
 PAGE = 500
@@ -76,10 +75,8 @@ def session_of(root: Root, username: str, session_id: str) -> Session | None:
 
 def sessions_of(root: Root, user: Any, now: float) -> list[Session]:
     """The user's live sessions, oldest first."""
-    stored = among(all_sessions_of(root), "session", user.sessions.values())
-    return sorted(
-        (session for _, session in stored if session.expires_at > now), key=lambda session: session.created_at
-    )
+    stored = readable_sessions(root).some(user.sessions.values())
+    return sorted((session for session in stored if session.expires_at > now), key=lambda session: session.created_at)
 
 
 def end_session(root: Root, username: str, session_id: str) -> bool:
@@ -99,7 +96,7 @@ def end_sessions(root: Root, user: Any, keep: str | None = None) -> None:
 
 def _drop(root: Root, user: Any, session_id: str) -> None:
     token_digest = user.sessions.pop(session_id)
-    for _, session in among(all_sessions_of(root), "session", [token_digest]):
+    for session in readable_sessions(root).some([token_digest]):
         session_ends_of(root).pop((session.expires_at, session_id), None)
     del all_sessions_of(root)[token_digest]
     emit(root, SESSION_ENDED, {"session_id": session_id})
@@ -109,8 +106,8 @@ def purge_sessions(root: Root, now: float) -> bool:
     """Drop expired sessions, a page at a time; whether there may be more."""
     ended = list(session_ends_of(root).items(None, (int(now), "~")))[:PAGE]
     for (at, session_id), token_digest in ended:
-        session = child_of(all_sessions_of(root), "session", token_digest)
-        user = None if session is None else child_of(users_of(root), "user", session.username)
+        session = readable_sessions(root).find(token_digest)
+        user = None if session is None else users_of(root).find(session.username)
         if user is not None and session_id in user.sessions:
             _drop(root, user, session_id)
         else:  # one of the two cannot be read

@@ -15,7 +15,6 @@ from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.events import SESSION_ENDED, emit
-from opsapp.runtime.projection import among, readable
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.rights import RIGHTS, Sight, sight_of
 from opsapp.tree.root import Root
@@ -46,6 +45,7 @@ class Team(Record):
 
 class Teams(Folder):
     url = "/api/teams"
+    holds = "team"
 
 
 def _stored(said: TeamSettings) -> JsonObject:
@@ -68,8 +68,8 @@ def sight_for(root: Root, username: str) -> Sight | None:
     """What their teams let them do; None for who is not limited. A team that cannot be read gives nothing."""
     if not is_limited(root, username):
         return None
-    teams = among(teams_of(root), "team", members_of(root)[username])
-    return sight_of({right: team.said[right] for right in RIGHTS} for _, team in teams)
+    teams = teams_of(root).some(members_of(root)[username])
+    return sight_of({right: team.said[right] for right in RIGHTS} for team in teams)
 
 
 def create(root: Root, said: TeamSettings, now: float) -> Team:
@@ -102,13 +102,13 @@ def delete(root: Root, team: Team) -> None:
 
 def leave_all(root: Root, username: str, _now: float) -> None:
     """Of a user who is deleted: somebody else may get the name."""
-    for _, team in among(teams_of(root), "team", members_of(root).get(username, ())):
+    for team in teams_of(root).some(members_of(root).get(username, ())):
         team.said = team.said | {"members": tuple(name for name in team.said["members"] if name != username)}
     members_of(root).pop(username, None)
 
 
 def _refuse_second(folder: Teams, name: str) -> None:
-    if any(team.name.casefold() == name.casefold() for _, team in readable(folder, "team")):
+    if any(team.name.casefold() == name.casefold() for team in folder.values()):
         raise Conflict("There is a team of this name already.", code="team_exists")
 
 

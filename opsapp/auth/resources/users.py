@@ -10,7 +10,6 @@ from persistent import Persistent
 from opsapp.auth.records import Source, UserShown
 from opsapp.lib.ids import new_id
 from opsapp.lib.problems import Conflict
-from opsapp.runtime.projection import child_of, readable
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 from opsapp.wire.records import plain
@@ -62,6 +61,7 @@ class User(Record):
 
 class Users(Folder):
     url = "/api/users"
+    holds = "user"
 
 
 class AdminGuard(Persistent):
@@ -86,7 +86,7 @@ def find_enabled(root: Root, username: str) -> User | None:
 
 def is_enabled(root: Root, username: str) -> bool:
     """Whether somebody of this name may sign in; of a record that cannot be read, no."""
-    user = child_of(users_of(root), "user", username)
+    user = users_of(root).find(username)
     return user is not None and not user.disabled
 
 
@@ -149,6 +149,6 @@ def delete(root: Root, user: User) -> None:
 
 def _keep_an_admin(root: Root, leaving: User) -> None:
     admin_guard_of(root).changes += 1
-    others = (user for _, user in readable(users_of(root), "user") if user is not leaving)
+    others = (user for user in users_of(root).values() if user is not leaving)
     if not any(user.role == "admin" and not user.disabled for user in others):
         raise Conflict("This is the last enabled admin: make another one first.", code="last_admin")

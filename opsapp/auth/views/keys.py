@@ -12,7 +12,6 @@ from opsapp.auth.records import KeyShown
 from opsapp.auth.resources import ApiKey, Keys, drop_key, end_of, make_key, make_ticket
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Forbidden, NotFound
-from opsapp.runtime.projection import readable
 from opsapp.tree.acl import roles_up_to
 from opsapp.tree.root import Api
 from opsapp.web import api
@@ -40,7 +39,7 @@ def wrong_end(request: Request, sound: JsonObject) -> dict[str, str]:
 @api.get(Keys, query=Paging, returns=[KeyShown], teams="own")
 def keys(context: Keys, request: Request) -> list[KeyShown]:
     """The caller's API keys; an admin sees everybody's."""
-    return page_of(request, [key.shown() for _, key in readable(context, "key") if _may_see(request, key)])
+    return page_of(request, [key.shown() for key in context.values() if _may_see(request, key)])
 
 
 @api.create(

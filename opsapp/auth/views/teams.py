@@ -10,7 +10,6 @@ from opsapp.auth.resources import teams as engine
 from opsapp.auth.resources import users_of
 from opsapp.auth.resources.teams import Team, Teams
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.runtime.projection import page_rows
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
 from opsapp.web.fields import Paging
@@ -30,7 +29,7 @@ def unknown_members(request: Request, sound: JsonObject, before: tuple[str, ...]
 def teams(context: Teams, request: Request) -> list[TeamRecord]:
     """All teams."""
     names = page_of(request, list(context.keys()))
-    return page_rows(context, "team", names, Team.record, _unread)
+    return context.page_rows(names, Team.record, _unread)
 
 
 def _unread(damage: Damage) -> TeamRecord:

@@ -10,7 +10,6 @@ from opsapp.auth.logic.names import password_problem
 from opsapp.auth.records import Person, UserShown
 from opsapp.auth.resources import User, Users
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.runtime.projection import page_rows, readable
 from opsapp.tree.acl import ROLES
 from opsapp.tree.damage import Damage
 from opsapp.tree.folder import Facet, add_facet
@@ -47,8 +46,8 @@ def users(context: Users, request: Request) -> list[UserShown]:
     query = request.valid_query
     names = [name for name in list(context.keys()) if has_letters(name, query["q"])]
     if query["role"] is None and query["sort"] is None:  # then only those of the page are read
-        return page_rows(context, "user", page_of(request, names), resources.shown, _unread)
-    rows = page_rows(context, "user", names, resources.shown, _unread)
+        return context.page_rows(page_of(request, names), resources.shown, _unread)
+    rows = context.page_rows(names, resources.shown, _unread)
     matching = [row for row in rows if query["role"] in (None, row.role)]
     return page_of(request, in_order(matching, query["sort"], {"role": ROLES}))
 
@@ -57,7 +56,7 @@ def users(context: Users, request: Request) -> list[UserShown]:
 def people(context: People, request: Request) -> list[Person]:
     """The names of all users who can sign in: an incident or a problem may be given to them."""
     letters = request.valid_query["q"]
-    users = readable(resources.users_of(request.root), "user")
+    users = resources.users_of(request.root).items()
     can_sign_in = [(name, user.role) for name, user in users if not user.disabled and has_letters(name, letters)]
     return page_of(request, [Person(name, role) for name, role in can_sign_in])
 

@@ -11,7 +11,6 @@ from opsapp.automations.resources import Automation, Run, automations_of, digest
 from opsapp.lib.addresses import public
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import among
 from opsapp.tree.root import Root
 
 from . import targets
@@ -106,8 +105,8 @@ def ground_gone(root: Root, run: Run | None, plan_hash: str) -> str | None:
 def undecided(root: Root) -> list[Run]:
     """Runs that people have not decided about yet."""
     folder = approvals_of(root)
-    pending = among(folder, "approval", (name for _, name in list(folder.pending)))
-    runs = [run_of(root, approval.about["run_id"]) for _, approval in pending if approval.kind == KIND]
+    pending = folder.some(name for _, name in list(folder.pending))
+    runs = [run_of(root, approval.about["run_id"]) for approval in pending if approval.kind == KIND]
     return [run for run in runs if run is not None and not run.is_over]
 
 

@@ -24,7 +24,7 @@ RECORD = AutomationSettings
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
     """Parts before what is made of them, so that applying the document finds them."""
     known = automations_of(root)
-    names = {automation.id: automation.name for automation in known.values()}
+    names = {automation.id: automation.name for automation in known.whole()}
     done: set[str] = set()
 
     def walk(automation: Any) -> Iterator[Any]:
@@ -36,7 +36,7 @@ def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
                 yield from walk(known[part])
         yield automation
 
-    for first in sorted(known.values(), key=lambda automation: (automation.created_at, automation.id)):
+    for first in sorted(known.whole(), key=lambda automation: (automation.created_at, automation.id)):
         for automation in walk(first):
             named = automation.settings.with_children(names.get(part, part) for part in automation.params.children)
             yield StoredEntry(automation.id, named.stored())
@@ -81,7 +81,7 @@ def settled(_node: Node, root: Root, changes: Sequence[EntryChange]) -> dict[str
 def _with_ids(root: Root, settings: AutomationSettings) -> JsonObject:
     """Names of automations become ids; a name that several have, or none, is refused."""
     ids: dict[str, list[str]] = {}
-    for automation in automations_of(root).values():
+    for automation in automations_of(root).whole():
         ids.setdefault(automation.name, []).append(automation.id)
     named, wrong = list[str](), dict[str, str]()
     for part in settings.params.children:

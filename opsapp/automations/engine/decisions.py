@@ -7,7 +7,6 @@ from opsapp.approvals.resources import Approval
 from opsapp.automations.resources import Run, automations_of, run_of, runs_of
 from opsapp.lib.problems import Conflict
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import among, child_of
 from opsapp.tree.root import Root
 
 from . import flow
@@ -28,11 +27,11 @@ class RunApproval:
     def record(self, root: Root, approval: Approval) -> TimesHelped | None:
         """The runs of the automation that have ended, of its newest ones."""
         run = run_of(root, approval.about["run_id"])
-        automation = None if run is None else child_of(automations_of(root), "automation", run.automation_id)
+        automation = None if run is None else automations_of(root).find(run.automation_id)
         if automation is None:
             return None
-        newest = among(runs_of(root), "run", automation.history.newest(LOOKED_AT))
-        statuses = [ended.status for _, ended in newest]
+        newest = runs_of(root).some(automation.history.newest(LOOKED_AT))
+        statuses = [ended.status for ended in newest]
         helped = sum(status in SUCCEEDED for status in statuses)
         return TimesHelped(helped + sum(status in FAILED for status in statuses), helped)
 

@@ -33,7 +33,6 @@ from opsapp.lib.problems import Conflict, Forbidden, Invalid
 from opsapp.notify.resources import channels_of
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import readable
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, plain
@@ -235,7 +234,7 @@ def update(root: Root, automation: Automation, settings: AutomationSettings, edi
     if automation.redefine(settings, now):
         automation.add_author(editor.name)
         if not editor.is_admin:
-            for _, secret in readable(secrets_of(root), "secret"):
+            for secret in secrets_of(root).values():
                 secret.lapse(automation.id)
         _changed(root, automation.id)
         _tell_who_runs_it(root, automation.id, now)
@@ -271,12 +270,11 @@ def put_back(root: Root, gone: DeletedAutomation) -> None:
 def remove(root: Root, automation: Automation, now: float) -> DeletedAutomation:
     """With what it still had to run: what waits in the queue is ended by whoever works it, for that may be much. Its
     past runs stay, for whoever knows their ids."""
-    others = readable(automations_of(root), KIND)
-    users = [other.name for _, other in others if automation.id in other.params.children]
+    users = [other.name for other in automations_of(root).values() if automation.id in other.params.children]
     if users:
         raise Conflict("It is part of " + ", ".join(sorted(users)[:5]) + ".", code="in_use")
     board, automation_id = board_of(root), automation.id
-    allowed = tuple(secret for _, secret in readable(secrets_of(root), "secret") if automation_id in secret.allowed_for)
+    allowed = tuple(secret for secret in secrets_of(root).values() if automation_id in secret.allowed_for)
     gone = DeletedAutomation(automation, automations_of(root).standings.taken(automation_id), allowed)
     current = run_of(root, automation.state.current) if automation.state.current else None
     board.webhooks.pop(automation.token_digest, None)
@@ -301,7 +299,7 @@ def _changed(root: Root, automation_id: str) -> None:
 
 def export(root: Root, hostname_of: Callable[[str], str]) -> list[JsonObject]:
     """All of them without ids, tokens and secrets; those that others are made of are called by their place."""
-    ordered = sorted(automations_of(root).values(), key=lambda automation: (automation.created_at, automation.id))
+    ordered = sorted(automations_of(root).whole(), key=lambda automation: (automation.created_at, automation.id))
     places = {automation.id: f"{PLACE}{n}" for n, automation in enumerate(ordered)}
     return [_exported(automation, places, hostname_of) for automation in ordered]
 

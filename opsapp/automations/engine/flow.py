@@ -30,7 +30,6 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid, NotFound
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import among
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
@@ -134,7 +133,7 @@ def admit(root: Root, run: Run, state: AutomationStanding, how: str, now: float)
     require_turn(root, state, how)
     busy = is_busy(root, state)
     if busy and how == "replace":
-        for _, other in among(runs_of(root), "run", [*state.waiting, state.current]):
+        for other in runs_of(root).some([*state.waiting, state.current]):
             if other.id != run.id:
                 cancel(root, other, by=None, why=f"replaced by run {run.id}", now=now)
         busy = state.current is not None
@@ -273,7 +272,7 @@ def promote(root: Root, now: float) -> None:
 def _end_orphans(root: Root, automation_id: str, now: float) -> None:
     """A page of what still waited when its automation was deleted."""
     waiting = [run_id for run_id, whose in board_of(root).queue.items() if whose == automation_id]
-    for _, run in among(runs_of(root), "run", waiting[:ORPHANS]):
+    for run in runs_of(root).some(waiting[:ORPHANS]):
         end(root, run, "cancelled", now, reason="the automation was deleted")
 
 

@@ -11,7 +11,6 @@ from opsapp.automations.logic.runs import FINAL
 from opsapp.automations.logic.workflow import CompositeParams, Step, WorkflowParams
 from opsapp.automations.resources import Automation, Run, automations_of, runs_of
 from opsapp.lib.problems import Invalid, Problem
-from opsapp.runtime.projection import among
 from opsapp.tree.root import Root
 
 from .notices import write
@@ -84,4 +83,4 @@ def _label(parent: Run, step: str) -> str:
 def open_of(root: Root, run: Run) -> list[Run]:
     """Those that are not over."""
     ids = [part for _, part, status in run.parts if status not in FINAL]
-    return [part for _, part in among(runs_of(root), "run", ids) if not part.is_over]
+    return [part for part in runs_of(root).some(ids) if not part.is_over]

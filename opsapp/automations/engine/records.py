@@ -18,18 +18,16 @@ from opsapp.automations.records import (
     RunSummary,
 )
 from opsapp.automations.resources import Automation, Run, automations_of, board_of, runs_of
-from opsapp.runtime.projection import among, child_of, page_rows, readable
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.tree.root import Root
 from opsapp.wire.records import extended
 
-from . import approval_requests, edits, flow, notices, schedules
+from . import approval_requests, flow, notices, schedules
 
 
 def rows(root: Root, text: str | None, uses: str | None = None) -> list[AutomationRow]:
     """By name; with `text` those that have it in their name or description, with `uses` those that name it."""
-    damaged: list[Damage] = []
-    present = [automation for _, automation in readable(automations_of(root), edits.KIND, damaged)]
+    present, damaged = automations_of(root).parted()
     automations = sorted(present, key=lambda automation: (automation.name.lower(), automation.id))
     if text:
         automations = [automation for automation in automations if _has(automation, text.lower())]
@@ -105,7 +103,7 @@ def run_record(root: Root, run: Run) -> RunRecord:
 
 def _part(root: Root, step: str, run_id: str, status: str) -> RunPart:
     """As it stands now: a part may end after its parent, whose time was up."""
-    part = child_of(runs_of(root), "run", run_id or None)
+    part = runs_of(root).find(run_id or None)
     return RunPart(step, run_id or None, status if part is None else part.status)
 
 
@@ -119,7 +117,7 @@ def page(
     under_way = set() if status in FINAL else _under_way(root, automation, status)
     newest = chain(under_way, *(runs.newest_ended(automation_id, end, offset + limit) for end in ends))
     ids, count = sorted(newest, reverse=True), len(under_way) + runs.count_ended(automation_id, *ends)
-    return page_rows(runs, "run", ids[offset : offset + limit], run_row, _unread_run), count
+    return runs.page_rows(ids[offset : offset + limit], run_row, _unread_run), count
 
 
 def _unread_run(damage: Damage) -> RunRow:
@@ -138,7 +136,7 @@ def _under_way(root: Root, automation: Automation | None, status: str | None) ->
     run_ids = {run_id for run_id in of_automation if run_id in runs and not runs.has_ended(run_id)}
     if status is None:
         return run_ids
-    return {run_id for run_id, run in among(runs, "run", run_ids) if run.status == status}
+    return {run_id for run_id, run in runs.some_items(run_ids) if run.status == status}
 
 
 class OutputPiece(NamedTuple):

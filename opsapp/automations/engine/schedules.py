@@ -22,9 +22,10 @@ from opsapp.runtime.clock import STEP_S
 from opsapp.runtime.events import Event
 from opsapp.runtime.leases import check
 from opsapp.runtime.node import Node, node_of
-from opsapp.runtime.projection import Projection, names_of
+from opsapp.runtime.projection import Projection
 from opsapp.runtime.supervisor import PULSE_S
 from opsapp.tree.damage import is_damage
+from opsapp.tree.reading import ChildrenOf
 from opsapp.tree.root import Root
 
 from . import flow
@@ -200,7 +201,7 @@ class Scheduler(Projection[NextRun]):
         return event.data["id"] if event.kind == CHANGED else None
 
     def ids(self, root: Root) -> Iterable[str]:
-        return names_of(root, automations_of(root).plans, self.kind)
+        return ChildrenOf(automations_of(root).plans, self.kind).known_names()
 
     def read(self, root: Root, item_id: str) -> NextRun | None:
         return read(root, item_id)

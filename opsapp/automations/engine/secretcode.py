@@ -24,7 +24,7 @@ BY = "code"
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
     names = _names(root)
-    for secret in sorted(secrets_of(root).values(), key=lambda secret: secret.name):
+    for secret in sorted(secrets_of(root).whole(), key=lambda secret: secret.name):
         allowed = sorted(names[known] for known in secret.allowed_for if known in names)
         said = SecretAsCode(secret.name, reveal(root, [secret.name])[secret.name], tuple(allowed))
         yield StoredEntry(secret.__name__, settings_of(said))
@@ -33,7 +33,7 @@ def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
 def exported(_node: Node, root: Root) -> Iterator[JsonObject]:
     """Without opening any."""
     names = _names(root)
-    for secret in sorted(secrets_of(root).values(), key=lambda secret: secret.name):
+    for secret in sorted(secrets_of(root).whole(), key=lambda secret: secret.name):
         allowed = sorted(names[known] for known in secret.allowed_for if known in names)
         yield settings_of(SecretAsCode(secret.name, HIDDEN, tuple(allowed)))
 
@@ -86,6 +86,6 @@ def _allow(secret: Secret, ids: Sequence[str]) -> None:
 
 def _names(root: Root) -> dict[str, str]:
     """By id; where several automations share a name, its id is the name."""
-    names = {automation.id: automation.name for automation in automations_of(root).values()}
+    names = {automation.id: automation.name for automation in automations_of(root).whole()}
     called = Counter(names.values())
     return {known: name if called[name] == 1 else known for known, name in names.items()}

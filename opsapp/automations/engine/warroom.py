@@ -13,11 +13,8 @@ from opsapp.automations.resources import Automation, Run, automations_of, runs_o
 from opsapp.automations.resources.runs import first_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.resources import incidents_of, monitors_of
-from opsapp.runtime.projection import among, readable
 from opsapp.tree.counted import LAST, newest
 from opsapp.tree.root import Root
-
-from .edits import KIND
 
 MOST = 10
 LOOKED_AT = 50  # of the newest runs of each
@@ -41,7 +38,7 @@ def section(root: Root, incident: JsonObject, now: float) -> dict[str, list[Any]
     since, until = incident["started"], incident.get("resolved") or now
     suggested: list[JsonObject] = []
     runs: dict[bool, list[JsonObject]] = {True: [], False: []}  # whether they belong
-    for _, automation in readable(automations_of(root), KIND):
+    for automation in automations_of(root).values():
         on_host = concerns(automation, host, of_host)
         is_near = concerns(automation, host, tags) or was_tried(root, automation, outages[-OUTAGES:])
         suggested += [suggestion(root, automation, outages)] if is_near else []
@@ -72,8 +69,8 @@ def was_tried(root: Root, automation: Automation, outages: Sequence[Outage]) -> 
         for run_id in automation.history.newest(LOOKED_AT)
         if any(first <= run_id < after for first, after in spans)
     ]
-    runs = among(runs_of(root), "run", asked)
-    return any(run.origin not in BY_ITSELF and run.parent is None for _, run in runs)
+    runs = runs_of(root).some(asked)
+    return any(run.origin not in BY_ITSELF and run.parent is None for run in runs)
 
 
 class Outage(NamedTuple):
@@ -91,7 +88,7 @@ def outages_of(root: Root, monitor_id: str | None, now: float) -> list[Outage]:
     incidents = incidents_of(root)
     of_monitor = incidents.by_monitor.get(monitor_id or "")
     ids = newest(of_monitor, None, LAST, 0, LOOKED_AT) if of_monitor else []
-    past = [incident for _, incident in among(incidents, "incident", ids[::-1])]
+    past = list(incidents.some(ids[::-1]))
     return [
         Outage(incident.started, incident.resolved or now, bool(incident.resolved) and not incident.closed_because)
         for incident in past
@@ -104,17 +101,17 @@ def runs_on(root: Root, agent_id: str, since: float, until: float, most: int) ->
     if host is None:
         return []
     tags = set(host.tags)
-    present = (automation for _, automation in readable(automations_of(root), KIND))
+    present = (automation for automation in automations_of(root).values())
     about = [automation for automation in present if concerns(automation, host, tags)]
     ids = [run_id for acting in about for run_id in acting.history.between(first_id(since), first_id(until))]
-    return [run for _, run in among(runs_of(root), "run", sorted(ids)[-most:])]
+    return list(runs_of(root).some(sorted(ids)[-most:]))
 
 
 def runs_near(root: Root, since: float, until: float, most: int) -> list[Run]:
     """The newest runs that began in that time, wherever they act."""
-    present = (automation for _, automation in readable(automations_of(root), KIND))
+    present = (automation for automation in automations_of(root).values())
     ids = [run_id for any_one in present for run_id in any_one.history.between(first_id(since), first_id(until + 1))]
-    return [run for _, run in among(runs_of(root), "run", sorted(ids)[-most:])]
+    return list(runs_of(root).some(sorted(ids)[-most:]))
 
 
 def runs_in(root: Root, incident_id: str, agent_id: str | None, since: float, until: float) -> list[Run]:
@@ -123,7 +120,7 @@ def runs_in(root: Root, incident_id: str, agent_id: str | None, since: float, un
     tags = set(host.tags) if host is not None else set()
     return [
         run
-        for _, automation in readable(automations_of(root), KIND)
+        for automation in automations_of(root).values()
         for run in _began_between(root, automation, since, until)
         if _belongs(run, incident_id, since, on_host=concerns(automation, host, tags))
     ]
@@ -134,7 +131,7 @@ def _belongs(run: Run, incident_id: str, since: float, *, on_host: bool) -> bool
 
 
 def _newest(root: Root, automation: Automation) -> list[Run]:
-    return [run for _, run in among(runs_of(root), "run", automation.history.newest(LOOKED_AT))]
+    return list(runs_of(root).some(automation.history.newest(LOOKED_AT)))
 
 
 def suggestion(root: Root, automation: Automation, outages: Sequence[Outage]) -> JsonObject:
@@ -173,7 +170,7 @@ def _began_between(root: Root, automation: Automation, since: float, until: floa
     if (automation.state.last_run or 0) < since:
         return []
     ids = list(automation.history.between(first_id(since), first_id(until + 0.001)))[-LOOKED_AT:]
-    return [run for _, run in among(runs_of(root), "run", ids) if run.started is not None]
+    return [run for run in runs_of(root).some(ids) if run.started is not None]
 
 
 def _event(run: Run) -> JsonObject:

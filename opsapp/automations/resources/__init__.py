@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from opsapp.runtime.projection import child_of, is_sound
+from opsapp.tree.reading import is_sound
 from opsapp.tree.root import Root
 
 from .automations import (
@@ -77,7 +77,7 @@ def runs_of(root: Root) -> Any:
 def run_of(root: Root, run_id: str | None) -> Run | None:
     """The run, with what it does; None where there is none, or it cannot be read."""
     runs = runs_of(root)
-    run: Run | None = child_of(runs, "run", run_id)
+    run: Run | None = runs.find(run_id)
     return run if run is not None and is_sound(runs, "definition of run", run.id, run.definition) else None
 
 

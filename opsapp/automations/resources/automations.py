@@ -11,7 +11,6 @@ from opsapp.automations.logic import templates
 from opsapp.automations.logic.params import Params
 from opsapp.automations.logic.settings import AutomationSettings
 from opsapp.lib.placeholders import places
-from opsapp.runtime.projection import child_of
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.folder import Facet, Folder, Record
 from opsapp.tree.sharded import ShardedTree
@@ -122,6 +121,7 @@ class Automations(Folder):
     """/api/automations; `runs` is a folder of its own below it."""
 
     url = "/api/automations"
+    holds = "automation"
     facets: ClassVar[dict[str, type]] = {"webhook": Webhooks, "templates": Templates}
 
     def __init__(self, runs: Folder) -> None:
@@ -221,7 +221,7 @@ def with_parts(root: Any, automation_id: str) -> list[Automation]:
     known: dict[str, Automation] = {}
     waiting = [automation_id]
     while waiting:
-        automation = child_of(automations_of(root), "automation", waiting.pop())
+        automation = automations_of(root).find(waiting.pop())
         if automation is not None and automation.id not in known:
             known[automation.id] = automation
             waiting += automation.params.children

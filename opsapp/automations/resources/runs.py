@@ -194,6 +194,7 @@ class Runs(Folder):
     so, of all and of each automation."""
 
     url = "/api/automations/runs"
+    holds = "run"
 
     def __init__(self) -> None:
         super().__init__()

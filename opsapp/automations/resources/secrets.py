@@ -66,6 +66,7 @@ class Secrets(Folder):
     """/api/secrets; a secret is found by its id and by its name."""
 
     url = "/api/secrets"
+    holds = "secret"
 
     def __init__(self) -> None:
         super().__init__()
@@ -105,7 +106,7 @@ def all_values(root: Root) -> list[str] | None:
     can say what has to be hidden."""
     seal = opener_of(root)
     try:
-        return [seal.open(secret.sealed, f"secret:{secret.name}") for secret in secrets_of(root).values()]
+        return [seal.open(secret.sealed, f"secret:{secret.name}") for secret in secrets_of(root).whole()]
     except Unavailable:
         return None
 
@@ -130,5 +131,5 @@ def forbidden(root: Root, names: Iterable[str], automation_id: str) -> list[str]
 
 def reseal(root: Root, reseal: Reseal) -> None:
     """`opsapp rekey`: secrets."""
-    for secret in secrets_of(root).values():
+    for secret in secrets_of(root).whole():
         secret.sealed = reseal(secret.sealed, f"secret:{secret.name}")

@@ -9,7 +9,6 @@ from pyramid.request import Request
 
 from opsapp.automations.records import NewSecret, SecretDone, SecretRecord, SecretUse, SecretUses, SecretValue
 from opsapp.automations.resources import Secret, Secrets, automations_of
-from opsapp.runtime.projection import readable
 from opsapp.web import api
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
@@ -29,7 +28,7 @@ def done(secret: Secret, status: str) -> SecretDone:
 @api.get(Secrets, role="admin", query=Paging, returns=[SecretRecord])
 def list_secrets(context: Secrets, request: Request) -> Any:
     """Their names; nobody is shown a value."""
-    records = (secret.record for _, secret in readable(context, "secret"))
+    records = (secret.record for secret in context.values())
     return page_of(request, sorted(records, key=lambda record: record.name))
 
 

@@ -16,8 +16,9 @@ from typing import NamedTuple
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic import rules
 from opsapp.healing.records import RuleRecord, RuleTargets
+from opsapp.healing.stages.case import About, RuleEvent
 from opsapp.healing.stages.correlation import ROOT_CAUSE
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.healing.stages.messages import ConditionOver
 from opsapp.wire import alerts
 from opsapp.wire.alerts import AlertState
 from opsapp.wire.conditions import Condition, parse, without_event
@@ -34,7 +35,7 @@ RETRY_S = 0.25  # before a watch whose time has come, and that could not fire, i
 
 
 STATUS = "event.status"
-OVER = "over"  # the kind of an event that says that what has fired is known false again
+Fired = RuleEvent | ConditionOver
 
 
 class WatchedRule(NamedTuple):
@@ -70,7 +71,7 @@ class Evaluation(NamedTuple):
 
     subject: str
     member: Member | None
-    events: Iterator[JsonObject | None]
+    events: Iterator[Fired | None]
 
 
 class Alerts:
@@ -134,11 +135,11 @@ class Alerts:
         if subject is not None:
             self.dirty.add(subject)
 
-    def step(self, now: float, budget_s: float = BUDGET_S) -> list[JsonObject]:
+    def step(self, now: float, budget_s: float = BUDGET_S) -> list[Fired]:
         """The events that fire now. It stops after its budget, because the hub waits; the next step continues there."""
         self.dirty.update(self.watching.due(now))
         begun = time.monotonic()
-        fired: list[JsonObject] = []
+        fired: list[Fired] = []
         while self.is_behind() and time.monotonic() - begun < budget_s:
             look = self._take_up(now)
             for event in look.events:
@@ -174,7 +175,7 @@ class Alerts:
     def failing(self) -> dict[str, frozenset[str]]:
         return self.watching.failing()
 
-    def _look_at(self, member: Member, now: float) -> Iterator[JsonObject | None]:
+    def _look_at(self, member: Member, now: float) -> Iterator[Fired | None]:
         samples = self.readings.samples(member.subject)
         yield None
         for rule in self.rules:
@@ -185,7 +186,7 @@ class Alerts:
             except Exception:  # it takes nothing from other rules and subjects, nor what has fired already
                 log.exception("rule %s could not be compared with what %s reports", rule.rule_id, member.subject)
 
-    def _look_by(self, rule: WatchedRule, member: Member, samples: Samples, now: float) -> Iterator[JsonObject | None]:
+    def _look_by(self, rule: WatchedRule, member: Member, samples: Samples, now: float) -> Iterator[Fired | None]:
         general = rule.condition
         if general.family is None and not general.reads_events:
             yield None
@@ -195,7 +196,7 @@ class Alerts:
             return
         conditions = {"": general}
         if general.reads_events:
-            conditions = {key: about(general, key) for key in self.readings.events.get(member.subject, ())}
+            conditions = {key: about_event(general, key) for key in self.readings.events.get(member.subject, ())}
         if general.family is not None:
             names = general.bindings(samples)
             conditions = {key + name: bind(told, name) for key, told in conditions.items() for name in names}
@@ -212,7 +213,7 @@ class Alerts:
 
     def _watch(
         self, key: Key, rule: WatchedRule, condition: Condition, member: Member, samples: Samples, now: float
-    ) -> JsonObject | None:
+    ) -> Fired | None:
         self.looks += 1
         reading = read(samples, condition, now, member.interval)
         watch = self.watching.get(key)
@@ -233,31 +234,22 @@ class Alerts:
             due = (watch.fired_at or now) + cooldown if watch.announced else (watch.true_since or now) + hold
             self.watching.keep(key, watch, target, max(due, now + RETRY_S))
         if again and not watch.announced and past is not None and past.outcome != "verified":
-            return {
-                "kind": OVER,
-                "rule_id": rule.rule_id,
-                "condition": without_event(str(condition)),
-                "target": target,
-                "at": now,
-                "measured_at": reading.measured_at,
-                "tells": member.is_agent,  # of a monitor its incident tells the end
-            }
+            said = without_event(str(condition))
+            return ConditionOver(rule.rule_id, said, target, now, reading.measured_at, member.is_agent)
         if not fires:
             return None
-        return {
-            "source": "alert",
-            "rule_id": rule.rule_id,
-            "condition": str(condition),
-            "target": target,
-            "severity": rule.severity,
-            "metrics": reading.metrics,
-            "agent_id": member.agent_id,
-            "subject": member.subject,
-            "names": member.names,
-            "at": now,
-            "measured_at": reading.measured_at,
-            "early": again and _is_early(past, now, rule.cooldown_s),
-        }
+        about = About(
+            "alert",
+            str(condition),
+            target,
+            rule.severity,
+            reading.metrics,
+            member.agent_id,
+            member.subject,
+            member.names,
+            measured_at=reading.measured_at,
+        )
+        return RuleEvent(rule.rule_id, about, now, again and _is_early(past, now, rule.cooldown_s))
 
     def _first(self, rule_id: str, target: str, past: Past | None) -> AlertState:
         """After a restart, a condition whose last case ended unresolved counts as fired already."""
@@ -307,7 +299,7 @@ def _resumes(past: Past) -> bool:
 
 
 @lru_cache(maxsize=16384)
-def about(condition: Condition, event: str) -> Condition:
+def about_event(condition: Condition, event: str) -> Condition:
     return condition.about_event(event)
 
 

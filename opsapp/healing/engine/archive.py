@@ -11,8 +11,7 @@ from typing import NamedTuple
 from opsapp.healing.logic import chain
 from opsapp.healing.logic.chain import FoldedLinks, UnsignedLinks
 from opsapp.healing.resources import healing_of
-from opsapp.healing.resources.cases import CASE
-from opsapp.healing.resources.ledger import ENTRY, Ledger
+from opsapp.healing.resources.ledger import Ledger
 from opsapp.lib import chains
 from opsapp.lib.addresses import public
 from opsapp.lib.jsontypes import JsonObject
@@ -21,7 +20,6 @@ from opsapp.runtime import archive
 from opsapp.runtime.archive import ArchivePage
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import among, child_of
 from opsapp.tree.root import Root
 
 
@@ -37,7 +35,7 @@ def case_page(root: Root, after: str) -> ArchivePage:
     """Closed cases, by id. The one that `after` names may be forgotten by now."""
     book = healing_of(root).book
     ids = list(islice(book.cases.keys(after or None, excludemin=bool(after)), archive.PAGE))
-    cases = [case for _, case in among(book.cases, CASE, ids)]
+    cases = list(book.readable.some(ids))
     rows = [public(case.plain()) | {"due": None} for case in cases if case.record.state == "closed"]  # never, by now
     return ArchivePage(rows, ids[-1] if len(ids) == archive.PAGE else None, len(ids) - len(cases))
 
@@ -66,7 +64,7 @@ def _places(after: str) -> tuple[int, int]:
 
 
 def _row(ledger: Ledger, place: int, entry_id: int, key: bytes) -> JsonObject:
-    entry = child_of(ledger.entries, ENTRY, entry_id)
+    entry = ledger.readable.find(entry_id)
     if entry is None:
         return {"place": place, "id": entry_id, "entry": None}
     seen = public(entry.fields)

@@ -5,38 +5,42 @@ from __future__ import annotations
 from dataclasses import replace
 
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
-from opsapp.healing.resources.cases import DECIDED, STOPPED, Case
+from opsapp.healing.resources.cases import Case
 from opsapp.healing.stages import correlation
 from opsapp.healing.stages.case import CaseRecord, ClosedCase, RuleEvent, opened
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.healing.stages.messages import ConditionOver, DeedStopped, Message, RequestDecided, RollbackWanted
 
 from . import entries, evidence, notifications, problems, steps, trials, waves
-from .alerts import OVER, Past
+from .alerts import Past
 from .context import PipelineContext
 
 
-def receive(context: PipelineContext, message: JsonObject) -> None:
+def receive(context: PipelineContext, message: Message) -> None:
     """Of the inbox: an event, that one is over, a decision, that a deed stops, or a person's wish to undo an entry."""
-    if message.get("kind") == DECIDED:
-        context.book.tell_decided(context.root, message["request"], context.now)
-        return
-    if message.get("kind") == STOPPED:
-        waves.tell_stopped(context, message["deed"], message["after"])
-        return
-    if message.get("kind") == "rollback":
-        steps.begin_manual_rollback(context, message["ledger_id"], message["request"])
-        return
-    if message.get("kind") == OVER:
-        rule_id, target = message["rule_id"], message["target"]
-        trials.recovered(context, rule_id, target, message.get("measured_at") or message["at"])
-        context.book.hasten(target, rule_id, context.now)
-        cases = [case.record for case in context.book.open_cases(target)]
-        if message.get("tells", True) and correlation.is_resolved_by_itself(cases, rule_id):
-            notifications.over(context, rule_id, message["condition"], target)
-        else:
-            notifications.withdraw_unhealed(context, rule_id, target)
-        return
-    event = RuleEvent.read(message)
+    if isinstance(message, RuleEvent):
+        _receive_event(context, message)
+    elif isinstance(message, RequestDecided):
+        context.book.tell_decided(context.root, message.request, context.now)
+    elif isinstance(message, DeedStopped):
+        waves.tell_stopped(context, message)
+    elif isinstance(message, RollbackWanted):
+        steps.begin_manual_rollback(context, message)
+    else:
+        _receive_end(context, message)
+
+
+def _receive_end(context: PipelineContext, over: ConditionOver) -> None:
+    rule_id, target = over.rule_id, over.target
+    trials.recovered(context, rule_id, target, over.measured_at or over.at)
+    context.book.hasten(target, rule_id, context.now)
+    cases = [case.record for case in context.book.open_cases(target)]
+    if over.tells and correlation.is_resolved_by_itself(cases, rule_id):
+        notifications.over(context, rule_id, over.condition, target)
+    else:
+        notifications.withdraw_unhealed(context, rule_id, target)
+
+
+def _receive_event(context: PipelineContext, event: RuleEvent) -> None:
     if event.early and is_suppressed(context, event):
         return  # as its last one was, and its cooldown is not over: no alert yet
     context.book.last_event_at = int(event.at)

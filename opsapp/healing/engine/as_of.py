@@ -7,9 +7,7 @@ from opsapp.healing.config import HealingSettings
 from opsapp.healing.records import DependencyGraph, RuleRecord
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import Rule
-from opsapp.healing.resources.signedtrust import TRUST
 from opsapp.lib.problems import NotFound
-from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 
 from .dependencies import graph_shown
@@ -17,11 +15,11 @@ from .world import failing_of
 
 
 def trust(root: Root, at: int, settings: HealingSettings) -> list[TrustShown]:
-    return [state.shown(at, settings) for _, state in readable(healing_of(root).trust, TRUST)]
+    return [state.shown(at, settings) for state in healing_of(root).trust.values()]
 
 
 def rules(root: Root) -> list[RuleRecord]:
-    return [rule.record for _, rule in readable(healing_of(root).rules, "rule")]
+    return [rule.record for rule in healing_of(root).rules.values()]
 
 
 def rule(root: Root, rule_id: str) -> RuleRecord:

@@ -17,7 +17,7 @@ from opsapp.wire.records import made, settings_of
 
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
-    for rule in healing_of(root).rules.values():
+    for rule in healing_of(root).rules.whole():
         yield StoredEntry(rule.__name__, {"id": rule.__name__, **rule.record.stored()}, rule.source == "api")
 
 

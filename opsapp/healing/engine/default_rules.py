@@ -11,12 +11,9 @@ from opsapp.healing.logic.soundness import wrong_params
 from opsapp.healing.records import ChainStep, RuleSettings
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import drop_rule, put_rule
-from opsapp.healing.resources.signedtrust import TRUST
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import readable
-from opsapp.tree.damage import Damage
 from opsapp.tree.root import Root
 from opsapp.wire.readings import CLOCK_OFF
 
@@ -146,17 +143,16 @@ def declare(root: Root, config: Configuration) -> None:
     wanted: dict[str, tuple[str, RuleSettings]] = {rule.id: ("yaml", rule) for rule in settings.rules}
     if settings.default_rules:
         wanted |= {rule_id: ("default", rule) for rule_id, rule in DEFAULT_RULES.items() if rule_id not in wanted}
-    damaged: list[Damage] = []
-    rules = dict(readable(healing.rules, "rule", damaged))
-    dict(readable(healing.trust, TRUST, damaged))  # a rule without its trust is as good as lost
-    lost = {damage.id for damage in damaged}
+    present, damaged = healing.rules.parted()
+    damaged += healing.trust.parted()[1]  # a rule without its trust is as good as lost
+    rules, lost = {rule.__name__: rule for rule in present}, {damage.id for damage in damaged}
     for rule_id, rule in rules.items():
         if rule.source != "api" and rule_id not in wanted:
             drop_rule(root, rule_id)
     for rule_id, (source, rule_settings) in wanted.items():
         if rule_id in lost:
             continue  # it stays as it is until the store is restored
-        present = rules.get(rule_id)
-        if present is None or present.source != "api":
+        known = rules.get(rule_id)
+        if known is None or known.source != "api":
             put_rule(root, rule_id, rule_settings, source=source, now=now)
     healing.dependencies.declare(settings.dependencies, "yaml")

@@ -13,7 +13,6 @@ from opsapp.lib.problems import Conflict
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.ascode import EntryChange, EntryMistake, StoredEntry
 from opsapp.runtime.node import Node
-from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 from opsapp.wire.records import settings_of
 
@@ -55,7 +54,7 @@ def delete(_node: Node, root: Root, target: str) -> None:
 def settled(_node: Node, root: Root, changes: Sequence[EntryChange]) -> dict[str, EntryMistake]:
     """The graph as a whole: what all of the document has made is there by now."""
     declared = healing_of(root).dependencies.declared(SOURCE)
-    monitors = {monitor.name for _, monitor in readable(monitors_of(root), "monitor")}
+    monitors = {monitor.name for monitor in monitors_of(root).values()}
     changed = {change.key for change in changes}
     wrong = mistakes(declared, known_targets(root) | monitors)
     first = next(iter(changed))

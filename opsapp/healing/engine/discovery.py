@@ -17,7 +17,6 @@ from opsapp.healing.resources import healing_of
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime import leases
-from opsapp.runtime.projection import among, child_of
 from opsapp.tree.root import Root
 
 from .replay import recorded
@@ -73,8 +72,8 @@ def incidents_from(root: Root, low: str) -> tuple[list[tuple[str, float]], str]:
     incidents, monitors = incidents_of(root), monitors_of(root)
     ids = list(islice(incidents.keys(low), PAGE))
     rows = []
-    for _, incident in among(incidents, "incident", ids):
-        monitor = child_of(monitors, "monitor", incident.monitor_id)
+    for incident in incidents.some(ids):
+        monitor = monitors.find(incident.monitor_id)
         if monitor is not None:
             rows.append((monitor.name, float(incident.started)))
     return rows, ids[-1] + "0" if len(ids) == PAGE else ""

@@ -13,7 +13,7 @@ from opsapp.healing.logic.rules import target_of
 from opsapp.healing.records import DeclaredRule, RuleTargets
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages import execution
-from opsapp.healing.stages.case import About, RuleEvent
+from opsapp.healing.stages.case import About, Metrics, RuleEvent
 from opsapp.healing.stages.world import Reading, World
 from opsapp.healing.whatif import (
     Compared,
@@ -104,7 +104,7 @@ def _why(rehearsed: RehearsedEvent) -> tuple[str, ...]:
     return (f"queued: {stop.reason}" if stop.kind == "wait" else stop.reason,)
 
 
-def _told(metrics: JsonObject, world: World) -> World:
+def _told(metrics: Metrics, world: World) -> World:
     """Readings as the event gives them; live ones when it gives none."""
     if not metrics:
         return world

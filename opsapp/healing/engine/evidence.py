@@ -10,7 +10,6 @@ from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.attempt import Tried, comes_to
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.monitoring.resources import monitors_of
-from opsapp.runtime.projection import child_of
 
 from . import edges, notifications, problems, suggestions
 from .context import PipelineContext
@@ -29,7 +28,7 @@ def outage_of(context: PipelineContext, root_cause: str) -> str:
     """What a failure of a root cause is told from its next one by: its case or its incident. Empty where it has
     neither: then what began at another time is another outage."""
     monitor_id = context.inventory.monitors.get(root_cause, "").partition(":")[2]
-    monitor = child_of(monitors_of(context.root), "monitor", monitor_id)
+    monitor = monitors_of(context.root).find(monitor_id)
     incident_id = None if monitor is None else monitor.state.incident_id
     return context.book.open_on.get(root_cause) or incident_id or ""
 

@@ -18,9 +18,9 @@ from opsapp.healing.logic.anomalies import STRANGE, Judgement
 from opsapp.healing.logic.forecast import FanPoint, Forecast, seen_at
 from opsapp.healing.logic.metricpast import MetricPast
 from opsapp.healing.resources import healing_of
+from opsapp.healing.stages.case import About, RuleEvent
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime import leases
-from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 from opsapp.wire.readings import split
 
@@ -54,7 +54,7 @@ class ForeseenEvent(NamedTuple):
     """An event for a rule, once a day for the same key."""
 
     key: tuple[str, str, str]  # source, rule, target
-    event: JsonObject  # as the inbox of events holds it
+    event: RuleEvent
 
 
 class ForecastSuggestion(NamedTuple):
@@ -115,7 +115,7 @@ def bound_before(root: Root) -> float | None:
 
 
 def subjects(root: Root) -> tuple[list[Member], list[WatchedRule]]:
-    rules = watched_rules(rule.record for _, rule in readable(healing_of(root).rules, "rule"))
+    rules = watched_rules(rule.record for rule in healing_of(root).rules.values())
     return [member for member in fleet_access(root).inventory(root) if member.is_agent], rules
 
 
@@ -251,20 +251,18 @@ def _event(
     condition = limit.rule.condition.bind(split(news.metric)[1]) if family else limit.rule.condition
     name = condition.tree.left
     target = logic.target_of(news.member.name, condition)
-    event = {
-        "source": source,
-        "rule_id": limit.rule.rule_id,
-        "condition": f"{name} {'>=' if limit.above else '<='} {round(bound, 2):g}",
-        "target": target,
-        "severity": "warning",
-        "metrics": {news.metric: value},
-        "agent_id": news.member.agent_id,
-        "subject": news.member.subject,
-        "names": news.member.names,
-        "note": note,
-        "at": now,
-    }
-    return ForeseenEvent((source, limit.rule.rule_id, target), event)
+    about = About(
+        source,
+        f"{name} {'>=' if limit.above else '<='} {round(bound, 2):g}",
+        target,
+        "warning",
+        {news.metric: value},
+        news.member.agent_id,
+        news.member.subject,
+        news.member.names,
+        note,
+    )
+    return ForeseenEvent((source, limit.rule.rule_id, target), RuleEvent(limit.rule.rule_id, about, now))
 
 
 def _suggestion(

@@ -20,12 +20,10 @@ from opsapp.healing.logic import brake
 from opsapp.healing.logic.brake import Load
 from opsapp.healing.logic.stakes import OF_WINDOWS
 from opsapp.healing.resources import Healing, healing_of
-from opsapp.healing.resources.signedtrust import TRUST
 from opsapp.healing.stages.world import World
 from opsapp.maintenance.engine import healing_windows
 from opsapp.runtime import peers, seals
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import readable
 from opsapp.runtime.supervisor import WorkerStatus
 from opsapp.tree.root import Root
 
@@ -156,7 +154,7 @@ def _of_rules(healing: Healing, shown: frozenset[str]) -> Iterator[Any]:
     yield heals
     told = "Whether the rule's heals help, as its trials have shown: 1 for the verdict that holds."
     verdicts = GaugeMetricFamily("opsapp_healing_verdict", told, labels=["rule", "verdict"])
-    for rule_id, state in readable(healing.trust, TRUST):
+    for rule_id, state in healing.trust.items():
         if rule_id in shown:
             verdicts.add_metric([rule_id, state.trust.trials.verdict], 1)
     yield verdicts

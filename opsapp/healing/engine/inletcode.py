@@ -23,9 +23,9 @@ TOKEN = "token"
 
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
-    for inlet_id, inlet in sorted(healing_of(root).inlets.items(), key=lambda row: (row[1].created_at, row[0])):
+    for inlet in sorted(healing_of(root).inlets.whole(), key=lambda inlet: (inlet.created_at, inlet.__name__)):
         mapping = {**inlets.MAPPING, **inlet.mapping}
-        yield StoredEntry(inlet_id, {"name": inlet.name, "mapping": mapping, TOKEN: inlet.token_digest})
+        yield StoredEntry(inlet.__name__, {"name": inlet.name, "mapping": mapping, TOKEN: inlet.token_digest})
 
 
 def complete(_node: Node, _root: Root, given: JsonObject, present: JsonObject | None) -> JsonObject:

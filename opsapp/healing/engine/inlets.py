@@ -21,7 +21,6 @@ from opsapp.monitoring.engine import ToldTrouble, close_told, open_told
 from opsapp.notify.engine import tell
 from opsapp.runtime.groupcommit import GroupCommit
 from opsapp.runtime.node import Node, node_of
-from opsapp.runtime.projection import readable
 from opsapp.runtime.wakes import after_commit, wake_after_commit
 from opsapp.tree.root import Root
 
@@ -242,7 +241,7 @@ def _tell_refused(root: Root, inlet: Inlet, refusals: Refusals, now: float) -> N
 def tell_refused(root: Root, now: float) -> None:
     """What was refused since people were told last."""
     healing = healing_of(root)
-    for inlet_id, inlet in readable(healing.inlets, "inlet"):
+    for inlet_id, inlet in healing.inlets.items():
         if inlet_id in healing.told.by_inlet:
             _tell_refused(root, inlet, healing.told.by_inlet[inlet_id].refusals, now)
 
@@ -302,7 +301,7 @@ def figures(root: Root) -> Iterable[Any]:
     told = "Events from elsewhere since the start."
     events = CounterMetricFamily("opsapp_inlet_events", told, labels=["inlet", "name", "result"])
     counts: Counts = node_of(root).registry[KEY]
-    for inlet_id, inlet in readable(healing_of(root).inlets, "inlet"):
+    for inlet_id, inlet in healing_of(root).inlets.items():
         for result in RESULTS:
             events.add_metric([inlet_id, inlet.name, result], counts[inlet_id, result])
     yield events

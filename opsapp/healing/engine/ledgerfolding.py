@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from opsapp.healing.config import LedgerRetention
 from opsapp.healing.logic.chain import DAY
 from opsapp.healing.resources import healing_of, ledgerfolds
-from opsapp.healing.resources.ledger import ENTRY, Ledger
+from opsapp.healing.resources.ledger import Ledger
 from opsapp.runtime import leases
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.findings import OK, WARN, Finding
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import child_of
 from opsapp.tree.root import Root
 
 if TYPE_CHECKING:
@@ -72,5 +71,5 @@ def unarchived(root: Root, now: float, config: Configuration) -> Finding:
 
 def _ended_at(ledger: Ledger, place: int) -> int | None:
     """When the entry at this position of the chain had ended."""
-    entry = child_of(ledger.entries, ENTRY, ledger.order.get(place))
+    entry = ledger.readable.find(ledger.order.get(place))
     return None if entry is None else entry.fields["finished_at"]

@@ -34,7 +34,6 @@ from opsapp.notify.resources import channels_of
 from opsapp.runtime import leases
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import among
 from opsapp.tree.root import Root
 from opsapp.wire.records import changed, settings_of
 
@@ -265,7 +264,7 @@ def _asks(root: Root, healing: Healing, now: float, zone: str) -> tuple[tuple[Re
 
 
 def _approvals(root: Root, ids: list[str], zone: str) -> Iterator[Request]:
-    for request_id, approval in among(approvals_of(root), "approval", ids):
+    for request_id, approval in approvals_of(root).some_items(ids):
         until = words.clock(approval.expires_at, zone)
         yield Request(
             f"Approve or reject: {approval.kind} of {approval.subject}, until {until}",

@@ -30,7 +30,6 @@ from opsapp.healing.stages import trials
 from opsapp.healing.stages.holdout import share_of
 from opsapp.healing.whatif import SavedMinutes
 from opsapp.lib.problems import NotFound
-from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 
 from . import world
@@ -72,7 +71,7 @@ def _saved_minutes(root: Root, rule_id: str) -> float | None:
 def wait(root: Root, rule_id: str, now: float) -> WaitAnswer:
     healing = healing_of(root)
     _of(healing, rule_id)
-    book, rules = healing.trials, {name: rule.record for name, rule in readable(healing.rules, "rule")}
+    book, rules = healing.trials, {name: rule.record for name, rule in healing.rules.items()}
     own = book.alone(rule_id, now)
     lent = world.borrowed(book, rules, rule_id, len(own)) if rule_id in rules else world.Borrowed()
     known, heal_s = LeftAlone(own, lent.durations), world.heal_s(book, rule_id)
@@ -135,7 +134,7 @@ def elsewhere(root: Root, rule: RuleSettings) -> ActionElsewhere:
     treated, control, waves, last = Arm(), Arm(), WaveSums(), []
     heals: list[float] = []
     using = []
-    for rule_id, stored in readable(healing.rules, "rule"):
+    for rule_id, stored in healing.rules.items():
         own = stored.record.steps
         state = healing.trust.get(rule_id)
         if not own or own[0].action != action or state is None:

@@ -17,7 +17,6 @@ from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.lib.problems import NotFound
 from opsapp.monitoring.resources import Incident, Monitor, incidents_of, monitors_of
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import child_of, readable
 from opsapp.series import FINE, NAMES, HistoryReader
 from opsapp.tree.rights import Sight
 from opsapp.tree.root import Root
@@ -120,28 +119,28 @@ def _last_day(made_at: float, now: float) -> tuple[float, float, float]:
 
 
 def _of_host(root: Root, agent_id: str, now: float) -> MomentSubject | None:
-    agent = child_of(agents_of(root), "agent", agent_id)
+    agent = agents_of(root).find(agent_id)
     if agent is None:
         return None
     members = fleet_access(root).inventory(root)
     ids = [
         member.subject.partition(":")[2] for member in members if not member.is_agent and member.agent_id == agent_id
     ]
-    known = (child_of(monitors_of(root), "monitor", monitor_id) for monitor_id in ids[:MOST_MONITORS])
+    known = (monitors_of(root).find(monitor_id) for monitor_id in ids[:MOST_MONITORS])
     monitors = tuple(monitor for monitor in known if monitor is not None)
     return MomentSubject(agent.label or agent.hostname, agent, monitors, _last_day(agent.created_at, now))
 
 
 def _of_monitor(root: Root, monitor_id: str | None, now: float) -> MomentSubject | None:
-    monitor = child_of(monitors_of(root), "monitor", monitor_id or None)
+    monitor = monitors_of(root).find(monitor_id or None)
     if monitor is None:
         return None
-    agent = child_of(agents_of(root), "agent", monitor.settings["agent_id"] or None)
+    agent = agents_of(root).find(monitor.settings["agent_id"] or None)
     return MomentSubject(monitor.settings["name"], agent, (monitor,), _last_day(monitor.created_at, now))
 
 
 def _of_incident(root: Root, incident_id: str, now: float) -> MomentSubject | None:
-    incident = child_of(incidents_of(root), "incident", incident_id)
+    incident = incidents_of(root).find(incident_id)
     if incident is None:
         return None
     about = _of_monitor(root, incident.monitor_id, now)
@@ -157,7 +156,7 @@ def _of_case(root: Root, case_id: str, now: float) -> MomentSubject | None:
         return None
     kind, _, monitor_id = (case.about.subject or "").partition(":")
     about = _of_monitor(root, monitor_id, now) if kind == "monitor" else None
-    agent = child_of(agents_of(root), "agent", case.about.agent_id or None)
+    agent = agents_of(root).find(case.about.agent_id or None)
     ended = case.closed_at if isinstance(case, ClosedCase) else None
     usual = _around(case.opened_at, ended, now)
     monitors = () if about is None else about.monitors
@@ -176,7 +175,7 @@ def _rules_then(
     root: Root, reading: HistoryReader, members: Iterable[Member], entries: Sequence[LedgerRecord], span: AskedSpan
 ) -> list[RuleThen]:
     """What held first, then what nobody knows."""
-    watched = watched_rules(rule.record for _, rule in readable(healing_of(root).rules, "rule"))
+    watched = watched_rules(rule.record for rule in healing_of(root).rules.values())
     told: list[RuleThen] = []
     for member in members:
         kept = kept_readings(root, member)

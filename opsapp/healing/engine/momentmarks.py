@@ -22,7 +22,6 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.engine import covers, occurrences
 from opsapp.maintenance.resources import plans_of
 from opsapp.monitoring.resources import Incident, Monitor, incidents_of
-from opsapp.runtime.projection import child_of
 from opsapp.series import NAMES, HistoryReader, Rollup
 from opsapp.tree.root import Root
 from opsapp.wire.readings import STALE_AFTER_INTERVALS, split
@@ -104,7 +103,7 @@ def of_entry(root: Root, entry: LedgerRecord) -> Iterator[MomentMark]:
     """What healing asked, did or left, as marks."""
     place = f"/healing/cases/{entry.case_id}"
     if entry.approval_id is not None:
-        yield from _asked(child_of(approvals_of(root), "approval", entry.approval_id), entry)
+        yield from _asked(approvals_of(root).find(entry.approval_id), entry)
     if entry.executed or entry.state in ("executing", "settling", "verifying"):
         words = f"{entry.rule_id}: {_act(entry)}, {_spoken(entry.outcome or entry.state)}"
         yield MomentMark(

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from opsapp.agents.engine import give_policies, policies_of, silences_of, terms_of
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.rules import names_of
 from opsapp.healing.resources import Healing, healing_of
-from opsapp.healing.resources.cases import case_of
 from opsapp.healing.resources.shares import GivenShare, Shares
 from opsapp.healing.stages import alone, ending, ledger, reported
 from opsapp.healing.stages.attempt import Tried
-from opsapp.healing.stages.case import About
+from opsapp.healing.stages.case import About, CaseRecord, Metrics, RuleEvent, opened
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.stages.world import World
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.runtime import leases
 from opsapp.runtime.chainkey import chain_key, keyed_draw
@@ -200,23 +198,19 @@ def report_local(context: PipelineContext, outcome: AgentOutcome) -> None:
     own = host is not None and names_of(target)[-1] in (host.hostname, host.agent_id, host.label)
     known = outcome.rule_id in context.world.rules
     given = outcome.rule_id in context.healing.given.get(outcome.agent_id, ())
-    event = {
-        "source": "agent",
-        "rule_id": outcome.rule_id,
-        "condition": outcome.condition,
-        "target": target if own else (host.hostname if host else outcome.agent_id),
-        "severity": "info",
-        "metrics": outcome.metrics_before,
-        "agent_id": outcome.agent_id,
-        "subject": None,
-        "names": (),
-        "at": began,
-    }
+    about = About(
+        "agent",
+        outcome.condition,
+        target if own else (host.hostname if host else outcome.agent_id),
+        metrics=cast("Metrics", outcome.metrics_before),
+        agent_id=outcome.agent_id,
+    )
+    case = opened(RuleEvent(outcome.rule_id, about, began))
     why = _refusal(context, outcome, own=own, known=known, given=given)
     if why is not None:
-        entries.end_event(context, case_of(event), "suppressed", why, 1)
+        entries.end_event(context, case, "suppressed", why, 1)
         return
-    record = _record(context, outcome, event, began)
+    record = _record(context, outcome, case)
     if record.executed:
         suggestions.after_outcome(context.healing, record, context.world.settings, context.now)
     if not outcome.escalated:  # the last step of its case
@@ -244,7 +238,7 @@ def _refusal(context: PipelineContext, outcome: AgentOutcome, *, own: bool, know
     return refusal
 
 
-def _record(context: PipelineContext, outcome: AgentOutcome, event: JsonObject, began: float) -> LedgerRecord:
+def _record(context: PipelineContext, outcome: AgentOutcome, case: CaseRecord) -> LedgerRecord:
     """Its entry in the ledger."""
     reported = outcome.outcome if outcome.outcome in LOCAL else "inconclusive"
     trust, action_type = context.world.trust[outcome.rule_id], outcome.action_type or ""
@@ -253,9 +247,9 @@ def _record(context: PipelineContext, outcome: AgentOutcome, event: JsonObject, 
     case_id = outcome.case_id or outcome.outcome_id
     entry = context.ledger.begin(
         context.root,
-        replace(case_of(event), id=case_id, step=outcome.escalation_step),
+        replace(case, id=case_id, step=outcome.escalation_step),
         rule_id=outcome.rule_id,
-        now=began,
+        now=case.opened_at,
         trust_level=trust.current_level,
         action_type=action_type,
         action_params=ledger.params_text(outcome.action_params),

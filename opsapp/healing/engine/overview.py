@@ -40,7 +40,6 @@ from opsapp.monitoring.engine import (
 )
 from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.node import Node, node_of
-from opsapp.runtime.projection import among, readable
 from opsapp.tree.root import Root
 from opsapp.wire.records import made
 
@@ -184,14 +183,14 @@ def _of_nothing_here(root: Root) -> list[Trouble]:
             incident_id=incident.id,
             acknowledged_by=incident.acknowledged_by,
         )
-        for _, incident in among(incidents, "incident", ids)
+        for incident in incidents.some(ids)
     ]
 
 
 def _told(healing: Healing, known: Iterable[str]) -> list[Trouble]:
     """Conditions on hosts that people were told of, and not that they are over."""
     told: Mapping[tuple[str, str], str] = healing.book.told or {}
-    conditions = {rule_id: rule.record.condition for rule_id, rule in readable(healing.rules, "rule")} if told else {}
+    conditions = {rule_id: rule.record.condition for rule_id, rule in healing.rules.items()} if told else {}
     return [
         Trouble(
             kind="alert",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from transaction.interfaces import TransientError
 from zope.interface import Interface
@@ -13,21 +13,21 @@ from zope.interface import Interface
 from opsapp.agents.engine import take_outcomes
 from opsapp.agents.resources import outcomes_wait
 from opsapp.healing.config import CasesRetention, HealingSettings
+from opsapp.healing.records import RuleRecord
 from opsapp.healing.resources import healing_of
-from opsapp.healing.resources.cases import Case, case_of
+from opsapp.healing.resources.cases import Case, CaseBook, case_of
 from opsapp.healing.resources.rules import IRuleReader
+from opsapp.healing.stages import messages
 from opsapp.healing.stages.moves import EndCase
 from opsapp.healing.stages.world import World
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Problem
 from opsapp.maintenance.engine import move_healing
 from opsapp.runtime import leases
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 
 from . import arrivals, commands, edges, entries, inlets, offline_policies, problems, steps, trials, trusted, world
-from .alerts import Alerts, Past, watched_rules
+from .alerts import Alerts, Fired, Past, watched_rules
 from .context import PipelineContext, StepResult
 from .holds import end_pause, hands_off_over, tell_hands_off_over
 from .inventory import IFleetAccess, Inventory, fleet_access
@@ -36,6 +36,7 @@ from .readings import LiveReadings
 from .toldevents import ToldReader
 from .wavesteps import settle
 from .wavetrials import compare
+from .world import Holding
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -69,12 +70,11 @@ class HealingEngine:
         self.refreshed_at = float("-inf")
         self.stale = False  # something is there that the last refresh did not know
         self.inventory = Inventory()
-        self.version: tuple[Any, ...] = ()
-        self.told: tuple[int, Inventory] | None = (
-            None  # version of the events from elsewhere, and whom they may be about
-        )
+        self.version: tuple[int, ...] = ()
+        # version of the events from elsewhere, and whom they may be about
+        self.told: tuple[int, Inventory] | None = None
         self.told_reader = ToldReader()
-        self.fired: list[JsonObject] = []  # what is not committed yet: the alerts themselves do not fire again for it
+        self.fired: list[Fired] = []  # what is not committed yet: the alerts themselves do not fire again for it
         self.last_work_s = 0.0
         node.registry.registerUtility(self.readings, world.ILiveReadings)
         node.registry.registerUtility(self.changed, IRuleReader)
@@ -91,7 +91,7 @@ class HealingEngine:
         self.alerts.move(by)
         self.pasts.update({key: past.moved(by) for key, past in self.pasts.items()})
 
-    def _arrived(self, subject: str, values: Mapping[str, Any]) -> None:
+    def _arrived(self, subject: str, values: Mapping[str, object]) -> None:
         if self.alerts.arrived(subject, values):
             self.stale = self.stale or subject not in self.readings.members
             self.node.wake("live", "healing")
@@ -127,22 +127,22 @@ class HealingEngine:
         first = self.refreshed_at == float("-inf")
         seen = self.node.transact(snapshot, first, self.version)
         self.refreshed_at = now
-        if seen["inventory"] is not self.inventory:
-            self.inventory, fresh = seen["inventory"], seen["inventory"].by_subject
+        if seen.inventory is not self.inventory:
+            self.inventory, fresh = seen.inventory, seen.inventory.by_subject
             self.alerts.dirty.update(fresh.keys() ^ self.readings.members.keys())  # what is new, and what is gone
             self.readings.members = fresh
-        self.alerts.pause(seen["paused"])
+        self.alerts.pause(seen.paused)
         self.alerts.settings = self.node.config[HealingSettings]
         if first:
-            self.pasts.update(seen["pasts"])
-            self.alerts.restored.update(seen["pasts"])
-        told = (seen["told_version"], self.inventory)
+            self.pasts.update(seen.pasts)
+            self.alerts.restored.update(seen.pasts)
+        told = (seen.told_version, self.inventory)
         if self.told is None or self.told[0] != told[0] or self.told[1] is not told[1]:
             self.alerts.dirty.update(self.readings.told(self.node.transact(self.told_reader.read, self.inventory)))
             self.told = told
-        if seen["version"] != self.version:
-            self.alerts.use(watched_rules(seen["rules"]))
-            self.version = seen["version"]  # last: what was not taken is read again
+        if seen.rules is not None:
+            self.alerts.use(watched_rules(seen.rules))
+            self.version = seen.version  # last: what was not taken is read again
 
     # -- the pipeline
 
@@ -173,7 +173,7 @@ class HealingEngine:
         self.measure(dict.fromkeys(worked.above))
         return worked.done > 0
 
-    def _one_by_one(self, now: float, inventory: Inventory, failing: Mapping[str, Any]) -> StepResult:
+    def _one_by_one(self, now: float, inventory: Inventory, failing: Holding) -> StepResult:
         """The batch again, item by item: one that cannot be worked must not stop the others."""
         waiting, cases = self.node.transact(due_now, now)
         total = StepResult(0, {}, [], [])
@@ -186,12 +186,7 @@ class HealingEngine:
             except Exception as broken:
                 why = f"internal_error: {type(broken).__name__}: {broken}"
                 log.exception("dropped: %s", only or "an event")
-                drop = (
-                    (drop_case, now, inventory, failing, *only, why)
-                    if only
-                    else (drop_event, now, inventory, failing, why)
-                )
-                self.node.transact(*drop)
+                self.node.transact(drop_case if only else drop_event, now, inventory, failing, *only, why)
             else:
                 rechecks, above = total.rechecks + done.rechecks, total.above + done.above
                 total = StepResult(total.done + done.done, total.pasts | done.pasts, rechecks, above)
@@ -242,32 +237,41 @@ class HealingEngine:
 # -- transactions ----------------------------------------------------------------------------------------------------
 
 
-def submit(root: Root, events: list[JsonObject]) -> None:
+def submit(root: Root, events: list[Fired]) -> None:
     for event in events:
         healing_of(root).book.submit(root, event)
 
 
-def snapshot(root: Root, with_pasts: bool, known: tuple[Any, ...] = ()) -> dict[str, Any]:
-    """What alerts need of the store, as plain values; of rules only what is another version than the known one."""
-    healing = healing_of(root)
-    rules = healing.rules
+class StoreLook(NamedTuple):
+    """What alerts need of the store. `rules` None: they are those of the known version."""
+
+    inventory: Inventory
+    paused: bool
+    told_version: int
+    version: tuple[int, ...]
+    rules: list[RuleRecord] | None
+    pasts: dict[tuple[str, str], Past]
+
+
+def snapshot(root: Root, with_pasts: bool, known: tuple[int, ...] = ()) -> StoreLook:
+    healing, rules = healing_of(root), healing_of(root).rules
     version = (rules.version, len(rules.keys()))
-    return {
-        "inventory": fleet_access(root).inventory(root),
-        "paused": healing.paused,
-        "told_version": healing.told.version,
-        "version": version,
-        "rules": [] if version == known else [rule.record for _, rule in readable(rules, "rule")],
-        "pasts": _pasts(healing.book) if with_pasts else {},
-    }
+    return StoreLook(
+        fleet_access(root).inventory(root),
+        healing.paused,
+        healing.told.version,
+        version,
+        None if version == known else [rule.record for rule in rules.values()],
+        _pasts(healing.book) if with_pasts else {},
+    )
 
 
-def _pasts(book: Any) -> dict[tuple[str, str], Past]:
+def _pasts(book: CaseBook) -> dict[tuple[str, str], Past]:
     pasts = {key: _past(*known) for key, known in book.last_of.items()}
     for record in [case.record for case in book.all_open()]:
         pasts.update({(rule_id, record.target): Past(record.opened_at, "", "", True) for rule_id in record.events})
     for event in book.events():  # committed by a process that is gone, and not received yet: it has fired
-        pasts[event["rule_id"], event["target"]] = Past(event["at"], "", "", True)
+        pasts[event.rule_id, event.about.target] = Past(event.at, "", "", True)
     return pasts
 
 
@@ -300,15 +304,15 @@ def anything(root: Root, now: float) -> bool:
 def answered(root: Root) -> list[Case]:
     """Cases whose command has come to an end, before they are looked at next."""
     book, fleet = healing_of(root).book, fleet_access(root)
-    waiting = [case for case_id in book.acting if (case := book.find(case_id)) is not None]
-    return [case for case in waiting if commands.is_answered(root, fleet, case.record)]
+    waiting = (book.find(case_id) for case_id in book.acting)
+    return [case for case in waiting if case is not None and commands.is_answered(root, fleet, case.record)]
 
 
 def work(
     root: Root,
     now: float,
     inventory: Inventory,
-    failing: Mapping[str, Any],
+    failing: Holding,
     events: int = EVENTS_AT_ONCE,
     only: tuple[str, ...] | None = None,
 ) -> StepResult:
@@ -319,16 +323,15 @@ def work(
     for outcome in take_outcomes(root, events):
         report_local(context, outcome)
     received = context.book.messages.take(events)
-    for event in received:
-        arrivals.receive(context, event)
+    for row in received:
+        arrivals.receive(context, messages.read(row))
     trials.look(context)
     compare(context)
     edges.look(context)
     for case in answered(root):
         context.book.schedule(case, now)
-    ready = (
-        context.book.ready(now, CASES_AT_ONCE) if only is None else [context.book.cases[case_id] for case_id in only]
-    )
+    named = None if only is None else [context.book.cases[case_id] for case_id in only]
+    ready = context.book.ready(now, CASES_AT_ONCE) if named is None else named
     for case in ready:
         if case.record.due <= now:
             steps.advance(context, case)
@@ -336,7 +339,7 @@ def work(
     return StepResult(len(received) + len(ready) + context.asked, context.pasts, context.rechecks, context.above)
 
 
-def _context(root: Root, now: float, inventory: Inventory, failing: Mapping[str, Any]) -> PipelineContext:
+def _context(root: Root, now: float, inventory: Inventory, failing: Holding) -> PipelineContext:
     token = leases.check(root, LEASE)
     seen = world.build(root, now, inventory, failing)
     trusted.let_fall(root, seen.edited)
@@ -349,17 +352,17 @@ def due_now(root: Root, now: float) -> tuple[int, tuple[str, ...]]:
     return len(book.messages), tuple(case.record.id for case in [*book.ready(now, CASES_AT_ONCE), *answered(root)])
 
 
-def drop_event(root: Root, now: float, inventory: Inventory, failing: Mapping[str, Any], why: str) -> None:
+def drop_event(root: Root, now: float, inventory: Inventory, failing: Holding, why: str) -> None:
     """An event that cannot be worked still has its outcome."""
     context = _context(root, now, inventory, failing)
-    for event in context.book.messages.take(1):
-        if event.get("kind") == "rollback":
-            context.healing.answers[event["request"]] = None
-        elif not event.get("kind"):
-            entries.end_event(context, case_of(event), "suppressed", why, 1)
+    for row in context.book.messages.take(1):
+        if row.get("kind") == "rollback":
+            context.healing.answers[row["request"]] = None
+        elif not row.get("kind"):
+            entries.end_event(context, case_of(row), "suppressed", why, 1)
 
 
-def drop_case(root: Root, now: float, inventory: Inventory, failing: Mapping[str, Any], case_id: str, why: str) -> None:
+def drop_case(root: Root, now: float, inventory: Inventory, failing: Holding, case_id: str, why: str) -> None:
     """A case that cannot take its step is closed: nobody can say what became of it, and it must not stop the others."""
     context = _context(root, now, inventory, failing)
     case = context.book.cases[case_id]

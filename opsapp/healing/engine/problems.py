@@ -17,13 +17,12 @@ from opsapp.healing.logic.problems import ProblemFacts
 from opsapp.healing.logic.rules import names_of
 from opsapp.healing.records import ProblemRecord
 from opsapp.healing.resources import healing_of
-from opsapp.healing.resources.problems import PROBLEM, RecurringProblem
+from opsapp.healing.resources.problems import RecurringProblem
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.notify.engine import tell
 from opsapp.runtime import leases
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import readable
 from opsapp.tree.damage import Damage
 from opsapp.tree.root import Root
 
@@ -94,7 +93,7 @@ def close_quiet(root: Root, now: float) -> None:
     quiet = set(problems.quiet(now - settings.quiet_s))
     if not quiet:
         return
-    for problem_id, problem in readable(problems, PROBLEM):
+    for problem_id, problem in problems.items():
         if problem_id in quiet:
             before = _noted(problem)
             why = f"it was quiet for {settings.quiet_s / DAY:g} days"
@@ -165,11 +164,12 @@ def _heals(root: Root, facts: ProblemFacts, now: float) -> int:
     return problems.recurrence(facts.rule_id, facts.target).since(now - window_s)
 
 
-def listing(root: Root, only: JsonObject, damaged: list[Damage]) -> list[RecurringProblem]:
-    """Those that fit, open ones first, then the newest first."""
-    every = readable(healing_of(root).problems, PROBLEM, damaged)
-    fitting = [problem for _, problem in every if _fits(problem.facts, only)]
-    return sorted(fitting, key=lambda problem: (not problem.facts.is_open, -problem.facts.opened_at, problem.__name__))
+def listing(root: Root, only: JsonObject) -> tuple[list[RecurringProblem], list[Damage]]:
+    """Those that fit, open ones first, then the newest first; and which cannot be read."""
+    problems, damaged = healing_of(root).problems.parted()
+    fitting = [problem for problem in problems if _fits(problem.facts, only)]
+    fitting.sort(key=lambda problem: (not problem.facts.is_open, -problem.facts.opened_at, problem.__name__))
+    return fitting, damaged
 
 
 def _fits(facts: ProblemFacts, only: JsonObject) -> bool:

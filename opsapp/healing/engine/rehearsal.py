@@ -23,14 +23,13 @@ from opsapp.healing.resources.cases import HARMLESS
 from opsapp.healing.stages.case import About, CaseRecord, ClosedCase, RuleEvent
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.stages.world import Reading, World
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.engine import WindowPlan
 from opsapp.monitoring.resources import incidents_of
 from opsapp.series import Live
 from opsapp.tree.root import Root
 from opsapp.wire.readings import STALE_AFTER_INTERVALS, fresh
 
-from .alerts import OVER, RETRY_S, Alerts, Past, WatchedRule
+from .alerts import RETRY_S, Alerts, Past, WatchedRule
 from .inventory import Member
 from .past_budgets import PastBudgets
 from .past_readings import KeptReading, PastReport, ReadingColumn
@@ -136,9 +135,9 @@ class VerdictChange(NamedTuple):
 class Firing:
     """One alert. `over_at`: when the condition was known false again, None as long as nobody knows."""
 
-    def __init__(self, event: JsonObject, since: float, again: bool, resolution_s: float) -> None:
+    def __init__(self, event: RuleEvent, since: float, again: bool, resolution_s: float) -> None:
         self.event = event
-        self.at: float = event["at"]
+        self.at = event.at
         self.since = since
         self.again = again
         self.resolution_s = resolution_s
@@ -273,13 +272,12 @@ class Rehearsal:
         self.alerts.dirty.add(self.member.subject)
         while self.alerts.is_behind():
             for event in self.alerts.step(at, NEVER):
-                if event.get("kind") != OVER:
+                if isinstance(event, RuleEvent):
                     self._fired(event)
-                    self.alerts.closed(self.rule.rule_id, event["target"])  # its cooldown may differ now
+                    self.alerts.closed(self.rule.rule_id, event.about.target)  # its cooldown may differ now
         self._polls = self.alerts.watching.next_due() <= at + RETRY_S
 
-    def _fired(self, message: JsonObject) -> None:
-        event = RuleEvent.read(message)
+    def _fired(self, event: RuleEvent) -> None:
         world = self.worlds.at(event.at, self.levels.policy, lambda _: self._read(event.at))
         seen = RehearsedEvent(event, case_of(event), Scene(world, world, () if self._case is None else (self._case,)))
         received = seen.received
@@ -287,7 +285,7 @@ class Rehearsal:
             return
         [watch] = self.alerts.watching.watches.values()  # of one rule on one target
         again = any(firing.over_at is None for firing in self.firings[-1:])
-        firing = Firing(message, watch.true_since or event.at, again, self._resolution_s)
+        firing = Firing(event, watch.true_since or event.at, again, self._resolution_s)
         self.firings.append(firing)
         if received.kind == "open":
             self._case, self._case_due = seen.case, received.due
@@ -309,7 +307,7 @@ class Rehearsal:
             return
         world = self.worlds.at(at, self.levels.policy, lambda _: self._read(at))
         firing = next(firing for firing in reversed(self.firings) if firing.at == case.opened_at)
-        held = RehearsedEvent(RuleEvent.read(firing.event), case, Scene(world, world))
+        held = RehearsedEvent(firing.event, case, Scene(world, world))
         correlated, firing.would = held.correlated, held.after_hold
         if correlated.kind in ("wait", "hold"):
             self._case_due = correlated.due

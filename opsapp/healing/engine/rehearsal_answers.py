@@ -167,7 +167,7 @@ def _judged(rule: RehearsedRule) -> list[Judged]:
 
 def _stops(rule: RehearsedRule, firing: Firing) -> tuple[str, ...]:
     """What stands in the way of a rule that may do as much as it ever will."""
-    event, worlds = RuleEvent.read(firing.event), rule.policy.worlds
+    event, worlds = firing.event, rule.policy.worlds
     reading = Reading(True, dict(event.about.metrics), event.about.measured_at)
     held_at = event.at + worlds.base.settings.hold_s
 
@@ -258,7 +258,7 @@ def _row(row: Judged, now: float) -> RehearsedFiring:
         firing.would,
         row.would_act,
         row.blocked_by,
-        firing.event["metrics"],
+        firing.event.about.metrics,
         round(firing.resolution_s, 1),
         chart_of(row.place.member, firing, now),
     )

@@ -25,6 +25,7 @@ from opsapp.healing.stages.case import (
     About,
     CaseRecord,
     CommandedCase,
+    Metrics,
     PlanningCase,
     RollingBackCase,
     SnapshotCase,
@@ -285,7 +286,7 @@ def _answered(entry: LedgerRecord, record: CommandedCase) -> HostAnswer:
     return HostAnswer(status, entry.reason, undone=undone)
 
 
-def _verdict(text: str, metrics: JsonObject) -> bool | None:
+def _verdict(text: str, metrics: Metrics) -> bool | None:
     condition = parse(text)
     return None if condition.family else condition.evaluate(metrics)
 

@@ -12,6 +12,7 @@ import gevent
 
 from opsapp.healing.records import RolledBack
 from opsapp.healing.resources import healing_of
+from opsapp.healing.stages.messages import RollbackWanted
 from opsapp.lib.ids import new_id
 from opsapp.lib.problems import Conflict, NotFound, Unavailable
 from opsapp.tree.root import Root
@@ -80,7 +81,7 @@ def perform(node: Node, ledger_id: int) -> RolledBack:
 
 
 def _ask(root: Root, ledger_id: int, request: str) -> None:
-    healing_of(root).book.submit(root, {"kind": "rollback", "ledger_id": ledger_id, "request": request})
+    healing_of(root).book.submit(root, RollbackWanted(ledger_id, request))
 
 
 def _look(root: Root, request: str) -> RolledBack | None:

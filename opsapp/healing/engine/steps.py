@@ -27,6 +27,7 @@ from opsapp.healing.stages.case import (
     SnapshotCase,
     VerifyingCase,
 )
+from opsapp.healing.stages.messages import RollbackWanted
 from opsapp.healing.stages.moves import (
     AskApproval,
     AskCause,
@@ -279,19 +280,19 @@ def _learn(context: PipelineContext, record: CaseRecord, entry: moves.EntryField
         context.ledger.update(context.root, record.entry_id, **entry)
 
 
-def begin_manual_rollback(context: PipelineContext, ledger_id: int, request: str) -> None:
+def begin_manual_rollback(context: PipelineContext, wanted: RollbackWanted) -> None:
     """An admin wants an entry undone: a case of its own, with an entry of its own that names the other."""
-    entry, kept = context.ledger.record(ledger_id), context.healing.snapshots.get(ledger_id)
+    entry, kept = context.ledger.record(wanted.ledger_id), context.healing.snapshots.get(wanted.ledger_id)
     if entry is None or kept is None or not context.ledger.can_roll_back(entry):
-        context.healing.answers[request] = None
+        context.healing.answers[wanted.request] = None
         return
     about = About("manual", entry.condition, entry.target, agent_id=kept["agent_id"])
     heal = Heal(kept["agent_id"], entry.action_type, kept["heal_id"], context.now, snapshot=kept["snapshot"])
-    wanted = RollingBackCase(
+    undoing = RollingBackCase(
         about=about, rule_id=entry.rule_id, events={}, abouts={}, opened_at=context.now, heal=heal, manual=True
     )
-    moves.check(moves.NEW, SendCommand(wanted))
-    case = context.book.open(wanted, context.now)
+    moves.check(moves.NEW, SendCommand(undoing))
+    case = context.book.open(undoing, context.now)
     record = context.ledger.begin(
         context.root,
         case.record,
@@ -305,7 +306,7 @@ def begin_manual_rollback(context: PipelineContext, ledger_id: int, request: str
         snapshot_id=kept["heal_id"],
         risk=entry.risk,
     )
-    context.healing.answers[request] = record.id
+    context.healing.answers[wanted.request] = record.id
     opened = case.record
     assert isinstance(opened, RollingBackCase)
     carry_on(context, case, _send(context, case, replace(opened, entry_id=record.id)))

@@ -13,7 +13,6 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.inlets import EventsOfInlet, Inlet, ToldEvent, event_of, key_of
 from opsapp.lib.ids import digest
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 
 from .inventory import Inventory, fleet_access
@@ -64,7 +63,7 @@ def subject_of(sent: SentEvent, mapping: Mapping[str, str], inventory: Inventory
 def _of_inlets(root: Root) -> Iterator[tuple[Inlet, EventsOfInlet]]:
     healing = healing_of(root)
     by_inlet = healing.told.by_inlet
-    return ((inlet, by_inlet[name]) for name, inlet in readable(healing.inlets, "inlet") if name in by_inlet)
+    return ((inlet, by_inlet[name]) for name, inlet in healing.inlets.items() if name in by_inlet)
 
 
 class SeenEvent(NamedTuple):

@@ -17,13 +17,10 @@ from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.brake import HOUR
 from opsapp.healing.logic.chain import DAY, FoldedLinks
 from opsapp.healing.resources import healing_of, ledgercheck
-from opsapp.healing.resources.cases import CASE
-from opsapp.healing.resources.ledger import ENTRY
 from opsapp.healing.stages import moves
 from opsapp.healing.stages.case import CaseRecord, ClosedCase
 from opsapp.healing.stages.ledger import OUTCOMES, STATES, LedgerRecord
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import among, sound
 from opsapp.tree.root import Root
 
 from . import trusted
@@ -51,10 +48,9 @@ class Broken(NamedTuple):
 def trace(root: Root, key: bytes, settings: HealingSettings) -> list[Broken]:
     """Everything that is found, by entry."""
     healing = healing_of(root)
-    entries = healing.ledger.entries
     mark = healing.ledger.folded
-    book = {number: entry.record for number, entry in among(entries, ENTRY, entries.keys())}
-    kept = dict(sound(healing, CASE, healing.book.cases.items()))
+    book = {number: entry.record for number, entry in healing.ledger.readable.some_items(healing.ledger.entries.keys())}
+    kept = dict(healing.book.readable.some_items(healing.book.cases.keys()))
     cases = {case_id: case.record for case_id, case in kept.items()}
     knows_its_steps = {case_id for case_id, case in kept.items() if "tried" in case.fields}  # older versions: none
     approvals = {number: _approved(root, entry.approval_id) for number, entry in book.items()}
@@ -93,7 +89,7 @@ def _chained(root: Root, key: bytes) -> Iterator[Broken]:
     for number, times in Counter(ledger.order.values()).items():
         if times > 1:
             yield Broken(number, "it became final more than once")
-    for number, entry in among(ledger.entries, ENTRY, ledger.entries.keys()):
+    for number, entry in ledger.readable.some_items(ledger.entries.keys()):
         if entry.record.id != number:
             yield Broken(number, f"it says that it is entry {entry.record.id}")
 

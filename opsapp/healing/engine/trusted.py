@@ -11,13 +11,12 @@ from opsapp.audit.engine import Actor, note
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.levels import LEVELS, lowest
 from opsapp.healing.resources import healing_of
-from opsapp.healing.resources.signedtrust import TRUST, mark_older, sign_older
+from opsapp.healing.resources.signedtrust import mark_older, sign_older
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.trust import Trust
 from opsapp.notify.engine import tell
 from opsapp.runtime.chainkey import is_shut
 from opsapp.runtime.node import Node, node_of
-from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 
 from . import suggestions
@@ -40,8 +39,8 @@ class TrustHeld(NamedTuple):
 def held(root: Root) -> TrustHeld:
     trust, edited = {}, []
     states = healing_of(root).trust
-    rules = dict(readable(healing_of(root).rules, "rule")) if states.defined else {}
-    for rule_id, state in readable(states, TRUST):
+    rules = dict(healing_of(root).rules.items()) if states.defined else {}
+    for rule_id, state in states.items():
         trust[rule_id] = state.trust
         deeds = rules[rule_id].deeds(root) if rule_id in rules else None
         is_other = deeds is not None and deeds.definition != state.trust.definition
@@ -81,7 +80,7 @@ def govern(root: Root, now: float) -> None:
     """Trust, each minute: triggers grow old, ceilings and evidence may have changed."""
     healing, settings = healing_of(root), node_of(root).config[HealingSettings]
     let_fall(root, held(root).edited)
-    for _, state in readable(healing.trust, TRUST):
+    for state in healing.trust.values():
         if not state.is_sound(root):
             continue
         trust, change = governor.evaluate(state.trust, now, settings)
@@ -109,8 +108,8 @@ def _define(root: Root) -> None:
     if states.defined or is_shut(root):
         return
     states.defined = True
-    rules = dict(readable(healing_of(root).rules, "rule"))
-    for rule_id, state in readable(states, TRUST):
+    rules = dict(healing_of(root).rules.items())
+    for rule_id, state in states.items():
         if rule_id in rules and state.is_sound(root):
             definition = rules[rule_id].deeds(root).definition
             if definition != state.trust.definition:

@@ -6,11 +6,12 @@ from dataclasses import replace
 from itertools import islice
 
 from opsapp.healing.logic.waves import WaveSizes, sizes_for
-from opsapp.healing.resources.cases import STOPPED, TOLD_AT_ONCE, Case
+from opsapp.healing.resources.cases import TOLD_AT_ONCE, Case
 from opsapp.healing.resources.waves import StoredDeed
 from opsapp.healing.stages import waves as stage
 from opsapp.healing.stages.case import AwaitingCase, CaseRecord, CorrelatingCase, PlanningCase
 from opsapp.healing.stages.ledger import LedgerRecord
+from opsapp.healing.stages.messages import DeedStopped
 from opsapp.healing.stages.waves import Deed, DeedMember, WaveTurn
 
 from . import notifications
@@ -121,7 +122,7 @@ def _stop(context: PipelineContext, stored: StoredDeed) -> None:
     time, and whoever looks by itself meanwhile knows, too."""
     left = [member.target for member in stored.members.values() if _is_left(context, stored.deed, member)]
     if left:
-        context.book.submit(context.root, {"kind": STOPPED, "deed": stored.deed.id, "after": ""})
+        context.book.submit(context.root, DeedStopped(stored.deed.id))
         notifications.deed_stopped(context, stored.deed, left)
     stored.deed = stored.deed._replace(told=bool(left))
 
@@ -136,16 +137,16 @@ def _not_begun(context: PipelineContext, member: DeedMember) -> Case | None:
     return case if case is not None and isinstance(case.record, NOT_BEGUN) and not case.record.tried else None
 
 
-def tell_stopped(context: PipelineContext, deed_id: str, after: str) -> None:
+def tell_stopped(context: PipelineContext, stopped: DeedStopped) -> None:
     """Some of those that wait are due, and a message to go on."""
-    stored = context.healing.waves.find(deed_id)
-    page = [] if stored is None else list(islice(stored.members.items(after, excludemin=True), TOLD_AT_ONCE))
+    stored = context.healing.waves.find(stopped.deed)
+    page = [] if stored is None else list(islice(stored.members.items(stopped.after, excludemin=True), TOLD_AT_ONCE))
     for _, member in page:
         case = _not_begun(context, member)
         if case is not None:
             context.book.schedule(case, context.now)
     if len(page) == TOLD_AT_ONCE:
-        context.book.submit(context.root, {"kind": STOPPED, "deed": deed_id, "after": page[-1][0]})
+        context.book.submit(context.root, stopped._replace(after=page[-1][0]))
 
 
 def is_told_with_its_deed(context: PipelineContext, record: CaseRecord, outcome: str) -> bool:

@@ -32,7 +32,6 @@ from opsapp.monitoring.resources import Incident, incidents_of
 from opsapp.runtime.chainkey import chain_key, keyed_draw
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import among, child_of, readable
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
 
@@ -79,7 +78,7 @@ def down(root: Root) -> list[tuple[str, str]]:
     of_monitors = difference(incidents.open, incidents.open_of_none)
     fresh = [incident_id for incident_id in of_monitors if incident_id not in known]
     names = {incident_id: known[incident_id] for incident_id in of_monitors if incident_id in known}
-    names |= {incident_id: _about(incident) for incident_id, incident in among(incidents, "incident", fresh)}
+    names |= {incident_id: _about(incident) for incident_id, incident in incidents.some_items(fresh)}
     db.opsapp_open_incidents = names
     return list(names.values())
 
@@ -157,7 +156,7 @@ def build(root: Root, now: float, inventory: Inventory, failing: Holding) -> Wor
     failing = {target: rules for target, rules in failing.items() if inventory.holds(target)}
     trust, edited = trusted.held(root)  # no rule acts without its own
     readings: LiveReadings | None = node.registry.queryUtility(ILiveReadings)
-    rules = {name: rule.record for name, rule in readable(healing.rules, "rule") if name in trust}
+    rules = {name: rule.record for name, rule in healing.rules.items() if name in trust}
     knowledge = None if readings is None else Measurements(readings, inventory, rules.values(), now)
     return World(
         now=now,
@@ -209,7 +208,7 @@ def _well_since(root: Root, target: str, subject: str | None) -> float | None:
         ends.append(last.closed_at)
     ids = incidents.by_monitor.get(subject.partition(":")[2]) if subject else None
     if ids:
-        incident = child_of(incidents, "incident", ids.maxKey())
+        incident = incidents.find(ids.maxKey())
         ends.append(None if incident is None else incident.resolved)
     return max((at for at in ends if at is not None), default=None)
 

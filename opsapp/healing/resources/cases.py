@@ -11,19 +11,19 @@ from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
 from opsapp.healing.places import healing_of
+from opsapp.healing.stages import messages
 from opsapp.healing.stages.case import CaseRecord, ClosedCase, RuleEvent, moved, opened, read, stored
+from opsapp.healing.stages.messages import Message, RequestDecided
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import among, child_of
 from opsapp.runtime.queue import Agenda, Inbox
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.runtime.wakes import wake_after_commit
+from opsapp.tree.reading import ChildrenOf
 from opsapp.tree.root import Root
 
 QUEUE = "healing"
-DECIDED = "decided"  # of a message: that a request for several targets is
-STOPPED = "stopped"  # of a message: that a deed is
 TOLD_AT_ONCE = 100  # cases, of one decision or one stop
 CASE = "case"  # what people call it
 RECENT_S = 6 * 3600.0  # so long the end of a case may decide what becomes of the next alert
@@ -88,6 +88,10 @@ class CaseBook(Persistent):
         self.closed = OOTreeSet()  # (closed at, case id), so that old cases are found without reading the others
         self.under_way = OOTreeSet()  # (whether it only waits, opened at, id) of each open case
 
+    @property
+    def readable(self) -> ChildrenOf:
+        return ChildrenOf(self.cases, CASE)
+
     # -- the inbox
 
     @property
@@ -95,14 +99,14 @@ class CaseBook(Persistent):
         """What waits to be received: events, what is over, what a person asked for."""
         return Inbox(self.inbox, self.taken)
 
-    def submit(self, root: Root, event: JsonObject) -> None:
-        """Commit an event with what made it; the pipeline receives it once."""
-        self.messages.put(node_of(root).writer(), event)
+    def submit(self, root: Root, message: Message) -> None:
+        """Commit a message with what made it; the pipeline receives it once."""
+        self.messages.put(node_of(root).writer(), messages.stored(message))
         wake_after_commit(root, QUEUE)
 
-    def events(self) -> Iterator[JsonObject]:
+    def events(self) -> Iterator[RuleEvent]:
         """Alerts that wait to be received: neither what a person asked for nor what is over."""
-        return (event for event in self.messages if not event.get("kind"))
+        return (RuleEvent.read(row) for row in self.messages if not row.get("kind"))
 
     # -- the queue
 
@@ -164,8 +168,8 @@ class CaseBook(Persistent):
 
     def ready(self, now: float, limit: int) -> list[Case]:
         """What has a sealed part that this node cannot open waits for a node that can."""
-        due = among(self.cases, CASE, (case_id for _, case_id in Agenda(self.due).until(now)))
-        return list(islice((case for _, case in due if case.unopened is None), limit))
+        due = self.readable.some(case_id for _, case_id in Agenda(self.due).until(now))
+        return list(islice((case for case in due if case.unopened is None), limit))
 
     def wait_for(self, case_id: str, answer_id: str) -> None:
         self.waiting_for[answer_id] = case_id
@@ -186,7 +190,7 @@ class CaseBook(Persistent):
 
     def announce(self, root: Root, request_id: str) -> None:
         """A request for several targets is decided. Thousands may wait for it: the pipeline tells some at a time."""
-        self.submit(root, {"kind": DECIDED, "request": request_id})
+        self.submit(root, RequestDecided(request_id))
 
     def tell_decided(self, root: Root, request_id: str, now: float) -> None:
         for answer_id in list(islice(self._parts(request_id), TOLD_AT_ONCE)):
@@ -273,7 +277,7 @@ class CaseBook(Persistent):
                 self.last_of[key] = (at + by, outcome, reason, *(until and until + by for until in unsure))
 
     def _readable(self, case_ids: set[str]) -> list[Case]:
-        return [case for _, case in among(self.cases, CASE, sorted(case_ids)) if case.unopened is None]
+        return [case for case in self.readable.some(sorted(case_ids)) if case.unopened is None]
 
     def note_calm(self, case_id: str, known: tuple[Calm, ...]) -> None:
         if self.calm is None:
@@ -291,7 +295,7 @@ class CaseBook(Persistent):
 
     def find(self, case_id: str | None) -> Case | None:
         """None where there is none, or it cannot be read: then its target has none."""
-        case: Case | None = child_of(self.cases, CASE, case_id)
+        case: Case | None = self.readable.find(case_id)
         return case
 
     def record_of(self, case_id: str) -> CaseRecord | None:
@@ -322,7 +326,7 @@ class CaseBook(Persistent):
     def first_under_way(self, most: int) -> list[CaseRecord]:
         """Of what is open; no other case is read."""
         ids = (case_id for _, _, case_id in islice(self.under_way, most))
-        return [case.record for _, case in among(self.cases, CASE, ids) if case.unopened is None]
+        return [case.record for case in self.readable.some(ids) if case.unopened is None]
 
     def others_act(self, record: CaseRecord) -> bool:
         """Whether something is being done about the target for another case."""
@@ -336,7 +340,7 @@ class CaseBook(Persistent):
 
     def review(self, root: Root, rule_id: str, now: float) -> None:
         """A rule is not what it was: what waits for people's word on it is due now."""
-        for _, case in among(self.cases, CASE, set(self.waiting_for.values())):
+        for case in self.readable.some(set(self.waiting_for.values())):
             if (case.record.state, case.record.rule_id) == ("awaiting_approval", rule_id):
                 self.schedule(case, now)
                 wake_after_commit(root, QUEUE)

@@ -57,6 +57,7 @@ class Inlets(Folder):
     """/api/healing/inlets. `by_digest`: digest of a token -> id."""
 
     url = "/api/healing/inlets"
+    holds = "inlet"
 
     def __init__(self) -> None:
         super().__init__()

@@ -27,9 +27,9 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import among, child_of
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.folder import Folder, Record
+from opsapp.tree.reading import ChildrenOf
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, plain
 
@@ -128,6 +128,10 @@ class Ledger(Folder):
         self.rollbacks = IOBTree()  # id of an entry -> id of the entry that rolled it back later
         self.filters = FilterIndex()
 
+    @property
+    def readable(self) -> ChildrenOf:
+        return ChildrenOf(self.entries, ENTRY)
+
     # -- writing
 
     def begin(self, root: Root, case: CaseRecord, *, rule_id: str, now: float, **fields: Any) -> LedgerRecord:
@@ -220,7 +224,7 @@ class Ledger(Folder):
         """The hash of the link at this position of the chain; nobody knows it where it was folded away."""
         if place == self.folded.links:
             return self.folded.head
-        entry = child_of(self.entries, ENTRY, self.order.get(place))
+        entry = self.readable.find(self.order.get(place))
         return None if entry is None else entry.fields["hash"]
 
     def sign(self, key: bytes) -> None:
@@ -282,7 +286,7 @@ class Ledger(Folder):
         return 0 if record is None else record.created_at
 
     def record(self, entry_id: int) -> LedgerRecord | None:
-        entry = child_of(self.entries, ENTRY, entry_id)
+        entry = self.readable.find(entry_id)
         return None if entry is None else entry.record
 
     def shown(self, record: LedgerRecord) -> LedgerEntryShown:
@@ -322,7 +326,7 @@ class Ledger(Folder):
 
     def records(self, entry_ids: Iterable[int]) -> Iterator[LedgerRecord]:
         """Those that can be read."""
-        return (entry.record for _, entry in among(self.entries, ENTRY, entry_ids))
+        return (entry.record for entry in self.readable.some(entry_ids))
 
     def statistics(self, action_type: str, condition: str, target: str = "") -> tuple[int, int]:
         """(verified, total) of an action for a condition, on one target or everywhere, at all times."""

@@ -12,9 +12,8 @@ from opsapp.healing.logic.chain import ChainVerdict, NotedHead
 from opsapp.healing.stages import ledger as stage
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.runtime.projection import child_of
 
-from .ledger import ENTRY, Ledger, keys_of
+from .ledger import Ledger, keys_of
 
 FREED_EVERY = 500  # entries; a connection would keep all that it has read until its transaction ends
 
@@ -66,7 +65,7 @@ def chained(ledger: Ledger) -> Iterator[JsonObject]:
     for number, entry_id in enumerate(ledger.order.values()):
         if number % FREED_EVERY == 0 and ledger._p_jar is not None:
             ledger._p_jar.cacheGC()
-        entry = child_of(ledger.entries, ENTRY, entry_id)
+        entry = ledger.readable.find(entry_id)
         yield {"id": entry_id, "prev_hash": None, "hash": None} if entry is None else entry.fields
 
 

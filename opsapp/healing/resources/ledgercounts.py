@@ -12,10 +12,9 @@ from typing import Any, Protocol
 from BTrees.OOBTree import OOBTree
 
 from opsapp.healing.places import healing_of
-from opsapp.runtime.projection import among
 from opsapp.tree.root import Root
 
-from .ledgerfilters import ENTRY, PIECE, ChainedEntries
+from .ledgerfilters import PIECE, ChainedEntries
 
 
 class CountedEntries(ChainedEntries, Protocol):
@@ -30,7 +29,7 @@ def catch_up(ledger: CountedEntries, most: int = PIECE) -> bool:
     if ledger.outcomes is None:
         ledger.outcomes = OOBTree()  # (rule, outcome) -> how many
     links = list(islice(ledger.order.items(ledger.counted_links + 1), most))
-    for _, entry in among(ledger.entries, ENTRY, [entry_id for _, entry_id in links]):
+    for entry in ledger.readable.some([entry_id for _, entry_id in links]):
         key = entry.fields["rule_id"], entry.fields["outcome"]
         ledger.outcomes[key] = ledger.outcomes.get(key, 0) + 1
     if links:

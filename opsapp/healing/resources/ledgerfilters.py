@@ -19,7 +19,7 @@ from persistent import Persistent
 from opsapp.healing.places import healing_of
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.runtime.projection import among
+from opsapp.tree.reading import ChildrenOf
 from opsapp.tree.root import Root
 
 PIECE = 500  # entries that are indexed with one new one, where there are any that are not
@@ -56,6 +56,9 @@ class ChainedEntries(Protocol):
     order: Any
     open: Any
 
+    @property
+    def readable(self) -> ChildrenOf: ...
+
     def links(self) -> int: ...
 
 
@@ -71,7 +74,7 @@ class FilterIndex(Persistent):
     def catch_up(self, ledger: ChainedEntries, most: int = PIECE) -> bool:
         """Index the next links of the chain; whether there are more."""
         links = list(islice(ledger.order.items(self.links + 1), most))
-        for entry_id, entry in among(ledger.entries, ENTRY, [entry_id for _, entry_id in links]):
+        for entry_id, entry in ledger.readable.some_items([entry_id for _, entry_id in links]):
             fields = entry.fields
             _below(self.outcomes, fields["outcome"]).insert(-entry_id)
             _below(self.actions, fields.get("action_type", "")).insert(-entry_id)
@@ -101,7 +104,7 @@ class FilterIndex(Persistent):
         fitting = [-negative for negative in reduce(intersection, sets)]
         late = [
             entry_id
-            for entry_id, entry in among(ledger.entries, ENTRY, self._outside(ledger))
+            for entry_id, entry in ledger.readable.some_items(self._outside(ledger))
             if (among_these is None or -entry_id in among_these) and only.fits(entry.fields)
         ]
         return sorted({*fitting, *late}, reverse=True) if late else fitting

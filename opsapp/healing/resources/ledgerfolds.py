@@ -16,9 +16,8 @@ from opsapp.healing.logic.chain import FoldedLinks, FoldedTally
 from opsapp.healing.stages import ledger as stage
 from opsapp.healing.stages.case import ClosedCase
 from opsapp.healing.stages.ledger import LedgerRecord
-from opsapp.runtime.projection import child_of
 
-from .ledger import ENTRY, Ledger, held, keys_of
+from .ledger import Ledger, held, keys_of
 
 PAGE = 50
 SHOWN = 20  # the page of a problem shows so many heals
@@ -58,7 +57,7 @@ def _foldable(ledger: Ledger, key: bytes, before: float, limit: int) -> Iterator
     previous, last, newest = ledger.folded.head, ledger.links(), ledger.entries.maxKey() if ledger.entries else 0
     places = enumerate(islice(ledger.order.items(), limit), ledger.folded.links + 1)
     for expected, (place, entry_id) in places:
-        entry = child_of(ledger.entries, ENTRY, entry_id)
+        entry = ledger.readable.find(entry_id)
         if entry is None or place != expected or place == last or entry_id == newest:
             return
         if place == ledger.mark.links + 1 and previous != ledger.mark.head:

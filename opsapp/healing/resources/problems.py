@@ -27,6 +27,7 @@ class Problems(Folder):
     """/api/healing/problems."""
 
     url = "/api/healing/problems"
+    holds = PROBLEM
 
     def __init__(self) -> None:
         super().__init__()

@@ -13,8 +13,8 @@ from persistent import Persistent
 
 from opsapp.lib.ids import new_id
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.runtime.projection import among
 from opsapp.runtime.sealedfields import SealedFields
+from opsapp.tree.reading import ChildrenOf
 
 PIECE = "part of a request"  # what people call it
 
@@ -47,7 +47,7 @@ class RequestDraft(SealedFields):
         self.pieces[len(self.pieces)] = DraftPiece(targets)
 
     def targets(self) -> Iterator[JsonObject]:
-        for _, piece in among(self.pieces, PIECE, self.pieces.keys()):
+        for piece in ChildrenOf(self.pieces, PIECE).some(self.pieces.keys()):
             yield from piece.targets
 
 
@@ -60,7 +60,7 @@ class Asking(Persistent):
         self.drafts = OOBTree()  # name -> RequestDraft
 
     def whole(self) -> list[RequestDraft]:
-        return [draft for _, draft in among(self.drafts, PIECE, self.drafts.keys())]
+        return list(ChildrenOf(self.drafts, PIECE).some(self.drafts.keys()))
 
     def of_step(self, step: tuple[str, int]) -> RequestDraft | None:
         return next((draft for draft in self.whole() if draft.step == step), None)

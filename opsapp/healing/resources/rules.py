@@ -24,7 +24,7 @@ from opsapp.tree.folder import Folder, Record
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, plain
 
-from .signedtrust import SignedTrust
+from .signedtrust import TRUST, SignedTrust
 
 
 class IRuleReader(Interface):
@@ -41,6 +41,7 @@ class Rules(Folder):
     """/api/healing/rules. `version` grows with every change, so that readers know when to read them again."""
 
     url = "/api/healing/rules"
+    holds = "rule"
 
     def __init__(self) -> None:
         super().__init__()
@@ -99,6 +100,7 @@ class TrustBook(Folder):
     rule does as this version does; in a store of an older version none has. `marks`: how far each has come."""
 
     url = "/api/healing/trust"
+    holds = TRUST
     signed = defined = False
     marks: OOBTree | None = None
 
@@ -201,8 +203,8 @@ def definition_of(root: Root, rule: RuleSettings) -> str:
 def automation_edited(root: Root, automation_id: str, now: float) -> None:
     """An edit of an automation counts as an edit of all rules that run it, at any depth; so does its end."""
     healing = healing_of(root)
-    for rule_id, stored in healing.rules.items():
-        rule = stored.record
+    for stored in healing.rules.whole():
+        rule_id, rule = stored.__name__, stored.record
         used = rule.automations
         if automation_id in used or any(automation_id in digests(root, used_id) for used_id in used):
             state = healing.trust[rule_id]

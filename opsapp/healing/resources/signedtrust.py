@@ -16,7 +16,6 @@ from opsapp.healing.stages.trust import Trust
 from opsapp.lib import chains
 from opsapp.lib.problems import Conflict
 from opsapp.runtime import chainkey
-from opsapp.runtime.projection import readable
 from opsapp.runtime.seals import no_key
 from opsapp.tree.folder import Record
 from opsapp.tree.root import KEY, Root
@@ -117,7 +116,7 @@ def plain(value: Any) -> Any:
 
 def sign_all(root: Root, key: bytes) -> int:
     """The store has got the key of its chains: what is there is signed with it. How many states that are."""
-    states = dict(readable(healing_of(root).trust, TRUST))
+    states = dict(healing_of(root).trust.items())
     for state in states.values():
         state._p_changed = True
         state.mark(root, key)
@@ -128,7 +127,7 @@ def mark_older(root: Root) -> None:
     """Once in a store of an older version: no state may go back behind what it says now."""
     book = healing_of(root)["trust"]
     if book.marks is None and not chainkey.is_shut(root):
-        for _, state in readable(book, TRUST):
+        for state in book.values():
             if state.is_sound(root):
                 state.mark(root)
 

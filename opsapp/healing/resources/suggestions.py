@@ -14,6 +14,7 @@ class Suggestions(Folder):
     """Numbered, newest last. `evidence` remembers what each was about: the same is not suggested twice."""
 
     url = "/api/healing/suggestions"
+    holds = "suggestion"
 
     def __init__(self) -> None:
         super().__init__()

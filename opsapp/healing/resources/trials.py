@@ -262,7 +262,7 @@ def only_by_coin(root: Root) -> None:
     """0.2.0 counted cases that no coin had drawn: nothing is known of any rule, and no trial is open. What was seen of
     how long cases last holds. In the place of the bets that a rule helps too seldom it had a sum."""
     healing = healing_of(root)
-    for state in healing.trust.values():
+    for state in healing.trust.whole():
         state.trust = state.trust.tried(Trials())._replace(bad=NOTHING)
     book = healing.trials
     for trial in list(book.open.values()):

@@ -12,7 +12,7 @@ from opsapp.healing.places import healing_of
 from opsapp.healing.stages.case import CaseRecord
 from opsapp.healing.stages.waves import UNKNOWN, Deed, DeedChange, DeedMember, Verdicts, joins
 from opsapp.lib.ids import new_id
-from opsapp.runtime.projection import child_of
+from opsapp.tree.reading import ChildrenOf
 from opsapp.tree.root import Root
 
 from .requestdrafts import PIECE, Asking, RequestDraft
@@ -66,7 +66,7 @@ class WaveBook(Persistent):
         return None if deed_id is None else self.deeds.get(deed_id)
 
     def asking_of(self, deed_id: str | None) -> Asking | None:
-        asking: Asking | None = None if self.asking is None else child_of(self.asking, PIECE, deed_id)
+        asking: Asking | None = None if self.asking is None else ChildrenOf(self.asking, PIECE).find(deed_id)
         return asking
 
     def begin_asking(self, deed_id: str) -> Asking:
@@ -90,7 +90,7 @@ class WaveBook(Persistent):
     def draft_of(self, case: CaseRecord) -> RequestDraft | None:
         """The request that this case will be asked about, while it is not whole."""
         asking = self.asking_of(case.deed)
-        draft: RequestDraft | None = None if asking is None else child_of(asking.drafts, PIECE, case.approval_id)
+        draft: RequestDraft | None = None if asking is None else ChildrenOf(asking.drafts, PIECE).find(case.approval_id)
         return draft
 
     def open_to(self, case: CaseRecord) -> StoredDeed | None:

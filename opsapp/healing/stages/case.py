@@ -18,6 +18,7 @@ from opsapp.wire.verdicts import LooksSeen, ProofWindow
 from .attempt import Tried
 
 WHY_LINES = 200
+Metrics = Mapping[str, float | str | bool | None]  # readings, by the names that conditions use
 
 
 class About(NamedTuple):
@@ -27,7 +28,7 @@ class About(NamedTuple):
     condition: str
     target: str
     severity: str = "info"
-    metrics: JsonObject = {}
+    metrics: Metrics = {}
     agent_id: str | None = None
     subject: str | None = None
     names: tuple[str, ...] = ()
@@ -65,6 +66,11 @@ class RuleEvent(NamedTuple):
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> RuleEvent:
         return cls(values["rule_id"], About.read(values), values["at"], bool(values.get("early")))
+
+    def stored(self) -> Mapping[str, object]:
+        """As the inbox of events holds it."""
+        said = {name: value for name, value in self.about._asdict().items() if value is not None}
+        return {"rule_id": self.rule_id, "at": self.at, "early": self.early, **said}
 
 
 class Heal(NamedTuple):

@@ -10,7 +10,7 @@ from opsapp.healing.logic import bounds, chain
 from opsapp.healing.logic.rules import names_of
 from opsapp.lib.jsontypes import JsonObject
 
-from .case import CaseRecord
+from .case import CaseRecord, Metrics
 
 STATES = ("planned", "awaiting_approval", "executing", "settling", "verifying", "final")
 OUTCOMES = (
@@ -60,8 +60,8 @@ class LedgerRecord(NamedTuple):
     rollback_status: str | None = None
     rolls_back: int | None = None
     executed: bool = False
-    metrics_before: JsonObject = {}
-    metrics_after: JsonObject = {}
+    metrics_before: Metrics = {}
+    metrics_after: Metrics = {}
     finished_at: int | None = None
     prev_hash: str | None = None
     hash: str | None = None

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypedDict
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.causes import LookSubject
 
-from .case import AwaitingCase, CaseRecord, CommandedCase, PlanningCase
+from .case import AwaitingCase, CaseRecord, CommandedCase, Metrics, PlanningCase
 from .planning import Plan
 
 
@@ -22,7 +22,7 @@ class EntryFields(TypedDict, total=False):
     reason: str
     action_success: int
     executed: bool
-    metrics_after: JsonObject
+    metrics_after: Metrics
     duration_s: float
     rollback_status: str | None
     verdict: str | None

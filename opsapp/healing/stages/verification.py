@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import parse
 from opsapp.wire.heals import afterwards
@@ -22,7 +21,7 @@ from opsapp.wire.verdicts import (
     judge,
 )
 
-from .case import CaseRecord, ConfirmingCase, SettlingCase, VerifyingCase
+from .case import CaseRecord, ConfirmingCase, Metrics, SettlingCase, VerifyingCase
 from .execution import end_step, roll_back
 from .moves import EntryFields, Measure, Next, SendCommand, Wait
 from .timing import POLL_S, patience_of, settle_of
@@ -93,7 +92,7 @@ def _counts_at(case: VerifyingCase, measured_at: float | None) -> float | None:
 
 
 def _judged(
-    case: VerifyingCase, judgement: HealJudgement, around: Surroundings, metrics: JsonObject, world: World
+    case: VerifyingCase, judgement: HealJudgement, around: Surroundings, metrics: Metrics, world: World
 ) -> Next:
     entry: EntryFields = {"metrics_after": metrics}
     outcome = judgement.outcome

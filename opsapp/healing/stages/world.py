@@ -13,10 +13,9 @@ from opsapp.healing.logic.graph import Graph
 from opsapp.healing.logic.stakes import BudgetLeft, RuleBudget
 from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.healing.records import RuleRecord, RuleStep
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import ACTIONS, Action, Handler
 
-from .case import About
+from .case import About, Metrics
 from .trust import Trust
 
 
@@ -50,7 +49,7 @@ class Reading(NamedTuple):
     """A condition looked at: verdict, the readings it needed, and the age of the oldest of them as a time."""
 
     verdict: bool | None
-    metrics: JsonObject
+    metrics: Metrics
     measured_at: float | None
 
 

@@ -12,7 +12,6 @@ from opsapp.healing.engine import toldevents
 from opsapp.healing.resources.inlets import EventAddress, Inlet, Inlets
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
-from opsapp.runtime.projection import readable
 from opsapp.web import api
 from opsapp.web.bodies import RAW, require_plain_json
 from opsapp.web.deletions import undoable
@@ -26,7 +25,7 @@ from . import eventbodies
 def inlets(context: Inlets, request: Request) -> Any:
     """By what other systems send events, and how many of these go on; without their tokens."""
     standings = toldevents.standings(request.root)
-    shown = [described(inlet, standings.get(inlet_id)) for inlet_id, inlet in readable(context, "inlet")]
+    shown = [described(inlet, standings.get(inlet_id)) for inlet_id, inlet in context.items()]
     return page_of(request, shown)
 
 

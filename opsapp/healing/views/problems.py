@@ -9,7 +9,7 @@ from pyramid.request import Request
 from opsapp.healing import records, schemas
 from opsapp.healing.engine import problems as engine
 from opsapp.healing.resources.problems import Problems, RecurringProblem
-from opsapp.tree.damage import NAMELESS, Damage
+from opsapp.tree.damage import NAMELESS
 from opsapp.web import api
 from opsapp.web.listpages import page_of
 
@@ -17,8 +17,8 @@ from opsapp.web.listpages import page_of
 @api.get(Problems, query=schemas.ProblemQuery, returns=[records.ProblemRecord])
 def problems(context: Problems, request: Request) -> Any:
     """What rules heal on the same target again and again: open ones first, then the newest first."""
-    damaged: list[Damage] = []
-    now, listed = request.node.clock.now(), engine.listing(request.root, request.valid_query, damaged)
+    now = request.node.clock.now()
+    listed, damaged = engine.listing(request.root, request.valid_query)
     unread = [
         records.ProblemRecord(id=damage.id, rule_id=NAMELESS, target=NAMELESS, unreadable=damage.reason)
         for damage in damaged

@@ -12,11 +12,9 @@ from opsapp.healing.engine import as_of
 from opsapp.healing.logic.soundness import incomplete
 from opsapp.healing.records import NewRule, RuleDone, RuleRecord, RuleSettings
 from opsapp.healing.resources.rules import Rule, Rules, TrustBook, TrustState, drop_rule, put_rule, require_free
-from opsapp.healing.resources.signedtrust import TRUST
 from opsapp.healing.stages import trust as governor
 from opsapp.lib.ids import new_id
 from opsapp.lib.problems import Conflict
-from opsapp.runtime.projection import readable
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
 from opsapp.web.deletions import undoable
@@ -43,9 +41,8 @@ def rules(context: Rules, request: Request) -> Any:
 
 
 def _all_rules(context: Rules) -> list[RuleRecord]:
-    damaged: list[Damage] = []
-    records = [rule.record for _, rule in readable(context, "rule", damaged)]
-    return [unread(damage) for damage in damaged if damage.id] + records
+    rules, damaged = context.parted()
+    return [unread(damage) for damage in damaged if damage.id] + [rule.record for rule in rules]
 
 
 def has_words(rule: RuleRecord, words: str | None) -> bool:
@@ -110,7 +107,7 @@ def trust(context: TrustBook, request: Request) -> Any:
     if at is not None:
         return page_of(request, request.node.transact_at(at, as_of.trust, at, settings))
     now = request.node.clock.now()
-    return page_of(request, [state.shown(now, settings) for _, state in readable(context, TRUST)])
+    return page_of(request, [state.shown(now, settings) for state in context.values()])
 
 
 @api.act(TrustState, "promote", role="admin", body=schemas.Promotion, returns=answers.NewLevel)

@@ -13,7 +13,7 @@ from opsapp.maintenance.logic import HEALING, Active, WindowPlan, current, stead
 from opsapp.maintenance.resources import KIND, HealingWindow, windows_of, zone_of
 from opsapp.runtime.events import Event, emit
 from opsapp.runtime.node import Node, node_of
-from opsapp.runtime.projection import Projection, names_of
+from opsapp.runtime.projection import Projection
 from opsapp.runtime.wakes import after_commit
 from opsapp.tree.damage import load
 from opsapp.tree.root import Root
@@ -52,7 +52,7 @@ class Board(Projection[WindowPlan]):
 
     def ids(self, root: Root) -> Iterable[str]:
         store = root["api"].get("maintenance")  # a tree from before this room was made has none
-        return () if store is None else names_of(root, store.tree, self.kind)
+        return () if store is None else store.known_names()
 
     def read(self, root: Root, item_id: str) -> WindowPlan | None:
         window = windows_of(root).get(item_id)

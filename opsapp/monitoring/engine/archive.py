@@ -8,7 +8,6 @@ from opsapp.lib.addresses import public
 from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime import archive
 from opsapp.runtime.archive import ArchivePage
-from opsapp.runtime.projection import among
 from opsapp.tree.root import Root
 from opsapp.wire.records import plain
 
@@ -18,6 +17,6 @@ def archived_incidents(root: Root, after: str) -> ArchivePage:
     incidents = incidents_of(root)
     ids = [incident_id for incident_id in islice(incidents.keys(after), archive.PAGE + 1) if incident_id != after]
     ids = ids[: archive.PAGE]
-    readable = [incident for _, incident in among(incidents, "incident", ids)]
+    readable = list(incidents.some(ids))
     rows = [public(plain(incident.record(incident.resolved))) for incident in readable if incident.resolved is not None]
     return ArchivePage(rows, ids[-1] if len(ids) == archive.PAGE else None, len(ids) - len(readable))

@@ -21,7 +21,7 @@ RECORD = MonitorSettings
 
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
-    for monitor in sorted(monitors_of(root).values(), key=lambda monitor: (monitor.created_at, monitor.series)):
+    for monitor in sorted(monitors_of(root).whole(), key=lambda monitor: (monitor.created_at, monitor.series)):
         yield StoredEntry(monitor.id, dict(monitor.settings))
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from opsapp.monitoring.resources import incidents_of
 from opsapp.notify.interfaces import AfterAbort, Answerer, LinkTerms
-from opsapp.runtime.projection import child_of
 from opsapp.tree.root import Root
 
 from .changes import acknowledge
@@ -33,4 +32,4 @@ class TakenOver:
 
 
 def _incident(root: Root, thing_id: str) -> Any:
-    return child_of(incidents_of(root), "incident", thing_id)
+    return incidents_of(root).find(thing_id)

@@ -28,8 +28,8 @@ from opsapp.monitoring.resources import (
 )
 from opsapp.runtime import events
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import among, is_sound
 from opsapp.series import NONE, erasure
+from opsapp.tree.reading import is_sound
 from opsapp.tree.root import Root
 from opsapp.wire.records import plain
 
@@ -131,7 +131,7 @@ def assign(root: Root, incident: Incident, user: str, to: str, note: str, now: f
 def give_back(root: Root, username: str, now: float) -> None:
     """Nobody has the open incidents of a user who is deleted; what was said of them stays."""
     incidents = incidents_of(root)
-    for _, incident in list(among(incidents, "incident", incidents.open)):
+    for incident in list(incidents.some(incidents.open)):
         if incident.acknowledged_by == username:
             incident.acknowledged_by = None
             tell_incident(root, incident, "given_back", now, user=username)

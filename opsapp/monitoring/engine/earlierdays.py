@@ -10,11 +10,10 @@ from collections.abc import Iterator
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
-from opsapp.monitoring.earlier import KIND, EarlierDays, EarlierDaysAsCode, day_of, earlier_of, forget
+from opsapp.monitoring.earlier import EarlierDays, EarlierDaysAsCode, day_of, earlier_of, forget
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
-from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 from opsapp.wire.records import made, settings_of
 
@@ -27,7 +26,7 @@ def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
     if folder is None or not folder.tree:
         return
     names = _names(root)
-    for monitor_id, kept in readable(folder, KIND):
+    for monitor_id, kept in folder.items():
         if monitor_id in names:
             yield StoredEntry(monitor_id, settings_of(EarlierDaysAsCode(names[monitor_id], kept.days)))
 
@@ -69,7 +68,7 @@ def delete(_node: Node, root: Root, monitor_id: str) -> None:
 
 def _names(root: Root) -> dict[str, str]:
     """By id, of those whose name is theirs alone."""
-    names = {monitor.id: monitor.name for _, monitor in readable(monitors_of(root), "monitor")}
+    names = {monitor.id: monitor.name for monitor in monitors_of(root).values()}
     called = Counter(names.values())
     return {monitor_id: name for monitor_id, name in names.items() if called[name] == 1}
 

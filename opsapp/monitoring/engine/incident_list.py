@@ -9,7 +9,6 @@ from opsapp.monitoring.interfaces import IRootCauses
 from opsapp.monitoring.records import IncidentRecord
 from opsapp.monitoring.resources import Incidents, incidents_of
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import child_of, page_rows
 from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.tree.root import Root
 
@@ -30,7 +29,7 @@ def incident_rows(incidents: Incidents, ids: Iterable[str], now: float) -> list[
             unreadable=damage.reason,
         )
 
-    return page_rows(incidents, "incident", ids, lambda incident: incident.record(now), unread)
+    return incidents.page_rows(ids, lambda incident: incident.record(now), unread)
 
 
 def with_causes(root: Root, rows: list[IncidentRecord], now: float) -> list[IncidentRecord]:
@@ -49,7 +48,7 @@ def _may_have_cause(row: IncidentRecord) -> bool:
 def taken_since(root: Root, monitor_id: str, since: float) -> float | None:
     """When somebody has first taken care of this monitor's newest incident, from then on."""
     ids = incidents_of(root).by_monitor.get(monitor_id)
-    incident = child_of(incidents_of(root), "incident", ids.maxKey() if ids else None)
+    incident = incidents_of(root).find(ids.maxKey() if ids else None)
     notes = () if incident is None else incident.updates
     taken = (note.time for note in notes if note.stage in ("acknowledged", "assigned"))
     return next((float(at) for at in taken if at >= int(since)), None)

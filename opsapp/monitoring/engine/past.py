@@ -9,7 +9,6 @@ from opsapp.monitoring.engine.monitorlists import cut, push_url
 from opsapp.monitoring.logic.settings import searched
 from opsapp.monitoring.records import MonitorRecord
 from opsapp.monitoring.resources import Monitor, monitors_of
-from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 from opsapp.wire.records import extended
 
@@ -30,7 +29,7 @@ def page(then: Root, query: JsonObject, secrets: bool) -> tuple[list[MonitorReco
             and all(word in text for word in words)
         )
 
-    monitors = [monitor for _, monitor in readable(monitors_of(then), "monitor") if is_wanted(monitor)]
+    monitors = [monitor for monitor in monitors_of(then).values() if is_wanted(monitor)]
     monitors.sort(key=lambda monitor: (monitor.name.casefold(), monitor.id))
     return [record(monitor, secrets=secrets) for monitor in cut(monitors, query)], len(monitors)
 

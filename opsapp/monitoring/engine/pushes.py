@@ -14,7 +14,7 @@ from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.resources import monitors_of, push_addresses
 from opsapp.runtime import leases
 from opsapp.runtime.node import Node
-from opsapp.runtime.projection import among, is_sound
+from opsapp.tree.reading import is_sound
 from opsapp.tree.root import Root
 from opsapp.wire.probes import Outcome
 
@@ -75,7 +75,7 @@ def move(root: Root, by: float) -> None:
     """Transaction function: the clock was set by so many seconds."""
     leases.check(root, LEASE)
     monitors = monitors_of(root)
-    for monitor_id, monitor in among(monitors, "monitor", list(push_addresses(root).values())):
+    for monitor_id, monitor in monitors.some_items(list(push_addresses(root).values())):
         if is_sound(monitors, "state", monitor_id, monitor.state) and monitor.state.run_started is not None:
             monitor.state.run_started += by
             changes.tell(root, monitor, "run", monitor.state.run_started)

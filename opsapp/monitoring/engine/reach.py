@@ -9,7 +9,6 @@ from collections.abc import Collection
 from opsapp.monitoring.resources import Incident, Monitor, monitors_of
 from opsapp.runtime.events import Event
 from opsapp.runtime.node import Node
-from opsapp.runtime.projection import child_of
 from opsapp.tree.root import root_above
 
 from .watch import register_of
@@ -20,7 +19,7 @@ def tags_of_monitor(monitor: Monitor) -> Collection[str]:
 
 
 def tags_of_incident(incident: Incident) -> Collection[str]:
-    monitor = child_of(monitors_of(root_above(incident)), "monitor", incident.monitor_id)
+    monitor = monitors_of(root_above(incident)).find(incident.monitor_id)
     return () if monitor is None else tags_of_monitor(monitor)
 
 

@@ -23,7 +23,7 @@ from opsapp.monitoring.logic.state import Standing, Thresholds, hold
 from opsapp.monitoring.resources import Metric, Monitor, monitors_of
 from opsapp.runtime.clock import Clock
 from opsapp.runtime.events import Event
-from opsapp.runtime.projection import Projection, names_of
+from opsapp.runtime.projection import Projection
 from opsapp.series import Live, Value
 from opsapp.tree.damage import load
 from opsapp.tree.root import Root
@@ -288,7 +288,7 @@ class Register(Projection[StoredMonitor]):
         return event.data["id"] if event.kind == "monitor" else None
 
     def ids(self, root: Root) -> Iterable[str]:
-        return names_of(root, monitors_of(root).tree, self.kind)
+        return monitors_of(root).known_names()
 
     def read(self, root: Root, item_id: str) -> StoredMonitor | None:
         monitor = monitors_of(root).get(item_id)

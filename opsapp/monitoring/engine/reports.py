@@ -29,7 +29,6 @@ from opsapp.monitoring.logic.uptime import (
 from opsapp.monitoring.records import AggregateScore, MonitorScore, ScoreComponents, SlaEntry, SlaFigures, UptimeFigures
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime.node import Node
-from opsapp.runtime.projection import among
 from opsapp.series import DAY, FINE, HOUR, NAMES, Total
 from opsapp.tree.rights import Sight
 from opsapp.tree.root import Root
@@ -103,7 +102,7 @@ def budget_pasts(
     first, end = int(since * 1000) // HOUR * HOUR, int(until * 1000) + 1
     parts = ((first - int(window_s * 1000) - HOUR, first, HOUR), (first, end, FINE))
     pasts = {}
-    for monitor_id, monitor in among(monitors_of(root), "monitor", list(monitor_ids)):
+    for monitor_id, monitor in monitors_of(root).some_items(list(monitor_ids)):
         buckets = [
             SpentBucket(rollup.start, HOUR if sum(rollup.spent) > width else width, StateTimes(*rollup.spent))
             for start, stop, width in parts

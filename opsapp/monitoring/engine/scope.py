@@ -8,7 +8,6 @@ from opsapp.monitoring.engine.shownstates import is_down_in_window
 from opsapp.monitoring.engine.watch import register_of, watch_of
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.node import node_of
-from opsapp.runtime.projection import readable
 from opsapp.tree.root import Root
 
 
@@ -34,5 +33,5 @@ class MonitorScope:
         if register.stands_for(root):
             yield from [(entry.id, [entry.name]) for entry in tuple(register.entries.values())]
             return
-        for monitor_id, monitor in readable(monitors_of(root), "monitor"):
+        for monitor_id, monitor in monitors_of(root).items():
             yield monitor_id, [monitor.name]

@@ -23,7 +23,6 @@ from opsapp.monitoring.logic.uptime import enough_known
 from opsapp.monitoring.records import IncidentRecord, PublicIncident, PublicWindow, StatusDocument
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime.node import Node
-from opsapp.runtime.projection import child_of, readable
 from opsapp.series import DAY, FINE
 from opsapp.tree.root import Root
 
@@ -76,7 +75,7 @@ def _published_then(
     then: Root, node: Node, at: int, only: set[str] | None
 ) -> tuple[list[PublicMonitor], dict[str, WatchedSeries], list[PublicIncident], list[PublicWindow]]:
     """Over the tree of that time; `only` these monitors. Their days are not read yet: those are in these series."""
-    published = [monitor for _, monitor in readable(monitors_of(then), "monitor") if TAG in monitor.record.tags]
+    published = [monitor for monitor in monitors_of(then).values() if TAG in monitor.record.tags]
     published = [monitor for monitor in published if only is None or monitor.id in only]
     published.sort(key=lambda monitor: (monitor.name.casefold(), monitor.id))
     names = {monitor.id: monitor.name for monitor in published}
@@ -192,7 +191,7 @@ def published_incident(
     node: Node, root: Root, incident_id: str, only: Collection[str] | None = None
 ) -> PublicIncident | None:
     """One incident as the public may see it on a page; None for all others."""
-    now, incident = node.clock.now(), child_of(incidents_of(root), "incident", incident_id)
+    now, incident = node.clock.now(), incidents_of(root).find(incident_id)
     names = published(node, root, only)
     name = None if incident is None else names.get(incident.monitor_id)
     if incident is None or name is None:

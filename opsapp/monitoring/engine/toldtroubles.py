@@ -12,7 +12,7 @@ from opsapp.lib.problems import Conflict
 from opsapp.monitoring.logic.told import ToldTrouble
 from opsapp.monitoring.resources import Incident, incidents_of
 from opsapp.notify.engine import tell
-from opsapp.runtime.projection import is_sound
+from opsapp.tree.reading import is_sound
 from opsapp.tree.root import Root
 
 from .changes import add_update, tell_incident

@@ -14,7 +14,6 @@ from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.records import CertificateEnd
 from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.node import Node
-from opsapp.runtime.projection import child_of
 from opsapp.tree.root import Root
 
 WORST = ("down", "degraded", "unknown")  # in this order; the others want nobody
@@ -62,7 +61,7 @@ def standing_of_all(node: Node, root: Root, now: float) -> MonitorsStanding:
 
 
 def _troubled(root: Root, entry: Entry, status: str, since: int) -> TroubledMonitor:
-    incident = child_of(incidents_of(root), "incident", entry.incident_id)
+    incident = incidents_of(root).find(entry.incident_id)
     owner = None if incident is None else incident.acknowledged_by
     told = entry.told
     return TroubledMonitor(entry.id, entry.name, status, since, told.cause, entry.incident_id, owner, entry.series)

@@ -62,7 +62,7 @@ def answerer_of(root: Root, channel: Channel) -> Answerer | None:
 
 def channels_answering(root: Root, username: str) -> list[Channel]:
     """Those that reach this one person."""
-    channels = channels_of(root).readable()
+    channels = channels_of(root).values()
     return [channel for channel in channels if channel.record.enabled and channel.record.answers_as == username]
 
 

@@ -19,7 +19,7 @@ from .courier import service_of
 
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
-    for channel in sorted(channels_of(root).values(), key=lambda channel: (channel.created_at, channel.id)):
+    for channel in sorted(channels_of(root).whole(), key=lambda channel: (channel.created_at, channel.id)):
         fields = {**settings_of(channel.record), "url": channel.address(seal_of(root))}
         yield StoredEntry(channel.id, fields, channel.source == "api")
 

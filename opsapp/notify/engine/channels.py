@@ -91,7 +91,7 @@ def declare(root: Root, config: Configuration) -> None:
     """Applier: the channels of the YAML, by name. One that the API has changed stays changed; one that is in the file
     no more goes."""
     wanted = {record.name: record for record in config[NotificationSettings].channels}
-    for channel in channels_of(root).readable():
+    for channel in channels_of(root).values():
         if channel.source == "yaml" and channel.record.name not in wanted:
             delete(root, channel)
     for name, record in wanted.items():

@@ -169,7 +169,7 @@ def _publish(root: Root, node: Node, key: str, group: MessageGroup, cause: str |
     times, more = (group.first_at, group.last_at, group.events), (group.titles, group.sealed)
     content = MessageContent(key, *about, cause, *times, "", group.ids, *more)
     message_id = log.add_message(content, now)
-    for channel in channels_of(root).readable():
+    for channel in channels_of(root).values():
         if destinations.takes(channel.record, content):
             _post(root, channel, message_id, group.severity, now)
     return message_id

@@ -9,7 +9,6 @@ from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.notify.logic.addresses import type_of
 from opsapp.notify.records import ChannelRecord
-from opsapp.runtime.projection import readable
 from opsapp.runtime.seals import Seal, seal_of
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace
@@ -24,12 +23,10 @@ class Channels(Folder):
     """/api/notifications/channels"""
 
     url = "/api/notifications/channels"
+    holds = "channel"
 
     def named(self, name: str) -> Channel | None:
-        return next((channel for channel in self.readable() if channel.record.name == name), None)
-
-    def readable(self) -> list[Channel]:
-        return [channel for _, channel in readable(self, "channel")]
+        return next((channel for channel in self.values() if channel.record.name == name), None)
 
 
 class Channel(Record):
@@ -94,5 +91,5 @@ def readdress(root: Root, channel: Channel, url: str, service: str) -> None:
 
 def reseal(root: Root, anew: Any) -> None:
     """For `opsapp rekey`: every sealed URL once more."""
-    for channel in channels_of(root).readable():
+    for channel in channels_of(root).values():
         channel.sealed = anew(channel.sealed, PURPOSE)

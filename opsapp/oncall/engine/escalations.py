@@ -32,7 +32,6 @@ from opsapp.oncall.resources import Escalation, Escalations, oncall_of
 from opsapp.runtime import leases
 from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import Node
-from opsapp.runtime.projection import child_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 
@@ -139,8 +138,8 @@ def advance(root: Root, now: float) -> bool:
 
 def _go_on(root: Root, escalations: Escalations, escalation: Escalation, now: float) -> None:
     record = escalation.record
-    incident = child_of(incidents_of(root), "incident", record.incident_id)
-    policy = child_of(oncall_of(root).policies, "policy", record.policy_id)
+    incident = incidents_of(root).find(record.incident_id)
+    policy = oncall_of(root).policies.find(record.policy_id)
     if incident is None or incident.resolved is not None:
         _end(root, escalations, escalation, OVER, "The incident is over.", now)
     elif policy is None or not policy.record.enabled:
@@ -189,7 +188,7 @@ def _people(root: Root, taken: StepRecord, now: float) -> tuple[list[str], list[
     """Who is called by a step, and what is to be said of it."""
     people, notes, known = list[str](), list[str](), known_in(root)
     for schedule_id in taken.schedules:
-        schedule = child_of(oncall_of(root).schedules, "schedule", schedule_id)
+        schedule = oncall_of(root).schedules.find(schedule_id)
         if schedule is None:
             notes.append("A schedule of this step cannot be read.")
             continue

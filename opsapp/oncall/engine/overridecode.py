@@ -26,7 +26,7 @@ BY = "code"
 
 def stored(node: Node, root: Root) -> Iterator[StoredEntry]:
     now, zone = node.clock.now(), node.config.timezone
-    for record in sorted((schedule.record for schedule in oncall_of(root).schedules.values()), key=by_name):
+    for record in sorted((schedule.record for schedule in oncall_of(root).schedules.whole()), key=by_name):
         for override in record.overrides:
             if override.end > now:
                 start, end = (_wall(at, zone) for at in (override.start, override.end))
@@ -56,7 +56,7 @@ def delete(_node: Node, root: Root, entry_id: str) -> None:
 
 def _named(root: Root, name: str) -> Schedule:
     schedules = oncall_of(root).schedules
-    known = {schedule.record.name: schedule for schedule in schedules.values()}
+    known = {schedule.record.name: schedule for schedule in schedules.whole()}
     if name not in known:
         raise Invalid({"schedule": "there is no such schedule"})
     return known[name]

@@ -41,7 +41,7 @@ def change_schedule(root: Root, schedule: Schedule, given: JsonObject) -> None:
 
 def delete_schedule(root: Root, schedule: Schedule) -> None:
     """Not one that calls go by: then nobody would be called."""
-    policies = [policy.record for policy in oncall_of(root).policies.readable()]
+    policies = [policy.record for policy in oncall_of(root).policies.values()]
     users = [policy.name for policy in policies if schedule.__name__ in _schedules_of(policy)]
     if users:
         raise Conflict(f"These policies call by it: {', '.join(sorted(users))}.", code="in_use")

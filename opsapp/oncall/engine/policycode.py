@@ -18,8 +18,8 @@ from . import plans
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
     """A schedule that is gone is called by its id."""
-    names = {schedule.__name__: schedule.record.name for schedule in oncall_of(root).schedules.values()}
-    for record in sorted((policy.record for policy in oncall_of(root).policies.values()), key=by_name):
+    names = {schedule.__name__: schedule.record.name for schedule in oncall_of(root).schedules.whole()}
+    for record in sorted((policy.record for policy in oncall_of(root).policies.whole()), key=by_name):
         yield StoredEntry(record.id, settings_of(_renamed(record, names)))
 
 

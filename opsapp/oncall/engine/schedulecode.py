@@ -15,7 +15,7 @@ from . import plans
 
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
-    for record in sorted((schedule.record for schedule in oncall_of(root).schedules.values()), key=by_name):
+    for record in sorted((schedule.record for schedule in oncall_of(root).schedules.whole()), key=by_name):
         yield StoredEntry(record.id, settings_of(record))
 
 

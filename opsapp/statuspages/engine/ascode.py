@@ -70,7 +70,7 @@ def _renamed(page: PageAsCode, names: dict[str, str]) -> PageAsCode:
 
 def names_by_id(root: Root) -> dict[str, str]:
     """By id; where several monitors share a name, its id is the name."""
-    names = {monitor.id: monitor.name for monitor in monitors_of(root).values()}
+    names = {monitor.id: monitor.name for monitor in monitors_of(root).whole()}
     called = Counter(names.values())
     return {monitor_id: name if called[name] == 1 else monitor_id for monitor_id, name in names.items()}
 

@@ -14,9 +14,10 @@ from opsapp.agent.processes import Ran
 from opsapp.agent.proof import ProofPace
 from opsapp.agent.steady import SteadyClock
 from opsapp.healing.config import HealingSettings
-from opsapp.healing.engine.alerts import OVER, Alerts, WatchedRule
+from opsapp.healing.engine.alerts import Alerts, WatchedRule
 from opsapp.healing.engine.inventory import Member
 from opsapp.healing.engine.readings import LiveReadings
+from opsapp.healing.stages.case import RuleEvent
 from opsapp.healing.stages.stepping import Facts, following
 from opsapp.healing.stages.verification import Surroundings
 from opsapp.healing.stages.world import Reading
@@ -176,5 +177,5 @@ def test_they_begin_at_the_same_reading(tmp_path_factory, history, for_s):
         acted += [host.now] * (len(host.phases) > len(acted))
         live.update(member.subject, {"vpn.wg0.up": up}, NOW + host.now)
         alerts.dirty.add(member.subject)
-        fired += [event["at"] - NOW for event in alerts.step(NOW + host.now, 1e9) if event.get("kind") != OVER]
+        fired += [event.at - NOW for event in alerts.step(NOW + host.now, 1e9) if isinstance(event, RuleEvent)]
     assert acted[:1] == fired[:1]

@@ -1,0 +1,66 @@
+"""What waits in the inbox to be received, and the flat form in which the store has always held it.
+
+Must not: know what it leads to (`engine.arrivals`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from .case import RuleEvent
+
+
+class ConditionOver(NamedTuple):
+    """What has fired is known false again. `tells`: of a monitor its incident tells the end."""
+
+    rule_id: str
+    condition: str
+    target: str
+    at: float
+    measured_at: float | None = None
+    tells: bool = True
+
+
+class RequestDecided(NamedTuple):
+    """A request for several targets is decided."""
+
+    request: str
+
+
+class DeedStopped(NamedTuple):
+    """A deed goes no further. `after`: the case that was told of it last."""
+
+    deed: str
+    after: str = ""
+
+
+class RollbackWanted(NamedTuple):
+    """An admin wants an entry undone."""
+
+    ledger_id: int
+    request: str
+
+
+Message = RuleEvent | ConditionOver | RequestDecided | DeedStopped | RollbackWanted
+KINDS: dict[str, type[ConditionOver | RequestDecided | DeedStopped | RollbackWanted]] = {
+    "over": ConditionOver,
+    "decided": RequestDecided,
+    "stopped": DeedStopped,
+    "rollback": RollbackWanted,
+}
+
+
+def stored(message: Message) -> Mapping[str, object]:
+    if isinstance(message, RuleEvent):
+        return message.stored()
+    kind = next(kind for kind, record in KINDS.items() if isinstance(message, record))
+    return {"kind": kind, **message._asdict()}
+
+
+def read(row: Mapping[str, Any]) -> Message:
+    """What an older version left out has its default."""
+    record = KINDS.get(row.get("kind", ""))
+    if record is None:
+        return RuleEvent.read(row)
+    return record(**{name: row[name] for name in record._fields if name in row})
