@@ -42,6 +42,8 @@ SERVER = [
     "multipart>=1.1",
     "markdown-it-py>=3.0",
     "pysnmp>=7.1",
+    "ldap3>=2.9.1",
+    "pyasn1>=0.4.8,<0.7",  # ldap3 uses names that a later one may drop
 ]
 TEST = [
     "webtest>=3.0",

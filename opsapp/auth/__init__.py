@@ -1,5 +1,6 @@
 """Users, sessions and credentials: /api/login, /api/logout, /api/me, /api/users, /api/invitations, /api/keys,
-/api/teams, /api/stream-ticket, /api/auth/oidc. Greenlets: session-purge, provider-look.
+/api/teams, /api/stream-ticket, /api/auth/oidc. Greenlets: session-purge, provider-look, directory-look,
+directory-check.
 
 Lives here: who somebody is. Must not: decide what a role may do (tree.acl), count what others did (audit).
 """
@@ -8,16 +9,21 @@ from pyramid.config import Configurator
 
 
 def includeme(config: Configurator) -> None:
+    from opsapp.runtime.findings import IStoreFinder
     from opsapp.web.paths import SIGN_IN_LIMIT
 
     from . import policy
     from .config import LoginSettings, OidcSettings
+    from .engine.directorycheck import standing
     from .interfaces import IUserDeleted
+    from .ldapconfig import LdapSettings
     from .records import KeyAsCode, TeamSettings, UserAsCode
     from .resources import teams
 
     config.add_section("web.login", LoginSettings)
     config.add_section("web.oidc", OidcSettings)
+    config.add_section("auth.ldap", LdapSettings)
+    config.registry.registerUtility(standing, IStoreFinder, "directory")
     config.add_evolve_step("auth-1-users", "opsapp.auth.resources.set_up")
     config.add_evolve_step("auth-2-keys", "opsapp.auth.resources.keys.set_up")
     config.add_evolve_step("auth-3-tickets", "opsapp.auth.resources.tickets.set_up")
@@ -38,6 +44,8 @@ def includeme(config: Configurator) -> None:
     config.add_caller_lookup(policy.look_up)
     config.add_engine("opsapp.auth.engine.start")
     config.add_engine("opsapp.auth.engine.providerlook.start", everywhere=True)
+    config.add_engine("opsapp.auth.engine.directorycheck.start")
+    config.add_engine("opsapp.auth.engine.directorycheck.start_looking", everywhere=True)
     config.add_body_limit("POST", "/api/login", SIGN_IN_LIMIT)
     config.add_body_limit("POST", "/api/login/totp", SIGN_IN_LIMIT)
     for method in ("GET", "POST"):  # a provider that is set up to send a form is refused as soon

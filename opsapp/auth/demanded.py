@@ -35,7 +35,7 @@ def must_set_up(request: Request) -> bool:
         return False
     user = find_enabled(request.root, caller.name)
     return (
-        user is not None and user.totp is None and user.source == "local" and (caller.session_id or "") in user.sessions
+        user is not None and user.totp is None and user.source != "oidc" and (caller.session_id or "") in user.sessions
     )
 
 

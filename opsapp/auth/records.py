@@ -23,7 +23,7 @@ EMAIL = Text(3, 254, r"[!-?A-~]+@[!-?A-~]+", "grace@example.org")
 
 
 Role = Annotated[str, Choice(*reversed(HIGHEST_FIRST))]
-Source = Literal["local", "oidc"]
+Source = Literal["local", "oidc", "ldap"]
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class UserAsCode:
     username: Annotated[str, NAME]
     role: Annotated[str, Choice(*reversed(HIGHEST_FIRST))] = "viewer"
     disabled: bool = False
-    source: Literal["local", "oidc"] = "local"
+    source: Source = "local"
 
 
 @dataclass(frozen=True)

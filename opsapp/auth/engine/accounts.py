@@ -13,11 +13,12 @@ from opsapp.audit.engine import SHELL, Actor, changed, note, refusals_noted
 from opsapp.auth import resources
 from opsapp.auth.interfaces import IUserDeleted
 from opsapp.auth.logic.names import password_problem, username_problem
-from opsapp.auth.records import UserShown
+from opsapp.auth.records import Source, UserShown
 from opsapp.lib.problems import Conflict, Invalid, NotFound
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
 
+from . import directory
 from .limits import count_attempt, proof_counters, turn_of
 from .passwords import hash_password, hashing_of, verify_password
 from .signin import now_of
@@ -80,6 +81,7 @@ def change_own_password(node: Node, username: str, session_id: str, values: dict
     the keys too."""
     with refusals_noted(node, actor, "password.change", username):
         _refuse({"new": password_problem(values["new"], username)})
+        node.transact(_must_be_here, username)
         prove(node, username, values["current"], "current")
         password_hash = hash_password(node, values["new"])
         node.transact(_change_own, username, password_hash, session_id, values["end_keys"], actor)
@@ -90,10 +92,13 @@ def prove(node: Node, username: str, password: str, field: str) -> None:
     counters = proof_counters(node, username)
     with hashing_of(node).admitted(turn_of(counters)):
         count_attempt(node, counters)
-        known = node.transact(_password_hash, username)
-        if known == "":
-            raise Conflict("This user signs in with the identity provider and has no password here.", code="not_local")
-        right = verify_password(node, turn_of(counters), known, password, lambda: False)
+        known, entry_id = node.transact(_proof_of, username)
+        if entry_id is not None:
+            right = directory.knows_password(node, turn_of(counters), entry_id, password)
+        elif known == "":
+            raise not_local("oidc")
+        else:
+            right = verify_password(node, turn_of(counters), known, password, lambda: False)
     if not right:
         raise Invalid({field: "is not the present password"}, code="wrong_password")
 
@@ -111,9 +116,15 @@ def user_of(root: Root, username: str) -> resources.User:
     return user
 
 
-def _password_hash(root: Root, username: str) -> str | None:
+def not_local(source: Source) -> Conflict:
+    where = "the directory" if source == "ldap" else "the identity provider"
+    return Conflict(f"This user signs in with {where} and has no password here.", code="not_local")
+
+
+def _proof_of(root: Root, username: str) -> tuple[str | None, str | None]:
+    """The hash of the password; and for a user of the directory, who it is there."""
     user = resources.find_enabled(root, username)
-    return None if user is None else user.password_hash
+    return (None, None) if user is None else (user.password_hash, user.entry_id)
 
 
 def _add(root: Root, username: str, role: str, password_hash: str, disabled: bool, actor: Actor) -> UserShown:
@@ -126,7 +137,7 @@ def _add(root: Root, username: str, role: str, password_hash: str, disabled: boo
 def _change(root: Root, username: str, values: dict[str, Any], actor: Actor, keep: str | None) -> UserShown:
     user = user_of(root, username)
     if "password_hash" in values and user.source != "local":
-        raise Conflict("This user signs in with the identity provider and has no password here.", code="not_local")
+        raise not_local(user.source)
     before = resources.describe(user)
     known: dict[str, Any] = {name: values[name] for name in ("role", "disabled", "password_hash") if name in values}
     resources.change(root, user, known, keep, end_keys="password_hash" in known)
@@ -135,6 +146,11 @@ def _change(root: Root, username: str, values: dict[str, Any], actor: Actor, kee
         became["credentials_changed"] = True
     note(root, actor, "user.update", username, before=was, after=became)
     return resources.shown(user)
+
+
+def _must_be_here(root: Root, username: str) -> None:
+    if user_of(root, username).source == "ldap":
+        raise not_local("ldap")
 
 
 def _change_own(root: Root, username: str, password_hash: str, session_id: str, end_keys: bool, actor: Actor) -> None:

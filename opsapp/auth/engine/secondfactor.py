@@ -49,7 +49,7 @@ def _picture(text: str) -> str:
 
 def _keep_pending(root: Root, username: str, secret: str) -> None:
     user = user_of(root, username)
-    if user.source != "local":
+    if user.source == "oidc":
         raise Conflict("The identity provider has the second factor of this user.", code="not_local")
     if user.totp is not None:
         raise Conflict("The second factor is on already: turn it off first.", code="totp_enabled")

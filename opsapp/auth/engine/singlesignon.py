@@ -14,23 +14,21 @@ import secrets
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from opsapp.audit.engine import Actor, note
-from opsapp.auth import resources
 from opsapp.auth.config import LoginSettings, OidcSettings
-from opsapp.auth.logic.claims import mapped_role, username_for, values_at
+from opsapp.auth.logic.claims import mapped_role, values_at
 from opsapp.auth.resources import federation
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.problems import Conflict, Forbidden, Malformed, NotFound, Problem, Unavailable
+from opsapp.lib.problems import Malformed, NotFound, Problem, Unavailable
 from opsapp.runtime.hub import Lane
 from opsapp.runtime.node import Node
 from opsapp.runtime.seals import REGISTRY_KEY
-from opsapp.tree.acl import ROLES
 from opsapp.tree.root import Root
 
-from . import provider
+from . import federated, provider
+from .federated import Arrival
 from .providerstate import DESCRIPTION as DESCRIBED
 from .providerstate import TOKEN, known_of
-from .signin import Client, login_refused, now_of, open_session
+from .signin import Client, login_refused
 
 PURPOSE = "oidc"
 FLOW_S = 600
@@ -153,53 +151,7 @@ def _opened(node: Node, sealed: str, state: str) -> Flow:
 def _enter(
     root: Root, claims: dict[str, Any], settings: OidcSettings, client: Client, life: float
 ) -> dict[str, Any] | Problem:
-    """A session; or why there is none, answered and not raised where what it changed has to be committed."""
+    """A session; or why there is none."""
     role = mapped_role(values_at(claims, settings.role_claim), asdict(settings.role_map))
     subject = federation.subject_of(claims["iss"], claims["sub"])
-    user = federation.find_subject(root, subject)
-    if role is None:
-        if user is not None:
-            _lower(root, user, {"disabled": True}, client)
-        return Forbidden("Your account at the identity provider has no role here.", code="no_role")
-    user = user or _make(root, claims, subject, role, client)
-    if user.lost_role:
-        _change(root, user, {"disabled": False}, client)
-    if user.disabled:
-        raise Forbidden("This user is disabled.", code="user_disabled")
-    if ROLES.index(role) < ROLES.index(user.role):
-        kept = _lower(root, user, {"role": role}, client)
-        if kept is not None:
-            return kept
-    elif user.role != role:
-        _change(root, user, {"role": role}, client)
-    return open_session(root, user.__name__, client, life)
-
-
-def _lower(root: Root, user: resources.User, values: dict[str, Any], client: Client) -> Conflict | None:
-    """The provider has taken the role away, or gives a lower one: sessions and keys end. The record of the last admin
-    stays as it is, and the answer says so; signed out he is all the same."""
-    if user.disabled:
-        return None
-    resources.end_sessions(root, user)
-    resources.drop_keys_of(root, user.__name__)
-    try:
-        _change(root, user, values, client)
-    except Conflict as kept:
-        return kept
-    user.lost_role = bool(values.get("disabled"))
-    return None
-
-
-def _change(root: Root, user: resources.User, values: dict[str, Any], client: Client) -> None:
-    name, before = user.__name__, {field: getattr(user, field) for field in values}
-    resources.change(root, user, values)
-    note(root, Actor(name, client.ip), "user.update", name, before=before, after=values)
-
-
-def _make(root: Root, claims: dict[str, Any], subject: str, role: str, client: Client) -> resources.User:
-    """A user for somebody who comes for the first time. A name that exists is never adopted."""
-    name = username_for(claims, lambda username: username in resources.users_of(root))
-    user = resources.create(root, name, role, "", now_of(root), source="oidc")
-    federation.bind_subject(root, user, subject)
-    note(root, Actor(name, client.ip), "user.create", name, after=resources.describe(user))
-    return user
+    return federated.enter(root, Arrival("oidc", subject, role, claims), client, life)

@@ -45,7 +45,8 @@ def complete(_node: Node, _root: Root, given: JsonObject, present: JsonObject | 
 
 def create(_node: Node, root: Root, wanted: UserAsCode, actor: Actor) -> MadeEntry:
     if wanted.source != "local":
-        raise Awaited("becomes a user by signing in with the identity provider")
+        where = "the directory" if wanted.source == "ldap" else "the identity provider"
+        raise Awaited(f"becomes a user by signing in with {where}")
     if wanted.disabled:
         raise Awaited("is disabled: nobody is invited for that")
     return _invited(root, wanted, actor)

@@ -37,10 +37,11 @@ class SavedFilter(NamedTuple):
 
 
 class User(Record):
-    """Somebody who may sign in. `password_hash` is empty for a user of an identity provider."""
+    """Somebody who may sign in. `password_hash` is empty for a user of an identity provider or a directory."""
 
     url = "/api/users/{username}"
-    subject: str | None = None  # of a user of an identity provider: see federation
+    subject: str | None = None  # of a user of an identity provider or a directory: see federation
+    entry_id: str | None = None  # of a user of a directory: the bytes of its id there, in hex
     totp: Any = None  # secondfactor.Totp once it is confirmed
     pending_totp: str | None = None  # a sealed secret that waits for its confirmation
     lost_role = False  # disabled because the identity provider gives no role any more, until it gives one again

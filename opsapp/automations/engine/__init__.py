@@ -6,6 +6,7 @@ from typing import Any
 
 from opsapp.approvals.engine import IApprovalKind
 from opsapp.audit.engine import IPoster
+from opsapp.auth.interfaces import ISecretText
 from opsapp.automations.logic.settings import PROGRAMS
 from opsapp.automations.records import RunRow
 from opsapp.automations.resources import all_values, run_of
@@ -28,7 +29,7 @@ from .live_output import LiveOutputs
 from .warroom import FROM, Outage, outages_of, runs_in, runs_near, runs_on
 from .watchers import KEY, Watchers
 from .webhook_sender import KEY as SENDER
-from .webhook_sender import WebhookSender, post_lines, webhook_sender_of
+from .webhook_sender import WebhookSender, post_lines, secret_text, webhook_sender_of
 
 __all__ = [
     "FROM",
@@ -94,6 +95,7 @@ def includeme(config: Any) -> None:
     config.registry.registerUtility(decisions.RunApproval(), IApprovalKind, approval_requests.KIND)
     config.registry.registerUtility(warroom.section, IWarRoomSection, "automations")
     config.registry.registerUtility(post_lines, IPoster)
+    config.registry.registerUtility(secret_text, ISecretText)
     config.add_preparation("opsapp.automations.engine.prepare")
     config.add_engine("opsapp.automations.engine.start")
 

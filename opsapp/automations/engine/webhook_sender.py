@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opsapp.automations.logic.jobs import Job, WebhookWork
-from opsapp.automations.logic.references import Values
+from opsapp.automations.logic.references import Missing, Values
 from opsapp.lib.placeholders import places
 from opsapp.monitoring.engine import Reply, WebClient
 from opsapp.runtime.node import Node
@@ -63,6 +63,14 @@ def post_lines(node: Node, url: str, token: str | None, lines: str, timeout: flo
         headers["Authorization"] = f"Bearer {Values({}, secrets).line(token)}"
     reply, problem = webhook_sender_of(node).send("audit", "POST", url, lines, headers, timeout, follow=False)
     return problem or ("" if 200 <= reply.status < 300 else f"HTTP {reply.status}")
+
+
+def secret_text(node: Node, text: str) -> str:
+    """`ISecretText`."""
+    try:
+        return Values({}, node.transact(revealed, {name for _, name in places(text)})).plain(text)
+    except Missing:
+        return ""
 
 
 def body_of(body: Any, headers: dict[str, str]) -> tuple[bytes, dict[str, str]]:

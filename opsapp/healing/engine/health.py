@@ -13,7 +13,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from opsapp.agents.engine import executor_history, executor_trouble, not_held
 from opsapp.audit.engine import forwarding_trouble
-from opsapp.auth.engine import provider_trouble
+from opsapp.auth.engine import directory_trouble, provider_trouble
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.health_answers import AnomalyBudget, Health, WorkerState
 from opsapp.healing.logic import brake
@@ -85,7 +85,8 @@ def _sick(root: Root, healing: Healing, components: list[WorkerStatus], now: flo
     damaged = node_of(root).projections.damaged()
     reasons += [f"{damage} cannot be read: {damage.said}" for damage in damaged]
     reasons += node_of(root).supervisor.stuck()
-    troubles = executor_trouble(node_of(root)), provider_trouble(node_of(root)), forwarding_trouble(root)
+    node = node_of(root)
+    troubles = executor_trouble(node), provider_trouble(node), directory_trouble(node), forwarding_trouble(root)
     reasons += [trouble for trouble in troubles if trouble]
     reasons += _braked(healing, world_now(root))
     agents = [member for member in fleet_access(root).inventory(root) if member.is_agent]

@@ -17,6 +17,7 @@ from opsapp.ui.sentences import Sentence
 from opsapp.ui.words import exact
 
 TIMES = {"since", "until", "start", "end", "time", "expires"}  # fields of entries that hold a moment
+PROVIDER = "signs in with the identity provider"
 A_DATE = 1_000_000_000  # a figure below it is a duration
 
 MAY = {
@@ -82,7 +83,7 @@ def users(answers: Answers, reader: Reader) -> dict[str, object]:
 def _user(row: UserShown, number: int) -> UserLine:
     state, word = ("off", "Disabled") if row.disabled else ("ok", "Enabled")
     factor = "second factor on" if row.totp_enabled else "no second factor"
-    source = "signs in with the identity provider" if row.source == "oidc" else factor
+    source = {"oidc": PROVIDER, "ldap": f"signs in with the directory, {factor}"}.get(row.source, factor)
     return UserLine(row.username, number, state, word, source, row)
 
 

@@ -60,6 +60,7 @@ def settings(answers: Answers, reader: Reader) -> dict[str, object]:
         "mine": sessions,
         "keys": keys,
         "local": own.source == "local",
+        "factor_here": own.source != "oidc",
     }
 
 

@@ -1,0 +1,183 @@
+"""Signing in with a directory: the attempt is counted, the directory is asked in a lane of native threads outside of
+any transaction, and then a transaction opens the session.
+
+Nobody learns from the answer whether a name, a password or a role was missing; the audit record says it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any, NamedTuple, TypeVar
+
+from opsapp.auth import resources
+from opsapp.auth.config import LoginSettings
+from opsapp.auth.interfaces import ISecretText
+from opsapp.auth.ldapconfig import LdapSettings
+from opsapp.auth.logic.directory import asked_name, role_of
+from opsapp.auth.resources import federation
+from opsapp.lib.placeholders import places
+from opsapp.lib.problems import Forbidden, Problem
+from opsapp.runtime.fair import Whose
+from opsapp.runtime.node import Node
+from opsapp.tree.root import Root
+
+from . import federated, signin
+from .directorystate import DirectoryUnreachable, state_of
+from .federated import Arrival
+from .ldapclient import DirectorySilent, Person, Visit
+from .limits import count_attempt, login_counters, turn_of
+from .passwords import ClientLeft
+from .signin import Client, login_refused, wrong_credentials
+
+AT_ONCE = 4
+ISSUER = "ldap"
+Answer = TypeVar("Answer")
+HasLeft = Callable[[], bool]
+
+
+class Judged(NamedTuple):
+    """What a directory says to a name and a password: a person, or why not."""
+
+    person: Person | None
+    role: str | None = None
+    reason: str = ""
+
+
+def sign_in(
+    node: Node, username: str, password: str, client: Client, has_left: HasLeft = lambda: False
+) -> dict[str, Any]:
+    """With a password: of a local user here, of anybody else in the directory, if there is one. A local user's name is
+    never asked for there."""
+    name = asked_name(username) if node.config[LdapSettings].enabled else None
+    if name is None or node.transact(_is_local, name):
+        return signin.sign_in(node, username, password, client, has_left)
+    counters = login_counters(node, client.ip, name, client.held)
+    with state_of(node).admitted(turn_of(counters)):
+        return _sign_in(node, name, password, client, counters, has_left)
+
+
+def _is_local(root: Root, username: str) -> bool:
+    user = resources.users_of(root).get(username)
+    return user is not None and user.source == "local"
+
+
+def _sign_in(node: Node, name: str, password: str, client: Client, counters: Any, has_left: HasLeft) -> dict[str, Any]:
+    try:
+        _must_answer(node)
+        count_attempt(node, counters)
+        judged: Judged = _asked(node, turn_of(counters), has_left, lambda visit: _judge(visit, name, password))
+        return _entered(node, judged, client)
+    except Forbidden as refusal:
+        login_refused(node, name, client, refusal.code)
+        raise wrong_credentials() from None
+    except ClientLeft:
+        raise
+    except Problem as problem:
+        login_refused(node, name, client, problem.code)
+        raise
+
+
+def _must_answer(node: Node) -> None:
+    """Who comes while it is known to be silent waits for nothing, and it counts as no attempt."""
+    if state_of(node).is_known_silent(node.clock.monotonic()):
+        raise DirectoryUnreachable
+
+
+def _judge(visit: Visit, name: str, password: str) -> Judged:
+    people = visit.people(name)
+    if len(people) != 1:
+        visit.no_password(password)
+        return Judged(None, reason="ambiguous_user" if people else "unknown_user")
+    (person,) = people
+    if not visit.is_password(person.dn, password):
+        return Judged(None, reason="bad_credentials")
+    visit.sign_in()
+    return Judged(person, role_in(visit, person))
+
+
+def role_in(visit: Visit, person: Person) -> str | None:
+    return role_of(visit.groups_of(person), asdict(visit.settings.role_map))
+
+
+def _entered(node: Node, judged: Judged, client: Client) -> dict[str, Any]:
+    if judged.person is None:
+        raise Forbidden("The directory does not let this person in.", code=judged.reason)
+    person, settings = judged.person, node.config[LdapSettings]
+    claims = {"preferred_username": person.name, "sub": "user"}
+    entry_id = person.id.hex()
+    arrival = Arrival("ldap", subject_in(settings, entry_id), judged.role, claims, entry_id)
+    entered = node.transact(federated.enter, arrival, client, node.config[LoginSettings].session_s)
+    if isinstance(entered, Problem):
+        raise entered
+    return entered
+
+
+def subject_in(settings: LdapSettings, entry_id: str) -> str:
+    """Not by the directory's address: that changes while the people stay."""
+    return federation.subject_of(f"{ISSUER} {settings.id_attribute.lower()}", entry_id)
+
+
+def knows_password(node: Node, whose: Whose, entry_id: str | None, password: str) -> bool:
+    """Whether somebody who is signed in proves it once more."""
+    wanted = bytes.fromhex(entry_id or "")
+    _must_answer(node)
+    with state_of(node).admitted(whose):
+        return bool(_asked(node, whose, lambda: False, lambda visit: _is_theirs(visit, wanted, password)))
+
+
+def _is_theirs(visit: Visit, entry_id: bytes, password: str) -> bool:
+    people = visit.people_of([entry_id]) if entry_id else []
+    if len(people) != 1:
+        visit.no_password(password)
+        return False
+    return visit.is_password(people[0].dn, password)
+
+
+def _asked(node: Node, whose: Whose, has_left: HasLeft, question: Callable[[Visit], Answer]) -> Answer:
+    """DirectoryUnreachable where it does not answer, which is noted; ClientLeft where nobody waits any more."""
+    settings = node.config[LdapSettings]
+
+    def ask() -> Answer:
+        if has_left():
+            raise ClientLeft("Nobody waits for this answer any more.")
+        _must_answer(node)  # whoever waited in line takes what those before were told
+        return visited(node, settings, bind_password, question)
+
+    try:
+        bind_password = bind_password_of(node, settings)
+        return node.lane("ldap", AT_ONCE).run_for(whose, ask)
+    except DirectorySilent as silent:
+        raise DirectoryUnreachable from silent
+
+
+def visited(
+    node: Node,
+    settings: LdapSettings,
+    bind_password: str | None,
+    question: Callable[[Visit], Answer],
+    seconds: float | None = None,
+) -> Answer:
+    """In a lane: one visit with one question; whether it has answered is noted."""
+    try:
+        with Visit(settings, bind_password, seconds) as visit:
+            answer = question(visit)
+    except DirectorySilent as silent:
+        state_of(node).is_silent(str(silent), node.clock.monotonic())
+        raise
+    state_of(node).answers()
+    return answer
+
+
+def bind_password_of(node: Node, settings: LdapSettings) -> str | None:
+    """The service's own password there: as it stands in the file, or the secret that is named there."""
+    said = settings.bind_password
+    if said is None or not places(said):
+        return said
+    reveal = node.registry.queryUtility(ISecretText)
+    known = None if reveal is None else reveal(node, said)
+    if not known:
+        problem = "auth.ldap.bind_password names a secret that cannot be read"
+        state_of(node).is_silent(problem, node.clock.monotonic())
+        raise DirectorySilent(problem)
+    return str(known)

@@ -1,0 +1,87 @@
+"""Who is known elsewhere comes in: by an identity provider, or by a directory. The user here is found by its subject,
+made when there is none, and has the role that was given there.
+
+Must not: ask anybody (`provider`, `ldapclient`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from opsapp.audit.engine import SHELL, Actor, note
+from opsapp.auth import resources
+from opsapp.auth.logic.claims import username_for
+from opsapp.auth.records import Source
+from opsapp.auth.resources import federation
+from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.problems import Conflict, Forbidden, Problem
+from opsapp.tree.acl import ROLES
+from opsapp.tree.root import Root
+
+from .signin import Client, now_of, open_session
+
+
+class Arrival(NamedTuple):
+    """Somebody who was let in elsewhere. `claims` tell what a new user is called; `entry_id`: in a directory."""
+
+    source: Source
+    subject: str
+    role: str | None
+    claims: JsonObject
+    entry_id: str | None = None
+
+
+def enter(root: Root, arrival: Arrival, client: Client, life: float) -> dict[str, Any] | Problem:
+    """A session, or the second step; or why there is none, answered and not raised where what it changed has to be
+    committed."""
+    role, user = arrival.role, federation.find_subject(root, arrival.subject)
+    if role is None:
+        if user is not None:
+            lower(root, user, {"disabled": True}, Actor(user.__name__, client.ip))
+        return Forbidden("Your account at the identity provider has no role here.", code="no_role")
+    user = user or _make(root, arrival, role, client)
+    actor = Actor(user.__name__, client.ip)
+    if user.lost_role:
+        _change(root, user, {"disabled": False}, actor)
+    if user.disabled:
+        raise Forbidden("This user is disabled.", code="user_disabled")
+    if ROLES.index(role) < ROLES.index(user.role):
+        kept = lower(root, user, {"role": role}, actor)
+        if kept is not None:
+            return kept
+    elif user.role != role:
+        _change(root, user, {"role": role}, actor)
+    if user.totp is not None:
+        return {"totp_required": True, "partial_token": resources.make_partial(root, user.__name__, now_of(root))}
+    return open_session(root, user.__name__, client, life)
+
+
+def lower(root: Root, user: resources.User, values: dict[str, Any], actor: Actor = SHELL) -> Conflict | None:
+    """The role was taken away there, or is a lower one: sessions and keys end. The record of the last admin stays as it
+    is, and the answer says so; signed out he is all the same."""
+    if user.disabled:
+        return None
+    resources.end_sessions(root, user)
+    resources.drop_keys_of(root, user.__name__)
+    try:
+        _change(root, user, values, actor)
+    except Conflict as kept:
+        return kept
+    user.lost_role = bool(values.get("disabled"))
+    return None
+
+
+def _change(root: Root, user: resources.User, values: dict[str, Any], actor: Actor) -> None:
+    before = {field: getattr(user, field) for field in values}
+    resources.change(root, user, values)
+    note(root, actor, "user.update", user.__name__, before=before, after=values)
+
+
+def _make(root: Root, arrival: Arrival, role: str, client: Client) -> resources.User:
+    """A user for somebody who comes for the first time. A name that exists is never adopted."""
+    name = username_for(arrival.claims, lambda username: username in resources.users_of(root))
+    user = resources.create(root, name, role, "", now_of(root), source=arrival.source)
+    federation.bind_subject(root, user, arrival.subject)
+    user.entry_id = arrival.entry_id
+    note(root, Actor(name, client.ip), "user.create", name, after=resources.describe(user))
+    return user
