@@ -32,6 +32,7 @@ INCLUDES = (
     "opsapp.statuspages",  # the public page: how it looks, who is told, the calendar
     "opsapp.automations",  # what is done when asked
     "opsapp.healing",  # rules, the six stages, the ledger, trust
+    "opsapp.tracing",  # spans of all that, for a collector
     "opsapp.assistants",  # who reads, asks why and proposes
     "opsapp.ui",  # pages
 )

@@ -8,6 +8,7 @@ from .engine.archive import ArchiveVerdict, archived, case_page, check, ledger_p
 from .engine.trace import trace
 from .letters import LetterSettings
 from .logic.reasons import reason
+from .places import healing_of
 
 __all__ = [
     "ArchiveVerdict",
@@ -16,6 +17,7 @@ __all__ = [
     "archived",
     "case_page",
     "check",
+    "healing_of",
     "ledger_page",
     "proposed",
     "reason",

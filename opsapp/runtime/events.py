@@ -86,6 +86,32 @@ def emit(root: Root, kind: str, data: JsonObject) -> None:
     batch.rows += ((kind, data),)
 
 
+def told_in(txn: Any) -> tuple[tuple[str, JsonObject], ...]:
+    """What this transaction has told so far."""
+    try:
+        rows: tuple[tuple[str, JsonObject], ...] = txn.data(_BATCH).rows
+    except KeyError:
+        return ()
+    return rows
+
+
+def read_page(root: Root, positions: Positions, most: int) -> tuple[Positions, list[Event]]:
+    """As `read_since`, of each writer at most so many batches: for who follows at a pace of its own. What was swept
+    meanwhile is left out."""
+    fresh: list[Event] = []
+    after = dict(positions)
+    for writer, tree in outbox_of(root).items():
+        for key, batch in islice(tree.items(positions.get(writer, 0), excludemin=True), most):
+            fresh.extend(_told_by(writer, key, batch))
+            after[writer] = key
+    return after, sorted(fresh, key=lambda event: event.id)
+
+
+def is_behind(root: Root, positions: Positions) -> bool:
+    """Whether anything was told after these."""
+    return any(tree and tree.maxKey() > positions.get(writer, 0) for writer, tree in outbox_of(root).items())
+
+
 def _begin_batch(root: Root) -> Batch:
     node = base_of(root)
     outbox = outbox_of(root)

@@ -29,7 +29,7 @@ from .live_output import LiveOutputs
 from .warroom import FROM, Outage, outages_of, runs_in, runs_near, runs_on
 from .watchers import KEY, Watchers
 from .webhook_sender import KEY as SENDER
-from .webhook_sender import WebhookSender, post_lines, secret_text, webhook_sender_of
+from .webhook_sender import WebhookSender, post_lines, secret_text, webhook_sender_of, with_secrets
 
 __all__ = [
     "FROM",
@@ -47,6 +47,7 @@ __all__ = [
     "said_last",
     "shown_of",
     "webhook_sender_of",
+    "with_secrets",
     "without_secrets",
     "written_by",
 ]

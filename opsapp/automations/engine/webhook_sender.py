@@ -56,21 +56,29 @@ class WebhookSender:
 
 def post_lines(node: Node, url: str, token: str | None, lines: str, timeout: float) -> str:
     """`IPoster`."""
-    named = {name for _, name in places(token)}
-    secrets = node.transact(revealed, named) if named else {}
     headers = {"Content-Type": "application/x-ndjson"}
     if token:
-        headers["Authorization"] = f"Bearer {Values({}, secrets).line(token)}"
+        headers["Authorization"] = f"Bearer {with_secrets(node, token)}"
     reply, problem = webhook_sender_of(node).send("audit", "POST", url, lines, headers, timeout, follow=False)
     return problem or ("" if 200 <= reply.status < 300 else f"HTTP {reply.status}")
+
+
+def with_secrets(node: Node, text: str) -> str:
+    """A header's value of the configuration, with the secrets that it names."""
+    return _values_in(node, text).line(text)
 
 
 def secret_text(node: Node, text: str) -> str:
     """`ISecretText`."""
     try:
-        return Values({}, node.transact(revealed, {name for _, name in places(text)})).plain(text)
+        return _values_in(node, text).plain(text)
     except Missing:
         return ""
+
+
+def _values_in(node: Node, text: str) -> Values:
+    named = {name for _, name in places(text)}
+    return Values({}, node.transact(revealed, named) if named else {})
 
 
 def body_of(body: Any, headers: dict[str, str]) -> tuple[bytes, dict[str, str]]:

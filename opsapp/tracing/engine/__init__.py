@@ -1,0 +1,49 @@
+"""Spans on their way: `stories` (what the store knows, by one node) and `requests` (by each node, from memory)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from prometheus_client.core import CounterMetricFamily
+
+from opsapp.runtime.looks import QueueLook
+from opsapp.runtime.node import Node
+
+from .collector import KEY, Collector, collector_of
+from .requests import KEY as REQUESTS
+from .requests import RequestSpans, request_spans_of
+from .stories import LEASE, Stories
+
+__all__ = ["RequestSpans", "figures", "prepare", "request_spans_of", "start", "start_everywhere"]
+
+EVERY_S = 1.0
+
+
+def prepare(node: Node) -> None:
+    """Before anything is served."""
+    collector = node.registry[KEY] = Collector(node)
+    node.registry[REQUESTS] = RequestSpans(node, collector)
+
+
+def start(node: Node) -> None:
+    """On the hub, where engines run."""
+    stories = Stories(node, collector_of(node))
+    look = QueueLook(node, stories.anything)
+    node.supervisor.add("tracing", stories.step, every=EVERY_S, wake=("config",), lease=LEASE, look=look)
+
+
+def start_everywhere(node: Node) -> None:
+    node.supervisor.add("tracing-requests", request_spans_of(node).step, every=EVERY_S)
+
+
+def figures(node: Node) -> Iterable[Any]:
+    collector = collector_of(node)
+    spans = CounterMetricFamily(
+        "opsapp_trace_spans", "Spans for the collector, by what became of them.", labels=["result"]
+    )
+    for result in ("sent", "dropped"):
+        spans.add_metric([result], collector.counts[result])
+    yield spans
+    told = "Messages with spans that the collector has not taken."
+    yield CounterMetricFamily("opsapp_trace_export_failures", told, value=collector.failures)

@@ -1,0 +1,1 @@
+"""Ids, spans and their encoding. Pure."""
