@@ -283,7 +283,7 @@ def test_no_event_tells_of_it(world):
     public = [event for event in events if not event.kind.startswith("_")]
     heard = [event for event in public if passes(service.app.registry, service.node, sight, event)]
     assert 0 < len(heard) < len(public)
-    assert leaks(world, {str(number): event.text for number, event in enumerate(heard)}) == {}
+    assert leaks(world, {str(number): str(event.data) for number, event in enumerate(heard)}) == {}
     assert {event.kind for event in heard} <= {"monitor", "incident", "agent"}
 
 

@@ -67,10 +67,12 @@ class OutputLines:
 
 
 class Follower:
-    """A source for a Stream. `end(why)` ends it early (the reader signed out)."""
+    """A source for a Stream. `end(why)` ends it early (the reader signed out). `whole`: with what hosts wrote."""
 
-    def __init__(self, node: Node, run_id: str, after: str | None, encode: Encode, retry: bytes, comment: bytes):
-        self._node, self._run_id = node, run_id
+    def __init__(
+        self, node: Node, run_id: str, after: str | None, encode: Encode, retry: bytes, comment: bytes, *, whole: bool
+    ):
+        self._node, self._run_id, self._whole = node, run_id, whole
         self._lines = OutputLines(position_of(after))
         self._encode, self._retry, self._comment = encode, retry, comment
         self._signal: Any = None
@@ -98,7 +100,7 @@ class Follower:
             if self._ended is not None:
                 yield self._encode({"reason": self._ended}, event="end", id=self._lines.position)
                 return
-            seen = self._node.transact(records.piece, self._run_id, self._lines.reads_from, PIECE)
+            seen = self._node.transact(records.piece, self._run_id, self._lines.reads_from, PIECE, self._whole)
             if seen is None:
                 yield self._encode({"reason": "gone"}, event="end", id=self._lines.position)
                 return

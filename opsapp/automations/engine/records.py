@@ -148,9 +148,11 @@ class OutputPiece(NamedTuple):
     pieces: list[tuple[int, str, int]]
 
 
-def piece(root: Root, run_id: str, position: int, most: int) -> OutputPiece | None:
-    """What a follower wants next."""
+def piece(root: Root, run_id: str, position: int, most: int, whole: bool) -> OutputPiece | None:
+    """What a follower wants next. Not `whole`: nothing of what a command on a host wrote."""
     run = runs_of(root).get(run_id)
     if run is None:
         return None
+    if run.commands and not whole:
+        return OutputPiece(notices.summary(run), run.is_over, 0, [])
     return OutputPiece(notices.summary(run), run.is_over, run.output.size, list(run.output.since(position, most)))

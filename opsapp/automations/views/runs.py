@@ -12,6 +12,7 @@ from opsapp.automations.engine import flow, records
 from opsapp.automations.engine.output_stream import Follower
 from opsapp.automations.records import RunRecord, RunRow
 from opsapp.automations.resources import Automation, Run, Runs
+from opsapp.lib.addresses import HIDDEN
 from opsapp.web import api, sse
 
 
@@ -29,10 +30,11 @@ def list_runs_of_automation(context: Automation, request: Request) -> Any:
 
 @api.get(Run, returns=RunRecord)
 def get_run(context: Run, request: Request) -> Any:
-    """One run with its output."""
+    """One run with its output; of a run on hosts viewers see `***`, as of any command."""
     record = records.run_record(request.root, context)
     shown: RunRecord = request.shown(replace(record, output=""))
-    return replace(shown, output=record.output)  # what the program wrote is as it wrote it, here and in the stream
+    is_hidden = bool(record.output and context.commands) and not request.may_edit
+    return replace(shown, output=HIDDEN if is_hidden else record.output)  # as the program wrote it, as in the stream
 
 
 @api.act(Run, "cancel", returns=schemas.RunAfter, audit="run.cancel")
@@ -46,10 +48,12 @@ def cancel_run(context: Run, request: Request) -> Any:
 
 @api.get(Run, "stream", returns=sse.CONTENT_TYPE)
 def stream_run(context: Run, request: Request) -> Any:
-    """Its output as it is written: events `log`, `status`, then `end`. Last-Event-ID resumes."""
+    """Its output as it is written: events `log`, `status`, then `end`. Last-Event-ID resumes. Of a run on hosts viewers
+    have no `log`."""
     after = sse.last_event_id(request.headers, request.GET)
     retry = b"retry: %d\n\n" % sse.RETRY_MS
-    return sse.event_stream(Follower(request.node, context.id, after, sse.encode, retry, sse.COMMENT))
+    whole = request.may_edit
+    return sse.event_stream(Follower(request.node, context.id, after, sse.encode, retry, sse.COMMENT, whole=whole))
 
 
 def page(request: Request, automation: Automation | None) -> Any:
