@@ -64,6 +64,7 @@ TEST = [
     "mypy",
     "import-linter",
     "types-PyYAML",
+    "opentelemetry-proto>=1.30",
     "RelStorage>=4.3",
     "psycopg2-binary>=2.9",
 ]

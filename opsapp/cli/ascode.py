@@ -8,7 +8,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -21,10 +21,11 @@ from . import archive, ascodefile, remote
 from .ascodedoors import OwnStore, RunningService, door
 from .ascodefile import DocumentFile, Refused
 from .places import Mistaken, ToldAlready, add_options
-from .switching import blackbox, gatus, kuma
-from .switching.estate import Estate
 
-READERS = {"kuma": kuma.read, "gatus": gatus.read, "prometheus-blackbox": blackbox.read}
+if TYPE_CHECKING:
+    from opsapp.importers.estate import Estate
+
+PROGRAMS = ("gatus", "kuma", "prometheus-blackbox")
 WOULD_CHANGE = 2  # the exit code of a dry run
 SIGNS = {ascode.CREATE: "+", ascode.UPDATE: "~", ascode.DELETE: "-"}
 
@@ -38,9 +39,7 @@ def add_commands(commands: Any) -> None:
     take = commands.add_parser("import", help="import what `export` wrote, all of it or nothing")
     take.add_argument("file", metavar="FILE", nargs="?", default="-", help="the file; standard input without one")
     take.add_argument("--dry-run", action="store_true", help="print the diff, change nothing; exit code 2 if it would")
-    take.add_argument(
-        "--from", dest="program", choices=sorted(READERS), help="FILE is of this program; prints a report"
-    )
+    take.add_argument("--from", dest="program", choices=PROGRAMS, help="FILE is of this program; prints a report")
     take.add_argument("--modules", metavar="FILE", help="with --from prometheus-blackbox: the exporter's own file")
     take.set_defaults(run=import_file, prune=False)
     give = commands.add_parser(
@@ -94,12 +93,10 @@ def _estate(asked: argparse.Namespace, service: RunningService | OwnStore) -> Es
         raise Mistaken("give the file: --from reads no standard input")
     if asked.modules is not None and asked.program != "prometheus-blackbox":
         raise Mistaken("--modules is for --from prometheus-blackbox")
+    from opsapp import importers
+
     try:
-        if asked.modules is not None:
-            return blackbox.read(asked.file, asked.modules)
-        return (
-            kuma.read(asked.file, service.timezone()) if asked.program == "kuma" else READERS[asked.program](asked.file)
-        )
+        return importers.read(asked.program, asked.file, asked.modules, service.timezone)
     except OSError as problem:
         raise Mistaken(f"{problem.filename} cannot be read: {problem.strerror}") from None
     except (ValueError, yaml.YAMLError) as problem:

@@ -23,18 +23,18 @@ from .places import Mistaken, ToldAlready  # noqa: E402
 # The modules of the commands, in the order of the help. A server runs for months: it does not hold what the others
 # need, so only the module of the command that is asked for is imported.
 MODULES = {
-    "serve": ("serve",),
-    "store": ("init", "pack", "backup", "restore"),
-    "storeserver": ("store",),
-    "users": ("user",),
-    "config": ("check-config", "openapi"),
-    "ascode": ("apply", "import", "export"),
-    "archive": ("verify-archive",),
-    "agentfile": ("agent-file",),
-    "doctor": ("doctor",),
-    "statusexport": ("status-export",),
-    "rekey": ("rekey",),
-    "demo": ("demo",),
+    "opsapp.cli.serve": ("serve",),
+    "opsapp.cli.store": ("init", "pack", "backup", "restore"),
+    "opsapp.cli.storeserver": ("store",),
+    "opsapp.cli.users": ("user",),
+    "opsapp.cli.config": ("check-config", "openapi"),
+    "opsapp.cli.ascode": ("apply", "import", "export"),
+    "opsapp.cli.archive": ("verify-archive",),
+    "opsapp.cli.agentfile": ("agent-file",),
+    "opsapp.cli.doctor": ("doctor",),
+    "opsapp.cli.statusexport": ("status-export",),
+    "opsapp.cli.rekey": ("rekey",),
+    "opsapp.demo": ("demo",),
 }
 
 
@@ -45,7 +45,7 @@ def parser(asked_for: str | None = None) -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     named = [name for name, words in MODULES.items() if asked_for in words]
     for name in named or MODULES:
-        import_module(f".{name}", __package__).add_commands(commands)
+        import_module(name).add_commands(commands)
     return top
 
 
@@ -54,7 +54,7 @@ def _parsed(given: list[str]) -> argparse.Namespace:
     try:
         return parser(given[0] if given else None).parse_args(given)
     except SystemExit as ending:
-        if ending.code and given and given[0] in MODULES["ascode"]:
+        if ending.code and given and given[0] in MODULES["opsapp.cli.ascode"]:
             raise SystemExit(1) from None
         raise
 

@@ -10,6 +10,7 @@ import os
 import re
 import socket
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -83,11 +84,10 @@ def _tell_ready(running: Any) -> None:
 
 
 def _demonstrate(settings: Settings, host: str, port: int) -> int:
-    from .demo import demonstrate
-
     if "opsapp.data" not in settings:
         raise Mistaken("a demo needs a data directory: --data DIR, or `opsapp demo`")
-    return demonstrate(Path(settings["opsapp.data"]) / "demo", host, port)
+    code: int = import_module("opsapp.demo").demonstrate(Path(settings["opsapp.data"]) / "demo", host, port)
+    return code
 
 
 def make_application(settings: Settings) -> Any:

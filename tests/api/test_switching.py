@@ -6,7 +6,9 @@ import sqlite3
 import pytest
 import yaml
 
-from opsapp.cli.switching import blackbox, gatus, kuma
+from opsapp.importers import blackbox, gatus, kuma
+from opsapp.notify.records import ChannelAsCode
+from tests.support.imported import taken_of, unsaid
 
 
 def said(estate, name):
@@ -15,7 +17,7 @@ def said(estate, name):
 
 
 def monitor(estate, name):
-    (settings,) = [settings for settings in estate.monitors if settings["name"] == name]
+    (settings,) = [settings for settings in taken_of(estate) if settings["name"] == name]
     return settings
 
 
@@ -40,7 +42,7 @@ def test_a_web_monitor_of_kuma_keeps_what_it_means(tmp_path, as_object):
                                                                     {"name": "team", "value": "blue"}],
     }  # fmt: skip
     estate = kuma.read(kuma_file(tmp_path, entry, as_object=as_object))
-    assert monitor(estate, "Shop") == {
+    assert monitor(estate, "Shop") == unsaid() | {
         "name": "Shop", "type": "http", "url": "https://me:p%40ss@shop.example.org/", "method": "GET",
         "verify_tls": False, "follow_redirects": False, "headers": {"X-Who": "me"}, "expected_status": None,
         "interval": 60, "timeout": 48, "retries": 10, "enabled": True, "tags": ["web", "team:blue"],
@@ -100,7 +102,7 @@ def test_what_would_mean_something_else_is_left_with_the_reason(tmp_path, change
     line = said(estate, "Shop")
     assert not line.taken
     assert why in line.notes[0]
-    assert [settings["name"] for settings in estate.monitors] == ["Other"]
+    assert [settings["name"] for settings in taken_of(estate)] == ["Other"]
     assert estate.report()[0].startswith("NOT TAKEN: monitor 'Shop': ")
     assert estate.report()[-1] == "1 taken, 1 of them with a difference; 1 not taken"
 
@@ -125,8 +127,9 @@ def test_channels_of_kuma_are_tied_to_the_same_monitors(tmp_path):
     first = SHOP | {"notificationIDList": {"1": True, "2": True}}
     second = SHOP | {"id": 2, "name": "Blog", "notificationIDList": {"2": True}}
     estate = kuma.read(kuma_file(tmp_path, first, second, channels=channels))
-    by_name = {channel["name"]: channel for channel in estate.channels}
-    assert by_name["Chat"] == {"name": "Chat", "url": "tgram://1:A/77", "enabled": True, "tags": ["to:Chat"]}
+    by_name = {channel["name"]: channel for channel in taken_of(estate, "channels")}
+    chat = {"name": "Chat", "url": "tgram://1:A/77", "enabled": True, "tags": ["to:Chat"]}
+    assert by_name["Chat"] == unsaid(ChannelAsCode) | chat
     assert monitor(estate, "Shop")["tags"] == ["to:Chat"]
     assert (by_name["All"]["tags"], monitor(estate, "Blog")["tags"]) == ([], [])
     assert by_name["Nobody"]["enabled"] is False
@@ -160,7 +163,7 @@ def test_the_database_of_kuma_gives_the_same(tmp_path):
     shop = monitor(estate, "Shop")
     assert (shop["type"], shop["keyword_absent"], shop["verify_tls"], shop["interval"]) == ("keyword", True, False, 30)
     assert shop["tags"] == ["web:a"]
-    assert [channel["url"] for channel in estate.channels] == ["ntfys://ntfy.sh/ops"]
+    assert [channel["url"] for channel in taken_of(estate, "channels")] == ["ntfys://ntfy.sh/ops"]
 
 
 @pytest.mark.parametrize("content", [b"[1]", b"{}", b"nonsense", b"SQLite format 3\0"])
@@ -222,7 +225,7 @@ def test_endpoints_of_gatus_have_their_counterparts(tmp_path, endpoint, expected
 )
 def test_an_endpoint_with_a_condition_that_cannot_be_kept_is_left(tmp_path, changes, why):
     estate = gatus.read(gatus_file(tmp_path, BLOG | changes, alerting={"slack": {"webhook-url": "https://x/secret"}}))
-    assert estate.monitors == []
+    assert taken_of(estate) == []
     assert why in said(estate, "blog").notes[0]
     assert not said(estate, "slack").taken
     assert "secret" not in "\n".join(estate.report())
@@ -300,7 +303,7 @@ def test_the_probers_of_the_exporter_have_their_counterparts(tmp_path, module, t
     (tmp_path / "b.yml").write_text(yaml.safe_dump({"modules": {"m": module}}))
     estate = blackbox.read(str(tmp_path / "p.yml"), str(tmp_path / "b.yml"))
     if expected is None:
-        assert estate.monitors == []
+        assert taken_of(estate) == []
         assert not said(estate, f"j: {target}").taken
     else:
-        assert {name: estate.monitors[0][name] for name in expected} == expected
+        assert {name: taken_of(estate)[0][name] for name in expected} == expected

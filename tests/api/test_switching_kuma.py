@@ -7,10 +7,11 @@ import sqlite3
 import pytest
 import yaml
 
-from opsapp.cli.switching import kuma
+from opsapp.importers import kuma
 from opsapp.runtime import deletions
 from tests.support import kumadatabase
 from tests.support.app import Service
+from tests.support.imported import taken_of
 
 ENTRIES = 50  # monitors and groups, notifications, windows, status pages, the proxy
 
@@ -173,7 +174,7 @@ def by_name(entries, name):
 )  # fmt: skip
 def test_of_what_speaks_its_own_language_the_port_is_watched_and_the_report_says_so(database, name, url):
     estate = read(database)
-    assert by_name(estate.monitors, name)["url"] == url
+    assert by_name(taken_of(estate), name)["url"] == url
     (line,) = [line for line in estate.lines if line.name == name]
     assert "only whether its port opens is looked at" in line.notes[0]
 
@@ -189,7 +190,7 @@ def test_of_what_speaks_its_own_language_the_port_is_watched_and_the_report_says
     ],
 )
 def test_each_strategy_of_maintenance_is_a_window(database, name, start, end, recurring, scope):
-    window = by_name(read(database).kinds["windows"], name)
+    window = by_name(taken_of(read(database), "windows"), name)
     assert (window["start"], window["end"], window.get("recurring"), window["scope"]) == (start, end, recurring, scope)
     assert window["enabled"] is (name != "By cron")
 
@@ -216,18 +217,18 @@ def test_a_window_that_would_be_on_at_other_times_is_left(database, column, valu
 
 def test_a_window_that_covers_nothing_taken_is_not_one_that_covers_everything(database):
     changed(database, "DELETE FROM monitor_maintenance")
-    assert read(database).kinds["windows"] == []
+    assert taken_of(read(database), "windows") == []
 
 
 def test_a_weekly_window_keeps_its_day(database):
     changed(database, "UPDATE maintenance SET interval_day = 7 WHERE title = ?", "Every night")
-    window = by_name(read(database).kinds["windows"], "Every night")
+    window = by_name(taken_of(read(database), "windows"), "Every night")
     assert (window["start"], window["recurring"]) == ("2026-12-01T02:00:00", "0 2 * * 2")  # a Tuesday
 
 
 def test_windows_of_the_same_clock_are_taken_and_a_single_one_of_another_is_moved(tmp_path):
     path = kumadatabase.make(tmp_path / "berlin.db", zone="Europe/Berlin")
-    windows = read(path, "Europe/Vienna").kinds["windows"]
+    windows = taken_of(read(path, "Europe/Vienna"), "windows")
     assert by_name(windows, "Every night")["start"] == "2026-12-01T02:00:00"
     assert by_name(windows, "Move of the server")["start"] == "2027-02-01T22:00:00"
     assert "Patches" not in {window["name"] for window in windows}
@@ -235,11 +236,16 @@ def test_windows_of_the_same_clock_are_taken_and_a_single_one_of_another_is_move
 
 def test_only_what_the_taken_page_shows_is_public(database):
     estate = read(database)
-    assert {monitor["name"] for monitor in estate.monitors if "public" in monitor["tags"]} == {"Shop", "Login", "Words"}
-    (page,) = estate.kinds["status_page"]
+    assert {monitor["name"] for monitor in taken_of(estate) if "public" in monitor["tags"]} == {
+        "Shop",
+        "Login",
+        "Words",
+    }
+    (page,) = taken_of(estate, "status_page")
     assert (page["name"], page["public_url"], page["footer"]) == ("Example", "https://status.example.org", "Call 110")
     assert page["groups"] == [
-        {"name": "Customers", "monitors": ["Shop", "Login"]}, {"name": "Rest", "monitors": ["Words"]},
+        {"name": "Customers", "collapsed": False, "monitors": ["Shop", "Login"]},
+        {"name": "Rest", "collapsed": False, "monitors": ["Words"]},
     ]  # fmt: skip
 
 
@@ -254,8 +260,8 @@ def test_further_pages_are_pages_of_their_own_and_publish_nothing(imported, opsa
 def test_a_page_that_is_not_published_publishes_nothing(database):
     changed(database, "UPDATE status_page SET published = 0")
     estate = read(database)
-    assert estate.kinds["status_page"] == estate.kinds["status_pages"] == []
-    assert not [monitor for monitor in estate.monitors if "public" in monitor["tags"]]
+    assert taken_of(estate, "status_page") == taken_of(estate, "status_pages") == []
+    assert not [monitor for monitor in taken_of(estate) if "public" in monitor["tags"]]
 
 
 @pytest.mark.parametrize(
@@ -268,7 +274,7 @@ def test_a_page_that_is_not_published_publishes_nothing(database):
     ],
 )
 def test_notifications_are_channels(database, name, url):
-    assert by_name(read(database).channels, name)["url"] == url
+    assert by_name(taken_of(read(database), "channels"), name)["url"] == url
 
 
 # ---- days before, as code

@@ -7,7 +7,8 @@ import sqlite3
 import pytest
 import yaml
 
-from opsapp.cli.switching import blackbox, gatus, kuma
+from opsapp.importers import blackbox, gatus, kuma
+from tests.support.imported import taken_of
 
 SHOP = {"id": 1, "name": "Shop", "type": "http", "url": "https://shop.example.org/", "interval": 60}
 BLOG = {"name": "blog", "url": "https://blog.example.org/", "conditions": ["[STATUS] == 200"]}
@@ -59,13 +60,13 @@ def notes(estate, name):
 )
 def test_a_condition_that_means_the_opposite_here_is_left(tmp_path, url, condition):
     estate = gatus_read(tmp_path, {"name": "blog", "url": url, "conditions": [condition]})
-    assert estate.monitors == []
+    assert taken_of(estate) == []
     assert condition in left(estate)["blog"]
 
 
 @pytest.mark.parametrize("condition", ["[CONNECTED] == true", "[CONNECTED] != false"])
 def test_a_target_that_must_be_reached_is_taken(tmp_path, condition):
-    (taken,) = gatus_read(tmp_path, {"name": "db", "url": "tcp://db:5432", "conditions": [condition]}).monitors
+    (taken,) = taken_of(gatus_read(tmp_path, {"name": "db", "url": "tcp://db:5432", "conditions": [condition]}))
     assert taken["type"] == "tcp"
 
 
@@ -160,14 +161,14 @@ def test_channels_with_like_names_do_not_share_their_monitors(tmp_path):
     channels = [{"id": number, "name": name, "config": config} for number, name in ((1, "on call"), (2, "on-call"))]
     monitors = [SHOP | {"id": n, "name": f"m{n}", "notificationIDList": {str(n): True}} for n in (1, 2)]
     estate = kuma_read(tmp_path, *monitors, notificationList=channels)
-    assert [channel["tags"] for channel in estate.channels] == [["to:on-call"], ["to:on-call-2"]]
-    assert [settings["tags"] for settings in estate.monitors] == [["to:on-call"], ["to:on-call-2"]]
+    assert [channel["tags"] for channel in taken_of(estate, "channels")] == [["to:on-call"], ["to:on-call-2"]]
+    assert [settings["tags"] for settings in taken_of(estate)] == [["to:on-call"], ["to:on-call-2"]]
 
 
 def test_long_names_that_begin_alike_stay_two(tmp_path):
     names = ["x" * 200 + "1", "x" * 200 + "2"]
     estate = kuma_read(tmp_path, *(SHOP | {"name": name} for name in names))
-    assert [settings["name"] for settings in estate.monitors] == ["x" * 200, "x" * 196 + " (2)"]
+    assert [settings["name"] for settings in taken_of(estate)] == ["x" * 200, "x" * 196 + " (2)"]
     assert "its name is cut to 200 characters" in notes(estate, names[0])
     assert "its name was taken" in notes(estate, names[1])
 
@@ -205,12 +206,12 @@ def test_what_prometheus_has_besides_its_targets_is_named(tmp_path):
 )
 def test_the_time_outs_of_prometheus_are_kept(tmp_path, job, module, timeout):
     estate = prometheus_read(tmp_path, PROBES | job, modules={"http_2xx": {"prober": "http", **module}})
-    assert [settings["timeout"] for settings in estate.monitors] == [timeout]
+    assert [settings["timeout"] for settings in taken_of(estate)] == [timeout]
 
 
 def test_targets_with_one_name_in_two_jobs_stay_two(tmp_path):
     estate = prometheus_read(tmp_path, PROBES, PROBES | {"job_name": "again"})
-    assert [settings["name"] for settings in estate.monitors] == ["https://a.example.org", "https://a.example.org (2)"]
+    assert [settings["name"] for settings in taken_of(estate)] == ["https://a.example.org", "https://a.example.org (2)"]
 
 
 # ---- what is here already

@@ -9,8 +9,7 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import CaseBook
 from opsapp.healing.resources.requestdrafts import DraftPiece
 from opsapp.notify.resources import inbox
-from opsapp.runtime.projection import load
-from opsapp.tree.damage import Damage
+from opsapp.tree.damage import Damage, load
 from tests.engine.outage import decide, deeds, ends, fleets, sizes, told
 from tests.engine.test_healing_waves import look_now
 from tests.engine.test_healing_waves_kills import Mortal, again_and_again
@@ -184,7 +183,7 @@ def test_a_piece_that_cannot_be_read_costs_its_own_targets(fleet, monkeypatch):
             raise Damage("part of a request", "0", "damaged")
         return load(item)
 
-    monkeypatch.setattr("opsapp.runtime.projection.load", reading)
+    monkeypatch.setattr("opsapp.tree.reading.load", reading)
     outage.until_asked()
     assert requests(outage)[0]["subject"] == f"{15 - PIECE} targets"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from opsapp.cli.demo import estate
-from opsapp.cli.demo.processes import LASTS_S, DemoProcesses, DemoTrouble
+from opsapp.demo import estate
+from opsapp.demo.processes import LASTS_S, DemoProcesses, DemoTrouble
 from tests.support.demo import Demo
 from tests.support.process import ROOT, opsapp
 from tests.support.receiver import Receiver

@@ -38,14 +38,14 @@ def encoded(span: Span) -> bytes:
         (
             _place(span.place),
             _bytes(4, span.parent),
-            _bytes(5, public(span.name).encode()),
+            _bytes(5, _text(span.name)),
             _whole(6, span.kind),
             _time(7, span.began),
             _time(8, max(span.began, span.ended)),
             _facts(9, span.facts),
             *(_bytes(11, _moment(moment)) for moment in span.moments),
             *(_bytes(13, _place(link)) for link in span.links),
-            b"" if span.failed is None else _bytes(15, _bytes(2, public(span.failed).encode()) + _whole(3, _FAILED)),
+            b"" if span.failed is None else _bytes(15, _bytes(2, _text(span.failed)) + _whole(3, _FAILED)),
         )
     )
 
@@ -71,12 +71,17 @@ def _value(value: str | int | float | bool) -> bytes:
         return _whole(3, value)
     if isinstance(value, float):
         return _key(4, _FIXED64) + struct.pack("<d", value)
-    text = public(value).encode()
+    text = _text(value)
     return _key(1, _BYTES) + _varint(len(text)) + text
 
 
+def _text(text: str) -> bytes:
+    return public(text).encode("utf-8", "replace")
+
+
 def _time(number: int, at: float) -> bytes:
-    return _key(number, _FIXED64) + struct.pack("<Q", max(0, round(at * 1e6)) * 1000)
+    microseconds = max(0, round(at * 1e6))
+    return _key(number, _FIXED64) + struct.pack("<Q", microseconds * 1000) if microseconds else b""
 
 
 def _bytes(number: int, value: bytes) -> bytes:

@@ -8,9 +8,9 @@ import re
 from typing import Any
 from urllib.parse import urlsplit
 
-from opsapp.lib.jsontypes import JsonObject
-
-from .estate import NotImported, host_and_port, json_value
+from .estate import MonitorEntry, host_and_port
+from .foreign import NotImported
+from .kumarecords import KumaMonitor
 
 PORT_OF = {  # by type, the usual one
     "mysql": 3306,
@@ -33,31 +33,30 @@ _SERVER = re.compile(r"(?:^|;)\s*(?:server|data source)\s*=\s*(?:tcp:)?([^;,\\]+
 _PORTS = {"wss": 443, "ws": 80, "https": 443, "http": 80, "rediss": 6379, "mqtts": 8883}
 
 
-def only_port(monitor: JsonObject, notes: list[str]) -> JsonObject:
-    kind = str(monitor.get("type"))
+def only_port(monitor: KumaMonitor, notes: list[str]) -> MonitorEntry:
+    kind = str(monitor.type)
     host, port = _target(kind, monitor)
     if not host:
         raise NotImported("it names no server")
     notes.append(f"only whether its port opens is looked at: {ASKED.get(kind, 'its query is not run')}")
-    return {"type": "tcp", "url": "tcp://" + host_and_port(host, port)}
+    return MonitorEntry(name=monitor.name, type="tcp", url="tcp://" + host_and_port(host, port))
 
 
-def _target(kind: str, monitor: JsonObject) -> tuple[str, int]:
+def _target(kind: str, monitor: KumaMonitor) -> tuple[str, int]:
     if kind == "mqtt":
-        return _parts(str(monitor.get("hostname") or ""), int(monitor.get("port") or PORT_OF[kind]))
+        return _parts(monitor.hostname or "", monitor.port or PORT_OF[kind])
     if kind == "kafka-producer":
-        return _parts(_first(monitor.get("kafkaProducerBrokers")), PORT_OF[kind])
+        return _parts(_first(monitor.kafka_producer_brokers), PORT_OF[kind])
     if kind == "grpc-keyword":
-        return _parts(str(monitor.get("grpcUrl") or ""), PORT_OF[kind])
+        return _parts(monitor.grpc_url, PORT_OF[kind])
     if kind == "websocket-upgrade":
-        return _parts(str(monitor.get("url") or ""), PORT_OF[kind])
-    text = str(monitor.get("databaseConnectionString") or "")
+        return _parts(monitor.url, PORT_OF[kind])
+    text = monitor.database_connection_string
     server = _SERVER.search(text) if kind == "sqlserver" else None
     return (server[1].strip(), int(server[2] or PORT_OF[kind])) if server else _parts(text, PORT_OF[kind])
 
 
-def _first(given: Any) -> str:
-    listed = json_value(given)
+def _first(listed: Any) -> str:
     return str(listed[0]) if isinstance(listed, list) and listed else ""
 
 

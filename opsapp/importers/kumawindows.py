@@ -6,41 +6,42 @@ Must not: take a window that would be on at other times than there, or cover som
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from opsapp.lib import cron
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.zones import zone_problem
+from opsapp.maintenance.records import WindowAsCode
 
-from .estate import NotImported, json_value
-from .kumafile import KumaFile, title_of
+from .foreign import NotImported
+from .kumafile import KumaFile
+from .kumarecords import KumaWindow
 
 WEEK = 7
-SERVERS = (None, "", "SAME_AS_SERVER")
+SERVERS = ("", "SAME_AS_SERVER")
 FIRST_DAY = datetime(2024, 1, 1)  # where nothing says since when
 BY_HAND = "it is switched on by hand: make a window when you need one"
 
 
-def settings(row: JsonObject, file: KumaFile, names: dict[int, str], zone: str, notes: list[str]) -> JsonObject:
+def window(row: KumaWindow, file: KumaFile, names: dict[int, str], zone: str, notes: list[str]) -> WindowAsCode:
     """`names` of the monitors here, by their ids there; `zone`: by whose clock windows are here."""
-    told: JsonObject = {"name": title_of(row), "enabled": bool(row.get("active", True))}
     covered = _covered(row, file, names, notes)
     there = _zone_of(row, file, zone, notes)
-    if row.get("description"):
+    if row.description:
         notes.append("not taken of it: description")
-    return {**told, **_times(row, there, zone), "scope": covered}
+    start, end, recurring = _times(row, there, zone)
+    return WindowAsCode(row.told, start, end, recurring, covered, enabled=bool(row.active))
 
 
-def _covered(row: JsonObject, file: KumaFile, names: dict[int, str], notes: list[str]) -> list[str]:
+def _covered(row: KumaWindow, file: KumaFile, names: dict[int, str], notes: list[str]) -> tuple[str, ...]:
     """A group covers what is in it."""
-    tied = {tie["monitor_id"] for tie in file.rows("monitor_maintenance") if tie["maintenance_id"] == row["id"]}
-    ids, left = set[int](), tied
+    ids, left = set[int | None](), {tie.monitor_id for tie in file.window_ties if tie.maintenance_id == row.id}
     while left:
         ids |= left
-        left = {monitor["id"] for monitor in file.monitors if monitor.get("parent") in left} - ids
-    groups = {monitor["id"] for monitor in file.monitors if monitor.get("type") == "group"}
+        left = {monitor.id for monitor in file.monitors if monitor.id is not None and monitor.parent in left} - ids
+    groups = {monitor.id for monitor in file.monitors if monitor.is_group}
     missing = len(ids - groups - names.keys())
-    covered = [name for monitor_id, name in names.items() if monitor_id in ids]
+    covered = tuple(name for monitor_id, name in names.items() if monitor_id in ids)
     if not covered:
         raise NotImported("it covers no monitor that is taken")
     if missing:
@@ -48,9 +49,9 @@ def _covered(row: JsonObject, file: KumaFile, names: dict[int, str], notes: list
     return covered
 
 
-def _zone_of(row: JsonObject, file: KumaFile, zone: str, notes: list[str]) -> str:
-    if row.get("timezone") not in SERVERS:
-        there = str(row["timezone"])
+def _zone_of(row: KumaWindow, file: KumaFile, zone: str, notes: list[str]) -> str:
+    if row.timezone not in SERVERS:
+        there = row.timezone
     elif file.zone is not None:
         there = file.zone
     else:
@@ -61,70 +62,69 @@ def _zone_of(row: JsonObject, file: KumaFile, zone: str, notes: list[str]) -> st
     return there
 
 
-def _times(row: JsonObject, there: str, zone: str) -> JsonObject:
-    strategy = row.get("strategy")
-    if strategy == "single":
-        return {name: _moved(_moment(row, column), there, zone) for name, column in
-                (("start", "start_date"), ("end", "end_date"))}  # fmt: skip
-    if strategy == "manual":
+def _times(row: KumaWindow, there: str, zone: str) -> tuple[str, str, str | None]:
+    """Start, end, and how it repeats."""
+    if row.strategy == "single":
+        begins, ends = _moment(row.start_date, "it has no start"), _moment(row.end_date, "it has no end")
+        return _moved(begins, there, zone), _moved(ends, there, zone), None
+    if row.strategy == "manual":
         raise NotImported(BY_HAND)
     if not _alike(there, zone):
         raise NotImported(f"it repeats by the clock of {there}, and windows here by that of {zone}")
-    if row.get("end_date"):
-        raise NotImported(f"it repeats until {row['end_date']}, and windows here have no last day")
+    if row.end_date:
+        raise NotImported(f"it repeats until {row.end_date}, and windows here have no last day")
     expression, length = _repeats(row)
     if problem := cron.problem(expression):
         raise NotImported(f"its schedule {expression!r} {problem}")
-    since = (_wall(str(row["start_date"])) if row.get("start_date") else FIRST_DAY) - timedelta(seconds=1)
+    since = (_wall(row.start_date) if row.start_date else FIRST_DAY) - timedelta(seconds=1)
     first = cron.next_time(expression, "UTC", since.replace(tzinfo=timezone.utc).timestamp())
     start = datetime.fromtimestamp(first, timezone.utc).replace(tzinfo=None)
-    return {"start": start.isoformat(), "end": (start + timedelta(seconds=length)).isoformat(), "recurring": expression}
+    return start.isoformat(), (start + timedelta(seconds=length)).isoformat(), expression
 
 
-def _repeats(row: JsonObject) -> tuple[str, float]:
+def _repeats(row: KumaWindow) -> tuple[str, float]:
     """The expression, and for how many seconds."""
-    strategy = row.get("strategy")
-    if strategy == "cron":
-        return " ".join(str(row.get("cron")).split()), float(row["duration"])
-    begins, ends = _clock(row.get("start_time")), _clock(row.get("end_time"))
+    if row.strategy == "cron":
+        return " ".join(str(row.cron).split()), float(row.duration)
+    begins, ends = _clock(row.start_time), _clock(row.end_time)
     length = (ends - begins).total_seconds() % 86400
     at = f"{begins.minute} {begins.hour}"
-    if strategy == "recurring-weekday":
-        return f"{at} * * {_listed(row.get('weekdays'))}", length
-    if strategy == "recurring-day-of-month":
-        return f"{at} {_listed(row.get('days_of_month'))} * *", length
-    if strategy == "recurring-interval":
+    if row.strategy == "recurring-weekday":
+        return f"{at} * * {_listed(row.weekdays)}", length
+    if row.strategy == "recurring-day-of-month":
+        return f"{at} {_listed(row.days_of_month)} * *", length
+    if row.strategy == "recurring-interval":
         return f"{at} * * {_weekday(row)}", length
-    raise NotImported(f"its strategy {strategy} is not known here")
+    raise NotImported(f"its strategy {row.strategy} is not known here")
 
 
-def _weekday(row: JsonObject) -> str:
+def _weekday(row: KumaWindow) -> str:
     """Of a window that comes every so many days: each day, or the same day of each week."""
-    days = int(row.get("interval_day") or 0)
+    days = int(row.interval_day or 0)
     if days == 1:
         return "*"
-    if days != WEEK or not row.get("start_date"):
+    if days != WEEK or not row.start_date:
         raise NotImported(f"it comes every {days} days: schedules here know each day and each week")
-    return str(_wall(str(row["start_date"])).isoweekday() % WEEK)
+    return str(_wall(row.start_date).isoweekday() % WEEK)
 
 
-def _listed(given: object) -> str:
+def _listed(given: Any) -> str:
     """As a field of the expression; `lastDay1` is the last day of a month."""
-    words = ["l" if word == "lastDay1" else str(word) for word in json_value(given) or []]
+    words = ["l" if word == "lastDay1" else str(word) for word in given or []]
     if not words or any(word.startswith("lastDay") for word in words):
         raise NotImported("it is on days that schedules here do not know")
     return ",".join(words)
 
 
-def _clock(text: object) -> datetime:
+def _clock(text: str | None) -> datetime:
     parts = [int(part) for part in str(text).split(":")]
     return FIRST_DAY.replace(hour=parts[0], minute=parts[1])
 
 
-def _moment(row: JsonObject, column: str) -> datetime:
-    if not row.get(column):
-        raise NotImported("it has no end" if column == "end_date" else "it has no start")
-    return _wall(str(row[column]))
+def _moment(text: str, otherwise: str) -> datetime:
+    if not text:
+        raise NotImported(otherwise)
+    return _wall(text)
 
 
 def _wall(text: str) -> datetime:

@@ -1,0 +1,108 @@
+"""What is read of another program's file: records, declared as the house declares its own (`wire.records`).
+
+Other programs are not strict: a number may be a text there, a flag 1. So there are kinds here that take what they can
+make sense of. Names are written as Python writes them: `retryInterval` and `query-name` are `retry_interval` and
+`query_name`. Must not: know any program.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Annotated, Any, TypeVar
+
+from opsapp.wire.kinds import LEFT_OUT, Anything, JsonKind, Wrong
+from opsapp.wire.records import DeclaredObject, Most, ReadOnly, made
+
+
+class NotImported(ValueError):
+    """This entry has no counterpart here; the text says why."""
+
+
+class LooseKind(JsonKind):
+    """What a function makes of a value, if it can."""
+
+    def __init__(self, make: Callable[[Any], object]):
+        self.make = make
+
+    def read(self, value: Any, path: str, wrong: Wrong) -> Any:
+        try:
+            return self.make(value)
+        except (TypeError, ValueError, AttributeError) as problem:
+            wrong[path] = str(problem)
+            return None
+
+
+def json_value(text: Any) -> Any:
+    """`200` and `true` as JSON has them, any other text as it is."""
+    try:
+        return json.loads(text) if isinstance(text, str) else text
+    except ValueError:
+        return text
+
+
+Word = Annotated[str, LooseKind(lambda value: str(value or ""))]
+Label = Annotated[str, LooseKind(str)]
+Switch = Annotated[bool, LooseKind(bool)]
+Number = Annotated[int | None, LooseKind(lambda value: None if value == "" else int(value))]
+Figure = Annotated[int, LooseKind(lambda value: int(value or 0))]
+Measure = Annotated[float, LooseKind(lambda value: float(value or 0))]
+Json = Annotated[Any, LooseKind(json_value)]  # a value, or a text that says one
+AsItIs = Annotated[Any, Anything()]
+MANY = Most(100_000)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForeignRecord:
+    """`besides`: the names of what nobody here reads and that says something."""
+
+    besides: Annotated[tuple[str, ...], ReadOnly()] = ()
+
+
+R = TypeVar("R", bound=ForeignRecord)
+
+
+class PartOf(LooseKind):
+    """A record in a record; what is left out is as its field says."""
+
+    default = LEFT_OUT
+
+    def __init__(self, record: type[ForeignRecord]):
+        super().__init__(lambda value: read(record, value))
+
+
+def read(record: type[R], given: Any) -> R:
+    """The record of what is known of it; NotImported, with all that makes no sense."""
+    if not isinstance(given, dict):
+        raise NotImported("it is no object")
+    of: Any = record
+    kind, wrong = _kind_of(of), Wrong()
+    named = {_as_python(str(name)): value for name, value in given.items()}
+    values = kind.read({name: value for name, value in named.items() if name in kind.names}, "", wrong)
+    if wrong:
+        raise NotImported("it cannot be understood: " + "; ".join(f"{name} {text}" for name, text in wrong.items()))
+    said = (str(name) for name, value in given.items() if value not in (None, "", [], {}))
+    return replace(made(record, values), besides=tuple(sorted(n for n in said if _as_python(n) not in kind.names)))
+
+
+@cache
+def _kind_of(record: Any) -> DeclaredObject:
+    return DeclaredObject(record)
+
+
+def _as_python(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().replace("-", "_")
+
+
+def note_besides(record: ForeignRecord, notes: list[str]) -> None:
+    if record.besides:
+        notes.append(f"not taken of it: {', '.join(record.besides)}")
+
+
+def named(entry: Any) -> str:
+    """What the report calls an entry that may be anything."""
+    name = entry.get("name") if isinstance(entry, dict) else entry
+    return str(name or "without a name")
