@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from opsapp.wire.causes import CAUSES
 from opsapp.wire.kinds import AnyValues, Choice, DeclaredField, MapOf, Scalar
 from opsapp.wire.records import AT_TIMES, Between, Most, SaidAs
 
@@ -20,6 +19,7 @@ from .logic.graph import GraphMistake
 from .logic.levels import LEVELS
 from .logic.stakes import Lowered
 from .records import Count
+from .stages.attempt import CaseCause, CauseNamed
 from .stages.ledger import Effectiveness
 
 Level = Annotated[str, Choice(*LEVELS)]
@@ -66,21 +66,6 @@ class LedgerHarm:
     rule_id: str
     target: str
     condition: str
-
-
-@dataclass(frozen=True)
-class CauseNamed:
-    """Why it was as it was, as the host said before the last step or after it failed."""
-
-    id: Annotated[str, Choice(*CAUSES)]
-    text: str
-
-
-@dataclass(frozen=True)
-class CaseCause(CauseNamed):
-    """`evidence`: lines that show it, for operators; of the unit of a private log for admins."""
-
-    evidence: tuple[str, ...]
 
 
 @dataclass(frozen=True)

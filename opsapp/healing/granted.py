@@ -5,6 +5,7 @@ The request of the pipeline is made all the same, and decided by that yes. Must 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from zope.interface import Interface
@@ -21,7 +22,7 @@ class Allowed(NamedTuple):
     """The yes to a proposal: who had asked, what the request says of that, who has allowed it and with which words."""
 
     requested_by: str
-    about: JsonObject
+    about: Mapping[str, object]
     by: str
     comment: str | None
 

@@ -30,11 +30,8 @@ from opsapp.web.fields import (
 from opsapp.wire.conditions import MAX_LENGTH
 
 from .records import LONGEST_S, DeclaredRule, NewRule, RuleTargets, condition_problem
+from .stages.ledger import OUTCOMES
 
-OUTCOMES = (
-    "verified", "failed", "inconclusive", "rolled_back", "notified", "suppressed", "absorbed", "observed", "simulated",
-    "rejected", "expired", "withdrawn", "skipped", "lost",
-)  # fmt: skip
 DURATION = DurationKind(LONGEST_S)
 CONDITION = text(1, MAX_LENGTH, check=condition_problem)
 

@@ -1,5 +1,5 @@
-"""Answers about what would be: the dry run, a condition compared with live readings, the replay, a draft rule over the
-past. Declared once (`wire.records`)."""
+"""Questions about what would be, and their answers: the dry run, a condition compared with live readings, the replay,
+a draft rule over the past. Declared once (`wire.records`)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import Annotated, Literal
 from opsapp.wire.kinds import Anything, Choice, DeclaredField, JsonKind, MapOf, Number, Scalar, Text
 from opsapp.wire.records import Between, Most, SaidAs
 
+from .logic.graph import Dependency
 from .logic.levels import LEVELS, SEVERITIES
-from .records import Count
+from .records import Count, DeclaredRule, NewRule, RuleTargets
+from .stages.case import Metrics
 from .stages.execution import RollbackPlan
 from .stages.planning import PreflightCheck, SkippedStep
 
@@ -33,6 +35,49 @@ WOULD = ("execute", "request_approval", "notify", "simulate", "observe", "suppre
 Would = Annotated[str, Choice(*WOULD)]
 Readings = Annotated[Mapping[str, object], MapOf(DeclaredField("", Scalar()))]
 Told = Annotated[Mapping[str, object], MapOf(DeclaredField("", Anything()))]
+
+
+# -- what is asked
+
+
+@dataclass(frozen=True)
+class EventAsked:
+    source: str
+    rule_id: str
+    condition: str | None
+    target: str
+    severity: str | None
+    metrics: Annotated[Metrics, MapOf(DeclaredField("", ComparedValue()))]
+
+
+@dataclass(frozen=True)
+class DryRunAsked:
+    event: EventAsked
+    rule: DeclaredRule | None
+
+
+@dataclass(frozen=True)
+class ComparisonAsked:
+    condition: str
+    targets: RuleTargets | None
+
+
+@dataclass(frozen=True)
+class ReplayAsked:
+    days: float
+    rules: tuple[DeclaredRule, ...] | None
+    dependencies: tuple[Dependency, ...] | None
+
+
+@dataclass(frozen=True)
+class PastAsked:
+    rule: NewRule
+    days: float
+    since: Annotated[float | None, SaidAs("from")]
+    until: Annotated[float | None, SaidAs("to")]
+
+
+# -- what is answered
 
 
 @dataclass(frozen=True)

@@ -299,6 +299,7 @@ def _shown(
     value = value_of(response)
     value = value if part.pick is None else dig(value, part.pick)
     if isinstance(part.name, AnswerOf):
+        value = part.name.read(value)
         part.name.check(value)
     rows = [value] if part.facts and value is not None else value if isinstance(value, list) else []
     count = response.headers.get("X-Total-Count")

@@ -180,8 +180,8 @@ def _as_rows(field: Field, form: Mapping[str, str]) -> dict[str, str]:
 def as_texts(field: Field, values: list[Any]) -> list[dict[str, str]]:
     """Stored rows as the inputs hold them."""
     only_input = field.fields[0].name if len(field.fields) == 1 else None
-    rows = [{only_input: value} if only_input else value if isinstance(value, dict) else {} for value in values]
-    return [{inner.name: _text(row.get(inner.name)) for inner in field.fields} for row in rows]
+    rows = [{only_input: value} if only_input else value for value in values]
+    return [{inner.name: _text(dig(row, inner.name)) for inner in field.fields} for row in rows]
 
 
 def begins_with(field: Field, row: Any) -> Any:
@@ -211,7 +211,7 @@ def _without_spare(field: Field, rows: list[dict[str, str]]) -> list[dict[str, s
 def _text(value: Any) -> str:
     if value is None:
         return ""
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 

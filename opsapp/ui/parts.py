@@ -15,15 +15,28 @@ from opsapp.healing.lift_answers import LiftAnswer, WaitAnswer
 from opsapp.healing.moments import Moment
 from opsapp.healing.overview_answers import Overview
 from opsapp.healing.records import DependencyGraph, ProblemRecord, RuleRecord
-from opsapp.healing.whatif import Compared, ReadingRecord, Rehearsed, Replayed, Simulated
+from opsapp.healing.whatif import Compared, ReadingRecord, Rehearsed, Replayed, ScenarioRecord, Simulated
 from opsapp.maintenance.records import CalendarEntry, HealingWindowRecord, WindowCoverage, WindowRecord
 from opsapp.monitoring.notices import NoticeRecord
 from opsapp.monitoring.records import IncidentRecord, MonitorRecord, UptimeFigures, WarRoom
 from opsapp.monitoring.reportschemas import ReportedLine, ReportTotal
+from opsapp.notify.interfaces import ChannelDescription
 from opsapp.notify.records import ChannelRecord, DeliveryRecord
-from opsapp.oncall.records import EscalationRecord, OnCallRecord, ScheduleRecord, ShiftRecord
+from opsapp.oncall.records import EscalationRecord, OnCallRecord, PolicyRecord, ScheduleRecord, ShiftRecord
+from opsapp.statuspages.records import OwnPageRecord, PageRecord
 
-from .reader import AnswerOf, Answers
+from .answered import (
+    ChecksPoint,
+    Configured,
+    DoctorFindings,
+    HostPoint,
+    InletShown,
+    PluginPoint,
+    StatusSummary,
+    StoreShown,
+    SubscriberCounts,
+)
+from .reader import AnswerOf, Answers, ReadAs
 
 ACTIONS = AnswerOf("actions", list[ActionRecord])
 AGENT = AnswerOf("agent", AgentDetail)
@@ -39,13 +52,17 @@ CHANNEL = AnswerOf("channel", ChannelRecord)
 CHANNELS = AnswerOf("channels", list[ChannelRecord])
 CHECK = AnswerOf("check", LastCheck)
 COMMAND = AnswerOf("command", CommandRecord)
+CONFIGURED = ReadAs("configured", Configured)
 COMMANDS = AnswerOf("commands", list[CommandRecord])
 COVERED = AnswerOf("covered", WindowCoverage)
+COUNTS = ReadAs("counts", SubscriberCounts)
+DAYS = ReadAs("days", list[ChecksPoint])
 DEAD = AnswerOf("dead", list[AgentRow])
 DECIDED = AnswerOf("decided", list[ApprovalRecord])
 DEPENDENCIES = AnswerOf("dependencies", DependencyGraph)
 DELIVERIES = AnswerOf("deliveries", list[DeliveryRecord])
 DELIVERY = AnswerOf("delivery", DeliveryRecord)
+DOCTOR = ReadAs("doctor", DoctorFindings)
 ENTRIES = AnswerOf("entries", list[AuditEntry])
 EVERYTHING = AnswerOf("everything", WindowCoverage)
 ESCALATIONS = AnswerOf("escalations", list[EscalationRecord])
@@ -58,24 +75,30 @@ HELD = AnswerOf("healing", list[HealingWindowRecord])
 HOLDS = AnswerOf("holds", list[HealingWindowRecord])
 HEALS = AnswerOf("heals", list[LedgerEntryShown])
 HOSTS = AnswerOf("hosts", list[FleetRow])
+HOST_POINTS = ReadAs("host", list[HostPoint])
 INCIDENTS = AnswerOf("incidents", list[IncidentRecord])
+INLETS = ReadAs("inlets", list[InletShown])
 KEYS = AnswerOf("keys", list[KeyShown])
 INVITED = AnswerOf("invited", list[InvitationRecord])
 LEDGER = AnswerOf("ledger", list[LedgerEntryShown])
 LIFT = AnswerOf("lift", LiftAnswer)
+METRICS = ReadAs("metrics", list[PluginPoint])
 MOMENT = AnswerOf("moment", Moment)
 MONITOR = AnswerOf("monitor", MonitorRecord)
 MONITORS = AnswerOf("monitors", list[MonitorRecord])
+MONITOR_POINTS = ReadAs("monitor", list[ChecksPoint])
 NOTICES = AnswerOf("notices", list[NoticeRecord])
 NOW = AnswerOf("now", Compared)
 OFFLINE = AnswerOf("offline", list[AgentRow])
 ON_CALL = AnswerOf("on_call", list[OnCallRecord])
 OPEN = AnswerOf("open", list[IncidentRecord])
 OVER_PAST = AnswerOf("over_past", Rehearsed)
+OWN_PAGE = ReadAs("page", OwnPageRecord)
 OWN = AnswerOf("own", OwnSettings)
 OVERVIEW = AnswerOf("overview", Overview)
 PEOPLE = AnswerOf("people", list[Person])
 PAST = AnswerOf("past", Replayed)
+POLICY = ReadAs("policy", PolicyRecord)
 PROBLEM = AnswerOf("problem", ProblemRecord)
 PROBLEMS = AnswerOf("problems", list[ProblemRecord])
 READINGS = AnswerOf("readings", list[ReadingRecord])
@@ -86,16 +109,22 @@ RUN = AnswerOf("run", RunRecord)
 RUNS = AnswerOf("runs", list[RunRow])
 RULE = AnswerOf("rule", RuleRecord)
 RULES = AnswerOf("rules", list[RuleRecord])
+SCENARIOS = ReadAs("scenarios", list[ScenarioRecord])
+SCHEDULE = ReadAs("schedule", ScheduleRecord)
 SCHEDULES = AnswerOf("schedules", list[ScheduleRecord])
 SECRETS = AnswerOf("secrets", list[SecretRecord])
 SESSIONS = AnswerOf("sessions", list[SessionShown])
 SHIFTS = AnswerOf("shifts", list[ShiftRecord])
 SOURCE = AnswerOf("source", RuleRecord)
+STATUS_PAGE = ReadAs("settings", PageRecord)
+STATUS_SUMMARY = ReadAs("status", StatusSummary)
+STORE = ReadAs("store", StoreShown)
 STORED_WINDOW = AnswerOf("stored", WindowRecord)
 SUGGESTIONS = AnswerOf("suggestions", list[SuggestionRecord])
 TEMPLATES = AnswerOf("templates", list[TemplateRecord])
 TOTAL_LINE = AnswerOf("total", ReportTotal)
 TRUST = AnswerOf("trust", list[TrustShown])
+TYPES = ReadAs("types", list[ChannelDescription])
 UPTIME = AnswerOf("uptime", list[UptimeFigures])
 USERS = AnswerOf("users", list[UserShown])
 USERS_OF = AnswerOf("users", list[AutomationRow])

@@ -94,7 +94,7 @@ def _stored_ids(fields: Iterable[Field], shown: Iterable[JsonObject]) -> dict[st
         for record in things:
             value = dig(record, field.name)
             if field.fields:
-                rows = [row if isinstance(row, dict) else {field.fields[0].name: row} for row in value or ()]
+                rows = [{field.fields[0].name: row} if isinstance(row, str) else row for row in value or ()]
                 for kind, ids in _stored_ids(field.fields, rows).items():
                     stored.setdefault(kind, set()).update(ids)
             elif field.of and field.by == "id":

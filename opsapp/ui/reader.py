@@ -12,6 +12,8 @@ from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_origin, over
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from opsapp.wire.records import made
+
 T = TypeVar("T")
 UTC = "UTC"
 MOST_IDS = 100  # that a list is asked for at once
@@ -52,6 +54,17 @@ class AnswerOf(str, Generic[T]):
             raise TypeError(f"{self} is {type(value)}, and not {self.of}")
         if isinstance(value, list) and not all(isinstance(row, rows) for row in value[:1]):
             raise TypeError(f"{self} has {type(value[0])}, and not {rows}")
+
+    def read(self, value: Any) -> Any:
+        return value
+
+
+class ReadAs(AnswerOf[T]):
+    """One that the API writes as JSON, which is read as the record."""
+
+    def read(self, value: Any) -> Any:
+        rows = get_args(self.of)
+        return [made(rows[0], row) for row in value] if rows else made(self.of, value)
 
 
 class Answers(dict[str, Any]):

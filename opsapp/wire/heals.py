@@ -37,6 +37,7 @@ class HostAnswer(NamedTuple):
     unfit: Tuple[str, ...] = ()
     looked: bool = False  # the agent looked for the cause when it failed
     cause: Optional[JsonObject] = None
+    output: str = ""
 
     @classmethod
     def read(cls, answer: Mapping[str, Any]) -> HostAnswer:
@@ -54,6 +55,7 @@ class HostAnswer(NamedTuple):
             unfit=tuple(data.get("unfit") or ()),
             looked="cause" in data,
             cause=data.get("cause"),
+            output=str(answer.get("output") or ""),
         )
 
     @property

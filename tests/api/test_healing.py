@@ -2,11 +2,9 @@
 
 import pytest
 
-from opsapp.healing import schemas
 from opsapp.healing.engine import forecasts
 from opsapp.healing.engine.foresight import Foresight
 from opsapp.healing.engine.inventory import fleet_access
-from opsapp.healing.stages.ledger import OUTCOMES
 from opsapp.runtime import serieswork
 from tests.support.dependencies import depend
 
@@ -66,10 +64,6 @@ def test_null_in_a_put_takes_away_what_a_rule_may_do_without_and_keeps_the_rest(
 def test_roles_below_are_refused_before_the_body_is_read(service, method, path, who):
     answer = service.client(who).request(f"/api/healing/{path}", method=method, body=b"no json", expect_errors=True)
     assert (answer.status_int, answer.json["code"]) == (403, "role_too_low")
-
-
-def test_schemas_say_the_same_words_as_the_logic():
-    assert schemas.OUTCOMES == OUTCOMES
 
 
 def test_a_rule_lives(service):

@@ -4,6 +4,7 @@ import random
 
 from opsapp.healing.config import PredictionSettings
 from opsapp.healing.engine.foresight import RESTORED, Foresight, MetricNews, is_watched
+from opsapp.healing.foretold import ForecastRecord
 from opsapp.healing.resources.foresight import ForesightBook
 from tests.support.hosts import place
 
@@ -42,11 +43,11 @@ def test_metrics_are_watched_that_have_a_threshold_or_are_named():
 
 def test_rows_are_packed_by_agent():
     book, dice = ForesightBook(), random.Random(1)
-    rows = [{"agent_id": "a1", "hits_at": dice.randrange(100), "fan": [1]} for _ in range(3)]
+    rows = [ForecastRecord("a1", "m", None, 1.0, 2.0, dice.randrange(100), None, None) for _ in range(3)]
     book.keep("a1", rows)
     book.keep("a2", [])
     assert (book.of("a1"), book.of("a2"), list(book.rows())) == (rows, [], rows)
     book.close(["a1"], rows)
-    assert [row["hits_at"] for row in book.soonest] == sorted(row["hits_at"] for row in rows)
+    assert [row.hits_at for row in book.coming()] == sorted(row.hits_at for row in rows)
     book.keep("a1", [])
     assert list(book.rows()) == []

@@ -7,9 +7,11 @@ import pytest
 
 from opsapp.agents.engine import records
 from opsapp.healing import engine as healing_engine
+from opsapp.healing.foretold import ForecastRecord
 from opsapp.healing.resources import healing_of
 from opsapp.ui.shapes import learned
 from opsapp.ui.shapes.healing import WORKERS
+from opsapp.wire.records import made
 
 FAILED = {"service__nginx__state": "failed"}
 WELL = {"service__nginx__state": "active"}
@@ -160,7 +162,7 @@ def foresee(root, hits, now):
         row = {"agent_id": agent_id, "metric": "disk_percent", "mount": "/var", "now": 80.0, "threshold": 90.0,
                "hits_at": at, "low": at, "high": at, "coverage": 0.9, "false_alarms": 0.0, "sudden": False,
                "fan": []}  # fmt: skip
-        healing_of(root).foresight.keep(agent_id, [row])
+        healing_of(root).foresight.keep(agent_id, [made(ForecastRecord, row)])
 
 
 def test_rules_are_found_by_their_condition(case):

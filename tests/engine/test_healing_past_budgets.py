@@ -2,7 +2,7 @@
 
 import pytest
 
-from opsapp.healing.engine.past_budgets import PastBudgets
+from opsapp.healing.engine.rehearsal import PastBudgets
 from opsapp.healing.engine.world import UNKNOWN, MeasuringMonitors
 from opsapp.healing.logic.graph import Graph
 from opsapp.healing.logic.stakes import RuleBudget

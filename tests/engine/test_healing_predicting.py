@@ -38,7 +38,7 @@ def look(here, *news, foresight=None):
     rows = [row for one in seen.values() for row in one.rows]
     here.node.transact(close, list(seen), [row for row in rows if is_coming(row)], now)
     foresight.end()
-    return rows
+    return [*map(plain, rows)]
 
 
 def suggestions(here):

@@ -11,7 +11,7 @@ from opsapp.agents.engine import executor
 from opsapp.automations.resources import runs_of
 from opsapp.healing.engine.server_actions import ServerActionRunner, begin, finish
 from opsapp.healing.resources import healing_of
-from opsapp.healing.resources.server_actions import ServerAction
+from opsapp.healing.resources.server_actions import ActionEnd, OwnCommand
 from opsapp.monitoring.logic.settings import MonitoringSettings
 from tests.api.test_agents import Polling
 from tests.support.targets import Website, website
@@ -99,8 +99,8 @@ def test_what_was_begun_by_a_process_that_is_gone_is_lost_and_not_done_again(war
 def test_an_answer_that_comes_after_it_was_given_up_changes_nothing(ward, site):
     here = fired(ward, rule("webhook", url=f"{site.url}/hook"))
     [(deed, _)] = here.node.transact(begin, 8)
-    here.node.transact(finish, deed, {"status": "failed", "reason": "first"})
-    here.node.transact(finish, deed, {"status": "done"})
+    here.node.transact(finish, deed, ActionEnd("failed", "first"))
+    here.node.transact(finish, deed, ActionEnd("done"))
     here.turn(1)
     assert here.ledger[0]["reason"] == "first"
 
@@ -128,7 +128,7 @@ def hands(ward):
 
 
 def argv(hands, *steps, timeout=10, deed="d1", **named):
-    return hands._run(deed, ServerAction("argv", {"steps": [*map(list, steps)], **named}, timeout))
+    return hands._run(deed, OwnCommand([*map(list, steps)], **named), timeout)._asdict()
 
 
 def test_a_command_on_the_services_machine(hands):

@@ -9,6 +9,7 @@ from BTrees.OOBTree import OOBTree
 
 from opsapp.healing.engine.inventory import Inventory, Member
 from opsapp.lib.ids import new_id
+from opsapp.wire.heals import HostAnswer
 
 TOOLS = frozenset({"systemctl", "podman", "journalctl", "sh"})
 
@@ -68,7 +69,8 @@ class Hosts:
         live.update(subject, {name: value for name, (value, _) in live.get(subject).items()}, self.node.clock.now())
 
     def answer(self, root, agent_id, command_id):
-        return root.system["test-commands"][command_id]["answer"]
+        ended = root.system["test-commands"][command_id]["answer"]
+        return ended and HostAnswer.read(ended)
 
     def intervened(self, root, subject, agent_id, since):
         return min((at for on, at in self.interventions if on == subject and at >= since), default=None)

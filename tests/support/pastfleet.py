@@ -5,6 +5,7 @@ from __future__ import annotations
 from opsapp.agents.resources import Agent, agents_of
 from opsapp.healing.engine import rehearsals
 from opsapp.healing.records import NewRule
+from opsapp.healing.whatif import PastAsked
 from opsapp.monitoring.logic.settings import MonitorSettings
 from opsapp.monitoring.resources import Monitor, monitors_of
 from opsapp.runtime import serieswork
@@ -87,7 +88,7 @@ class PastFleet:
 
     def asked(self, rule, days=7.0, since=None, until=None):
         """What the rule would have done."""
-        span = rehearsals.span_of(days, since, until, self.clock.now())
+        span = rehearsals.span_of(PastAsked(None, days, since, until), self.clock.now())
         draft = made(NewRule, rule)
         return plain(rehearsals.rehearse(self.node, self.node.transact(rehearsals.policy_of, draft, span), span))
 

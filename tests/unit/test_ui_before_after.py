@@ -3,6 +3,7 @@
 import re
 
 from opsapp.healing.answers import CaseShown
+from opsapp.ui.parts import HOST_POINTS, MONITOR_POINTS
 from opsapp.ui.reader import Reader
 from opsapp.ui.shapes import beforeafter
 from tests.support.partly import partly
@@ -28,11 +29,12 @@ def case(condition="disk./var.percent > 90", **more):
 
 
 def points(**values):
-    return [{"time": OPENED - 3600 + 60 * n, "disks": {"/var": 92.0 if n < 61 else 71.0}, **values} for n in range(120)]
+    times = [(OPENED - 3600 + 60 * n, {"/var": 92.0 if n < 61 else 71.0}) for n in range(120)]
+    return HOST_POINTS.read([{"time": time, "disks": disks, **values} for time, disks in times])
 
 
 def monitored(status="up", p95=80.0):
-    return [{"time": OPENED - 3600 + 60 * n, "status": status, "p95_ms": p95} for n in range(120)]
+    return MONITOR_POINTS.read([{"time": OPENED - 3600 + 60 * n, "status": status, "p95_ms": p95} for n in range(120)])
 
 
 def marks(chart):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from opsapp.approvals import resources as approvals
 from opsapp.approvals.config import ApprovalSettings
@@ -10,11 +10,10 @@ from opsapp.approvals.resources import Approval, approvals_of
 from opsapp.automations.engine import shown_of
 from opsapp.healing.granted import Allowance, Allowed, IAllowance
 from opsapp.healing.resources.requestdrafts import RequestDraft
-from opsapp.healing.stages.approval import EXPIRED, Hashed, Request, gone_or_plan, plan_shown
+from opsapp.healing.stages.approval import EXPIRED, AskedTarget, Hashed, HealPlan, Request, gone_or_plan, plan_shown
 from opsapp.healing.stages.case import CaseRecord
 from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.world import World
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
@@ -43,29 +42,29 @@ def ask(context: PipelineContext, wanted: Sequence[Wanted]) -> Approval:
 
 
 def ask_drafted(
-    context: PipelineContext, draft: RequestDraft, first: CaseRecord, targets: list[JsonObject]
+    context: PipelineContext, draft: RequestDraft, first: CaseRecord, targets: Sequence[AskedTarget]
 ) -> Approval:
     """The same for what several transactions have written: `first` leads, whose target is among these."""
-    plan = _together(context, first.rule_id, draft.plan, targets)
+    plan = _together(context, first.rule_id, draft.shown, targets)
     return _request(context, first, plan, reason=draft.reason, risk=draft.risk, requested_by="healing", name=draft.name)
 
 
 def _request(
     context: PipelineContext,
     record: CaseRecord,
-    plan: JsonObject,
+    plan: HealPlan,
     *,
     reason: str,
     risk: str,
     requested_by: str,
-    more: JsonObject | None = None,
+    more: Mapping[str, object] | None = None,
     name: str | None = None,
 ) -> Approval:
     return approvals.request(
         context.root,
         kind="heal",
-        subject=plan["target"],
-        plan=plan,
+        subject=plan.target,
+        plan=plan.stored(),
         risk=risk,
         reason=reason,
         requested_by=requested_by,
@@ -81,31 +80,28 @@ def reason_of(record: CaseRecord, plan: Plan) -> str:
     return f"{record.rule_id}: {record.about.rule_condition}{lowered}"
 
 
-def allowed_before(root: Root, record: CaseRecord, plan: JsonObject) -> Allowed | None:
+def allowed_before(root: Root, record: CaseRecord, plan: HealPlan) -> Allowed | None:
     """The yes to the proposal for which the rule was made."""
     allowance: Allowance | None = node_of(root).registry.queryUtility(IAllowance)
-    return None if allowance is None else allowance(root, record.rule_id, record.id, plan)
+    return None if allowance is None else allowance(root, record.rule_id, record.id, plan.stored())
 
 
-def target_of(record: CaseRecord, plan: JsonObject) -> JsonObject:
-    """One target of a request about several, with the digest of what would be done about it."""
-    own = {name: plan[name] for name in ("target", "host", "hostname", "params")}
-    return {**own, "case_id": record.id, "digest": approvals.plan_hash(plan)}
+def target_of(record: CaseRecord, plan: HealPlan) -> AskedTarget:
+    digest = approvals.plan_hash(plan.stored())
+    return AskedTarget(plan.target, plan.host, plan.hostname, plan.params, record.id, digest)
 
 
-def _together(context: PipelineContext, rule_id: str, first: JsonObject, targets: list[JsonObject]) -> JsonObject:
+def _together(context: PipelineContext, rule_id: str, first: HealPlan, targets: Sequence[AskedTarget]) -> HealPlan:
     """What is the same for all, and each target."""
-    params = targets[0]["params"]
-    sizes = sizes_of(context, rule_id)
-    return {
-        **first,
-        "host": None,
-        "hostname": None,
-        "target": f"{len(targets)} targets" if len(targets) > 1 else targets[0]["target"],
-        "params": params if all(target["params"] == params for target in targets) else {},
-        "targets": targets,
-        "waves": str(sizes or "off"),
-    }
+    first_target, *others = targets
+    return first._replace(
+        host=None,
+        hostname=None,
+        target=f"{len(targets)} targets" if others else first_target.target,
+        params=first_target.params if all(other.params == first_target.params for other in others) else {},
+        targets=tuple(targets),
+        waves=str(sizes_of(context, rule_id) or "off"),
+    )
 
 
 def answer_to(approval: Approval, case_id: str) -> str:
@@ -138,7 +134,7 @@ def request_now(context: PipelineContext, record: CaseRecord) -> Request:
     draft = context.healing.waves.draft_of(record) if approval is None else None
     if draft is None:
         return request_of(approval, record)
-    return Request("pending", risk=draft.risk, definition=draft.plan["definition"])
+    return Request("pending", risk=draft.risk, definition=draft.shown.definition)
 
 
 def withdraw(context: PipelineContext, record: CaseRecord, why: str) -> None:
@@ -153,7 +149,7 @@ def withdraw(context: PipelineContext, record: CaseRecord, why: str) -> None:
 
 
 def hashed(record: CaseRecord, world: World, root: Root) -> Hashed:
-    return lambda plan: approvals.plan_hash(shown(record, plan, world, root))
+    return lambda plan: approvals.plan_hash(shown(record, plan, world, root).stored())
 
 
 def ground_gone(record: CaseRecord, approval: Approval, world: World, root: Root) -> str | None:
@@ -161,5 +157,5 @@ def ground_gone(record: CaseRecord, approval: Approval, world: World, root: Root
     return gone_or_plan(record, request_of(approval, record).plan_hash, world, hashed(record, world, root))[0]
 
 
-def shown(record: CaseRecord, plan: Plan, world: World, root: Root) -> JsonObject:
+def shown(record: CaseRecord, plan: Plan, world: World, root: Root) -> HealPlan:
     return plan_shown(record, plan, world, lambda automation_id: shown_of(root, automation_id))

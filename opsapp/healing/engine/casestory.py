@@ -11,17 +11,15 @@ from opsapp.agents.engine import is_private_unit
 from opsapp.healing.answers import CaseAct, CaseCause, CaseShown, CaseWave, WaveCounts
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.gates import STAGES, CaseGate, gates
-from opsapp.healing.logic.stakes import Lowered
 from opsapp.healing.logic.waves import WaveSizes, sizes_for
 from opsapp.healing.resources import Healing
 from opsapp.healing.resources.cases import NEVER
 from opsapp.healing.resources.ledger import Ledger, held
+from opsapp.healing.stages.attempt import FoundCause
 from opsapp.healing.stages.case import CaseRecord, ClosedCase, Heal, VerifyingCase
 from opsapp.healing.stages.ledger import Effectiveness, LedgerRecord, effectiveness
 from opsapp.lib.addresses import HIDDEN
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import Node
-from opsapp.wire.records import made
 
 LOOKED_AT = 500  # entries of a rule and target among which a case's are looked for
 STAGE_OF = {
@@ -60,7 +58,7 @@ def story(healing: Healing, case_id: str, node: Node, *, operates: bool, adminis
         subject=about.subject,
         monitor_id=_monitor_id(about.subject),
         level=case.level,
-        lowered=case.lowered and made(Lowered, case.lowered),
+        lowered=case.lowered,
         stage=STAGE_OF.get(case.state, STAGES[0]),
         due=None if case.due == NEVER else int(case.due),
         left_until=_whole(case.left_until),
@@ -79,14 +77,14 @@ def _whole(time: float | None) -> int | None:
     return None if time is None else int(time)
 
 
-def _cause(cause: JsonObject | None, node: Node, operates: bool, administers: bool) -> CaseCause | None:
+def _cause(cause: FoundCause | None, node: Node, operates: bool, administers: bool) -> CaseCause | None:
     """Evidence may be the last lines of a unit, which are a log and an output."""
     if cause is None:
         return None
-    is_private = cause["unit"] is not None and is_private_unit(node, cause["unit"])
+    is_private = cause.unit is not None and is_private_unit(node, cause.unit)
     may_read = administers if is_private else operates
-    evidence = cause["evidence"] if may_read else [HIDDEN] * bool(cause["evidence"])
-    return CaseCause(cause["id"], cause["text"], tuple(evidence))
+    evidence = cause.evidence if may_read else (HIDDEN,) * bool(cause.evidence)
+    return CaseCause(cause.id, cause.text, evidence)
 
 
 def wave_of(healing: Healing, case: CaseRecord, settings: HealingSettings) -> CaseWave | None:

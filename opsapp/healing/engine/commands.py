@@ -9,6 +9,7 @@ from opsapp.automations.engine import last_words, request_run, run_state, said_l
 from opsapp.automations.records import RunRow
 from opsapp.healing.records import RUNS
 from opsapp.healing.resources import Healing, healing_of
+from opsapp.healing.resources.server_actions import OwnCommand, WebhookCall
 from opsapp.healing.stages.case import CaseRecord, CommandedCase, RollingBackCase
 from opsapp.healing.stages.looking import LOOK_WAIT_S, LookAnswer
 from opsapp.healing.stages.moves import AskCause
@@ -41,7 +42,7 @@ def ask(context: PipelineContext, record: CommandedCase, arm_s: float | None) ->
         if action.name in RUNS:
             return _run(context, record, RUNS[action.name])
         wake_after_commit(context.root, QUEUE)
-        return context.healing.deeds.intend(*_server_action(context, record, action), action.timeout)
+        return context.healing.deeds.intend(_server_action(context, record, action), action.timeout)
     wanted: JsonObject = {
         "heal_id": heal.heal_id,
         "token": context.token,
@@ -79,7 +80,7 @@ def _run(context: PipelineContext, record: CommandedCase, param: str) -> str:
     return str(run["run_id"])
 
 
-def _server_action(context: PipelineContext, record: CommandedCase, action: Action) -> tuple[str, JsonObject]:
+def _server_action(context: PipelineContext, record: CommandedCase, action: Action) -> WebhookCall | OwnCommand:
     heal, about = record.heal, record.about
     if action.name == "webhook":
         told = {
@@ -93,35 +94,27 @@ def _server_action(context: PipelineContext, record: CommandedCase, action: Acti
             "ledger_id": record.entry_id,
             "case_id": record.id,
         }
-        body = told if heal.params["body"] is None else heal.params["body"]
-        return "webhook", {**heal.params, "body": body, "heal_id": heal.heal_id}
+        body = heal.params["body"]
+        return WebhookCall(**{**heal.params, "body": told if body is None else body}, heal_id=heal.heal_id)
     handler = context.world.server.handler(action)
-    steps = [] if handler is None else handler.argv(heal.params)
-    return "argv", {"steps": steps, "action_type": action.name, "params": heal.params}
+    return OwnCommand([] if handler is None else handler.argv(heal.params), action.name, heal.params)
 
 
 def answer(root: Root, fleet: FleetAccess, record: CommandedCase) -> HostAnswer | None:
     """The final answer that a case waits for, or None."""
     heal = record.heal
-    if heal.host == SERVER and heal.action in RUNS:
+    if heal.host != SERVER:
+        return fleet.answer(root, heal.host, record.command_id)
+    if heal.action in RUNS:
         return _run_answer(run_state(root, record.command_id))
-    if heal.host == SERVER:
-        ended = healing_of(root).deeds.answer(record.command_id)
-    else:
-        ended = fleet.answer(root, heal.host, record.command_id)
-    return None if ended is None else HostAnswer.read(ended)
+    return healing_of(root).deeds.answer(record.command_id)
 
 
-def said(root: Root, fleet: FleetAccess, record: CommandedCase) -> str:
+def said(root: Root, record: CommandedCase, ended: HostAnswer) -> str:
     """What the program itself said last, in a line."""
-    heal = record.heal
-    if heal.host == SERVER and heal.action in RUNS:
+    if record.heal.host == SERVER and record.heal.action in RUNS:
         return said_last(root, record.command_id)
-    if heal.host == SERVER:
-        ended = healing_of(root).deeds.answer(record.command_id)
-    else:
-        ended = fleet.answer(root, heal.host, record.command_id)
-    return last_words(root, str((ended or {}).get("output") or ""))
+    return last_words(root, ended.output)
 
 
 def _run_answer(run: RunRow | None) -> HostAnswer | None:
@@ -158,8 +151,7 @@ def cause_told(root: Root, fleet: FleetAccess, record: CaseRecord) -> LookAnswer
     ended = None if record.look is None else fleet.answer(root, record.look.host, record.look.command_id)
     if ended is None:
         return None
-    evidence = without_secrets(root, str(ended.get("output") or ""))
-    return LookAnswer(causes.read((ended.get("data") or {}).get("cause"), evidence))
+    return LookAnswer(causes.read(ended.cause, without_secrets(root, ended.output)))
 
 
 def is_answered(root: Root, fleet: FleetAccess, record: CaseRecord) -> bool:

@@ -18,6 +18,7 @@ from opsapp.healing.stages.world import Reading, World
 from opsapp.healing.whatif import (
     Compared,
     ComparedTarget,
+    EventAsked,
     OfWhat,
     Preflight,
     ReadingRecord,
@@ -29,7 +30,6 @@ from opsapp.healing.whatif import (
     SimulatedTrust,
     SimulatedWindow,
 )
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
@@ -47,19 +47,18 @@ OF_MONITORS = ("monitor.", PLUGIN)
 ORDER = {True: 0, False: 1, None: 2}
 
 
-def dry_run(root: Root, given: JsonObject, draft: DeclaredRule | None = None) -> Simulated:
+def dry_run(root: Root, asked: EventAsked, draft: DeclaredRule | None = None) -> Simulated:
     """What would become of this event now, under a draft where one is given. Reads only; the caller's transaction is
     aborted all the same."""
     present = world_now(root)
     policy = PRESENT if draft is None else drafted(root, draft.id, draft, present)
     present = policy.over(present)
-    rule = present.rules.get(given["rule_id"])
+    rule = present.rules.get(asked.rule_id)
     if rule is None:
         raise Invalid({"event.rule_id": "there is no such rule"})
-    said = About.read({**given, "condition": given.get("condition") or rule.condition})._replace(
-        severity=given.get("severity") or rule.severity
-    )
-    event = event_about(said, given["rule_id"], fleet_access(root).inventory(root), present.now)
+    condition, severity = asked.condition or rule.condition, asked.severity or rule.severity
+    said = About(asked.source, condition, asked.target, severity, asked.metrics)
+    event = event_about(said, asked.rule_id, fleet_access(root).inventory(root), present.now)
 
     def live(event: RuleEvent, _: PolicyChange) -> Scene:
         """Nothing is waited for: what would be done is said of what is known now."""

@@ -26,6 +26,7 @@ from opsapp.monitoring.engine import Entry, register_of, request_check, taken_si
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
+from opsapp.wire.heals import HostAnswer
 
 from .inventory import Inventory, Member
 
@@ -56,8 +57,9 @@ class Fleet:
     ) -> str:
         return send_command(root, agent_id, kind, params, requested_by=by, timeout=timeout, expiry=expiry)
 
-    def answer(self, root: Root, agent_id: str, command_id: str) -> JsonObject | None:
-        return answer_of(root, agent_id, command_id)
+    def answer(self, root: Root, agent_id: str, command_id: str) -> HostAnswer | None:
+        ended = answer_of(root, agent_id, command_id)
+        return None if ended is None else HostAnswer.read(ended)
 
     def intervened(self, root: Root, subject: str, agent_id: str | None, since: float) -> float | None:
         changed = None if agent_id is None else changed_since(root, agent_id, since, without=HEALING)

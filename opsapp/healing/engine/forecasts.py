@@ -12,14 +12,15 @@ from collections.abc import Iterator, Sequence
 from math import isnan
 from typing import TYPE_CHECKING, NamedTuple
 
+from opsapp.healing import foretold
 from opsapp.healing.config import HealingSettings, PredictionSettings
+from opsapp.healing.foretold import ForecastRecord, MeasuredHour
 from opsapp.healing.logic import rules as logic
 from opsapp.healing.logic.anomalies import STRANGE, Judgement
 from opsapp.healing.logic.forecast import FanPoint, Forecast, seen_at
 from opsapp.healing.logic.metricpast import MetricPast
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.case import About, RuleEvent
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime import leases
 from opsapp.tree.root import Root
 from opsapp.wire.readings import split
@@ -74,7 +75,7 @@ News = ForeseenEvent | ForecastSuggestion
 class AgentOutlook(NamedTuple):
     """What a look at one agent came to."""
 
-    rows: list[JsonObject]
+    rows: list[ForecastRecord]
     news: list[News]
 
 
@@ -90,7 +91,7 @@ def step(node: Node, foresight: Foresight) -> bool:
     limits = limits_of(rules)
     node.transact(node.series.catch_up)  # what is there already is judged by what the last look has read
     foresight.begin(node.series.late(settled(int(now * 1000))))
-    coming: list[JsonObject] = []
+    coming: list[ForecastRecord] = []
     for first in range(0, len(inventory), AGENTS):
         part = inventory[first : first + AGENTS]
         room = foresight.room()
@@ -105,9 +106,9 @@ def step(node: Node, foresight: Foresight) -> bool:
     return False
 
 
-def is_coming(row: JsonObject) -> bool:
+def is_coming(row: ForecastRecord) -> bool:
     """It is heading to its threshold; what is beyond it already breaks no more."""
-    return row["hits_at"] is not None and row["now"] < row["threshold"]
+    return row.hits_at is not None and row.now < row.threshold
 
 
 def bound_before(root: Root) -> float | None:
@@ -143,7 +144,7 @@ def examine(
         forecast = foresight.follow(news).outlook.look(threshold, last.mean)
         if forecast is not None:
             forecast = seen_at(forecast, now)
-            of_agent.rows.append(_row(news, forecast, _past(foresight.follow(news).outlook.past), now))
+            of_agent.rows.append(_row(news, forecast, foresight.follow(news).outlook.past, now))
             of_agent.news.extend(_news_of(news, forecast, [limit for limit in matching if limit.above], section, now))
     return seen
 
@@ -170,24 +171,24 @@ def _mount(metric: str) -> str | None:
     return split(metric)[1] if metric.startswith("disk.") else None
 
 
-def _row(news: MetricNews, forecast: Forecast, past: list[JsonObject], now: float) -> JsonObject:
+def _row(news: MetricNews, forecast: Forecast, past: MetricPast, now: float) -> ForecastRecord:
     mount = _mount(news.metric)
-    return {
-        "agent_id": news.member.agent_id,
-        "metric": "disk_percent" if mount else news.metric,
-        "mount": mount,
-        "now": round(forecast.now, 3),
-        "threshold": forecast.threshold,
-        "hits_at": _whole(forecast.hits_at),
-        "low": _whole(forecast.low),
-        "high": _whole(forecast.high),
-        "likely_by": _whole(forecast.likely_by),
-        "coverage": None if forecast.coverage is None else round(forecast.coverage, 3),
-        "false_alarms": None if forecast.alarms is None else round(forecast.alarms, 1),
-        "sudden": forecast.sudden,
-        "fan": [_spoke(point) for point in _shown(forecast, now)],
-        "past": past,
-    }
+    return ForecastRecord(
+        str(news.member.agent_id),
+        "disk_percent" if mount else news.metric,
+        mount,
+        round(forecast.now, 3),
+        forecast.threshold,
+        _whole(forecast.hits_at),
+        _whole(forecast.low),
+        _whole(forecast.high),
+        _whole(forecast.likely_by),
+        None if forecast.coverage is None else round(forecast.coverage, 3),
+        None if forecast.alarms is None else round(forecast.alarms, 1),
+        forecast.sudden,
+        tuple(_spoke(*point) for point in _shown(forecast, now)),
+        tuple(_hours(past)),
+    )
 
 
 def _shown(forecast: Forecast, now: float) -> list[FanPoint]:
@@ -199,15 +200,16 @@ def _shown(forecast: Forecast, now: float) -> list[FanPoint]:
     return sorted(point for point in points if now < point.at <= until)
 
 
-def _past(past: MetricPast) -> list[JsonObject]:
+def _hours(past: MetricPast) -> Iterator[MeasuredHour]:
     """The newest hours of what the forecast was made from, each at its middle."""
     hours = past.hours()[-PAST_H:]
-    known = [(past.hour - back, mean) for back, mean in zip(range(len(hours), 0, -1), hours, strict=True)]
-    return [{"at": int((hour + 0.5) * HOUR), "value": round(mean, 3)} for hour, mean in known if not isnan(mean)]
+    for hour, mean in enumerate(hours, past.hour - len(hours)):
+        if not isnan(mean):
+            yield MeasuredHour(int((hour + 0.5) * HOUR), round(mean, 3))
 
 
-def _spoke(point: FanPoint) -> JsonObject:
-    return {name: round(value, 0 if name == "at" else 3) for name, value in point._asdict().items()}
+def _spoke(at: float, *values: float) -> foretold.FanPoint:
+    return foretold.FanPoint(round(at, 0), *(round(value, 3) for value in values))
 
 
 def _whole(time: float | None) -> int | None:
@@ -300,7 +302,7 @@ def keep(root: Root, seen: dict[str, AgentOutlook], now: float) -> None:
         healing.foresight.told = told
 
 
-def close(root: Root, agents: list[str], coming: list[JsonObject], now: float, bound: float | None = None) -> None:
+def close(root: Root, agents: list[str], coming: list[ForecastRecord], now: float, bound: float | None = None) -> None:
     """The end of a look."""
     leases.check(root, "healing")
     foresight = healing_of(root).foresight

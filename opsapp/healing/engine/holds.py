@@ -7,13 +7,14 @@ time that it lasts stays the same when the clock is set. Must not: lower a level
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Annotated
 
 from opsapp.agents.resources import Agent, agents_of
 from opsapp.healing.health_answers import HoldRecord
 from opsapp.healing.logic.stakes import HANDS_OFF, HERE, OF_WINDOWS
 from opsapp.healing.resources import Pause, healing_of
-from opsapp.lib.durations import seconds, written
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.durations import DurationKind, seconds, written
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.lib.zones import wall
 from opsapp.maintenance.engine import board_of, end_healing, healing_windows, open_healing
@@ -22,16 +23,26 @@ from opsapp.notify.engine import tell
 from opsapp.runtime.node import node_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
+from opsapp.wire.records import SaidAs
 
 ALL = "all"
 LONGEST_S = 366 * 86400.0
 
 
-def end_of(given: JsonObject, now: float) -> float | None:
+@dataclass(frozen=True)
+class HoldAsked:
+    """What a body says: `for` so long, or `until` then."""
+
+    span: Annotated[float | str | None, DurationKind(LONGEST_S), SaidAs("for")]
+    until: float | None
+    reason: str
+
+
+def end_of(asked: HoldAsked, now: float) -> float | None:
     """The end that a body says by `for` or `until`; None where it says none."""
-    until = given["until"] if given["for"] is None else now + seconds(given["for"])
+    until = asked.until if asked.span is None else now + seconds(asked.span)
     if until is not None and not now < until <= now + LONGEST_S:
-        name = "until" if given["for"] is None else "for"
+        name = "until" if asked.span is None else "for"
         raise Invalid({name: "must end in the future, at most a year from now"})
     return until
 
@@ -57,12 +68,12 @@ def _called(root: Root, target: str) -> str:
 # -- windows of a person ---------------------------------------------------------------------------------------------
 
 
-def hands_off(root: Root, agent: Agent, given: JsonObject, by: str) -> HealingWindow:
+def hands_off(root: Root, agent: Agent, asked: HoldAsked, by: str) -> HealingWindow:
     """From now on rules act one level lower on the host. A later word of the same person replaces it."""
-    window = _anew(root, HANDS_OFF, agent.id, given, by)
+    window = _anew(root, HANDS_OFF, agent.id, asked, by)
     healing_of(root).hands_off += (window.__name__,)
     until = wall(window.record.expires_at, node_of(root).config.timezone)
-    reason = f" ({given['reason']})" if given["reason"] else ""
+    reason = f" ({asked.reason})" if asked.reason else ""
     text = f"{by} says hands off until {until}{reason}. Rules act one level lower there: they ask before they act."
     _tell_of_host(root, agent, f"{_name(agent)}: hands off by {by}", text)
     return window
@@ -105,23 +116,23 @@ def _told(root: Root, ids: Collection[str]) -> None:
         healing.hands_off = tuple(window_id for window_id in healing.hands_off if window_id not in ids)
 
 
-def come(root: Root, given: JsonObject, by: str) -> HealingWindow:
+def come(root: Root, asked: HoldAsked, by: str) -> HealingWindow:
     """Somebody is here: what has a medium risk is asked about."""
-    return _anew(root, HERE, ALL, given, by)
+    return _anew(root, HERE, ALL, asked, by)
 
 
 def leave(root: Root, by: str) -> None:
     _end(root, [window for window in _on(root, HERE) if window.record.created_by == by])
 
 
-def _anew(root: Root, action: str, target: str, given: JsonObject, by: str) -> HealingWindow:
+def _anew(root: Root, action: str, target: str, asked: HoldAsked, by: str) -> HealingWindow:
     now = node_of(root).clock.now()
-    until = end_of(given, now) or now
+    until = end_of(asked, now) or now
     for window in _on(root, action):
         if (window.record.target, window.record.created_by) == (target, by):
             end_healing(root, window)
             _told(root, [window.__name__])
-    about = {"target": target, "action": action, "reason": given["reason"], "duration": written(until - now)}
+    about = {"target": target, "action": action, "reason": asked.reason, "duration": written(until - now)}
     return open_healing(root, about, by, until)
 
 
@@ -149,12 +160,12 @@ def _tell_of_host(root: Root, agent: Agent, title: str, text: str) -> None:
 # -- the kill switch -------------------------------------------------------------------------------------------------
 
 
-def pause(root: Root, given: JsonObject, by: str) -> bool:
+def pause(root: Root, asked: HoldAsked, by: str) -> bool:
     """From now on nothing is healed, to the end that is told or until somebody resumes it. Whether anything changed."""
     healing, now = healing_of(root), node_of(root).clock.now()
-    until = end_of(given, now)
-    wanted = Pause(True, by, now, until, given["reason"])
-    if healing.paused and until is None and not given["reason"]:
+    until = end_of(asked, now)
+    wanted = Pause(True, by, now, until, asked.reason)
+    if healing.paused and until is None and not asked.reason:
         return False
     healing.pause = wanted
     how = wanted.ends(node_of(root).config.timezone) or f"by {by}, until somebody resumes it"

@@ -20,6 +20,7 @@ from opsapp.healing.stages.world import Host
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
+from opsapp.wire.heals import HostAnswer
 
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
@@ -186,8 +187,8 @@ class FleetAccess(Protocol):
     ) -> str:
         """Store a command for an agent; its id."""
 
-    def answer(self, root: Root, agent_id: str, command_id: str) -> JsonObject | None:
-        """The command's final {status, exit_code, output, reason, data}, or None while it is open."""
+    def answer(self, root: Root, agent_id: str, command_id: str) -> HostAnswer | None:
+        """The command's final answer, or None while it is open."""
 
     def intervened(self, root: Root, subject: str, agent_id: str | None, since: float) -> float | None:
         """When a person or a run has first done something there, or has taken care of it, from then on; None: nobody

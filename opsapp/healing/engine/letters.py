@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from opsapp.agents.engine import host_of
 from opsapp.approvals.resources import approvals_of
+from opsapp.healing.foretold import ForecastRecord
 from opsapp.healing.letters import Letter, LetterSchedule, LetterSettings
 from opsapp.healing.logic import chain
 from opsapp.healing.logic import letter as words
@@ -251,9 +252,7 @@ def _asks(root: Root, healing: Healing, now: float, zone: str) -> tuple[tuple[Re
     """The first few of each kind, and how many there are more."""
     approvals, asked = approvals_of(root).page("pending", "oldest", MOST_ASKS, 0)
     due = list(healing.problems.due.keys(None, (now + DAY, "")))
-    coming = sorted(
-        (row for row in healing.foresight.soonest if now <= row["hits_at"] <= now + DAY), key=lambda row: row["hits_at"]
-    )
+    coming = [row for row in healing.foresight.coming() if now <= (row.hits_at or 0) <= now + DAY]
     more = sum(max(0, count - MOST_ASKS) for count in (asked, len(due), len(coming)))
     first = [
         *_approvals(root, approvals, zone),
@@ -281,15 +280,15 @@ def _problems(root: Root, healing: Healing, due: list[tuple[float, str, str]], z
         )
 
 
-def _forecasts(root: Root, coming: list[JsonObject], zone: str) -> Iterator[Request]:
+def _forecasts(root: Root, coming: list[ForecastRecord], zone: str) -> Iterator[Request]:
     for row in coming:
-        host = host_of(root, row["agent_id"])
+        host = host_of(root, row.agent_id)
         if host is not None:
-            what = row["mount"] or row["metric"].replace("_", " ")
-            reaches = "reaches" if row.get("likely_by") else "may reach"
-            hits = f"{reaches} {row['threshold']:g} at {words.clock(row['hits_at'], zone)}"
+            what = row.mount or row.metric.replace("_", " ")
+            reaches = "reaches" if row.likely_by else "may reach"
+            hits = f"{reaches} {row.threshold:g} at {words.clock(row.hits_at or 0, zone)}"
             yield Request(
-                f"Forecast: {what} of {host.hostname} {hits}", _address(root, "agent.forecast", agent=row["agent_id"])
+                f"Forecast: {what} of {host.hostname} {hits}", _address(root, "agent.forecast", agent=row.agent_id)
             )
 
 

@@ -84,7 +84,7 @@ def moment(root: Root, kind: Kind, item_id: str, asked: AskedTexts, sight: Sight
         *lanes,
         tuple(marks.marks),
         marks.left_out,
-        tuple(dict.fromkeys(str(entry.cause["text"]) for entry in entries if entry.cause)),
+        tuple(dict.fromkeys(entry.cause.text for entry in entries if entry.cause)),
         tuple(_rules_then(root, reading, members, entries, span)),
     )
 

@@ -12,12 +12,12 @@ from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
 from opsapp.healing.logic.lift import Trials
 from opsapp.healing.stages import ending, looking
 from opsapp.healing.stages import trust as governor
+from opsapp.healing.stages.attempt import CauseNamed
 from opsapp.healing.stages.case import About, CaseRecord
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.trust import LevelChange
 from opsapp.healing.stages.waves import HARM, LEFT, UNKNOWN, WELL, Deed
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.notify.engine import tell, withdraw
 
 from .context import PipelineContext
@@ -178,11 +178,11 @@ def _unhealed(rule_id: str, target: str) -> str:
     return f"unhealed:{rule_id}:{target}"
 
 
-def _known(cause: JsonObject | None) -> str:
-    return "" if cause is None else str(cause["text"])
+def _known(cause: CauseNamed | None) -> str:
+    return "" if cause is None else cause.text
 
 
-def _caused(cause: JsonObject | None, text: str) -> str:
+def _caused(cause: CauseNamed | None, text: str) -> str:
     """The text with the cause as its first line, where that is known."""
     return f"Cause: {_known(cause)}.\n{text}" if cause is not None else text
 

@@ -27,8 +27,8 @@ from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.policies import PolicyTerms
-from opsapp.wire.records import plain
 from opsapp.wire.reports import AgentOutcome
+from opsapp.wire.verdicts import Harm
 
 from . import entries, evidence, notifications, suggestions, world
 from .context import PipelineContext
@@ -260,7 +260,7 @@ def _record(context: PipelineContext, outcome: AgentOutcome, case: CaseRecord) -
         metrics_before=outcome.metrics_before,
         metrics_after=outcome.metrics_after,
         executed=outcome.executed and reported != "skipped",
-        worse=tuple(map(plain, outcome.worse)),
+        worse=tuple(Harm(**vars(harm)) for harm in outcome.worse),
     )
     return context.ledger.finish(
         context.root,

@@ -116,10 +116,10 @@ def _counted(troubles: list[Trouble], events: int) -> WrongCounts:
 
 
 def _next_break(root: Root, healing: Healing) -> NextBreak | None:
-    for row in sorted(healing.foresight.soonest, key=lambda row: row["hits_at"]):
-        host = host_of(root, row["agent_id"])
+    for row in healing.foresight.coming():
+        host = host_of(root, row.agent_id)
         if host is not None:
-            return made(NextBreak, row | {"hostname": host.hostname})
+            return made(NextBreak, {**vars(row), "hostname": host.hostname})
     return None
 
 

@@ -34,8 +34,7 @@ from .inventory import IFleetAccess, Inventory, fleet_access
 from .offline_policies import report_local
 from .readings import LiveReadings
 from .toldevents import ToldReader
-from .wavesteps import settle
-from .wavetrials import compare
+from .wavetrials import compare, settle
 from .world import Holding
 
 if TYPE_CHECKING:

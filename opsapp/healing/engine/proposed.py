@@ -15,7 +15,7 @@ from opsapp.healing.resources.rules import drop_rule, put_rule, require_free
 from opsapp.healing.stages import execution
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.world import Host
-from opsapp.healing.whatif import Compared, Rehearsed
+from opsapp.healing.whatif import Compared, PastAsked, Rehearsed
 from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def rehearsed(node: Node, draft: NewRule, days: float, since: float | None, until: float | None) -> Rehearsed:
     """What the draft would have done; outside any transaction."""
-    span = rehearsals.span_of(days, since, until, node.clock.now())
+    span = rehearsals.span_of(PastAsked(draft, days, since, until), node.clock.now())
     return rehearsals.rehearse(node, node.transact(rehearsals.policy_of, draft, span), span)
 
 

@@ -14,29 +14,34 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.brake import HOUR, Load
 from opsapp.healing.logic.graph import Graph
+from opsapp.healing.logic.stakes import BudgetLeft, RuleBudget
 from opsapp.healing.resources.cases import HARMLESS
 from opsapp.healing.stages.case import About, CaseRecord, ClosedCase, RuleEvent
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.stages.world import Reading, World
 from opsapp.maintenance.engine import WindowPlan
+from opsapp.monitoring.engine import BudgetPast, budget_pasts
 from opsapp.monitoring.resources import incidents_of
+from opsapp.runtime.node import node_of
 from opsapp.series import Live
 from opsapp.tree.root import Root
 from opsapp.wire.readings import STALE_AFTER_INTERVALS, fresh
 
 from .alerts import RETRY_S, Alerts, Past, WatchedRule
 from .inventory import Member
-from .past_budgets import PastBudgets
 from .past_readings import KeptReading, PastReport, ReadingColumn
 from .readings import LiveReadings, read
 from .rehearse import PolicyChange, RehearsedEvent, Scene, case_of
 from .windows import on_at
-from .world import sick_hosts
+from .world import UNKNOWN, MeasuringMonitors, sick_hosts
+
+if TYPE_CHECKING:
+    from opsapp.runtime.node import Node
 
 NEVER = float("inf")
 UNSEEN = object()
@@ -76,6 +81,39 @@ def case_spans(entries: Iterable[LedgerRecord], window_s: float) -> Iterator[Fai
     for entry in entries:
         ended = float(entry.finished_at or entry.created_at)
         yield FailedSpan(entry.target, float(entry.created_at), ended + window_s * (entry.outcome not in HARMLESS))
+
+
+class PastBudgets:
+    """What was left of error budgets between two times, for a draft rule that asks for one. Monitors, and what hangs on
+    what, are as they are now. Which a decision asks about, only the decision says: so a rehearsal is told that it is
+    unknown, and goes once more when what it has asked for was read."""
+
+    def __init__(self, measuring: MeasuringMonitors, since: float, until: float) -> None:
+        self.measuring, self.since, self.until = measuring, since, until
+        self.known: dict[str, BudgetPast] = {}
+        self.missing: set[str] = set()  # asked for, and not read yet
+        self._window_s = 0.0
+
+    def left(self, at: float, budget: RuleBudget, subject: str | None, names: frozenset[str]) -> Sequence[BudgetLeft]:
+        monitors, self._window_s = self.measuring.of(subject, names), budget.window_s
+        self.missing |= monitors.keys() - self.known.keys()
+        return [BudgetLeft(name, self._of(monitor_id, at, budget)) for monitor_id, name in monitors.items()] or UNKNOWN
+
+    def _of(self, monitor_id: str, at: float, budget: RuleBudget) -> float | None:
+        past = self.known.get(monitor_id)
+        return None if past is None else past.left(int(at * 1000), budget.slo, budget.window_s)
+
+    def learn(self, node: Node) -> bool:
+        """Outside any transaction. Whether there is more to go by than before."""
+        if not self.missing:
+            return False
+        wanted, self.missing = self.missing, set()
+        self.known |= node.transact(self._read, wanted)
+        return True
+
+    def _read(self, root: Root, wanted: set[str]) -> dict[str, BudgetPast]:
+        pasts = budget_pasts(node_of(root), root, wanted, self.since, self.until, self._window_s)
+        return {monitor_id: pasts.get(monitor_id, BudgetPast(0, ())) for monitor_id in wanted}
 
 
 @dataclass

@@ -17,7 +17,7 @@ from opsapp.healing.records import NewRule
 from opsapp.healing.stages import trials
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.stages.world import World
-from opsapp.healing.whatif import Rehearsed
+from opsapp.healing.whatif import PastAsked, Rehearsed
 from opsapp.lib.problems import Invalid
 from opsapp.maintenance.resources import plans_of
 from opsapp.runtime.node import node_of
@@ -27,11 +27,10 @@ from opsapp.tree.root import Root
 from .alerts import WatchedRule, watched_rules
 from .inventory import Inventory, Member, fleet_access
 from .lift import elsewhere
-from .past_budgets import PastBudgets
 from .past_readings import KeptReading, ReadingColumn, Stretch, kept_readings, merged, needs, read, stretches
 from .pipeline import world_now
 from .readings import instances
-from .rehearsal import FailedSpan, HeldLevel, PastHeal, PastWorlds, Rehearsal, case_spans, incident_spans
+from .rehearsal import FailedSpan, HeldLevel, PastBudgets, PastHeal, PastWorlds, Rehearsal, case_spans, incident_spans
 from .rehearsal_answers import AskedTime, PastOfTarget, PastPolicy, PastTarget, RehearsedRule, answer
 from .rehearse import PolicyChange, drafted
 from .replay import recorded_since
@@ -51,10 +50,10 @@ TOO_OFTEN = "it fires, or comes and goes, too often for this time: let it hold l
 DRAFT = "draft"
 
 
-def span_of(days: float, since: float | None, until: float | None, now: float) -> AskedTime:
+def span_of(asked: PastAsked, now: float) -> AskedTime:
     """The time that is asked about; Invalid where there is none."""
-    end = now if until is None else min(until, now)
-    start = end - days * DAY if since is None else since
+    end = now if asked.until is None else min(asked.until, now)
+    start = end - asked.days * DAY if asked.since is None else asked.since
     if start >= end:
         raise Invalid({"from": "must lie before `to`, and in the past"})
     if end - start > LONGEST_S:

@@ -21,6 +21,7 @@ from opsapp.healing.logic.levels import lowest
 from opsapp.healing.records import DeclaredRule, RuleRecord
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages import execution
+from opsapp.healing.stages.attempt import TAKEN
 from opsapp.healing.stages.case import (
     About,
     CaseRecord,
@@ -44,7 +45,6 @@ from opsapp.lib.problems import Invalid
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
 from opsapp.wire.heals import HostAnswer
-from opsapp.wire.verdicts import Harm
 
 from .dependencies import refuse_mistakes
 from .inventory import Member, fleet_access
@@ -58,7 +58,6 @@ PAGE = 500
 MOST = 20_000
 DAY = 86400.0
 AT_ONCE = ("suppressed", "observed", "absorbed")  # outcomes of events that ended as they arrived
-ACTED = ("verified", "failed", "inconclusive", "rolled_back", "lost")
 THEN = {**WOULD, "notified": "notify", "simulated": "simulate"}
 
 
@@ -208,7 +207,7 @@ def _event_of(entry: LedgerRecord) -> JsonObject:
 def _then(entry: LedgerRecord) -> str:
     """What was done, in the words of a dry run."""
     outcome = entry.outcome or entry.state
-    if outcome in ACTED and entry.executed and not entry.approval_id:
+    if outcome in TAKEN and entry.executed and not entry.approval_id:
         return "execute"
     return "request_approval" if entry.approval_id else THEN.get(outcome, "nothing")
 
@@ -251,7 +250,7 @@ def _healed(entry: LedgerRecord, case: PlanningCase, plan: Plan, world: World) -
         return None
     record: CaseRecord = execution.begin(case, plan, world).case
     measured_at = entry.created_at + entry.duration_s
-    harmed = Surroundings(tuple(Harm(**harm) for harm in entry.worse))
+    harmed = Surroundings(entry.worse)
     while True:
         if isinstance(record, VerifyingCase):
             world = _measured(entry, record, measured_at, world)

@@ -15,11 +15,11 @@ from opsapp.healing.resources.requestdrafts import Asking, RequestDraft
 from opsapp.healing.resources.waves import StoredDeed
 from opsapp.healing.stages import moves
 from opsapp.healing.stages import waves as stage
+from opsapp.healing.stages.approval import AskedTarget, HealPlan
 from opsapp.healing.stages.case import CaseRecord, PlanningCase
 from opsapp.healing.stages.moves import AskApproval
 from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.waves import DeedChange
-from opsapp.lib.jsontypes import JsonObject
 
 from . import approvals, notifications, steps, waves
 from .context import PipelineContext
@@ -94,7 +94,7 @@ def _add(context: PipelineContext, asking: Asking, step: Step, asked: Asked) -> 
         steps.await_request(context, case, then._replace(case=record), draft.name, f"{draft.name}/{record.id}")
 
 
-def _begun(asking: Asking, step: Step, record: CaseRecord, plan: Plan, shown: JsonObject) -> RequestDraft:
+def _begun(asking: Asking, step: Step, record: CaseRecord, plan: Plan, shown: HealPlan) -> RequestDraft:
     assert plan.choice is not None
     reason, lowered = approvals.reason_of(record, plan), notifications.lowered(plan)
     draft = RequestDraft(step, shown, risk=plan.choice.action.risk, reason=reason, lowered=lowered)
@@ -105,7 +105,7 @@ def _begun(asking: Asking, step: Step, record: CaseRecord, plan: Plan, shown: Js
 def _ask_whole(context: PipelineContext, draft: RequestDraft) -> None:
     """The request, about all that wait for it still, and its message."""
     waiting = context.book.waiting_for
-    targets = [target for target in draft.targets() if f"{draft.name}/{target['case_id']}" in waiting]
+    targets = [target for target in draft.targets() if f"{draft.name}/{target.case_id}" in waiting]
     named = _records(context, targets[: notifications.NAMED])
     if not named:
         return
@@ -114,6 +114,6 @@ def _ask_whole(context: PipelineContext, draft: RequestDraft) -> None:
     notifications.asked(context, named, wish, draft.name)
 
 
-def _records(context: PipelineContext, targets: list[JsonObject]) -> list[CaseRecord]:
-    records = (context.book.record_of(target["case_id"]) for target in targets)
+def _records(context: PipelineContext, targets: list[AskedTarget]) -> list[CaseRecord]:
+    records = (context.book.record_of(target.case_id) for target in targets)
     return [record for record in records if record is not None]

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 import gevent
 
 from opsapp.agents.config import ProtectedSettings
-from opsapp.agents.engine import executor_of
+from opsapp.agents.engine import Result, executor_of
 from opsapp.automations.engine import webhook_sender_of
 from opsapp.healing.resources import healing_of
-from opsapp.healing.resources.server_actions import ServerAction
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.healing.resources.server_actions import ActionEnd, OwnCommand, ServerAction, WebhookCall
 from opsapp.runtime import leases
 from opsapp.runtime.queue import until_stored
 from opsapp.runtime.wakes import wake_after_commit
@@ -78,38 +77,38 @@ class ServerActionRunner:
 
     def _perform(self, action_id: str, action: ServerAction) -> None:
         try:
-            answer = self._send(action) if action.kind == "webhook" else self._run(action_id, action)
+            end = self._done(action_id, action)
         except Exception as broken:
             log.exception("action on the server failed kind=%s", action.kind)
-            answer = {"status": "lost", "reason": f"internal_error: {type(broken).__name__}"}
-        until_stored(self.node, finish, action_id, answer)
+            end = ActionEnd("lost", f"internal_error: {type(broken).__name__}")
+        until_stored(self.node, finish, action_id, end)
         self.under_way.discard(action_id)
 
-    def _send(self, action: ServerAction) -> JsonObject:
-        params, heal_id = action.params, action.params["heal_id"]
-        headers = {"Content-Type": "application/json", "Idempotency-Key": heal_id}
-        body = "" if params["method"] == "GET" else json.dumps(params["body"])
+    def _done(self, action_id: str, action: ServerAction) -> ActionEnd:
+        wanted = action.wanted
+        if isinstance(wanted, WebhookCall):
+            return self._send(wanted, action.timeout)
+        return self._run(action_id, wanted, action.timeout)
+
+    def _send(self, call: WebhookCall, timeout: float) -> ActionEnd:
+        headers = {"Content-Type": "application/json", "Idempotency-Key": call.heal_id}
+        body = "" if call.method == "GET" else json.dumps(call.body)
         try:
-            reply, problem = self.sender.send(
-                heal_id, params["method"], params["url"], body, headers, action.timeout, follow=False
-            )
+            reply, problem = self.sender.send(call.heal_id, call.method, call.url, body, headers, timeout, follow=False)
         except ValueError as unreadable:
-            return {"status": "failed", "reason": f"webhook: this cannot be sent: {unreadable}"}
+            return ActionEnd("failed", f"webhook: this cannot be sent: {unreadable}")
         return called(reply, problem)
 
-    def _run(self, action_id: str, action: ServerAction) -> JsonObject:
+    def _run(self, action_id: str, command: OwnCommand, timeout: float) -> ActionEnd:
         job = {
+            **command._asdict(),
             "name": action_id,
-            "steps": action.params["steps"],
-            "timeout": action.timeout,
+            "timeout": timeout,
             "umask": 0o022,
             "output": True,
-            "action_type": action.params.get("action_type"),
-            "params": action.params.get("params", {}),
             "protected": list(self.node.config[ProtectedSettings].processes),
         }
-        result = executor_of(self.node).run(action_id, job)
-        return ran(result, action.timeout, stopping=self.stopping)
+        return ran(executor_of(self.node).run(action_id, job), timeout, stopping=self.stopping)
 
 
 def there_are(root: Root) -> bool:
@@ -122,30 +121,27 @@ def begin(root: Root, limit: int) -> list[tuple[str, ServerAction]]:
     return actions.begin(leases.check(root, LEASE), limit) if actions.rows else []
 
 
-def finish(root: Root, action_id: str, answer: JsonObject) -> None:
-    if healing_of(root).deeds.finish(action_id, answer):
+def finish(root: Root, action_id: str, end: ActionEnd) -> None:
+    if healing_of(root).deeds.finish(action_id, end):
         wake_after_commit(root, "healing")
 
 
-def called(reply: Reply, problem: str) -> JsonObject:
+def called(reply: Reply, problem: str) -> ActionEnd:
     """A webhook's reply as the answer to a heal. A request that may have arrived is `lost`: it is not repeated."""
-    output = reply.body[:KEPT_BODY].decode("utf-8", "replace")
+    output, data = reply.body[:KEPT_BODY].decode("utf-8", "replace"), {"http_status": reply.status}
     if 200 <= reply.status < 300 and not problem:
-        return {"status": "done", "exit_code": 0, "output": output, "data": {"http_status": reply.status}}
+        return ActionEnd("done", None, 0, output, data)
     if reply.status == 0 and reply.sent:
-        return {"status": "lost", "output": output, "reason": f"sent, but no whole answer: {problem}"}
-    result = problem or f"HTTP {reply.status}"
-    return {"status": "failed", "output": output, "reason": f"webhook: {result}", "data": {"http_status": reply.status}}
+        return ActionEnd("lost", f"sent, but no whole answer: {problem}", output=output)
+    return ActionEnd("failed", f"webhook: {problem or f'HTTP {reply.status}'}", output=output, data=data)
 
 
-def ran(result: JsonObject, timeout: float, *, stopping: bool) -> JsonObject:
+def ran(result: Result, timeout: float, *, stopping: bool) -> ActionEnd:
     """The executor's result of a command, as the answer to a heal."""
+    end = ActionEnd(*(result[name] for name in ("status", "reason", "exit_code", "output")))
+    if end.status == "cancelled" and stopping:
+        return end._replace(status="lost", reason=STOPPED)
+    if end.status == "timeout":
+        end = end._replace(reason=f"not done within {timeout:g} s")
     step = (result["data"] or {}).get("step")
-    answer = {name: result[name] for name in ("status", "exit_code", "output", "reason")}
-    if result["status"] == "cancelled" and stopping:
-        return {**answer, "status": "lost", "reason": STOPPED}
-    if result["status"] == "timeout":
-        answer["reason"] = f"not done within {timeout:g} s"
-    if answer["reason"] and step:
-        answer["reason"] = f"{step}: {answer['reason']}"
-    return answer
+    return end._replace(reason=f"{step}: {end.reason}") if end.reason and step else end

@@ -70,7 +70,7 @@ def carry_on(context: PipelineContext, case: Case, then: Next | None) -> None:
 def _following(context: PipelineContext, record: CaseRecord) -> Next:
     facts = _facts(context, record)
     if isinstance(record, ActingCase) and facts.answer is not None:
-        record = replace(record, said=commands.said(context.root, context.fleet, record))
+        record = replace(record, said=commands.said(context.root, record, facts.answer))
     return following(record, context.world, facts)
 
 

@@ -34,7 +34,6 @@ PLACES = {
 }
 REFUSED = ("rejected", "expired", "withdrawn")
 HARMLESS = ("suppressed", "absorbed", "observed", "simulated", "notified", "skipped")  # nothing was done
-ACTED = ("verified", "failed", "inconclusive", "rolled_back", "lost")
 ENTRY_OF = {"awaiting_approval": "awaiting_approval", "settling": "settling", "verifying": "verifying"}
 
 
@@ -130,7 +129,7 @@ def _acted(entry: LedgerRecord, *, executed: bool) -> Iterator[str]:
     if outcome == "rolled_back" and entry.rollback_status != "rolled_back":
         yield "rolled back, and no rollback was done"
     if own and executed and not entry.approval_id:
-        level = entry.lowered["level"] if entry.lowered else entry.trust_level
+        level = entry.lowered.level if entry.lowered else entry.trust_level
         if entry.risk == "high" or level == "approve":
             yield "it was executed without the approval that it needs"
         elif level != "execute":

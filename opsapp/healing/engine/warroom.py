@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from opsapp.automations.engine import Outage, outages_of
@@ -11,11 +12,11 @@ from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.resources.ledger import Ledger
 from opsapp.healing.stages.correlation import ROOT_CAUSE
 from opsapp.healing.stages.ledger import LedgerRecord, effectiveness
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.monitoring.records import StandsOn, SuggestedRemedy, WarRoomEvent
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
-from opsapp.wire.records import plain
+from opsapp.wire.records import made, plain
 
 from .casestory import wave_of
 from .inventory import fleet_access
@@ -30,8 +31,19 @@ REFUSED = ("rejected", "expired", "withdrawn")
 MEASURED = ("verified", "failed", "inconclusive", "rolled_back")
 
 
-def section(root: Root, incident: JsonObject, now: float) -> dict[str, list[Any]]:
+@dataclass(frozen=True)
+class IncidentSpan:
+    """What of an incident says which heals have to do with it."""
+
+    monitor_id: str | None
+    monitor_name: str
+    started: float
+    resolved: float | None = None
+
+
+def section(root: Root, given: Mapping[str, object], now: float) -> dict[str, list[Any]]:
     """An `IWarRoomSection`."""
+    incident = made(IncidentSpan, given)
     healing, names = healing_of(root), _names(root, incident)
     ledger = healing.ledger
     rows = {row.id: row for name in names for row in ledger.page(None, name, MOST, 0)[1]}
@@ -39,10 +51,10 @@ def section(root: Root, incident: JsonObject, now: float) -> dict[str, list[Any]
     heals = sorted([*heals, *_held_down(healing, names, incident, now)], key=lambda row: row.id)
     return {
         "heals": [{**plain(ledger.shown(row)), "wave": _wave(root, row.case_id)} for row in heals],
-        "events": _events(heals),
+        "events": [*map(plain, _events(heals))],
         "dependencies": _dependencies(healing, names, causes_of(root, names, now)),
         "suggested_automations": _helped(
-            ledger, [*rows.values()], incident["monitor_name"], outages_of(root, incident["monitor_id"], now)
+            ledger, [*rows.values()], incident.monitor_name, outages_of(root, incident.monitor_id, now)
         ),
     }
 
@@ -55,14 +67,14 @@ def _wave(root: Root, case_id: str | None) -> dict[str, object] | None:
     return None if wave is None else plain(wave)
 
 
-def _belongs(row: LedgerRecord, incident: JsonObject, now: float) -> bool:
+def _belongs(row: LedgerRecord, incident: IncidentSpan, now: float) -> bool:
     """Whether an entry is of this incident and of no earlier one: it began shortly before it or in it, and was not over
     before it."""
-    since, until = incident["started"] - BEFORE_S, incident.get("resolved") or now
-    return since <= row.created_at <= until and (row.finished_at or now) >= incident["started"] - DOUBT_S
+    since, until = incident.started - BEFORE_S, incident.resolved or now
+    return since <= row.created_at <= until and (row.finished_at or now) >= incident.started - DOUBT_S
 
 
-def _held_down(healing: Healing, names: list[str], incident: JsonObject, now: float) -> list[LedgerRecord]:
+def _held_down(healing: Healing, names: list[str], incident: IncidentSpan, now: float) -> list[LedgerRecord]:
     """Entries of what hangs on the incident's monitor and host, and was left alone for their sake."""
     graph, ledger = healing.dependencies.graph(), healing.ledger
     below = [target for target in graph.nodes if not graph.ancestors(target).keys().isdisjoint(names)]
@@ -72,19 +84,19 @@ def _held_down(healing: Healing, names: list[str], incident: JsonObject, now: fl
     return [row for row in held_down if row.target not in names]
 
 
-def _names(root: Root, incident: JsonObject) -> list[str]:
+def _names(root: Root, incident: IncidentSpan) -> list[str]:
     """What the ledger may call the incident's monitor and the host that it runs on."""
-    if incident["monitor_id"] is None:
+    if incident.monitor_id is None:
         return []
-    monitor = monitors_of(root).get(incident["monitor_id"])
+    monitor = monitors_of(root).get(incident.monitor_id)
     agent_id = monitor.record.agent_id if monitor is not None else None
     hosts = [
         member.name for member in fleet_access(root).inventory(root) if member.is_agent and member.agent_id == agent_id
     ]
-    return [incident["monitor_name"], *hosts]
+    return [incident.monitor_name, *hosts]
 
 
-def _events(heals: list[LedgerRecord]) -> list[JsonObject]:
+def _events(heals: list[LedgerRecord]) -> list[WarRoomEvent]:
     """The story of the ledger, in order: an alert for each case, then the steps of each of its entries."""
     told, cases = [], set()
     for row in heals:
@@ -92,7 +104,7 @@ def _events(heals: list[LedgerRecord]) -> list[JsonObject]:
             cases.add(row.case_id)
             told.append(_event(row, "alert", f"{row.rule_id}: {row.condition} on {row.target}"))
         told += [_event(row, kind, text, late=late) for kind, text, late in _steps(row)]
-    return sorted(told, key=lambda event: event["time"])
+    return sorted(told, key=lambda event: event.time)
 
 
 def _steps(row: LedgerRecord) -> list[tuple[str, str, bool]]:
@@ -119,22 +131,24 @@ def _ran(row: LedgerRecord) -> bool:
     return under_way or (row.outcome in MEASURED and not row.reason.startswith("no_capable_handler"))
 
 
-def _event(row: LedgerRecord, kind: str, text: str, *, late: bool = False) -> JsonObject:
+def _event(row: LedgerRecord, kind: str, text: str, *, late: bool = False) -> WarRoomEvent:
     at = (row.finished_at if late else None) or row.created_at
-    return {"time": at, "kind": kind, "text": text, "ledger_id": row.id}
+    return WarRoomEvent(at, kind, text, ledger_id=row.id)
 
 
-def _dependencies(healing: Healing, names: list[str], causes: Mapping[str, str]) -> list[JsonObject]:
+def _dependencies(healing: Healing, names: list[str], causes: Mapping[str, str]) -> list[dict[str, object]]:
     """Everything that the incident's monitor and host depend on; `root_cause` is true for what has failed."""
     graph = healing.dependencies.graph()
     return [
-        {"target": name, "depends_on": above, "path": list(path), "root_cause": causes.get(name) == above}
+        plain(StandsOn(name, above, path, causes.get(name) == above))
         for name in names
         for above, path in graph.ancestors(name).items()
     ]
 
 
-def _helped(ledger: Ledger, rows: list[LedgerRecord], monitor: str, outages: Sequence[Outage]) -> list[JsonObject]:
+def _helped(
+    ledger: Ledger, rows: list[LedgerRecord], monitor: str, outages: Sequence[Outage]
+) -> list[dict[str, object]]:
     """Actions that were tried, best first by the lower bound of their success against this condition: what was tried
     for the monitor itself counts whole, what was tried for something else of its host half."""
     tried: dict[tuple[str, str], list[LedgerRecord]] = {}
@@ -149,9 +163,11 @@ def _helped(ledger: Ledger, rows: list[LedgerRecord], monitor: str, outages: Seq
             score = (measured.lower_bound or 0) / (100 if own else 200)
             ended = [_ended(entries, outage) for outage in outages]
             tried_here, helped_here = len(ended) - ended.count(None), ended.count(True)
-            shown = {"tried_here": tried_here, "helped_here": helped_here, "score": round(score, 4)}
-            helpful.append((-shown["score"], action, plain(measured) | shown))
-    return [row for _, _, row in sorted(helpful, key=lambda line: line[:2])]
+            remedy = SuggestedRemedy(
+                **vars(measured), tried_here=tried_here, helped_here=helped_here, score=round(score, 4)
+            )
+            helpful.append(remedy)
+    return [*map(plain, sorted(helpful, key=lambda remedy: (-remedy.score, remedy.action_type)))]
 
 
 def _ended(entries: list[LedgerRecord], outage: Outage) -> bool | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.healing.foretold import ForecastRecord
+from opsapp.wire.records import made, plain
 
 SOONEST = 50
 
@@ -24,26 +25,30 @@ class ForesightBook(Persistent):
 
     def __init__(self) -> None:
         self.packed = OOBTree()  # agent id -> bytes
-        self.soonest: tuple[JsonObject, ...] = ()  # those that come true first, without their pictures
+        self.soonest: tuple[Mapping[str, object], ...] = ()  # those that come true first, without their pictures
         self.told: dict[tuple[str, str, str], float] = {}  # (source, rule, target) -> when
 
-    def keep(self, agent_id: str, rows: list[JsonObject]) -> None:
+    def keep(self, agent_id: str, rows: list[ForecastRecord]) -> None:
         if rows:
-            self.packed[agent_id] = zlib.compress(json.dumps(rows, separators=(",", ":")).encode())
+            self.packed[agent_id] = zlib.compress(json.dumps([*map(plain, rows)], separators=(",", ":")).encode())
         else:
             self.packed.pop(agent_id, None)
 
-    def of(self, agent_id: str) -> list[JsonObject]:
+    def of(self, agent_id: str) -> list[ForecastRecord]:
         packed = self.packed.get(agent_id)
-        return [] if packed is None else json.loads(zlib.decompress(packed))
+        rows = [] if packed is None else json.loads(zlib.decompress(packed))
+        return [made(ForecastRecord, row) for row in rows]
 
-    def rows(self) -> Iterator[JsonObject]:
+    def rows(self) -> Iterator[ForecastRecord]:
         for agent_id in self.packed:
             yield from self.of(agent_id)
 
-    def close(self, agents: Iterable[str], coming: Iterable[JsonObject]) -> None:
+    def coming(self) -> list[ForecastRecord]:
+        return [made(ForecastRecord, row) for row in self.soonest]
+
+    def close(self, agents: Iterable[str], coming: Iterable[ForecastRecord]) -> None:
         """The end of a look: agents that are gone have no forecasts any more."""
         for gone in set(self.packed) - set(agents):
             del self.packed[gone]
-        first = sorted(coming, key=lambda row: row["hits_at"])[:SOONEST]
+        first = map(plain, sorted(coming, key=lambda row: row.hits_at or 0)[:SOONEST])
         self.soonest = tuple({name: value for name, value in row.items() if name not in DRAWN} for row in first)

@@ -15,7 +15,7 @@ from BTrees.IOBTree import IOBTree
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
-from opsapp.healing.answers import LedgerEntryShown
+from opsapp.healing.answers import LedgerEntryShown, LedgerHarm
 from opsapp.healing.config import HealingSettings, SkipSettings
 from opsapp.healing.logic import chain, effectiveness
 from opsapp.healing.logic.effectiveness import OutcomeTally
@@ -31,7 +31,7 @@ from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.reading import ChildrenOf
 from opsapp.tree.root import Root
-from opsapp.wire.records import made, plain
+from opsapp.wire.records import plain
 
 from . import ledgercounts
 from .ledgerfilters import ENTRY, NO_FILTER, FilterIndex, LedgerFilter
@@ -293,7 +293,10 @@ class Ledger(Folder):
         """An entry as the API gives it."""
         has_case = record.case_id in self.__parent__.book.cases if record.case_id else False
         status = self._rollback_status(record)
-        return made(LedgerEntryShown, {**record._asdict(), "rollback_status": status, "has_case": has_case})
+        told = record._asdict()
+        del told["executed"], told["verdict"]
+        told.update(rollback_status=status, worse=tuple(LedgerHarm(*harm) for harm in record.worse))
+        return LedgerEntryShown(**told, has_case=has_case)
 
     def _rollback_status(self, record: LedgerRecord) -> str | None:
         later = self.rolled_back_by(record)

@@ -5,14 +5,14 @@ Nobody has seen such a request. Its cases wait for the name that it will have. `
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from BTrees.LOBTree import LOBTree
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
+from opsapp.healing.stages.approval import AskedTarget, HealPlan
 from opsapp.lib.ids import new_id
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.reading import ChildrenOf
 
@@ -24,8 +24,8 @@ class DraftPiece(SealedFields):
 
     sealed_fields = ("targets",)
 
-    def __init__(self, targets: tuple[JsonObject, ...]):
-        self.targets = targets
+    def __init__(self, targets: Iterable[AskedTarget]):
+        self.targets = tuple(target._asdict() for target in targets)
 
 
 class RequestDraft(SealedFields):
@@ -34,21 +34,25 @@ class RequestDraft(SealedFields):
 
     sealed_fields = ("plan",)
 
-    def __init__(self, step: tuple[str, int], plan: JsonObject, *, risk: str, reason: str, lowered: str):
+    def __init__(self, step: tuple[str, int], plan: HealPlan, *, risk: str, reason: str, lowered: str):
         self.name = new_id()
         self.step = step
-        self.plan = plan
+        self.plan = plan.stored()
         self.risk = risk
         self.reason = reason
         self.lowered = lowered
         self.pieces = LOBTree()
 
-    def add(self, targets: tuple[JsonObject, ...]) -> None:
+    @property
+    def shown(self) -> HealPlan:
+        return HealPlan(**self.plan)  # type: ignore[arg-type]
+
+    def add(self, targets: tuple[AskedTarget, ...]) -> None:
         self.pieces[len(self.pieces)] = DraftPiece(targets)
 
-    def targets(self) -> Iterator[JsonObject]:
+    def targets(self) -> Iterator[AskedTarget]:
         for piece in ChildrenOf(self.pieces, PIECE).some(self.pieces.keys()):
-            yield from piece.targets
+            yield from (AskedTarget(**target) for target in piece.targets)
 
 
 class Asking(Persistent):

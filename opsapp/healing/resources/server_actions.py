@@ -6,28 +6,68 @@ it stores the answer. If the process ends in between, the row shows that the res
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
 from opsapp.lib.ids import new_id
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.sealedfields import SealedFields
+from opsapp.wire.heals import HostAnswer
 
 LOST = "the service ended while it did this: nobody can tell whether it was done"
-NO_ANSWER: JsonObject = {"status": "lost", "exit_code": None, "output": "", "reason": None, "data": None}
+
+
+class WebhookCall(NamedTuple):
+    url: str
+    method: str
+    body: object
+    heal_id: str
+
+
+class OwnCommand(NamedTuple):
+    """Argument lists for this machine. The action and its parameters say what else it touches."""
+
+    steps: list[list[str]]
+    action_type: str | None = None
+    params: Mapping[str, object] = {}
+
+
+KINDS: dict[str, type[WebhookCall | OwnCommand]] = {"webhook": WebhookCall, "argv": OwnCommand}
+
+
+class ActionEnd(NamedTuple):
+    """How it ended, in the form of an agent's answer to a command."""
+
+    status: str
+    reason: str | None = None
+    exit_code: int | None = None
+    output: str = ""
+    data: Mapping[str, object] | None = None
 
 
 class ServerAction(NamedTuple):
-    """A row, as it is stored. `params` and `answer` are those of a command to an agent."""
+    """A row."""
 
-    kind: str  # webhook or argv
-    params: JsonObject
+    wanted: WebhookCall | OwnCommand
     timeout: float
     state: str = "intended"  # then begun, then answered
     token: int | None = None  # of the lease under which it was begun
-    answer: JsonObject | None = None
+    answer: Mapping[str, object] | None = None
+
+    @classmethod
+    def read(cls, kind: str, params: Mapping[str, Any], **row: Any) -> ServerAction:
+        return cls(KINDS[kind](**params), **row)
+
+    @property
+    def kind(self) -> str:
+        return next(kind for kind, record in KINDS.items() if isinstance(self.wanted, record))
+
+    def stored(self) -> Mapping[str, object]:
+        """`params` and `answer` are those of a command to an agent."""
+        kept = self._asdict()
+        return {"kind": self.kind, "params": kept.pop("wanted")._asdict(), **kept}
 
 
 class StoredAction(SealedFields):
@@ -35,7 +75,7 @@ class StoredAction(SealedFields):
 
     sealed_fields = ("fields",)
 
-    def __init__(self, fields: JsonObject):
+    def __init__(self, fields: Mapping[str, Any]):
         self.fields = fields
 
 
@@ -45,18 +85,18 @@ class ServerActions(Persistent):
     def __init__(self) -> None:
         self.rows = OOBTree()
 
-    def intend(self, kind: str, params: JsonObject, timeout: float) -> str:
+    def intend(self, wanted: WebhookCall | OwnCommand, timeout: float) -> str:
         action_id = new_id()
-        self._write(action_id, ServerAction(kind, params, timeout))
+        self._write(action_id, ServerAction(wanted, timeout))
         return action_id
 
     def _write(self, action_id: str, action: ServerAction) -> None:
-        self.rows[action_id] = StoredAction(action._asdict())
+        self.rows[action_id] = StoredAction(action.stored())
 
     def _read(self, action_id: str) -> ServerAction | None:
         """Stores of an older version hold the fields themselves."""
         row = self.rows.get(action_id)
-        return None if row is None else ServerAction(**(row.fields if isinstance(row, StoredAction) else row))
+        return None if row is None else ServerAction.read(**(row.fields if isinstance(row, StoredAction) else row))
 
     def begin(self, token: int, limit: int) -> list[tuple[str, ServerAction]]:
         """Mark waiting rows as begun under this token; rows that were begun under an older token are lost."""
@@ -66,24 +106,26 @@ class ServerActions(Persistent):
             if action is None or getattr(row, "unopened", None) is not None:
                 continue  # it waits for a node that can open it
             if action.state == "begun" and action.token != token:
-                self.finish(action_id, {"status": "lost", "reason": LOST})
+                self.finish(action_id, ActionEnd("lost", LOST))
             elif action.state == "intended" and len(begun) < limit:
                 begun.append((action_id, action._replace(state="begun", token=token)))
                 self._write(*begun[-1])
         return begun
 
-    def finish(self, action_id: str, answer: JsonObject) -> bool:
+    def finish(self, action_id: str, end: ActionEnd) -> bool:
         """Store the answer, once; whether this was the first."""
         action = self._read(action_id)
         if action is None or action.state == "answered":
             return False
-        self._write(action_id, action._replace(state="answered", answer={**NO_ANSWER, **answer}))
+        self._write(action_id, action._replace(state="answered", answer=end._asdict()))
         return True
 
-    def answer(self, action_id: str) -> JsonObject | None:
+    def answer(self, action_id: str) -> HostAnswer | None:
         """The answer, or None while it is open. A missing row is lost."""
         action = self._read(action_id)
-        return {**NO_ANSWER, "reason": LOST} if action is None else action.answer
+        if action is None:
+            return HostAnswer("lost", LOST)
+        return None if action.answer is None else HostAnswer.read(action.answer)
 
     def drop(self, action_id: str) -> None:
         self.rows.pop(action_id, None)

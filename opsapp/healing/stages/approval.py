@@ -5,7 +5,7 @@ The approval is bound to a hash of the plan. At the click, and again before the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from opsapp.healing.logic.levels import behaviour
@@ -36,6 +36,41 @@ class Request(NamedTuple):
     host: str | None = None
     definition: str | None = None
     plan_hash: str = ""
+
+
+class AskedTarget(NamedTuple):
+    """One target of a request about several, with the digest of what would be done about it."""
+
+    target: str
+    host: str | None
+    hostname: str | None
+    params: Mapping[str, object]
+    case_id: str
+    digest: str
+
+
+class HealPlan(NamedTuple):
+    """What is approved, and bound by its hash: the action, where, why, and under which definition of the rule. Of an
+    automation also what it is made of, and the hosts on which it would run; of an outage all targets."""
+
+    action: str | None
+    params: Mapping[str, object]
+    step: int | None
+    host: str | None
+    hostname: str | None
+    target: str
+    condition: str
+    rule_id: str
+    definition: str
+    rollback: str
+    automation: Mapping[str, object] | None = None
+    hosts: Sequence[object] | None = None
+    targets: tuple[AskedTarget, ...] | None = None
+    waves: str | None = None
+
+    def stored(self) -> dict[str, object]:
+        told = self._asdict() | {"targets": self.targets and [target._asdict() for target in self.targets]}
+        return {name: told[name] for name in self._fields if name not in self._field_defaults or told[name] is not None}
 
 
 EXPIRED = Request("expired")  # it is not there any more
@@ -114,25 +149,22 @@ def _unwanted(case: AwaitingCase, request: Request, world: World) -> str | None:
     return None if behaviour(level, request.risk) in ("request_approval", "execute") else f"level {level} by now"
 
 
-def plan_shown(case: CaseRecord, plan: Plan, world: World, automation_of: Callable[[str], JsonObject]) -> JsonObject:
-    """What is approved, and bound by its hash: the action, where, why, and under which definition of the rule. Of an
-    automation also what it does now, what it is made of, and the hosts on which it would run."""
+def plan_shown(case: CaseRecord, plan: Plan, world: World, automation_of: Callable[[str], JsonObject]) -> HealPlan:
     choice, host = plan.choice, plan.host
     param = RUNS.get(choice.action.name) if choice else None
-    automation = automation_of(choice.params[param]) if choice and param else {}
-    return {
-        **automation,
-        "action": choice.action.name if choice else None,
-        "params": choice.params if choice else {},
-        "step": choice.step.position if choice else None,
-        "host": host.agent_id if host else None,
-        "hostname": host.hostname if host else None,
-        "target": case.target,
-        "condition": case.about.rule_condition,
-        "rule_id": case.rule_id,
-        "definition": world.trust[case.rule_id].definition,
-        "rollback": execution.rollback_plan(choice.action if choice else None, None).how,
-    }
+    return HealPlan(
+        choice.action.name if choice else None,
+        choice.params if choice else {},
+        choice.step.position if choice else None,
+        host.agent_id if host else None,
+        host.hostname if host else None,
+        case.target,
+        case.about.rule_condition,
+        case.rule_id,
+        world.trust[case.rule_id].definition,
+        execution.rollback_plan(choice.action if choice else None, None).how,
+        **(automation_of(choice.params[param]) if choice and param else {}),
+    )
 
 
 def gone_or_plan(case: CaseRecord, plan_hash: str, world: World, hashed: Hashed) -> tuple[str | None, Plan | None]:

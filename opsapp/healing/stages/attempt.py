@@ -1,13 +1,39 @@
-"""A case is one heal attempt: what its steps, each with a verdict of its own, come to for trust."""
+"""A case is one heal attempt: what its steps, each with a verdict of its own, come to for trust, and by what cause."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
+
+from opsapp.wire.causes import CAUSES
+from opsapp.wire.kinds import Choice
 
 FAILED = ("failed", "rolled_back")
 TAKEN = ("verified", *FAILED, "inconclusive", "lost")  # outcomes of a step that was taken, or could not be
 CHAIN_OVER = (*FAILED, "skipped")  # outcomes of a case whose chain has come to its end
+
+
+@dataclass(frozen=True)
+class CauseNamed:
+    """Why it was as it was, as the host said before the last step or after it failed."""
+
+    id: Annotated[str, Choice(*CAUSES)]
+    text: str
+
+
+@dataclass(frozen=True)
+class CaseCause(CauseNamed):
+    """`evidence`: lines that show it, for operators; of the unit of a private log for admins."""
+
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FoundCause(CaseCause):
+    """`unit`: whose log the evidence may be of."""
+
+    unit: str | None = None
 
 
 class Tried(NamedTuple):

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from opsapp.healing.logic.rules import names_of
+from opsapp.healing.logic.stakes import Lowered
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.conditions import without_event
+from opsapp.wire.records import made, plain
 from opsapp.wire.verdicts import LooksSeen, ProofWindow
 
-from .attempt import Tried
+from .attempt import FoundCause, Tried
 
 WHY_LINES = 200
 Metrics = Mapping[str, float | str | bool | None]  # readings, by the names that conditions use
@@ -114,7 +116,7 @@ class CaseRecord:
     due: float = 0.0
     beside: str | None = None  # an older case of the same target that is open too
     level: str = "observation"
-    lowered: JsonObject | None = None  # why its level is lower than its rule's: `logic.stakes.Lowered`
+    lowered: Lowered | None = None  # why its level is lower than its rule's
     step: int = 0
     entry_id: int | None = None
     approval_id: str | None = None
@@ -139,7 +141,7 @@ class CaseRecord:
     compared: bool = False  # whether that wave is a trial: then no other coin falls for it
     harmed: bool = False  # a step of it has made something worse, and people were told
     recovered_at: float | None = None  # when its condition was known false, whatever was done
-    cause: JsonObject | None = None  # id, text and evidence of what the last look has found
+    cause: FoundCause | None = None  # what the last look has found
     look: PendingLook | None = None
     looked: int | None = None  # the step before which the host was asked last
 
@@ -302,7 +304,7 @@ STATES: tuple[type[CaseRecord], ...] = (
     ClosedCase,
 )
 OWN = {state: tuple(field.name for field in fields(state) if field.name not in SHARED) for state in STATES}
-PLAIN = tuple(name for name in SHARED if name not in ("about", "abouts", "heal", "tried", "look"))
+PLAIN = tuple(name for name in SHARED if name not in ("about", "abouts", "heal", "tried", "look", "lowered", "cause"))
 # What an older version expects of every case.
 EMPTY: JsonObject = {name: None for name in (
     "closed_at", "outcome", "phase", "command_id", "snapshot", "began_at", "settled_at", "deadline",
@@ -345,6 +347,8 @@ def stored(case: CaseRecord) -> JsonObject:
         "abouts": {rule_id: about._asdict() for rule_id, about in case.abouts.items()},
         "tried": tuple(tuple(step) for step in case.tried),
         "look": None if case.look is None else tuple(case.look),
+        "lowered": case.lowered and plain(case.lowered),
+        "cause": case.cause and plain(case.cause),
         "state": case.state,
         "phase": case.phase,
     }
@@ -364,6 +368,8 @@ def read(values: Mapping[str, Any]) -> CaseRecord:
         heal=heal,
         tried=tuple(Tried(*step) for step in values.get("tried") or ()),
         look=PendingLook(*values["look"]) if values.get("look") else None,
+        lowered=made(Lowered, values["lowered"]) if values.get("lowered") else None,
+        cause=made(FoundCause, values["cause"]) if values.get("cause") else None,
     )
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from opsapp.healing.logic import bounds, chain
 from opsapp.healing.logic.rules import names_of
+from opsapp.healing.logic.stakes import Lowered
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire.records import made, plain
+from opsapp.wire.verdicts import Harm
 
+from .attempt import CauseNamed
 from .case import CaseRecord, Metrics
 
 STATES = ("planned", "awaiting_approval", "executing", "settling", "verifying", "final")
@@ -30,6 +35,10 @@ OUTCOMES = (
     "lost",
 )
 COUNTED = ("verified", "failed", "rolled_back")  # what effectiveness and trust are made of, when it was executed
+
+
+DECLARED: dict[str, type[CauseNamed | Lowered]] = {"cause": CauseNamed, "lowered": Lowered}
+LATER = ("verdict", "worse", *DECLARED)  # fields that older versions did not have
 
 
 class LedgerRecord(NamedTuple):
@@ -66,22 +75,30 @@ class LedgerRecord(NamedTuple):
     prev_hash: str | None = None
     hash: str | None = None
     verdict: str | None = None  # what was known before it was rolled back, where that was no failure
-    worse: tuple[JsonObject, ...] = ()  # what the act made worse: `verification.Harm`, as a mapping
-    cause: JsonObject | None = None  # id and text, as the host named it last
-    lowered: JsonObject | None = None  # as in the case
+    worse: tuple[Harm, ...] = ()  # what the act made worse
+    cause: CauseNamed | None = None  # as the host named it last
+    lowered: Lowered | None = None  # as in the case
 
     @classmethod
-    def read(cls, stored: JsonObject) -> LedgerRecord:
+    def read(cls, stored: Mapping[str, Any]) -> LedgerRecord:
         """Older versions wrote fewer fields."""
-        return cls(**{name: stored[name] for name in cls._fields if name in stored})
+        told = {name: stored[name] for name in cls._fields if name in stored}
+        if told.get("worse"):
+            told["worse"] = tuple(Harm(**harm) for harm in told["worse"])
+        for name, record in DECLARED.items():
+            if told.get(name) is not None:
+                told[name] = made(record, told[name])
+        return cls(**told)
 
     def stored(self) -> JsonObject:
         """What older versions did not have is left out where there is none: their entries keep their hash."""
-        left_out = {"verdict"} if self.verdict is None else set()
-        left_out |= set() if self.worse else {"worse"}
-        left_out |= {"cause"} if self.cause is None else set()
-        left_out |= {"lowered"} if self.lowered is None else set()
-        return {name: value for name, value in self._asdict().items() if name not in left_out}
+        told = self._asdict()
+        told["worse"] = tuple(harm._asdict() for harm in self.worse)
+        for name in LATER:
+            if not told[name]:
+                del told[name]
+        told.update((name, plain(told[name])) for name in DECLARED if name in told)
+        return told
 
     @property
     def is_final(self) -> bool:

@@ -11,9 +11,9 @@ from typing import NamedTuple, TypeVar
 
 from opsapp.healing.logic.levels import PREDICTIVE_SOURCES
 from opsapp.healing.logic.rules import part_of
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.causes import CAUSES, LOOKS, HostCause, LookSubject, subject_of
 
+from .attempt import CauseNamed, FoundCause
 from .case import CaseRecord, PlanningCase
 from .moves import AskCause, Wait
 from .planning import Plan
@@ -78,23 +78,22 @@ def known(case: AnyCase, cause: HostCause | None, unit: str | None = None) -> An
     """The case with this cause. Its lines of evidence may be those of the unit's log."""
     if cause is None:
         return replace(case, cause=None)
-    shown = {"id": cause.id, "text": cause.sentence, "evidence": list(cause.evidence), "unit": unit}
-    return replace(case, cause=shown)
+    return replace(case, cause=FoundCause(cause.id, cause.sentence, tuple(cause.evidence), unit))
 
 
-def named(cause: JsonObject | None) -> JsonObject | None:
+def named(cause: CauseNamed | None) -> CauseNamed | None:
     """What everybody may know of a cause: not the evidence."""
-    return None if cause is None else {"id": cause["id"], "text": cause["text"]}
+    return None if cause is None else CauseNamed(cause.id, cause.text)
 
 
-def by_hand(cause: JsonObject | None) -> str:
+def by_hand(cause: CauseNamed | None) -> str:
     """What a person can do where no step can; "" where a step may."""
-    kind = CAUSES.get(cause["id"]) if cause else None
+    kind = CAUSES.get(cause.id) if cause else None
     return kind.by_hand if kind is not None and kind.no_step_helps else ""
 
 
 def _looked(case: PlanningCase, answer: LookAnswer | None, unit: str | None) -> PlanningCase:
     case = replace(known(case, answer.cause if answer else None, unit), look=None, looked=case.step)
     if case.cause is not None:
-        return case.saying(f"cause {case.cause['id']}: {case.cause['text']}")
+        return case.saying(f"cause {case.cause.id}: {case.cause.text}")
     return case.saying("cause unknown" if answer else "cause unknown: the host did not answer in time")

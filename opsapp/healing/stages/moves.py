@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypedDict
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.causes import LookSubject
+from opsapp.wire.verdicts import Harm
 
 from .case import AwaitingCase, CaseRecord, CommandedCase, Metrics, PlanningCase
 from .planning import Plan
@@ -26,7 +26,7 @@ class EntryFields(TypedDict, total=False):
     duration_s: float
     rollback_status: str | None
     verdict: str | None
-    worse: tuple[JsonObject, ...]
+    worse: tuple[Harm, ...]
 
 
 class Wait(NamedTuple):

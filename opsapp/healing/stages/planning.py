@@ -170,9 +170,9 @@ def _against(step: RuleStep, action: Action, case: CaseRecord, world: World) -> 
     """The step's whole parameters, and why it should not be taken ("" when nothing speaks against it)."""
     if case.about.source in PREDICTIVE_SOURCES and action.risk != "low":
         return step.params, f"risk {action.risk}: only low risk for what is predicted"
-    cause = CAUSES.get(case.cause["id"]) if case.cause else None
+    cause = CAUSES.get(case.cause.id) if case.cause else None
     if case.cause and cause is not None and cause.in_vain(step.action):
-        return step.params, f"{IN_VAIN}{case.cause['text']}"
+        return step.params, f"{IN_VAIN}{case.cause.text}"
     host, fleet = world.history(step.action, case.about.condition, case.target)
     doubt = effectiveness.against(host, fleet, world.now, world.settings.skip)
     if doubt:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from opsapp.wire.heals import HostAnswer
-from opsapp.wire.records import plain
 
 from . import approval, correlation, execution, guards, holdout, looking, planning, turns, verification, waves
 from .approval import EXPIRED, Hashed, Request
@@ -90,8 +89,7 @@ def planned(case: PlanningCase, world: World, facts: Facts) -> Next:
         case, alone = holdout.toss(case, plan.choice, world)
         if alone is not None:
             return alone
-    lowered = None if (less := plan.effective.lowered) is None else plain(less)
-    case = replace(case, level=plan.effective.level, lowered=lowered).saying(*plan.why)
+    case = replace(case, level=plan.effective.level, lowered=plan.effective.lowered).saying(*plan.why)
     if plan.choice is not None:
         case = replace(case, step=plan.choice.step.position)
     if plan.outcome is not None:

@@ -97,7 +97,7 @@ def _judged(
     entry: EntryFields = {"metrics_after": metrics}
     outcome = judgement.outcome
     if judgement.kind == WORSE:
-        entry["worse"] = tuple(harm._asdict() for harm in around.harms)
+        entry["worse"] = around.harms
     then = afterwards(outcome, ACTIONS[case.heal.action], case.heal.snapshot is not None)
     if then == "rollback":
         return roll_back(case, outcome, judgement.reason, entry)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 from pyramid.request import Request
 
@@ -11,18 +11,13 @@ from opsapp.healing.engine import dryrun, holds, rehearsals
 from opsapp.healing.engine import replay as replaying
 from opsapp.healing.engine.health import health_of
 from opsapp.healing.foretold import ForecastRecord
-from opsapp.healing.logic.graph import Dependency
-from opsapp.healing.records import DeclaredRule, NewRule, RuleTargets
 from opsapp.healing.resources import Healing
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.records import made
-
-R = TypeVar("R")
 
 
 @api.get(Healing, "health", returns=health_answers.Health)
@@ -34,7 +29,7 @@ def health(context: Healing, request: Request) -> Any:
 @api.act(Healing, "pause", role="admin", body=schemas.PauseSpan, returns=answers.Status)
 def pause(context: Healing, request: Request) -> Any:
     """The kill switch: from now on nothing is healed. With `for` or `until` it ends by itself, and people are told."""
-    if holds.pause(request.root, request.valid_body, request.caller.name):
+    if holds.pause(request.root, made(holds.HoldAsked, request.valid_body), request.caller.name):
         request.audit("healing.pause", "healing", after=request.valid_body)
     return {"status": "Paused"}
 
@@ -50,8 +45,8 @@ def resume(context: Healing, request: Request) -> Any:
 @api.act(Healing, "dry-run", body=schemas.DryRun, returns=whatif.Simulated, audit=False)
 def simulate(context: Healing, request: Request) -> Any:
     """What the pipeline would do with an event; nothing is changed or done."""
-    draft = request.valid_body["rule"]
-    answer = dryrun.dry_run(request.root, request.valid_body["event"], draft and made(DeclaredRule, draft))
+    asked = made(whatif.DryRunAsked, request.valid_body)
+    answer = dryrun.dry_run(request.root, asked.event, asked.rule)
     request.tm.doom()
     return answer
 
@@ -59,8 +54,8 @@ def simulate(context: Healing, request: Request) -> Any:
 @api.act(Healing, "evaluate", body=schemas.ConditionNow, returns=whatif.Compared, audit=False)
 def evaluate(context: Healing, request: Request) -> Any:
     """What a condition says of every host and monitor now; nothing is changed or done."""
-    targets = request.valid_body["targets"]
-    return dryrun.compare(request.root, request.valid_body["condition"], targets and made(RuleTargets, targets))
+    asked = made(whatif.ComparisonAsked, request.valid_body)
+    return dryrun.compare(request.root, asked.condition, asked.targets)
 
 
 @api.get(Healing, "readings", query=Paging, returns=[whatif.ReadingRecord])
@@ -72,22 +67,17 @@ def readings(context: Healing, request: Request) -> Any:
 @api.act(Healing, "replay", body=schemas.Replay, returns=whatif.Replayed, audit=False)
 def replay(context: Healing, request: Request) -> Any:
     """What recorded events would have led to under another policy."""
-    node, body = request.node, request.valid_body
-    rules, dependencies = _made_all(DeclaredRule, body["rules"]), _made_all(Dependency, body["dependencies"])
-    change = replaying.change_of(request.root, rules, dependencies)
-    return Deferred(lambda: (200, {}, replaying.replay(node, body["days"], change)))
-
-
-def _made_all(record: type[R], read: list[JsonObject] | None) -> list[R] | None:
-    return None if read is None else [made(record, entry) for entry in read]
+    node, asked = request.node, made(whatif.ReplayAsked, request.valid_body)
+    change = replaying.change_of(request.root, asked.rules, asked.dependencies)
+    return Deferred(lambda: (200, {}, replaying.replay(node, asked.days, change)))
 
 
 @api.act(Healing, "whatif", body=schemas.RuleOverPast, returns=whatif.Rehearsed, audit=False)
 def rehearse(context: Healing, request: Request) -> Any:
     """What a draft rule would have done over stored readings; nothing is changed or done."""
-    node, body = request.node, request.valid_body
-    span = rehearsals.span_of(body["days"], body["from"], body["to"], node.clock.now())
-    policy = rehearsals.policy_of(request.root, made(NewRule, body["rule"]), span)
+    node, asked = request.node, made(whatif.PastAsked, request.valid_body)
+    span = rehearsals.span_of(asked, node.clock.now())
+    policy = rehearsals.policy_of(request.root, asked.rule, span)
     return Deferred(lambda: (200, {}, rehearsals.rehearse(node, policy, span)))
 
 
@@ -96,7 +86,7 @@ def forecasts(context: Healing, request: Request) -> Any:
     """When metrics are going to meet their thresholds."""
     agent_id = request.valid_query["agent_id"]
     rows = context.foresight.rows() if agent_id is None else context.foresight.of(agent_id)
-    return page_of(request, [made(ForecastRecord, row) for row in rows])
+    return page_of(request, [*rows])
 
 
 @api.get(Healing, "actions", query=Paging, returns=[answers.ActionRecord])

@@ -6,19 +6,13 @@ from pyramid.request import Request
 
 from opsapp.healing.deployments import Deployment, DeploymentRecord, Deployments, DeploymentSettings
 from opsapp.healing.engine import deployments as engine
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.web import api
 from opsapp.web.deletions import undoable
-from opsapp.web.fields import Body, Paging, choice, text
-from opsapp.web.schemas import Deleted
-from opsapp.wire.records import made, plain
+from opsapp.web.fields import Paging
+from opsapp.web.schemas import Created, Deleted
+from opsapp.wire.records import made
 
 USUAL = 100  # of a list that grows with the years
-
-
-class DeploymentPosted(Body):
-    id = text()
-    status = choice("created")
 
 
 @api.get(Deployments, query=Paging, returns=[DeploymentRecord])
@@ -35,28 +29,28 @@ def list_deployments(context: Deployments, request: Request) -> list[DeploymentR
     body=DeploymentSettings,
     also=lambda context, request, sound: engine.mistakes(request.root, sound),
     idempotent=True,
-    returns=DeploymentPosted,
+    returns=Created,
     audit="deployment.create",
 )
-def post_deployment(context: Deployments, request: Request) -> JsonObject:
+def post_deployment(context: Deployments, request: Request) -> Created:
     """Something was deployed: a mark on the axis of the hosts and monitors that are named (or have the tag, as
     `tag:NAME`), or of all. Without `at` it was now."""
     said, now = made(DeploymentSettings, request.valid_body), request.node.clock.now()
     deployment = engine.post(request.root, context, said, request.caller.name, now)
     request.audit("deployment.create", deployment.id, after=deployment.fields)
-    return {"id": deployment.id, "status": "created"}
+    return Created(deployment.id)
 
 
 @api.get(Deployment, returns=DeploymentRecord)
-def show_deployment(context: Deployment, request: Request) -> JsonObject:
+def show_deployment(context: Deployment, request: Request) -> DeploymentRecord:
     """One deployment."""
-    return plain(context.record())
+    return context.record()
 
 
 @api.delete(Deployment, returns=Deleted, audit="deployment.delete", undoes=True)
-def delete_deployment(context: Deployment, request: Request) -> JsonObject:
+def delete_deployment(context: Deployment, request: Request) -> Deleted:
     """It is a mark no more: it was posted by mistake."""
     request.audit("deployment.delete", context.id, before=context.fields)
     context.__parent__.drop(context)
     undoable(request, "deployment", context.said.title, context.id, context)
-    return {"status": "deleted"}
+    return Deleted()

@@ -9,11 +9,12 @@ from pyramid.request import Request
 from opsapp.agents.resources import Agent
 from opsapp.healing import answers, schemas
 from opsapp.healing.engine import holds
+from opsapp.healing.engine.holds import HoldAsked
 from opsapp.healing.resources import Healing
 from opsapp.maintenance.records import HealingWindowRecord
 from opsapp.maintenance.resources import HealingWindow
 from opsapp.web import api
-from opsapp.wire.records import plain
+from opsapp.wire.records import made, plain
 
 
 def _shown(window: HealingWindow, request: Request) -> Any:
@@ -23,7 +24,7 @@ def _shown(window: HealingWindow, request: Request) -> Any:
 @api.act(Agent, "hands-off", body=schemas.HoldSpan, returns=HealingWindowRecord)
 def hands_off(context: Agent, request: Request) -> Any:
     """Until the end that is told, rules act one level lower on this host, and people are told."""
-    window = holds.hands_off(request.root, context, request.valid_body, request.caller.name)
+    window = holds.hands_off(request.root, context, made(HoldAsked, request.valid_body), request.caller.name)
     request.audit("agent.hands_off", context.id, after=request.valid_body)
     return _shown(window, request)
 
@@ -39,7 +40,7 @@ def hands_on(context: Agent, request: Request) -> Any:
 @api.act(Healing, "here", body=schemas.HoldSpan, returns=HealingWindowRecord)
 def come(context: Healing, request: Request) -> Any:
     """I am here: until then, what has a medium risk is asked about and not done by itself."""
-    window = holds.come(request.root, request.valid_body, request.caller.name)
+    window = holds.come(request.root, made(HoldAsked, request.valid_body), request.caller.name)
     request.audit("healing.here", "healing", after=request.valid_body)
     return _shown(window, request)
 

@@ -7,7 +7,6 @@ from pyramid.request import Request
 from opsapp.healing.engine import letters
 from opsapp.healing.letters import LetterSchedule, LetterSettings, LettersShown, ScheduleUpdated
 from opsapp.healing.resources import Healing
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import root_above
 from opsapp.web import api
@@ -31,17 +30,17 @@ add_facet(MorningLetter, "settings", LetterSchedulePlace)
 
 
 @api.get(MorningLetter, returns=LettersShown)
-def show(context: MorningLetter, request: Request) -> JsonObject:
+def show(context: MorningLetter, request: Request) -> LettersShown:
     """What a letter would say now, of all since the last one, and the last one that there was."""
     root = root_above(context)
     shown = LettersShown(letters.written(root, request.node.clock.now()), letters.book_of(root).last)
-    return request.shown(plain(shown))
+    return request.shown(shown)
 
 
 @api.get(LetterSchedulePlace, role="admin", returns=LetterSchedule)
-def schedule(context: LetterSchedulePlace, request: Request) -> JsonObject:
+def schedule(context: LetterSchedulePlace, request: Request) -> LetterSchedule:
     """When the letter goes to which channel."""
-    return plain(letters.schedule(request.root, request.node.clock.now()))
+    return letters.schedule(request.root, request.node.clock.now())
 
 
 @api.update(
@@ -52,11 +51,11 @@ def schedule(context: LetterSchedulePlace, request: Request) -> JsonObject:
     returns=ScheduleUpdated,
     audit="healing.letter.update",
 )
-def change(context: LetterSchedulePlace, request: Request) -> JsonObject:
+def change(context: LetterSchedulePlace, request: Request) -> ScheduleUpdated:
     """Changes what is given, and leaves the rest. An hour of today that is over comes tomorrow for the first time."""
     now = request.node.clock.now()
     before = plain(letters.schedule(request.root, now), LetterSettings)
     letters.change(request.root, request.valid_body, now)
     after = letters.schedule(request.root, now)
     request.audit("healing.letter.update", "morning letter", before=before, after=plain(after, LetterSettings))
-    return {**plain(after), "status": "updated"}
+    return ScheduleUpdated(**vars(after))

@@ -96,7 +96,7 @@ HEALING = (
                 "Scenarios",
                 "/api/healing/chaos/scenarios",
                 (Column("Scenario", "name"), Column("What it shows", "description"), Column("Injects", "inject")),
-                name="scenarios",
+                name=parts.SCENARIOS,
                 acts=(
                     Act(
                         "rehearse",
@@ -121,7 +121,7 @@ HEALING = (
                 "Inlets",
                 "/api/healing/inlets",
                 (Column("Name", "name"),),
-                name="inlets",
+                name=parts.INLETS,
                 acts=(
                     Act(
                         "change",

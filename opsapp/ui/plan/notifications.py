@@ -80,7 +80,7 @@ NOTIFICATIONS = (
             ),
             told(parts.FAILED, "/api/notifications/deliveries?status=failed&limit=10"),
             told(parts.WAITING, "/api/notifications/deliveries?status=queued&limit=50"),
-            Part("Configuration", "/api/settings", (), pick="settings", name="configured", hidden=True),
+            Part("Configuration", "/api/settings", (), name=parts.CONFIGURED, hidden=True),
         ),
         menu="Notifications",
         template="notifications.jinja2",
@@ -89,7 +89,7 @@ NOTIFICATIONS = (
     Page(
         "/notifications/new",
         "Add a channel",
-        (told("types", "/api/notifications/types"),),
+        (told(parts.TYPES, "/api/notifications/types"),),
         forms=tuple(making(kind) for kind in TYPES),
         template="channel_new.jinja2",
         shape=shapes.new_channel,

@@ -69,7 +69,7 @@ ON_CALL = (
                 "Schedule",
                 "/api/oncall/schedules/{id}",
                 (),
-                name="schedule",
+                name=parts.SCHEDULE,
                 hidden=True,
                 facts=True,
                 acts=(
@@ -110,7 +110,7 @@ ON_CALL = (
                 "Policy",
                 "/api/oncall/policies/{id}",
                 (),
-                name="policy",
+                name=parts.POLICY,
                 hidden=True,
                 facts=True,
                 acts=(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opsapp.statuspages.records import OwnPageRecord, PageLooks, PageRecord
+from opsapp.ui import parts
 from opsapp.ui.shapes import statussettings
 
 from .shape import Act, Column, Field, Page, Part, inputs
@@ -42,9 +43,9 @@ STATUS_PAGE = (
                     ),
                 ),
                 facts=True,
-                name="settings",
+                name=parts.STATUS_PAGE,
             ),
-            Part("Subscribers by channel", "/api/status/subscriptions/counts", (), facts=True, name="counts"),
+            Part("Subscribers by channel", "/api/status/subscriptions/counts", (), facts=True, name=parts.COUNTS),
             Part(
                 "Subscribers",
                 "/api/status/subscriptions",
@@ -125,7 +126,7 @@ STATUS_PAGE = (
                     ),
                 ),
                 facts=True,
-                name="page",
+                name=parts.OWN_PAGE,
             ),
         ),
         template="statuspage_own.jinja2",

@@ -46,7 +46,7 @@ def one(answers: Answers, reader: Reader) -> dict[str, object]:
         "it": asked,
         "pending": record.status == PENDING,
         "ended": outcome(record),
-        "becomes": _becomes(record),
+        "becomes": _becomes(asked),
         "facts": facts(asked),
         "alone": _alone(answers.known(CASE), reader.now),
         "script": script_of(asked.plan),
@@ -54,22 +54,23 @@ def one(answers: Answers, reader: Reader) -> dict[str, object]:
     }
 
 
-def _becomes(record: ApprovalRecord) -> Word | None:
+def _becomes(asked: Question) -> Word | None:
     """What an approval has started."""
+    record = asked.row
     if record.status != "approved":
         return None
     if record.kind == "proposal":
-        return _begun(record)
+        return _begun(asked)
     if record.run_id:
         return Word("Open the run", f"/automations/runs/{record.run_id}")
     return Word("Open the heal", f"/healing/cases/{record.case_id}") if record.case_id else None
 
 
-def _begun(record: ApprovalRecord) -> Word:
+def _begun(asked: Question) -> Word:
     """Of a proposal: its rule, or what the rule of a single action has done."""
-    if record.plan["what"] == "action":
-        return Word("See what it did", f"/healing/ledger?rule_id=once-{record.request_id}")
-    rule_id = record.plan["rule"].get("id")
+    if asked.plan.what == "action":
+        return Word("See what it did", f"/healing/ledger?rule_id=once-{asked.row.request_id}")
+    rule_id = (asked.plan.rule or {}).get("id")
     return Word("Open the rule", f"/healing/rules/{rule_id}") if rule_id else Word("Open the rules", "/healing/rules")
 
 

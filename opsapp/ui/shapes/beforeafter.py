@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from math import ceil
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from zoneinfo import ZoneInfo
 
 from markupsafe import Markup
 
 from opsapp.healing.answers import CaseShown, LedgerEntryShown
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import charts
+from opsapp.ui.answered import ChecksPoint, HostPoint
 from opsapp.ui.charts import ActMark, Curve, Limit, Looks, Plot, TimeAxis
 from opsapp.ui.parts import CASE
 from opsapp.ui.reader import Answers, Reader
@@ -27,6 +27,7 @@ from opsapp.wire.readings import split
 
 from .monitors import word_of
 
+P = TypeVar("P", HostPoint, ChecksPoint)
 AROUND_S = 3600
 STEPS = (60, 120, 300, 900, 3600, 21_600, 86_400)
 MOST_POINTS = 150
@@ -111,13 +112,14 @@ def asked_by_case(reader: Reader, earlier: Answers) -> dict[str, str]:
     return query_of(around(case.opened_at, case.closed_at, reader))
 
 
-def of_case(case: CaseShown, host: Sequence[JsonObject], monitor: Sequence[JsonObject], reader: Reader) -> BeforeAfter:
+def of_case(case: CaseShown, host: Sequence[HostPoint], monitor: Sequence[ChecksPoint], reader: Reader) -> BeforeAfter:
     time_range = around(case.opened_at, case.closed_at, reader)
     wanted, note = wanted_by(case.condition), ""
-    points = _within(monitor, time_range) or _within(host, time_range)
-    plots = monitor_plots(wanted, points) if case.monitor_id else host_plots(wanted, points)
+    checks, reports = _within(monitor, time_range), _within(host, time_range)
+    points = checks or reports
+    plots = monitor_plots(wanted, checks) if case.monitor_id else host_plots(wanted, reports)
     if not plots and points:
-        plots = [plot for name in CONTEXT if (plot := _plot(name, points, ())) is not None]
+        plots = [plot for name in CONTEXT if (plot := _plot(name, reports, ())) is not None]
         names = ", ".join(wanted.names) or "what it reads"
         note = f"No history is kept of {names}: only figures have one. This is the host meanwhile." if plots else ""
     moments = moments_of(case)
@@ -128,7 +130,7 @@ def of_case(case: CaseShown, host: Sequence[JsonObject], monitor: Sequence[JsonO
 
 def draw(
     plots: Sequence[Plot],
-    points: Sequence[JsonObject],
+    points: Sequence[HostPoint | ChecksPoint],
     time_range: Around,
     moments: Sequence[ShownMoment],
     held: Sequence[tuple[float, float]],
@@ -136,7 +138,7 @@ def draw(
     height: int = 128,
 ) -> list[Markup]:
     axis = TimeAxis(time_range.start, time_range.end, ZoneInfo(reader.zone), time_range.live)
-    times = [min(time_range.end, point["time"] + time_range.step / 2) for point in points]
+    times = [min(time_range.end, point.time + time_range.step / 2) for point in points]
     states = [_state(point, at, held) for point, at in zip(points, times, strict=True)]
     looks = Looks(height=height, step=max(time_range.step, usual_gap(times)), states=states, zoom=True)
     return charts.before_after(plots, axis, times, marks_of(moments, axis), held, looks)
@@ -148,9 +150,9 @@ def usual_gap(times: Sequence[float]) -> float:
     return gaps[len(gaps) * 4 // 5] if gaps else 0.0
 
 
-def _state(point: JsonObject, at: float, held: Sequence[tuple[float, float]]) -> str:
-    if "status" in point:
-        return word_of(point["status"]).lower()
+def _state(point: HostPoint | ChecksPoint, at: float, held: Sequence[tuple[float, float]]) -> str:
+    if isinstance(point, ChecksPoint):
+        return word_of(point.status).lower()
     start, end = held[0]
     return "before" if at < start else "the condition holds" if at <= end else "after"
 
@@ -208,21 +210,21 @@ def _comparisons(tree: object) -> Iterator[Comparison]:
             yield from _comparisons(part)
 
 
-def host_plots(wanted: ReadByCondition, points: Sequence[JsonObject]) -> list[Plot]:
+def host_plots(wanted: ReadByCondition, points: Sequence[HostPoint]) -> list[Plot]:
     plots = [_plot(name, points, wanted.limits(name)) for name in wanted.names]
     return [plot for plot in plots if plot is not None]
 
 
-def _plot(name: str, points: Sequence[JsonObject], limits: tuple[Limit, ...]) -> Plot | None:
+def _plot(name: str, points: Sequence[HostPoint], limits: tuple[Limit, ...]) -> Plot | None:
     """One reading over time, where a history of it is kept and something was measured."""
     family, mount, _ = split(name)
     top: float | None
     if family == "disk" and mount:
         title, unit, top = f"Disk {mount}", charts.PERCENT, 100.0
-        values = [point["disks"].get(mount) for point in points]
+        values = [point.disks.get(mount) for point in points]
     elif name in KEPT:
         title, unit, top = KEPT[name]
-        values = [point.get(name) for point in points]
+        values = [getattr(point, name) for point in points]
     else:
         return None
     if all(value is None for value in values):
@@ -230,17 +232,17 @@ def _plot(name: str, points: Sequence[JsonObject], limits: tuple[Limit, ...]) ->
     return Plot(title, (Curve(title, values),), unit, top, limits)
 
 
-def monitor_plots(wanted: ReadByCondition, points: Sequence[JsonObject]) -> list[Plot]:
+def monitor_plots(wanted: ReadByCondition, points: Sequence[ChecksPoint]) -> list[Plot]:
     """The response time: what every monitor has."""
     if not points:
         return []
-    values = [point["p95_ms"] for point in points]
+    values = [point.p95_ms for point in points]
     limits = wanted.limits("response_time_ms", "monitor.response_time_ms")
     return [Plot("Response time", (Curve("95 % within", values),), charts.MILLISECONDS, None, limits)]
 
 
-def _within(points: Iterable[JsonObject] | None, time_range: Around) -> list[JsonObject]:
-    return [point for point in points or () if time_range.start - time_range.step < point["time"] <= time_range.end]
+def _within(points: Iterable[P], time_range: Around) -> list[P]:
+    return [point for point in points if time_range.start - time_range.step < point.time <= time_range.end]
 
 
 def held_until(case: CaseShown, now: float) -> float:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from opsapp.healing.health_answers import AnomalyBudget, Health, WorkerState
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.records import HealingWindowRecord
-from opsapp.ui.parts import HEALING_WINDOWS, HEALTH
+from opsapp.ui.answered import InletShown
+from opsapp.ui.parts import HEALING_WINDOWS, HEALTH, INLETS, SCENARIOS
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import spoken_target
 from opsapp.ui.words import rough_span
@@ -118,30 +118,25 @@ def _window(row: HealingWindowRecord, name: str | None) -> WindowShown:
     return WindowShown(f"{target}: {HOLDING[row.action]}.{reason} {row.created_by} asked for it.", row)
 
 
-class InletShown(NamedTuple):
-    name: str
-    mapping: str
+class InletLine(NamedTuple):
+    row: InletShown
     state: str
     words: str
     refused: str
-    row: JsonObject
 
 
 def inlets(answers: Answers, reader: Reader) -> dict[str, object]:
-    return {"inlets": tuple(_inlet(row) for row in answers["inlets"] or ())}
+    return {"inlets": tuple(InletLine(row, *_standing(row), _refused(row)) for row in answers[INLETS])}
 
 
-def _inlet(row: JsonObject) -> InletShown:
-    mapping = f"{row['mapping']['host']} names the host, {row['mapping']['monitor']} the monitor."
-    state, words = _inlet_standing(row)
-    entries = "1 entry that came was" if row["refused"] == 1 else f"{row['refused']} entries that came were"
-    refused = f"{entries} no event; the last: {row['last_refusal']}." if row["refused"] else ""
-    return InletShown(row["name"], mapping, state, words, refused, row)
+def _refused(row: InletShown) -> str:
+    entries = "1 entry that came was" if row.refused == 1 else f"{row.refused} entries that came were"
+    return f"{entries} no event; the last: {row.last_refusal}." if row.refused else ""
 
 
-def _inlet_standing(row: JsonObject) -> tuple[str, str]:
-    firing, unknown = row["firing"], row["unknown_targets"]
-    if row["last_event_at"] is None:
+def _standing(row: InletShown) -> tuple[str, str]:
+    firing, unknown = row.firing, row.unknown_targets
+    if row.last_event_at is None:
         return "off", "Nothing has come in the last day"
     if not firing:
         return "ok", "No event fires"
@@ -152,21 +147,5 @@ def _inlet_standing(row: JsonObject) -> tuple[str, str]:
     return "warn", f"{words}, {about} about no host or monitor that is known"
 
 
-class ScenarioShown(NamedTuple):
-    name: str
-    title: str
-    description: str
-    inject: str
-    row: JsonObject
-
-
 def chaos(answers: Answers, reader: Reader) -> dict[str, object]:
-    return {
-        "scenarios": tuple(
-            ScenarioShown(
-                row["name"], row["name"].replace("-", " ").replace("_", " ").capitalize(), row["description"],
-                row["inject"], row,
-            )
-            for row in answers["scenarios"] or ()
-        )
-    }  # fmt: skip
+    return {"scenarios": answers[SCENARIOS]}

@@ -6,13 +6,13 @@ Pure: from the API's answers to words. The war room has this incident's cases on
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 from opsapp.healing.answers import CaseWave, LedgerEntryShown
 from opsapp.healing.overview_answers import Overview
 from opsapp.lib.alike import gathered
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.records import IncidentNote, IncidentRecord, SuggestedRemedy, WarRoom, WarRoomEvent
 from opsapp.ui import sentences
 from opsapp.ui.parts import APPROVALS, INCIDENTS, NOTICES, OPEN, OVERVIEW, ROOM
@@ -48,6 +48,13 @@ SHOWS = (("All", "", ""), ("Acts", "?show=acts", ACTS), ("Updates", "?show=updat
 FILTERS = ("q", "status", "severity", "kind", "tag", "owner", "monitor_id", "offset")
 MOST_LINES = MOST_MEMBERS = 100  # of what is open; the list of all that is open has pages
 RECENT = 40  # entries of a timeline that are not folded
+
+
+@dataclass(frozen=True, kw_only=True)
+class HealOfIncident(LedgerEntryShown):
+    """An entry of the ledger with where its outage stood, if that is healed in waves."""
+
+    wave: CaseWave | None = None
 
 
 class TimelineItem(NamedTuple):
@@ -166,13 +173,13 @@ def room(answers: Answers, reader: Reader) -> dict[str, object]:
 def top(answers: Answers, reader: Reader) -> dict[str, object]:
     known, names = answers[ROOM], _names(answers)
     incident = known.incident
-    facts = _facts(incident, answers.known(OVERVIEW), names)
+    facts, heals = _facts(incident, answers.known(OVERVIEW), names), _heals(known)
     return {
         "title": _title(incident),
         "incident": incident,
         "shown": _is_public(known),
         "root": _root(incident),
-        "facts": (*facts, *_causes(known.heals), *waves_told(known.heals)),
+        "facts": (*facts, *_causes(heals), *waves_told(heals)),
     }
 
 
@@ -218,8 +225,9 @@ def _names(answers: Answers) -> NameBook:
 
 def _questions(answers: Answers, reader: Reader) -> list[Question]:
     """What this incident's cases ask."""
-    cases, names = {heal["case_id"] for heal in answers[ROOM].heals}, _names(answers)
-    asked_for = {heal.get("approval_id") for heal in answers[ROOM].heals}  # one request may be about many cases
+    heals, names = _heals(answers[ROOM]), _names(answers)
+    cases = {heal.case_id for heal in heals}
+    asked_for = {heal.approval_id for heal in heals}  # one request may be about many cases
     asked = [record for record in answers[APPROVALS] if record.case_id in cases or record.request_id in asked_for]
     return [question(record, names, reader) for record in asked]
 
@@ -259,15 +267,19 @@ def _facts(incident: IncidentRecord, overview: Overview | None, names: NameBook)
     return facts
 
 
-def _causes(heals: Sequence[JsonObject]) -> list[Sentence]:
+def _heals(known: WarRoom) -> list[HealOfIncident]:
+    return [made(HealOfIncident, heal) for heal in known.heals]
+
+
+def _causes(heals: Sequence[LedgerEntryShown]) -> list[Sentence]:
     """Why it is so, as the hosts said it; each cause once, as it was named last."""
-    named = {entry["cause"]["text"]: entry["created_at"] for entry in heals if entry.get("cause")}
+    named = {entry.cause.text: entry.created_at for entry in heals if entry.cause}
     return [said(at, "icon:bell", sentence_of(text)) for text, at in named.items()]
 
 
-def waves_told(heals: Sequence[JsonObject]) -> list[Sentence]:
+def waves_told(heals: Sequence[HealOfIncident]) -> list[Sentence]:
     """Where an outage stands that is healed in waves; each once."""
-    known = {wave_words(made(CaseWave, entry["wave"])): entry["created_at"] for entry in heals if entry.get("wave")}
+    known = {wave_words(entry.wave): entry.created_at for entry in heals if entry.wave}
     return [said(at, "heal", sentence_of(f"{words[:1].upper()}{words[1:]}")) for words, at in known.items()]
 
 
@@ -294,7 +306,7 @@ def _timeline(
     back = sentences.came_back(incident)
     items += [TimelineItem(back.at, "ok", "check", back)] if back is not None else []
     asked = {asked_question.row.ledger_id: asked_question for asked_question in questions}
-    items += [_heal(entry, asked.get(entry["id"]), names) for entry in known.heals]
+    items += [_heal(entry, asked.get(entry.id), names) for entry in _heals(known)]
     items += [TimelineItem(run.time, "", "bolt", said(run.time, "", sentence_of(run.text))) for run in runs]
     items.reverse()  # of two in one second, the one that was told later is the newer
     return sorted(items, key=lambda item: (item.ask is None, -item.at))
@@ -308,13 +320,13 @@ def _note(incident: IncidentRecord, note: IncidentNote, *, public: bool) -> Time
     return TimelineItem(note.time, "", "bell", title, note.message)
 
 
-def _heal(entry: JsonObject, ask: Question | None, names: NameBook) -> TimelineItem:
-    told = sentences.heal(made(LedgerEntryShown, entry), names)
-    colour, icon = LOOKS.get(entry["outcome"] or "", ("heal", "heart"))
+def _heal(entry: LedgerEntryShown, ask: Question | None, names: NameBook) -> TimelineItem:
+    told = sentences.heal(entry, names)
+    colour, icon = LOOKS.get(entry.outcome or "", ("heal", "heart"))
     if ask is not None:
         return TimelineItem(told.at, "warn", "check", ask.title, ask=ask)
-    rule = f"By the rule {entry['rule_id']}, step {entry['escalation_step'] + 1}" if entry["action_type"] else ""
-    level = f", at the level {entry['trust_level']}" if entry["trust_level"] else ""
+    rule = f"By the rule {entry.rule_id}, step {entry.escalation_step + 1}" if entry.action_type else ""
+    level = f", at the level {entry.trust_level}" if entry.trust_level else ""
     return TimelineItem(told.at, colour, icon, told, f"{rule}{level}." if rule else "")
 
 

@@ -16,7 +16,6 @@ from markupsafe import Markup
 
 from opsapp.healing.moments import Moment, MomentLane, MomentMark, RuleThen, StateStretch
 from opsapp.lib.alike import FEWEST, TOGETHER_S, gathered
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.ui import charts, words
 from opsapp.ui.charts import lanes as drawing
 from opsapp.ui.charts.frame import TimeAxis, Unit
@@ -118,7 +117,7 @@ class MomentShown(NamedTuple):
     left_out: int
 
 
-def asked(reader: Reader, earlier: JsonObject) -> dict[str, str]:
+def asked(reader: Reader, earlier: Answers) -> dict[str, str]:
     """What the address asks for. A time that was filled in is one of the reader's clock."""
     times = {name: in_utc(text, reader.zone) for name in ("from", "to", "at") if (text := reader.query.get(name))}
     return times | ({"runs": "all"} if reader.query.get("add") == ADDED else {})

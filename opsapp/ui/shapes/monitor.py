@@ -11,10 +11,10 @@ from opsapp.healing.moments import Moment
 from opsapp.healing.records import DependencyGraph, RuleRecord, RuleSettings
 from opsapp.lib.cron import parse
 from opsapp.lib.cronwords import in_words
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.records import IncidentRecord, MonitorRecord
 from opsapp.ui import charts, words
-from opsapp.ui.parts import BEATS, DEPENDENCIES, HEALS, INCIDENTS, MOMENT, MONITOR, RULES, WINDOWS
+from opsapp.ui.answered import ChecksPoint, PluginPoint
+from opsapp.ui.parts import BEATS, DAYS, DEPENDENCIES, HEALS, INCIDENTS, METRICS, MOMENT, MONITOR, RULES, WINDOWS
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.shapes import moment, monitorlist, uses
 from opsapp.ui.shapes.monitorform import may_write
@@ -23,14 +23,14 @@ from opsapp.ui.shapes.pluginmetrics import MetricShown, command_line, metrics_of
 from opsapp.ui.shapes.problems import open_lines
 
 HOUR, DAY = 3600, 86_400
-DAYS = 90
+MOST_DAYS = 90
 AGAIN_S = 2
 
 
 PHASES = {"name": "Name", "connect": "Connect", "tls": "TLS", "first_byte": "Wait"}
 
 
-def same_time(reader: Reader, earlier: JsonObject) -> dict[str, str]:
+def same_time(reader: Reader, earlier: Answers) -> dict[str, str]:
     """Of what a plugin measures, the time that the moment shows."""
     told = earlier[MOMENT]
     hours = max(1, ceil((told.until - told.since) / HOUR))
@@ -41,7 +41,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     monitor = answers[MONITOR]
     return merged(now, beats, moment.shape, plugin, past)(answers, reader) | {
         "command": command_line(monitor.command or ()),
-        "days": days_strip(monitor, answers["days"] or [], reader),
+        "days": days_strip(monitor, answers[DAYS], reader),
         "phases": phases_of(monitor),
         "certificate": certificate(monitor),
         "stands_on": neighbours(answers.known(DEPENDENCIES), monitor.name, above=True),
@@ -86,7 +86,7 @@ def beats(answers: Answers, reader: Reader) -> dict[str, object]:
 def plugin(answers: Answers, reader: Reader) -> dict[str, object]:
     monitor = answers[MONITOR]
     told = moment.told_in(answers)
-    metrics = [] if told is None else measured(monitor, answers["metrics"] or [], told, reader)
+    metrics = [] if told is None else measured(monitor, answers[METRICS], told, reader)
     return {"monitor": monitor, "metrics": metrics}
 
 
@@ -127,19 +127,19 @@ def next_check(monitor: MonitorRecord, reader: Reader) -> str:
     return f"in {words.rough_span(left)}" if left > 0 else "now"
 
 
-def measured(monitor: MonitorRecord, points: list[JsonObject], told: Moment, reader: Reader) -> list[MetricShown]:
+def measured(monitor: MonitorRecord, points: list[PluginPoint], told: Moment, reader: Reader) -> list[MetricShown]:
     """What a plugin measures, over the time that is shown."""
     axis = charts.TimeAxis(told.since, told.until, ZoneInfo(reader.zone), told.live)
     step = int(max(min(DAY, told.step), 1.5 * monitor.interval))
     return metrics_of(monitor.metrics or {}, points, axis, step, reader)
 
 
-def days_strip(monitor: MonitorRecord, points: list[JsonObject], reader: Reader) -> Markup:
+def days_strip(monitor: MonitorRecord, points: list[ChecksPoint], reader: Reader) -> Markup:
     """Ninety days, each as the worst of it; days are those of UTC, as they are stored."""
-    known = {point["time"] // DAY: point for point in points}
+    known = {point.time // DAY: point for point in points}
     today = int(reader.now) // DAY
     bars = []
-    for day in range(today - DAYS + 1, today + 1):
+    for day in range(today - MOST_DAYS + 1, today + 1):
         date = words.local(day * DAY, "UTC")
         when = f"{date.day} {date:%b}"
         point = known.get(day)
@@ -147,9 +147,9 @@ def days_strip(monitor: MonitorRecord, points: list[JsonObject], reader: Reader)
             made = monitor.created_at // DAY <= day
             bars.append(charts.Bar("unknown", when, "nothing was measured" if made else "not watched yet"))
         else:
-            uptime = "" if point["uptime"] is None else f", {percent_words(point['uptime'])} up"
-            bars.append(charts.Bar(point["status"], when, f"{word_of(point['status'])}{uptime}"))
-    return charts.strip(bars, f"{monitor.name}, {DAYS} days", (bars[0].when, "today"))
+            uptime = "" if point.uptime is None else f", {percent_words(point.uptime)} up"
+            bars.append(charts.Bar(point.status, when, f"{word_of(point.status)}{uptime}"))
+    return charts.strip(bars, f"{monitor.name}, {MOST_DAYS} days", (bars[0].when, "today"))
 
 
 def phases_of(monitor: MonitorRecord) -> Markup:

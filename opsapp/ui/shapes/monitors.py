@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine import shown_uptime
 from opsapp.ui import words
 from opsapp.ui.parts import MONITORS
@@ -26,7 +25,7 @@ def percent_words(value: float | None) -> str:
     return "–" if value is None else f"{shown_uptime(value)} %"
 
 
-def list_query(reader: Reader, earlier: JsonObject) -> dict[str, str]:
+def list_query(reader: Reader, earlier: Answers) -> dict[str, str]:
     """Worst first, unless a person sorts it."""
     return {} if reader.query.get("sort") else {"sort": "worst"}
 

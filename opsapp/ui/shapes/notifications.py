@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from opsapp.notify.interfaces import BY_NAME, SEVERITIES, TYPES, reason_of
 from opsapp.notify.records import ChannelRecord, DeliveryRecord, QuietHours
-from opsapp.ui.parts import AUTOMATIONS, CHANNEL, CHANNELS, DELIVERIES, DELIVERY, FAILED, WAITING
+from opsapp.ui.parts import AUTOMATIONS, CHANNEL, CHANNELS, CONFIGURED, DELIVERIES, DELIVERY, FAILED, WAITING
+from opsapp.ui.parts import TYPES as OFFERED
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.shapes import uses
 
@@ -64,9 +65,10 @@ def overview(answers: Answers, reader: Reader) -> dict[str, object]:
     channels = [channel_of(row) for row in answers[CHANNELS]]
     failed = [sent_of(row) for row in answers[FAILED]]
     retried = [sent_of(row) for row in answers[WAITING] if row.error]
-    configured = {row["name"]: row["value"] for row in answers["configured"] or []}
+    configured = answers.known(CONFIGURED)
+    web_is_known = configured and any(key.name == "web.base_url" and key.value for key in configured.settings)
     return {
-        "without_address": not configured.get("web.base_url"),
+        "without_address": not web_is_known,
         "channels": sorted(channels, key=lambda channel: (channel.state != "failed", channel.row.name.lower())),
         "routes": [_route(severity, channels) for severity in reversed(SEVERITIES)],
         "failed": failed if not reader.query.get("status") else [],
@@ -133,14 +135,14 @@ def sent_of(row: DeliveryRecord) -> SentLine:
 
 
 def new_channel(answers: Answers, reader: Reader) -> dict[str, object]:
-    types = answers["types"]
-    chosen = next((offered for offered in types if offered["name"] == reader.query.get("type")), None)
+    types = answers[OFFERED]
+    chosen = next((offered for offered in types if offered.name == reader.query.get("type")), None)
     return {
         "types": types,
         "chosen": chosen,
         "row": {"severities": list(SEVERITIES)},
         "choices": {},
-        "title": f"Add a channel: {chosen['title']}" if chosen else "Add a channel",
+        "title": f"Add a channel: {chosen.title}" if chosen else "Add a channel",
     }
 
 

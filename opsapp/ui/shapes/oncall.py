@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from opsapp.oncall.records import EscalationRecord, OnCallRecord
-from opsapp.ui.parts import ESCALATIONS, ON_CALL, SCHEDULES, SHIFTS
+from opsapp.ui.parts import ESCALATIONS, ON_CALL, POLICY, SCHEDULE, SCHEDULES, SHIFTS
 from opsapp.ui.reader import Answers, Reader
 
 LOOKS = {"running": "warn", "answered": "ok", "over": "ok", "unanswered": "bad", "ended": "unknown"}
@@ -43,9 +43,10 @@ def _escalation(record: EscalationRecord) -> EscalationLine:
 
 
 def schedule(answers: Answers, reader: Reader) -> dict[str, object]:
-    return {"title": answers["schedule"]["name"], "plan": answers["schedule"], "shifts": answers[SHIFTS]}
+    plan = answers[SCHEDULE]
+    return {"title": plan.name, "plan": plan, "shifts": answers[SHIFTS]}
 
 
 def policy(answers: Answers, reader: Reader) -> dict[str, object]:
-    names = {row.id: row.name for row in answers[SCHEDULES]}
-    return {"title": answers["policy"]["name"], "plan": answers["policy"], "schedules": names}
+    plan, names = answers[POLICY], {row.id: row.name for row in answers[SCHEDULES]}
+    return {"title": plan.name, "plan": plan, "schedules": names}

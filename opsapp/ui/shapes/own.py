@@ -12,7 +12,20 @@ from opsapp.auth.records import KeyShown, OwnSettings
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.records import MonitorRecord
 from opsapp.notify.records import ChannelRecord
-from opsapp.ui.parts import AGENTS, CHANNELS, HEALTH, KEYS, MONITORS, OWN, SESSIONS
+from opsapp.ui.answered import StatusSummary
+from opsapp.ui.parts import (
+    AGENTS,
+    CHANNELS,
+    CONFIGURED,
+    DOCTOR,
+    HEALTH,
+    KEYS,
+    MONITORS,
+    OWN,
+    SESSIONS,
+    STATUS_SUMMARY,
+    STORE,
+)
 from opsapp.ui.reader import Answers, Reader
 from opsapp.wire.records import plain
 
@@ -76,17 +89,16 @@ def factor(answers: Answers, reader: Reader) -> dict[str, object]:
 
 
 def service(answers: Answers, reader: Reader) -> dict[str, object]:
-    findings = sorted(answers["doctor"]["findings"], key=lambda finding: ORDER.index(finding["level"]))
-    rows = answers["configured"]["settings"]
-    unwell = [finding for finding in findings if finding["level"] != "ok"]
+    findings = sorted(answers[DOCTOR].findings, key=lambda finding: ORDER.index(finding.level))
+    configured, store = answers[CONFIGURED], answers[STORE]
     return {
-        "findings": [(LEVELS[finding["level"]], finding["what"], finding["said"]) for finding in findings],
-        "unwell": len(unwell),
-        "changed": [row for row in rows if row["changed"]],
-        "usual": [row for row in rows if not row["changed"]],
-        "from_file": answers["configured"]["from_file"],
-        "store": answers["store"],
-        "sizes": [(name, size_of(number)) for name, number in answers["store"]["sizes"].items()],
+        "findings": [(LEVELS[finding.level], finding.what, finding.said) for finding in findings],
+        "unwell": sum(finding.level != "ok" for finding in findings),
+        "changed": [row for row in configured.settings if row.changed],
+        "usual": [row for row in configured.settings if not row.changed],
+        "from_file": configured.from_file,
+        "store": store,
+        "sizes": [(name, size_of(number)) for name, number in store.sizes.items()],
         "health": answers[HEALTH],
         "status": answers["status"],
     }
@@ -182,7 +194,7 @@ def first_steps(answers: Answers, reader: Reader) -> dict[str, object]:
     if reader.may("POST /api/agents"):
         steps.append(_host(hosts))
     if reader.may("PUT /api/monitoring/endpoints/{id}"):
-        steps.append(_status_page(answers["status"], monitors))
+        steps.append(_status_page(answers.known(STATUS_SUMMARY), monitors))
     left = [step for step in steps if not step.done]
     return {
         "steps": steps,
@@ -232,9 +244,9 @@ def _host(hosts: list[AgentRow]) -> FirstStep:
     return FirstStep("host", title, False, words, "/agents/add", "Add a host")
 
 
-def _status_page(status: JsonObject | None, monitors: list[MonitorRecord]) -> FirstStep:
+def _status_page(status: StatusSummary | None, monitors: list[MonitorRecord]) -> FirstStep:
     title = "A status page for others"
-    if status and status["monitors"]:
+    if status and status.monitors:
         return FirstStep("status", title, True, "Visitors see how it goes.", "/status", "Status page")
     if len(monitors) == 1:
         only = monitors[0]

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from opsapp.lib.addresses import HIDDEN
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.records import MetricNow
 from opsapp.ui import charts
+from opsapp.ui.answered import PluginPoint
 from opsapp.ui.reader import Reader
 
 MOST_CHARTS = 24
@@ -46,15 +46,15 @@ def command_line(command: Sequence[str]) -> str:
 
 
 def metrics_of(
-    metrics: Mapping[str, MetricNow], points: Sequence[JsonObject], axis: charts.TimeAxis, step: int, reader: Reader
+    metrics: Mapping[str, MetricNow], points: Sequence[PluginPoint], axis: charts.TimeAxis, step: int, reader: Reader
 ) -> list[MetricShown]:
     """Each metric that is measured now, or was in the span that is shown, with its newest value and its chart."""
-    names = sorted({*metrics, *(name for point in points for name in point["metrics"])})
-    times = [min(reader.now, point["time"] + step / 2) for point in points]
+    names = sorted({*metrics, *(name for point in points for name in point.metrics)})
+    times = [min(reader.now, point.time + step / 2) for point in points]
     shown = []
     for name in names[:MOST_CHARTS]:
         unit = unit_named(metrics[name].unit if name in metrics else "")
-        curve = charts.Curve(name, [point["metrics"].get(name) for point in points])
+        curve = charts.Curve(name, [point.metrics.get(name) for point in points])
         drawing = charts.line_chart(name, axis, times, [curve], charts.Looks(unit=unit, step=step, height=90))
         shown.append(MetricShown(name, written(metrics[name]) if name in metrics else "–", drawing))
     return shown

@@ -6,12 +6,15 @@ Pure: from the API's record to words. What the assistant says is shown as its wo
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
 from urllib.parse import quote
 
 from opsapp.approvals.records import ApprovalRecord, PlanShown
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.healing.records import NewRule, RuleStep, RuleTargets
+from opsapp.healing.whatif import SavedMinutes, StopCount
 from opsapp.ui.sentences import Word, count, sentence_of, span, spoken_target
+from opsapp.wire.records import SaidAs, made
 
 
 class Fact(NamedTuple):
@@ -26,6 +29,35 @@ class Fact(NamedTuple):
 class WouldFire(NamedTuple):
     at: int
     words: str
+
+
+@dataclass(frozen=True)
+class HoldsNow:
+    holds: int
+    false: int
+    unknown: int
+
+
+@dataclass(frozen=True)
+class FiringBefore:
+    at: int
+    target: str
+    lasted_s: float | None
+
+
+@dataclass(frozen=True)
+class Condensed:
+    """What a draft would have done, as far as the request keeps it."""
+
+    since: Annotated[int, SaidAs("from")]
+    until: Annotated[int, SaidAs("to")]
+    total: int | None
+    over_by_itself: int | None
+    why: str
+    stopped_by: tuple[StopCount, ...]
+    expected_saved_minutes: SavedMinutes | None
+    firings: tuple[FiringBefore, ...]
+    now: HoldsNow | None = None
 
 
 class PastOfProposal(NamedTuple):
@@ -43,7 +75,7 @@ def asker(record: ApprovalRecord) -> list[Fact]:
 
 
 def facts(plan: PlanShown) -> list[Fact]:
-    return _of_rule(plan.rule) if plan.rule is not None else _of_action(plan)
+    return _of_rule(made(NewRule, plan.rule)) if plan.rule is not None else _of_action(plan)
 
 
 def _of_action(plan: PlanShown) -> list[Fact]:
@@ -52,55 +84,49 @@ def _of_action(plan: PlanShown) -> list[Fact]:
     return [*told, Fact("While", Word(plan.condition, code=True))]
 
 
-def _of_rule(rule: JsonObject) -> list[Fact]:
-    steps = rule.get("escalation_chain") or ([rule["action"]] if rule.get("action") else [])
-    told = [Fact("Rule", Word(rule.get("id") or "gets an id", strong=True), rule["severity"])]
-    told.append(Fact("When", Word(rule["condition"], code=True), f"for {rule['for']}" if rule.get("for") else ""))
-    told += [Fact("Does", Word(_step(step), code=True)) for step in steps]
-    targets = rule.get("targets") or {}
-    named = [*targets.get("agents", ()), *targets.get("monitors", ())]
+def _of_rule(rule: NewRule) -> list[Fact]:
+    told = [Fact("Rule", Word(rule.id or "gets an id", strong=True), rule.severity)]
+    told.append(Fact("When", Word(rule.condition, code=True), f"for {rule.hold}" if rule.hold else ""))
+    told += [Fact("Does", Word(_step(step), code=True)) for step in rule.steps]
+    targets = rule.targets or RuleTargets()
+    named = [*targets.agents, *targets.monitors]
     told.append(Fact("For", Word(", ".join(named) or "every host and monitor that the condition fits")))
-    level = Word(rule["initial_level"])
-    return [*told, Fact("Begins at", level, f"its trust may rise to {rule['trust_ceiling']}")]
+    level = Word(rule.initial_level)
+    return [*told, Fact("Begins at", level, f"its trust may rise to {rule.trust_ceiling}")]
 
 
-def _step(step: JsonObject) -> str:
-    given = [value for value in (step.get("params") or {}).values() if value is not None]
-    values = [value if isinstance(value, str) else json.dumps(value) for value in given]
-    return " ".join([str(step.get("type") or step.get("action")), *values])
+def _step(step: RuleStep) -> str:
+    given = [value for value in step.params.values() if value is not None]
+    return " ".join([step.action, *(value if isinstance(value, str) else json.dumps(value) for value in given)])
 
 
 def what_if(record: ApprovalRecord) -> PastOfProposal | None:
     """None of a run: of what it would have done nothing is known."""
-    known = record.assistant.whatif if record.assistant else None
-    if not known:
+    if record.assistant is None or not record.assistant.whatif:
         return None
-    firings = tuple(WouldFire(firing["at"], _fired(firing)) for firing in reversed(known["firings"]))
+    known = made(Condensed, record.assistant.whatif)
+    firings = tuple(WouldFire(firing.at, _fired(firing)) for firing in reversed(known.firings))
     return PastOfProposal(tuple(_lines(known)), firings)
 
 
-def _lines(known: JsonObject) -> list[str]:
-    now = known.get("now")
-    told = [_now(now)] if now else []
-    if known["total"] is None:
-        return [*told, sentence_of(known["why"])]
-    days = span(known["to"] - known["from"])
-    fired = f"In the last {days} it would have fired {count(known['total'], 'time')}"
-    alone = known["over_by_itself"]
-    told.append(f"{fired}, {alone} of them over without help." if alone is not None and known["total"] else f"{fired}.")
-    told += [f"Stopped by {stop['by']}: {count(stop['firings'], 'time')}." for stop in known["stopped_by"]]
-    saved = known["expected_saved_minutes"]
-    told += (
-        [f"Expected to save {saved['value']:.0f} minutes ({saved['low']:.0f} to {saved['high']:.0f})."] if saved else []
-    )
-    return [*told, sentence_of(known["why"])] if known["why"] else told
+def _lines(known: Condensed) -> list[str]:
+    told = [_now(known.now)] if known.now else []
+    if known.total is None:
+        return [*told, sentence_of(known.why)]
+    fired = f"In the last {span(known.until - known.since)} it would have fired {count(known.total, 'time')}"
+    alone = known.over_by_itself
+    told.append(f"{fired}, {alone} of them over without help." if alone is not None and known.total else f"{fired}.")
+    told += [f"Stopped by {stop.by}: {count(stop.firings, 'time')}." for stop in known.stopped_by]
+    if saved := known.expected_saved_minutes:
+        told.append(f"Expected to save {saved.value:.0f} minutes ({saved.low:.0f} to {saved.high:.0f}).")
+    return [*told, sentence_of(known.why)] if known.why else told
 
 
-def _now(now: JsonObject) -> str:
-    unknown = f", and nobody knows on {now['unknown']}" if now["unknown"] else ""
-    return f"When it was proposed, the condition was true on {now['holds']} and false on {now['false']}{unknown}."
+def _now(now: HoldsNow) -> str:
+    unknown = f", and nobody knows on {now.unknown}" if now.unknown else ""
+    return f"When it was proposed, the condition was true on {now.holds} and false on {now.false}{unknown}."
 
 
-def _fired(firing: JsonObject) -> str:
-    lasted = f", for {span(firing['lasted_s'])}" if firing["lasted_s"] is not None else ""
-    return f"{spoken_target(firing['target'])}{lasted}"
+def _fired(firing: FiringBefore) -> str:
+    lasted = f", for {span(firing.lasted_s)}" if firing.lasted_s is not None else ""
+    return f"{spoken_target(firing.target)}{lasted}"

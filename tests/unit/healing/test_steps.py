@@ -300,7 +300,7 @@ def test_what_has_become_worse_is_a_failure_at_once_whatever_became_of_the_condi
     around = world(reading=lambda _: Reading(verdict, {}, NOW))
     then = step(at("verifying", **{**VERIFYING, **changes}), around, around=Surroundings((HARM,)))
     assert type(then).__name__ == kind
-    assert then.entry["worse"] == ({"rule_id": "disk", "target": "box-1", "condition": "disk_percent > 90"},)
+    assert then.entry["worse"] == (Harm("disk", "box-1", "disk_percent > 90"),)
     said = "worse: disk_percent > 90 holds on box-1 (rule disk)"
     if kind == "EndCase":
         assert (then.outcome, then.reason) == ("failed", said)
@@ -500,9 +500,9 @@ def test_what_was_asked_under_another_definition_is_not_asked_for_any_longer():
 def test_an_automation_is_agreed_to_with_what_it_is_made_of():
     around = world(rule(action={"type": "automation", "params": {"automation_id": "x"}}))
     then = step(case(), around)
-    shown = approval.plan_shown(case(), then.plan, around, lambda name: {"automation": {name: "digest"}})
+    shown = approval.plan_shown(case(), then.plan, around, lambda name: {"automation": {name: "digest"}}).stored()
     assert (shown["automation"], shown["action"], shown["host"]) == ({"x": "digest"}, "automation", SERVER)
-    nothing = approval.plan_shown(case(), then.plan._replace(choice=None, host=None), around, lambda _: {})
+    nothing = approval.plan_shown(case(), then.plan._replace(choice=None, host=None), around, lambda _: {}).stored()
     assert (nothing["action"], nothing["params"], nothing["rollback"]) == (None, {}, "nothing is done")
 
 

@@ -21,12 +21,12 @@ from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.injections import Injection
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.whatif import Expectation
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.runtime import leases
 from opsapp.runtime.node import node_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
+from opsapp.wire.heals import HostAnswer
 
 from .rehearsal import seen
 
@@ -157,7 +157,7 @@ def _injections(root: Root, names: list[str]) -> list[Injection]:
     return [injection for injection in kept if injection is not None]
 
 
-def _answer(root: Root, injection: Injection) -> JsonObject | None:
+def _answer(root: Root, injection: Injection) -> HostAnswer | None:
     """How the command that breaks something ended."""
     return fleet_access(root).answer(root, injection.agent_id, injection.command_id)
 
@@ -182,7 +182,7 @@ def outcomes(root: Root, names: list[str], last: int) -> list[Expectation]:
         answer = _answer(root, injection)
         open_ids = [entry.id for entry in entries if not entry.is_final]
         expectations += [
-            seen(f"{host}: the fault was injected", "done", answer and answer["status"]),
+            seen(f"{host}: the fault was injected", "done", answer and answer.status),
             seen(f"{host}: an event reached the pipeline", True, bool(entries)),
             seen(f"{host}: every entry has its terminal outcome", [], open_ids),
         ]
@@ -223,7 +223,7 @@ def _revert(root: Root, name: str, injection: Injection, now: float, online: boo
         injections.set(name, ended=now, gone=True)
     elif injection.reverted_by is not None:
         answer = fleet_access(root).answer(root, injection.agent_id, injection.reverted_by)
-        if answer is not None and answer["status"] == "done":
+        if answer is not None and answer.status == "done":
             injections.set(name, ended=now)
         elif answer is not None:
             pause = min(AGAIN_MOST_S, AGAIN_S * 2 ** min(injection.tries, 20))
@@ -246,6 +246,6 @@ def unmended(root: Root, names: list[str]) -> list[str]:
         answer = None
         if injection is not None and injection.reverted_by is not None and not injection.gone:
             answer = fleet_access(root).answer(root, injection.agent_id, injection.reverted_by)
-        if answer is None or answer["status"] != "done":
+        if answer is None or answer.status != "done":
             hosts.append(name if injection is None else injection.hostname)
     return hosts

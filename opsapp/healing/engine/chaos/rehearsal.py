@@ -37,6 +37,7 @@ from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import Node
 from opsapp.tree.evolve import evolve_next
 from opsapp.tree.root import Root
+from opsapp.wire.heals import HostAnswer
 
 Values = dict[str, str | float]  # what a host reports
 TOOLS = frozenset({"systemctl", "podman", "journalctl", "sh"})
@@ -89,20 +90,21 @@ class SimulatedHost:
     def member(self) -> Member:
         return Member(self.subject, self.name, self.agent_id, (self.name, self.agent_id), usable=self.usable)
 
-    def perform(self, params: JsonObject) -> JsonObject:
-        phase, action = params["phase"], params.get("action_type", "")
-        data: JsonObject = {}
+    def mends(self, action: str, reading: str, value: str | float) -> None:
+        """The action makes the host report this."""
+        self.effects[action] = lambda values: values.update({reading: value})
+
+    def perform(self, phase: str, action: str) -> HostAnswer:
         if phase == "snapshot":
             self._before = dict(self.values)
-            data = {"snapshot": {"kind": "simulated", "state": dict(self.values)}}
-        elif phase == "execute":
+            return HostAnswer("done", snapshot={"kind": "simulated", "state": dict(self.values)})
+        if phase == "execute":
             self.did.append(action)
             self.effects.get(action, lambda _: None)(self.values)
         elif phase == "rollback":
             self.undone.append(action)
             self.values = dict(self._before)
-            data = {"restored": True}
-        return {"status": "done", "exit_code": 0, "output": "", "reason": None, "data": data}
+        return HostAnswer("done", restored=phase == "rollback")
 
 
 class SimulatedFleet:
@@ -110,8 +112,8 @@ class SimulatedFleet:
 
     def __init__(self) -> None:
         self.hosts: dict[str, SimulatedHost] = {}
-        self.commands: dict[str, tuple[str, JsonObject]] = {}
-        self.answers: dict[str, JsonObject] = {}
+        self.commands: dict[str, tuple[str, str, str]] = {}  # host, phase, action
+        self.answers: dict[str, HostAnswer] = {}
         self.asked: list[tuple[str, float, Callable[[float], None]]] = []  # reports that are due: of whom, since when
 
     def inventory(self, root: Root) -> Inventory:
@@ -121,10 +123,10 @@ class SimulatedFleet:
         self, root: Root, agent_id: str, kind: str, params: JsonObject, *, timeout: int | None, expiry: float, by: str
     ) -> str:
         command_id = new_id()
-        self.commands[command_id] = (agent_id, params)
+        self.commands[command_id] = (agent_id, params["phase"], params.get("action_type", ""))
         return command_id
 
-    def answer(self, root: Root, agent_id: str, command_id: str) -> JsonObject | None:
+    def answer(self, root: Root, agent_id: str, command_id: str) -> HostAnswer | None:
         return self.answers.get(command_id)
 
     def intervened(self, root: Root, subject: str, agent_id: str | None, since: float) -> float | None:
@@ -151,8 +153,8 @@ class SimulatedFleet:
                 done(at)
 
     def perform(self) -> None:
-        for command_id, (agent_id, params) in list(self.commands.items()):
-            self.answers[command_id] = self.hosts[agent_id].perform(params)
+        for command_id, (agent_id, *wanted) in list(self.commands.items()):
+            self.answers[command_id] = self.hosts[agent_id].perform(*wanted)
             del self.commands[command_id]
 
 

@@ -17,8 +17,12 @@ from opsapp.healing.resources import healing_of
 
 from .rehearsal import Rehearsal, SimulatedHost, Values
 
-WEB_DOWN = 'container.chaos-web.state == "exited"'
-UNIT_DOWN = 'service.chaos.state == "failed"'
+WEB, UNIT, DOWN, FLAPS, POWER = (  # what hosts report
+    "container.chaos-web.state", "service.chaos.state", "chaos_down", "chaos_flaps", "chaos_power"
+)  # fmt: skip
+WEB_DOWN = f'{WEB} == "exited"'
+UNIT_DOWN = f'{UNIT} == "failed"'
+IS_DOWN = f"{DOWN} == 1"
 HOUR = 3600.0
 PROVED_S = 10  # an action of the simulated hosts shows its effect at once, or never
 SKIPPED_AFTER = 7  # further cases: more than the five outcomes after which a step that never helps is skipped
@@ -37,57 +41,40 @@ class Scenario(NamedTuple):
     play: Callable[[Rehearsal], None]
 
 
-def _running(values: Values) -> None:
-    values["container.chaos-web.state"] = "running"
-
-
-def _active(values: Values) -> None:
-    values["service.chaos.state"] = "active"
-
-
-def _well(values: Values) -> None:
-    values["chaos_down"] = 0
-
-
-def _steady(values: Values) -> None:
-    values["chaos_flaps"] = 0
-
-
 def container_crash_recovery(on: Rehearsal) -> None:
     host = on.host("chaos-1")
-    host.effects["restart_container"] = _running
-    host.values["container.chaos-web.state"] = "running"
+    host.mends("restart_container", WEB, "running")
+    host.values[WEB] = "running"
     on.rule("chaos-container", WEB_DOWN, "restart_container", severity="critical")
     on.rule("chaos-container-too", WEB_DOWN, "container_recreate", severity="info")
     on.run(3)
-    host.values["container.chaos-web.state"] = "exited"
+    host.values[WEB] = "exited"
     on.finish()
     on.expect("the heal is verified", ["verified"], on.outcomes("chaos-container"))
     on.expect("another rule about the same container is absorbed", ["absorbed"], on.outcomes("chaos-container-too"))
     on.expect("the container was restarted once, and nothing else was done", ["restart_container"], host.did)
-    on.expect("the container runs", "running", host.values["container.chaos-web.state"])
+    on.expect("the container runs", "running", host.values[WEB])
 
 
 def dependency_cascade_suppression(on: Rehearsal) -> None:
-    names = ("chaos-app", "chaos-cache", "chaos-db")
-    hosts = {name: on.host(name) for name in names}
+    app, cache, database = hosts = [on.host(name) for name in ("chaos-app", "chaos-cache", "chaos-db")]
     on.depend(
         Dependency("chaos-db"),
         Dependency("chaos-app", depends_on=("chaos-cache",)),
         Dependency("chaos-cache", depends_on=("chaos-db",)),
     )
-    on.rule("chaos-down", "chaos_down == 1", "clear_cache")
+    on.rule("chaos-down", IS_DOWN, "clear_cache")
 
     def mend_all(_: Values) -> None:
-        for host in hosts.values():
-            _well(host.values)
+        for host in hosts:
+            host.values[DOWN] = 0
 
-    hosts["chaos-db"].effects["clear_cache"] = mend_all
+    database.effects["clear_cache"] = mend_all
     on.run(2)
-    for host in hosts.values():
-        host.silent, host.values["chaos_down"] = True, 1
-    for name in names:  # the dependants are heard of first
-        hosts[name].silent = False
+    for host in hosts:
+        host.silent, host.values[DOWN] = True, 1
+    for host in hosts:  # the dependants are heard of first
+        host.silent = False
         on.run(1)
     on.finish()
     entries = on.entries
@@ -97,14 +84,14 @@ def dependency_cascade_suppression(on: Rehearsal) -> None:
         {"chaos-db": "verified", "chaos-app": "suppressed", "chaos-cache": "suppressed"},
         outcomes,
     )
-    on.expect("nothing is done on dependants", [], hosts["chaos-app"].did + hosts["chaos-cache"].did)
+    on.expect("nothing is done on dependants", [], app.did + cache.did)
     named = [entry.reason.startswith("root cause chaos-db") for entry in entries if entry.outcome == "suppressed"]
     on.expect("their entries name the root cause", [True, True], named)
 
 
 def escalation_chain_walk(on: Rehearsal) -> None:
     host = on.host("chaos-1")
-    host.effects["service_dependency_restart"] = _active
+    host.mends("service_dependency_restart", UNIT, "active")
     chain = ("service_reset_failed", "restart_service", "service_dependency_restart")
     on.rule("chaos-chain", UNIT_DOWN, *chain, verify_timeout_s=PROVED_S)
     _break_unit(on, host)
@@ -119,7 +106,7 @@ def escalation_chain_walk(on: Rehearsal) -> None:
 
 
 def _break_unit(on: Rehearsal, host: SimulatedHost) -> None:
-    host.values["service.chaos.state"] = "failed"
+    host.values[UNIT] = "failed"
     on.finish()
 
 
@@ -130,10 +117,10 @@ def site_connectivity_isolation(on: Rehearsal) -> None:
         Dependency("chaos-till", site="chaos-site"),
         Dependency("chaos-far", site="chaos-elsewhere"),
     )
-    far.effects["clear_cache"] = _well
-    on.rule("chaos-down", "chaos_down == 1", "clear_cache")
+    far.mends("clear_cache", DOWN, 0)
+    on.rule("chaos-down", IS_DOWN, "clear_cache")
     for host in (till, far, isp):
-        host.values["chaos_down"] = 1
+        host.values[DOWN] = 1
     on.finish()
     outcomes = {entry.target: entry.outcome for entry in on.entries}
     on.expect(
@@ -151,7 +138,7 @@ def heal_storm_circuit_breaker(on: Rehearsal) -> None:
     on.rule("chaos-storm", UNIT_DOWN, "restart_service", cooldown_s=60, verify_timeout_s=PROVED_S)
     for _ in range(failures + 1):
         _break_unit(on, host)  # and no restart helps
-        _active(host.values)
+        host.values[UNIT] = "active"
         on.run(between, step=between / 5)
     on.expect("failures in a row, then it only notifies", ["failed"] * failures + ["notified"], on.outcomes())
     on.expect("nothing is done after the last of them", ["restart_service"] * failures, host.did)
@@ -170,16 +157,16 @@ def _flapping(on: Rehearsal) -> None:
     if most > MOST_HEALS:
         return
     host = on.host("chaos-flap")
-    host.effects["clear_cache"] = _steady
-    on.rule("chaos-flap", "chaos_flaps == 1", "clear_cache", cooldown_s=1)
+    host.mends("clear_cache", FLAPS, 0)
+    on.rule("chaos-flap", f"{FLAPS} == 1", "clear_cache", cooldown_s=1)
     on.run(HOUR, step=HOUR / 4)  # what was done before counts no more
     for _ in range(most):
-        host.values["chaos_flaps"] = 1
+        host.values[FLAPS] = 1
         on.finish()
         on.run(on.settings.absorption_window_s + 10.0, step=30.0)
-    host.values["chaos_flaps"] = 1
+    host.values[FLAPS] = 1
     on.run(on.settings.hold_s + 5.0)
-    _steady(host.values)
+    host.values[FLAPS] = 0
     on.finish()
     expected = ["verified"] * most + ["notified"]
     on.expect("past its heals an hour the brake is on", expected, on.outcomes("chaos-flap")[: most + 1])
@@ -190,12 +177,12 @@ def _storm_everywhere(on: Rehearsal) -> None:
     """All hosts at once are no fault of theirs: the brake holds."""
     hosts = [on.host(f"chaos-storm-{at}") for at in range(STORM)]
     for host in hosts:
-        host.effects["clear_cache"] = _well
-        _well(host.values)
-    on.rule("chaos-brake", "chaos_down == 1", "clear_cache")
+        host.mends("clear_cache", DOWN, 0)
+        host.values[DOWN] = 0
+    on.rule("chaos-brake", IS_DOWN, "clear_cache")
     on.run(2)
     for host in hosts:
-        host.values["chaos_down"] = 1
+        host.values[DOWN] = 1
     on.finish()
     on.expect("with everything sick the brake is on", ["notified"] * STORM, on.outcomes("chaos-brake"))
     on.expect("and nothing is done", [], [deed for host in hosts for deed in host.did])
@@ -203,7 +190,7 @@ def _storm_everywhere(on: Rehearsal) -> None:
 
 def stale_metrics_guard(on: Rehearsal) -> None:
     host = on.host("chaos-1")
-    host.values["service.chaos.state"] = "failed"
+    host.values[UNIT] = "failed"
     host.effects["restart_service"] = lambda _: setattr(host, "silent", True)
     on.rule("chaos-stale", UNIT_DOWN, "restart_service", verify_timeout_s=30)
     on.finish()
@@ -217,7 +204,7 @@ def stale_metrics_guard(on: Rehearsal) -> None:
 
 def capability_mismatch(on: Rehearsal) -> None:
     host = on.host("chaos-1", usable=frozenset({"sh"}))
-    host.values["service.chaos.state"] = "failed"
+    host.values[UNIT] = "failed"
     on.rule("chaos-tools", UNIT_DOWN, "restart_service")
     on.finish()
     on.expect("the heal fails", ["failed"], on.outcomes())
@@ -229,8 +216,8 @@ def capability_mismatch(on: Rehearsal) -> None:
 
 def maintenance_window_suppression(on: Rehearsal) -> None:
     host = on.host("chaos-1")
-    host.effects["restart_service"] = _active
-    host.values["service.chaos.state"] = "failed"
+    host.mends("restart_service", UNIT, "active")
+    host.values[UNIT] = "failed"
     ends = on.clock.now() + 120
     on.windows.append(ActiveWindow("chaos-window", frozenset({"chaos-1"}), "suppress", ends, "chaos"))
     on.rule("chaos-window", UNIT_DOWN, "restart_service", cooldown_s=30)
@@ -245,7 +232,7 @@ def maintenance_window_suppression(on: Rehearsal) -> None:
 
 def approval_timeout(on: Rehearsal) -> None:
     host = on.host("chaos-1")
-    host.values["service.chaos.state"] = "failed"
+    host.values[UNIT] = "failed"
     on.rule("chaos-approval", UNIT_DOWN, "restart_service", level="approve", cooldown_s=86400)
     on.wait(lambda: on.outcomes() == ["awaiting_approval"])
     on.expect("it waits for a person", ["awaiting_approval"], on.outcomes())
@@ -259,27 +246,27 @@ def approval_timeout(on: Rehearsal) -> None:
 
 def rollback_on_failure(on: Rehearsal) -> None:
     host = on.host("chaos-1")
-    host.values["container.chaos-web.state"] = "wild"
-    host.effects["container_pause"] = lambda values: values.update({"container.chaos-web.paused": 1})
-    on.rule("chaos-rollback", 'container.chaos-web.state == "wild"', "container_pause", cooldown_s=86400)
+    host.values[WEB] = "wild"
+    host.mends("container_pause", "container.chaos-web.paused", 1)
+    on.rule("chaos-rollback", f'{WEB} == "wild"', "container_pause", cooldown_s=86400)
     on.finish()
     on.expect("what does not help is rolled back", ["rolled_back"], on.outcomes())
     on.expect("once", ["container_pause"], host.undone)
-    on.expect("the host is as it was", {"container.chaos-web.state": "wild"}, host.values)
+    on.expect("the host is as it was", {WEB: "wild"}, host.values)
 
 
 def power_flicker_debounce(on: Rehearsal) -> None:
     host = on.host("chaos-1")
-    host.values["chaos_power"] = 1
-    on.rule("chaos-flicker", "chaos_power == 0", "clear_cache", holds=10)
+    host.values[POWER] = 1
+    on.rule("chaos-flicker", f"{POWER} == 0", "clear_cache", holds=10)
     for _ in range(10):
-        host.values["chaos_power"] = 0
+        host.values[POWER] = 0
         on.run(3)
-        host.values["chaos_power"] = 1
+        host.values[POWER] = 1
         on.run(1)
     on.expect("what does not last is no event", [], on.outcomes())
-    host.effects["clear_cache"] = lambda values: values.update(chaos_power=1)
-    host.values["chaos_power"] = 0
+    host.mends("clear_cache", POWER, 1)
+    host.values[POWER] = 0
     on.run(12)
     on.finish()
     on.expect("what lasts is one event, and healed", ["verified"], on.outcomes())
@@ -288,10 +275,10 @@ def power_flicker_debounce(on: Rehearsal) -> None:
 
 def manual_fix_race(on: Rehearsal) -> None:
     host = on.host("chaos-1")
-    host.values["service.chaos.state"] = "failed"
+    host.values[UNIT] = "failed"
     on.rule("chaos-manual", UNIT_DOWN, "restart_service")
     on.run(1)
-    _active(host.values)  # somebody was faster
+    host.values[UNIT] = "active"  # somebody was faster
     on.finish()
     on.expect("the case is withdrawn", ["withdrawn"], on.outcomes())
     on.expect("nothing is done to what works", [], host.did)
