@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from BTrees.LOBTree import LOBTree
 from BTrees.OOBTree import OOBTree
@@ -86,13 +86,12 @@ def emit(root: Root, kind: str, data: JsonObject) -> None:
     batch.rows += ((kind, data),)
 
 
-def told_in(txn: Any) -> tuple[tuple[str, JsonObject], ...]:
+def told_in(txn: Any) -> Batch | None:
     """What this transaction has told so far."""
     try:
-        rows: tuple[tuple[str, JsonObject], ...] = txn.data(_BATCH).rows
+        return cast(Batch, txn.data(_BATCH))
     except KeyError:
-        return ()
-    return rows
+        return None
 
 
 def read_page(root: Root, positions: Positions, most: int) -> tuple[Positions, list[Event]]:

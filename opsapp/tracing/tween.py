@@ -22,7 +22,7 @@ from opsapp.web.requestcounts import METHODS, OTHER
 from .config import TracingSettings
 from .engine import request_spans_of
 from .logic.ids import CallerTrace, SpanPlace, asked_for, caller_trace, is_sampled, span_of, trace_of
-from .logic.spans import SERVER, Facts, Span
+from .logic.spans import SERVER, Facts, TraceSpan
 
 Handler = Callable[[Request], Response]
 
@@ -33,18 +33,17 @@ COMMANDS = "/api/agents/{agent_id}/commands"
 
 def tracing_tween(handler: Handler, registry: Any) -> Handler:
     """Around everything. What is raised here is tried again: the last attempt has the span, from the first on."""
-    node = registry["opsapp.node"]
 
     def tween(request: Request) -> Response:
-        settings = request_spans_of(node).settings
+        settings = request_spans_of(request.node).settings
         if settings is None:
             return handler(request)
         began = request.environ.setdefault(BEGAN, time.monotonic())
         request.environ.pop(ASKED, None)
         response = handler(request)
-        ended = node.clock.now()
+        ended = request.node.clock.now()
         for span in _spans(request, response, settings, ended - (time.monotonic() - began), ended):
-            request_spans_of(node).add(span)
+            request_spans_of(request.node).add(span)
         return response
 
     return tween
@@ -52,11 +51,10 @@ def tracing_tween(handler: Handler, registry: Any) -> Handler:
 
 def asked_tween(handler: Handler, registry: Any) -> Handler:
     """Within the transaction: notes which run or command the request has asked for."""
-    node = registry["opsapp.node"]
 
     def tween(request: Request) -> Response:
         response = handler(request)
-        if request_spans_of(node).settings is not None and request.method == "POST":
+        if request_spans_of(request.node).settings is not None and request.method == "POST":
             request.environ[ASKED] = _asked(request, response)
         return response
 
@@ -66,17 +64,21 @@ def asked_tween(handler: Handler, registry: Any) -> Handler:
 def _asked(request: Request, response: Response) -> SpanPlace | None:
     if request.environ.get(ROUTE) == COMMANDS and response.status_int < 300 and not isinstance(response, Answer):
         return asked_for("command", json.loads(response.body).get("command_id", ""))
-    runs = (run_of(request.root, data.get("run_id")) for kind, data in told_in(request.tm.get()) if kind == "run")
+    batch = told_in(request.tm.get())
+    told = () if batch is None else (data.get("run_id") for kind, data in batch.rows if kind == "run")
+    runs = (run_of(request.root, run_id) for run_id in told)
     fresh = next((run.id for run in runs if run is not None and run._p_serial == NEVER_STORED), None)
     return None if fresh is None else asked_for("run", fresh)
 
 
-def _spans(request: Request, response: Response, settings: TracingSettings, began: float, ended: float) -> list[Span]:
+def _spans(
+    request: Request, response: Response, settings: TracingSettings, began: float, ended: float
+) -> list[TraceSpan]:
     """One; two where the caller has a trace of its own and something was asked for, which has one as well."""
     asked: SpanPlace | None = request.environ.get(ASKED) if response.status_int < 400 else None
     caller = _caller(request)
     own = SpanPlace(trace_of("request", request_id(request.environ)), span_of("request", request_id(request.environ)))
-    span = Span(asked or own, *_named(request, response, began, ended), kind=SERVER, failed=_failed(response))
+    span = TraceSpan(asked or own, *_named(request, response, began, ended), kind=SERVER, failed=_failed(response))
     if caller is None:
         return [span] if asked or is_sampled(own.trace, settings.sample) else []
     within = SpanPlace(caller.place.trace, own.span)

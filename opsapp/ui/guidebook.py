@@ -28,7 +28,7 @@ GROUPS = (  # the order in which one reads it; a page that is not here comes las
     ("To begin", ("demo", "first-hour", "running", "packages", "switching", "users", "teams", "agents", "pages")),
     ("Watching", ("monitoring", "maintenance", "notifications", "oncall", "status-page", "deployments")),
     ("Acting", ("healing", "autonomy", "causes", "conditions", "actions", "automations", "assistants", "agent")),
-    ("Running it for long", ("upgrade", "retention", "cluster", "metrics", "audit", "as-code", "testing")),
+    ("Running it for long", ("upgrade", "retention", "cluster", "metrics", "tracing", "audit", "as-code", "testing")),
 )
 FENCE = "```"
 _HEADING = re.compile(r"(#{1,4}) (.+)")

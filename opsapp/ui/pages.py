@@ -26,6 +26,7 @@ from opsapp.lib.cronwords import WEEKDAYS
 from opsapp.lib.ids import new_token
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound, Problem
+from opsapp.tracing.interfaces import is_traced
 from opsapp.web.answers import Elsewhere
 from opsapp.web.asked import Asked
 from opsapp.web.deletions import undo_of
@@ -165,7 +166,7 @@ def reader_of(request: Request, wishes: Wishes) -> Reader:
     zone = known_zone(wishes.timezone or request.cookies.get(ZONE) or service_zone)
     now = request.node.clock.now()
     may = partial(known.may, role)
-    limits = {"limited": known.limited, "service_zone": service_zone}
+    limits = {"limited": known.limited, "service_zone": service_zone, "traced": is_traced(request.node)}
     return Reader(now, zone, request.caller.name, role, query, may, **limits)
 
 

@@ -34,6 +34,7 @@ class Reader(NamedTuple):
     wrong: Mapping[str, str] = {}  # what the API says is wrong with it, by its field
     service_zone: str = UTC
     problem: str = ""  # why it was not done, in a sentence
+    traced: bool = False  # spans go to a collector: pages say under which id
     limited: bool = False  # in a team: of a page only what keeps within what the team may see is shown
 
 

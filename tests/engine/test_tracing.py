@@ -1,4 +1,4 @@
-"""Spans on their way: what is sent, what is lost where the collector does not take it, and that nothing waits for it."""
+"""Spans on their way: what is sent, and what is lost where the collector does not take it. Nothing waits for it."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from opsapp.tracing import resources as stored
 from opsapp.tracing.config import TracingSettings
 from opsapp.tracing.engine import collector, request_spans_of, requests, stories
 from opsapp.tracing.logic.ids import SpanPlace, span_of, trace_of
-from opsapp.tracing.logic.spans import Span
+from opsapp.tracing.logic.spans import TraceSpan
 from tests.support.hosts import place
 from tests.support.process import free_port
 from tests.support.scraping import scraped
@@ -48,7 +48,7 @@ class Tracing:
 
     @property
     def counts(self):
-        return {name: self.collector.counts[name] for name in ("sent", "dropped")}
+        return {"sent": self.collector.sent, "dropped": self.collector.dropped}
 
 
 @pytest.fixture
@@ -252,12 +252,12 @@ def test_memory_is_bounded_while_nobody_takes_spans(here, receiver):
     here.to(url(receiver))
     receiver.status = 503
     for _ in range(requests.MOST + 10):
-        here.requests.add(Span(OURS, "GET /", 1.0, 2.0, {"http.route": "x" * 10_000}))
+        here.requests.add(TraceSpan(OURS, "GET /", 1.0, 2.0, {"http.route": "x" * 10_000}))
     here.run()
     assert len(here.requests._waiting) == requests.MOST
     assert here.counts["dropped"] == 10
     assert sum(map(len, here.requests._waiting)) < requests.MOST * 400
-    here.requests.add(Span(OURS, "GET /", 1.0, 2.0, {}))
+    here.requests.add(TraceSpan(OURS, "GET /", 1.0, 2.0, {}))
     receiver.status = 200
     here.again()
     assert here.counts == {"sent": requests.MOST, "dropped": 11}
@@ -307,3 +307,21 @@ def test_many_cases_at_once_are_each_a_trace_in_messages_that_a_collector_takes(
     assert len({span.trace for span in cases}) == len(cases) == count
     assert {span.facts["opsapp.heal.outcome"] for span in cases} == {"notified"}
     assert max(sizes) < 4000
+
+
+def test_pages_of_runs_and_cases_say_under_which_id_their_trace_is_found(ward, receiver):
+    ward = ward(DOWN, places=[place("h1", "a1")], brake=WIDE)
+    run_id = asked(ward.service)
+    ward.report("agent:a1", down=1).turn()
+    ward.turn(5)
+    [case] = ward.cases
+    pages = [
+        (f"/automations/runs/{run_id}", trace_of("run", run_id).hex()),
+        (f"/healing/cases/{case['id']}", trace_of("case", case["id"]).hex()),
+    ]
+    browser = ward.service.browser("ada")
+    for path, trace in pages:
+        assert trace not in browser.get(path).text
+    Tracing(ward.node).to(url(receiver))
+    for path, trace in pages:
+        assert trace in browser.get(path).text

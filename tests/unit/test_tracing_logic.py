@@ -7,7 +7,7 @@ from hypothesis import strategies as some
 from opsapp.tracing.config import TracingSettings, endpoint_problem
 from opsapp.tracing.logic import ids, otlp
 from opsapp.tracing.logic.ids import CallerTrace, SpanPlace
-from opsapp.tracing.logic.spans import LONGEST, SERVER, Moment, Span, SpanSource
+from opsapp.tracing.logic.spans import LONGEST, SERVER, SpanMoment, SpanSource, TraceSpan
 from tests.support.traces import decoded
 
 PLACE, ABOVE = SpanPlace(b"t" * 16, b"s" * 8), SpanPlace(b"u" * 16, b"p" * 8)
@@ -33,11 +33,7 @@ def test_a_share_of_traces_is_about_that_share():
 
 @pytest.mark.parametrize(
     ("text", "sampled"),
-    [
-        (f"00-{TRACE}-{PARENT}-01", True),
-        (f" 00-{TRACE}-{PARENT}-00 ", False),
-        (f"01-{TRACE}-{PARENT}-03-more", True),
-    ],
+    [(f"00-{TRACE}-{PARENT}-01", True), (f" 00-{TRACE}-{PARENT}-00 ", False), (f"01-{TRACE}-{PARENT}-03-more", True)],
 )
 def test_a_caller_says_within_which_trace_it_asks(text, sampled):
     assert ids.caller_trace(text) == CallerTrace(SpanPlace(bytes.fromhex(TRACE), bytes.fromhex(PARENT)), sampled)
@@ -62,8 +58,10 @@ def test_what_is_no_traceparent_is_none(text):
 
 def test_a_message_is_what_opentelemetry_reads():
     facts = {"text": "x", "yes": True, "no": False, "whole": -3, "part": 0.5, "unknown": None, "empty": ""}
-    first = Span(PLACE, "a run", 1.5, 2.25, facts, ABOVE.span, SERVER, "HTTP 500", (Moment("began", 1.75),), (ABOVE,))
-    second = Span(ABOVE, "", 3.0, 2.0, {})
+    first = TraceSpan(
+        PLACE, "a run", 1.5, 2.25, facts, ABOVE.span, SERVER, "HTTP 500", (SpanMoment("began", 1.75),), (ABOVE,)
+    )
+    second = TraceSpan(ABOVE, "", 3.0, 2.0, {})
     agent = SpanSource("opsapp-agent", "web-1")
     body = otlp.message([(SpanSource("opsapp"), otlp.encoded(first)), (agent, otlp.encoded(second))])
     run, at_agent = decoded(body)
@@ -85,7 +83,7 @@ def test_a_message_is_what_opentelemetry_reads():
     some.floats(0, 4e9),
 )  # fmt: skip
 def test_any_facts_are_read_as_they_were_written(name, facts, began):
-    [span] = decoded(otlp.message([(SpanSource("opsapp"), otlp.encoded(Span(PLACE, name, began, began, facts)))]))
+    [span] = decoded(otlp.message([(SpanSource("opsapp"), otlp.encoded(TraceSpan(PLACE, name, began, began, facts)))]))
     assert set(span.facts) == set(facts)
     assert {key: value for key, value in span.facts.items() if not isinstance(value, str)} == {
         key: value for key, value in facts.items() if not isinstance(value, str)
@@ -95,7 +93,7 @@ def test_any_facts_are_read_as_they_were_written(name, facts, began):
 
 def test_texts_are_cut_and_addresses_lose_what_may_be_secret():
     facts = {"target": "https://ada:pass@example.org/x?token=t0ken", "long": "x" * 1000}
-    [span] = decoded(otlp.message([(SpanSource("opsapp"), otlp.encoded(Span(PLACE, "y" * 1000, 1, 2, facts)))]))
+    [span] = decoded(otlp.message([(SpanSource("opsapp"), otlp.encoded(TraceSpan(PLACE, "y" * 1000, 1, 2, facts)))]))
     assert "pass" not in span.facts["target"]
     assert "t0ken" not in span.facts["target"]
     assert (len(span.facts["long"]), len(span.name)) == (LONGEST, LONGEST)

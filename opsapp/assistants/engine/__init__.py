@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .allowing import ProposalApproval, allowed, start
 from .calls import admit, calls_of
+from .deeds import ProposalOpened
 from .proposals import ASKING, what_if
 
-__all__ = ["ASKING", "ProposalApproval", "admit", "allowed", "calls_of", "start", "what_if"]
+__all__ = ["ASKING", "ProposalApproval", "ProposalOpened", "admit", "allowed", "calls_of", "start", "what_if"]

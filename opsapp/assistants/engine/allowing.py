@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from opsapp.approvals.records import TimesHelped
 from opsapp.approvals.resources import Approval, approvals_of
 from opsapp.assistants.config import AssistantSettings
-from opsapp.assistants.records import ACTION
 from opsapp.assistants.resources import LEASE, Grant, desk_of, move
 from opsapp.audit.engine import Actor, note
 from opsapp.healing.granted import Allowed
@@ -24,6 +23,7 @@ from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 from opsapp.wire.records import made
 
+from .deeds import ACTION
 from .rules import once
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ is measured and stands in the ledger. Must not: outlive its action.
 
 from __future__ import annotations
 
+from opsapp.assistants.inputs import ProposeAction
 from opsapp.healing.records import LONGEST_S, NewRule
-from opsapp.lib.jsontypes import JsonObject
-from opsapp.wire.records import made, plain
+from opsapp.wire.kinds import AnyValues
+from opsapp.wire.records import made
 
 PREFIX = "once-"
 
@@ -18,20 +19,16 @@ def once(request_id: str) -> str:
     return f"{PREFIX}{request_id}"
 
 
-def rule_of_action(given: JsonObject, agent_id: str, monitor_id: str | None) -> JsonObject:
-    """Its settings. It learns nothing, so no coin is thrown for it; and it does not fire a second time."""
+def rule_of_action(given: ProposeAction, params: AnyValues, agent_id: str, monitor_id: str | None) -> NewRule:
+    """It learns nothing, so no coin is thrown for it; and it does not fire a second time."""
     on_monitor = monitor_id is not None
     settings = {
-        "condition": given["condition"],
-        "action": {
-            "type": given["action"],
-            "target": agent_id if on_monitor else None,
-            "params": {name: value for name, value in given["params"].items() if value is not None},
-        },
+        "condition": given.condition,
+        "action": {"type": given.action, "target": agent_id if on_monitor else None, "params": params},
         "targets": {"agents": [] if on_monitor else [agent_id], "monitors": [monitor_id] if on_monitor else []},
         "cooldown_s": LONGEST_S,
         "holdout": {"share": 0},
         "trust_ceiling": "approve",
         "initial_level": "notify",
     }
-    return plain(made(NewRule, settings), NewRule)
+    return made(NewRule, settings)

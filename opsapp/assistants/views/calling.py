@@ -12,21 +12,25 @@ from typing import Any
 from pyramid.httpexceptions import HTTPForbidden
 from pyramid.request import Request
 
-from opsapp.assistants.engine import ASKING, calls_of, what_if
+from opsapp.assistants.engine import ASKING, ProposalOpened, calls_of, what_if
+from opsapp.assistants.inputs import TAKES
 from opsapp.assistants.logic import jsonrpc
 from opsapp.assistants.logic.jsonrpc import RpcError
 from opsapp.assistants.logic.protocol import DATA
 from opsapp.assistants.logic.tools import ASK, ASKS, READ, READS, AskTool
 from opsapp.assistants.resources import Asker
-from opsapp.assistants.schemas import TAKES
 from opsapp.auth.assistants import KIND
+from opsapp.healing.whatif import Rehearsed
 from opsapp.lib.problems import Forbidden, Invalid, Problem
 from opsapp.runtime.node import Node
 from opsapp.tree.acl import roles_from
 from opsapp.web.answers import Deferred
 from opsapp.web.bodies import judge, refuse
-from opsapp.web.errors import body_of, problem_of
+from opsapp.web.declared import body_of
+from opsapp.web.errors import body_of as body_of_problem
+from opsapp.web.errors import problem_of
 from opsapp.web.jsontext import dumps
+from opsapp.wire.records import made
 
 from . import reading, toolschemas
 from .asker import asker_of
@@ -84,17 +88,17 @@ def called(request: Request, params: dict[str, object]) -> dict[str, object] | D
 def _begun(request: Request, name: str, given: dict[str, object]) -> dict[str, object] | Deferred:
     if name in READ:
         return reading.read(request, READ[name], given)
-    schema, asker, node = TAKES[name](), asker_of(request), request.node
+    record, asker, node = TAKES[name], asker_of(request), request.node
     refusal = _refusal(request, ASK[name])
     if refusal is not None:
         raise refusal
-    sound, wrong = judge(schema, given)
+    sound, wrong = judge(body_of(record)(), given)
     refuse(wrong)
-    return Deferred(lambda: _asked(node, asker, name, sound))
+    return Deferred(lambda: _asked(node, asker, name, made(record, sound)))
 
 
-def _asked(node: Node, asker: Asker | None, name: str, sound: dict[str, object]) -> dict[str, object]:
-    return what_if(node, sound) if asker is None or name not in ASKING else ASKING[name](node, asker, sound)
+def _asked(node: Node, asker: Asker | None, name: str, given: Any) -> Rehearsed | ProposalOpened:
+    return what_if(node, given) if asker is None or name not in ASKING else ASKING[name](node, asker, given)
 
 
 def _settled(node: Node, name: str, begin: Callable[[], Any]) -> dict[str, object] | Deferred:
@@ -108,7 +112,7 @@ def _settled(node: Node, name: str, begin: Callable[[], Any]) -> dict[str, objec
     return _well(node, name, answer)
 
 
-def _well(node: Node, name: str, answer: dict[str, object]) -> dict[str, object]:
+def _well(node: Node, name: str, answer: Any) -> dict[str, object]:
     text = dumps({"note": DATA, **answer} if name in READ else {"note": DATA, "data": answer})
     if len(text) > MOST_CHARACTERS:
         return _refused(node, name, Invalid({"limit": "the answer is too long: ask for fewer rows, or a shorter time"}))
@@ -119,4 +123,4 @@ def _well(node: Node, name: str, answer: dict[str, object]) -> dict[str, object]
 def _refused(node: Node, name: str, problem: Exception) -> dict[str, object]:
     calls_of(node).count(name, "refused")
     known = Forbidden(FORBIDDEN, code="role_too_low") if isinstance(problem, HTTPForbidden) else problem_of(problem)
-    return {"content": [{"type": "text", "text": dumps(body_of(known))}], "isError": True}
+    return {"content": [{"type": "text", "text": dumps(body_of_problem(known))}], "isError": True}

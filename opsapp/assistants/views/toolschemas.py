@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from opsapp.assistants.inputs import TAKES
 from opsapp.assistants.logic.tools import ASKS, MOST_ROWS, READS, ROWS, ReadTool
-from opsapp.assistants.schemas import TAKES
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.web import openapi
+from opsapp.web.declared import body_of
 from opsapp.web.shapes import PLACE, Components
 
 KEY = "opsapp.assistants.toolschemas"
@@ -38,9 +39,9 @@ def _made(document: JsonObject) -> dict[str, ToolSchema]:
     return {tool.name: _reading(tool, document) for tool in READS} | asking
 
 
-def _asking(schema: type) -> JsonObject:
+def _asking(record: Any) -> JsonObject:
     """The body with all that it refers to."""
-    components = Components()
+    components, schema = Components(), body_of(record)
     components.body(schema)
     shapes = _within(components.schemas)
     own = shapes.pop(schema.__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from opsapp.approvals.engine import IApprovalKind
+from opsapp.approvals.records import Proposer
 from opsapp.audit.engine import IPoster
 from opsapp.auth.interfaces import ISecretText
 from opsapp.automations.logic.settings import PROGRAMS
@@ -61,7 +62,7 @@ def request_run(
     inputs: JsonObject,
     by: str,
     origin: str,
-    proposed: JsonObject | None = None,
+    proposed: Proposer | None = None,
 ) -> dict[str, str]:
     """A durable run: {run_id, status} and, where people are asked first, request_id. It may be over already.
     `proposed`: by an assistant, of which the request says this; people are always asked then."""

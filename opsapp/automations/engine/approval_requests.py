@@ -5,13 +5,14 @@ from __future__ import annotations
 from opsapp.approvals import engine as approvals
 from opsapp.approvals import resources
 from opsapp.approvals.config import ApprovalSettings
-from opsapp.approvals.records import Kind
+from opsapp.approvals.records import Kind, Proposer
 from opsapp.approvals.resources import approvals_of
 from opsapp.automations.resources import Automation, Run, automations_of, digests, run_of, with_parts
 from opsapp.lib.addresses import public
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
+from opsapp.wire.records import plain
 
 from . import targets
 
@@ -23,22 +24,22 @@ def freeze(root: Root, run: Run, automation: Automation) -> None:
     run.uses, run.hosts = uses(root, automation), targets.hosts_of(root, automation.id)
 
 
-def request(root: Root, run: Run, now: float, proposed: JsonObject | None = None) -> str:
+def request(root: Root, run: Run, now: float, proposed: Proposer | None = None) -> str:
     """Ask people, in the transaction of the run; the request's id."""
     settings = run.settings
-    about: JsonObject = {"run_id": run.id, "automation_id": run.automation_id}
+    about = {"run_id": run.id, "automation_id": run.automation_id}
     reason = f"asked for by {run.requested_by} ({run.origin})"
     asked = resources.request(
         root,
         kind=KIND,
         subject=settings.name,
         plan=plan(run),
-        reason=reason if proposed is None else proposed["reason"],
+        reason=reason if proposed is None else proposed.reason,
         risk=None,
         requested_by=run.requested_by,
         now=now,
         expiry_s=node_of(root).config[ApprovalSettings].expiry_s,
-        about=about if proposed is None else {**about, "assistant": proposed},
+        about=about if proposed is None else {**about, "assistant": plain(proposed)},
         approvers=settings.approvers,
         quorum=settings.quorum,
     )

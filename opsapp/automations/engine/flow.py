@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
+from opsapp.approvals.records import Proposer
 from opsapp.automations.config import AutomationSettings
 from opsapp.automations.logic import inputs as given_inputs
 from opsapp.automations.logic.settings import runs_programs
@@ -26,7 +27,6 @@ from opsapp.automations.resources import (
     runs_of,
     standing_of,
 )
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid, NotFound
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
@@ -61,7 +61,7 @@ def ask(
     origin: str,
     parent: Run | None = None,
     step: str | None = None,
-    proposed: JsonObject | None = None,
+    proposed: Proposer | None = None,
 ) -> Run:
     """A durable run, begun in this transaction where nothing stands against it; `proposed`: people always decide it."""
     automation = find(root, automation_id)

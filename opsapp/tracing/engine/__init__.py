@@ -42,8 +42,8 @@ def figures(node: Node) -> Iterable[Any]:
     spans = CounterMetricFamily(
         "opsapp_trace_spans", "Spans for the collector, by what became of them.", labels=["result"]
     )
-    for result in ("sent", "dropped"):
-        spans.add_metric([result], collector.counts[result])
+    spans.add_metric(["sent"], collector.sent)
+    spans.add_metric(["dropped"], collector.dropped)
     yield spans
     told = "Messages with spans that the collector has not taken."
     yield CounterMetricFamily("opsapp_trace_export_failures", told, value=collector.failures)

@@ -6,7 +6,6 @@ On the hub, where it waits like every greenlet. A collector that is away, slow o
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from math import inf
 from typing import Literal
 
@@ -27,7 +26,7 @@ Taken = Literal["taken", "refused", "away"]
 
 
 class Collector:
-    """One per node. `counts`: what became of spans."""
+    """One per node."""
 
     def __init__(self, node: Node):
         self._node = node
@@ -35,8 +34,8 @@ class Collector:
         self._for: TracingSettings | None = None
         self._failures = 0
         self._again = -inf  # in monotonic seconds
-        self.counts: Counter[str] = Counter()
-        self.failures = 0
+        self.sent = self.dropped = 0  # spans
+        self.failures = 0  # messages
         self.problem = ""
 
     @property
@@ -56,13 +55,13 @@ class Collector:
         status, problem = self._posted(settings, body)
         if 200 <= status < 300 and not problem:
             self._failures, self.problem = 0, ""
-            self.counts["sent"] += count
+            self.sent += count
             return "taken"
         self.failures += 1
         self.problem = problem or f"HTTP {status}"
         if status and status != 500 and status not in LATER:
             log.warning("spans refused count=%d: %s", count, self.problem)
-            self.counts["dropped"] += count
+            self.dropped += count
             return "refused"
         pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** min(self._failures, 10))
         self._failures += 1

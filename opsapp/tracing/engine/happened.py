@@ -6,18 +6,16 @@ any node may make it. Its place follows from ids alone: `logic.ids`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from opsapp.agents.resources import agents_of
 from opsapp.approvals.resources import approvals_of
 from opsapp.automations.resources import run_of
 from opsapp.healing.interfaces import healing_of
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.events import Event
-from opsapp.runtime.projection import child_of
 from opsapp.tracing.logic.ids import SpanPlace, asked_for, span_of, trace_of
-from opsapp.tracing.logic.spans import CLIENT, SERVER, Facts, Moment, Span
+from opsapp.tracing.logic.spans import CLIENT, SERVER, Facts, SpanMoment, TraceSpan
 from opsapp.tree.root import Root
 
 MOST_PARENTS = 50  # of a run: automations made of automations
@@ -59,7 +57,7 @@ class HealTold(NamedTuple):
     rolls_back: int | None
 
 
-def spans_of(root: Root, event: Event, acted: Acted) -> Iterator[Span]:
+def spans_of(root: Root, event: Event, acted: Acted) -> Iterator[TraceSpan]:
     """What is over with this event."""
     if event.kind == "run":
         told = _told(RunTold, event.data)
@@ -73,7 +71,7 @@ def spans_of(root: Root, event: Event, acted: Acted) -> Iterator[Span]:
         yield from _heal(root, _told(HealTold, event.data), event.at, acted)
 
 
-def _told(kind: Any, data: JsonObject) -> Any:
+def _told(kind: Any, data: Mapping[str, object]) -> Any:
     return kind(*(data.get(name) for name in kind._fields))
 
 
@@ -124,12 +122,12 @@ def _place_of_command(root: Root, command: Any) -> tuple[SpanPlace, bytes]:
 # -- runs and commands
 
 
-def _run(root: Root, run_id: str) -> Iterator[Span]:
+def _run(root: Root, run_id: str) -> Iterator[TraceSpan]:
     run = run_of(root, run_id)
     if run is None or run.finished is None:
         return
     place, parent = place_of_run(root, run)
-    yield Span(
+    yield TraceSpan(
         place,
         f"run {run.name}",
         run.created_at,
@@ -145,15 +143,15 @@ def _run(root: Root, run_id: str) -> Iterator[Span]:
         },
         parent,
         failed=None if run.status in WELL else run.status,
-        moments=() if run.started is None else (Moment("started", run.started),),
+        moments=() if run.started is None else (SpanMoment("started", run.started),),
     )
     yield from _decided(root, run.request_id, run.id, place)
 
 
-def _command(root: Root, told: CommandsTold, command_id: str) -> Iterator[Span]:
+def _command(root: Root, told: CommandsTold, command_id: str) -> Iterator[TraceSpan]:
     """It, and what the agent did of it: the same trace, by another service."""
     agent = agents_of(root).get(told.agent_id)
-    command = None if agent is None else child_of(agent.commands, "command", command_id)
+    command = None if agent is None else agent.commands.find(command_id)
     if command is None or command.finished_at is None:
         return
     place, parent = _place_of_command(root, command)
@@ -166,30 +164,32 @@ def _command(root: Root, told: CommandsTold, command_id: str) -> Iterator[Span]:
         "process.exit.code": command.exit_code,
     }
     failed = None if command.status in WELL else command.status
-    moments = () if command.delivered_at is None else (Moment("delivered", command.delivered_at),)
+    moments = () if command.delivered_at is None else (SpanMoment("delivered", command.delivered_at),)
     began, ended = command.created_at, command.finished_at
-    sent = Span(place, f"command {command.type}", began, ended, {**facts, "server.address": told.label}, parent, CLIENT)
+    sent = TraceSpan(
+        place, f"command {command.type}", began, ended, {**facts, "server.address": told.label}, parent, CLIENT
+    )
     yield sent._replace(failed=failed, moments=moments)
     if command.started_at is not None:
         at_agent = SpanPlace(place.trace, span_of("agent", command_id))
         name = f"agent {command.type}"
-        yield Span(at_agent, name, command.started_at, ended, facts, place.span, SERVER, failed, host=told.label)
+        yield TraceSpan(at_agent, name, command.started_at, ended, facts, place.span, SERVER, failed, host=told.label)
 
 
-def _decided(root: Root, request_id: str | None, of: str, above: SpanPlace) -> Iterator[Span]:
+def _decided(root: Root, request_id: str | None, of: str, above: SpanPlace) -> Iterator[TraceSpan]:
     """How long people took to decide. One request may be about several."""
-    request = child_of(approvals_of(root), "approval", request_id)
+    request = approvals_of(root).find(request_id)
     if request is None or request.decided_at is None:
         return
     place = SpanPlace(above.trace, span_of("approval", f"{request_id}/{of}"))
     facts = {"opsapp.approval.id": request_id, "opsapp.approval.status": request.status}
-    yield Span(place, "approval", request.requested_at, request.decided_at, facts, above.span)
+    yield TraceSpan(place, "approval", request.requested_at, request.decided_at, facts, above.span)
 
 
 # -- heals
 
 
-def _heal(root: Root, told: HealTold, at: float, acted: Acted) -> Iterator[Span]:
+def _heal(root: Root, told: HealTold, at: float, acted: Acted) -> Iterator[TraceSpan]:
     if not told.case_id:
         return
     step = place_of_step(f"{told.case_id}.{told.escalation_step}")
@@ -212,7 +212,7 @@ def _heal(root: Root, told: HealTold, at: float, acted: Acted) -> Iterator[Span]
         yield from _case(told, case, began, at)
 
 
-def _entry(told: HealTold, place: SpanPlace, name: str, began: float, at: float) -> Span:
+def _entry(told: HealTold, place: SpanPlace, name: str, began: float, at: float) -> TraceSpan:
     facts = _facts(told)
     facts |= {
         "opsapp.heal.action": told.action_type or None,
@@ -220,10 +220,10 @@ def _entry(told: HealTold, place: SpanPlace, name: str, began: float, at: float)
         "opsapp.heal.risk": told.risk,
     }
     above = place_of_case(str(told.case_id)).span
-    return Span(place, name, began, at, facts, above, failed=_failed(told.outcome))
+    return TraceSpan(place, name, began, at, facts, above, failed=_failed(told.outcome))
 
 
-def _verified(told: HealTold, case: Any, step: SpanPlace, at: float, acted_at: float | None) -> Iterator[Span]:
+def _verified(told: HealTold, case: Any, step: SpanPlace, at: float, acted_at: float | None) -> Iterator[TraceSpan]:
     """From the end of the act to the verdict. After a restart the case knows of its last act."""
     heal = None if case is None else case.heal
     if acted_at is None and heal is not None and place_of_step(heal.heal_id) == step:
@@ -231,17 +231,17 @@ def _verified(told: HealTold, case: Any, step: SpanPlace, at: float, acted_at: f
     if acted_at is not None:
         place = SpanPlace(step.trace, span_of("verification", f"{told.case_id}.{told.escalation_step}"))
         facts: Facts = {"opsapp.heal.outcome": told.outcome}
-        yield Span(place, "verification", acted_at, at, facts, step.span, failed=_failed(told.outcome))
+        yield TraceSpan(place, "verification", acted_at, at, facts, step.span, failed=_failed(told.outcome))
 
 
-def _case(told: HealTold, case: Any, began: float, at: float) -> Iterator[Span]:
+def _case(told: HealTold, case: Any, began: float, at: float) -> Iterator[TraceSpan]:
     place = place_of_case(str(told.case_id))
     opened_at = began if case is None else case.opened_at
     facts = {**_facts(told), "opsapp.case.events": told.events, "opsapp.case.steps": told.escalation_step + 1}
-    yield Span(place, f"heal {told.rule_id}", opened_at, at, facts, failed=_failed(told.outcome))
+    yield TraceSpan(place, f"heal {told.rule_id}", opened_at, at, facts, failed=_failed(told.outcome))
     if case is not None and not case.manual and told.escalation_step == 0:
         decision = SpanPlace(place.trace, span_of("decision", str(told.case_id)))
-        yield Span(decision, "decision", opened_at, began, {"opsapp.heal.level": told.trust_level}, place.span)
+        yield TraceSpan(decision, "decision", opened_at, began, {"opsapp.heal.level": told.trust_level}, place.span)
 
 
 def _facts(told: HealTold) -> Facts:

@@ -10,7 +10,7 @@ from collections import deque
 from opsapp.runtime.node import Node
 from opsapp.tracing.config import TracingSettings
 from opsapp.tracing.logic.otlp import encoded, message
-from opsapp.tracing.logic.spans import Span, SpanSource
+from opsapp.tracing.logic.spans import SpanSource, TraceSpan
 
 from .collector import Collector
 
@@ -32,12 +32,12 @@ class RequestSpans:
         settings = self._node.config[TracingSettings]
         return None if settings.endpoint is None else settings
 
-    def add(self, span: Span) -> None:
+    def add(self, span: TraceSpan) -> None:
         """In any thread."""
         if len(self._waiting) < MOST:
             self._waiting.append(encoded(span))
         else:
-            self._collector.counts["dropped"] += 1
+            self._collector.dropped += 1
 
     def step(self) -> bool:
         if self.settings is None:
@@ -53,7 +53,7 @@ class RequestSpans:
 
     def _put_back(self, spans: list[bytes]) -> None:
         room = max(0, MOST - len(self._waiting))
-        self._collector.counts["dropped"] += max(0, len(spans) - room)
+        self._collector.dropped += max(0, len(spans) - room)
         self._waiting.extendleft(reversed(spans[-room:] if room else []))
 
 

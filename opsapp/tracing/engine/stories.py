@@ -26,7 +26,7 @@ from .happened import Acted, spans_of
 log = logging.getLogger(__name__)
 
 LEASE = "tracing"
-PAGE = 50  # batches of a writer
+PAGE = 10  # batches of a writer: as many as a collector takes in one message, also where each tells of a hundred cases
 KEEP_S = 900.0
 AGENT = "opsapp-agent"
 
@@ -57,7 +57,7 @@ class Stories:
         if not self._collector.is_ready():
             return False
         page: TracedPage = self._node.transact(self._next_page)
-        self._collector.counts["dropped"] += page.late
+        self._collector.dropped += page.late
         if page.body and self._collector.send(page.body, page.spans) == "away":
             return False
         if page.body or page.late:

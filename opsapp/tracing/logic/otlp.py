@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from opsapp.wire.version import VERSION
 
 from .ids import SpanPlace
-from .spans import Facts, Moment, Span, SpanSource, public
+from .spans import Facts, SpanMoment, SpanSource, TraceSpan, public
 
 _FAILED = 2
 _VARINT, _FIXED64, _BYTES = 0, 1, 2
@@ -32,7 +32,7 @@ def _of_source(source: SpanSource, spans: Iterable[bytes]) -> bytes:
     return _bytes(1, resource) + _bytes(2, _bytes(1, scope) + b"".join(_bytes(2, span) for span in spans))
 
 
-def encoded(span: Span) -> bytes:
+def encoded(span: TraceSpan) -> bytes:
     """A Span. It never ends before it began, whatever clocks said."""
     return b"".join(
         (
@@ -54,7 +54,7 @@ def _place(place: SpanPlace) -> bytes:
     return _bytes(1, place.trace) + _bytes(2, place.span)
 
 
-def _moment(moment: Moment) -> bytes:
+def _moment(moment: SpanMoment) -> bytes:
     return _time(1, moment.at) + _bytes(2, moment.name.encode())
 
 

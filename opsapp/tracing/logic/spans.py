@@ -26,14 +26,14 @@ class SpanSource(NamedTuple):
     host: str = ""
 
 
-class Moment(NamedTuple):
+class SpanMoment(NamedTuple):
     """Something that happened within a span."""
 
     name: str
     at: float
 
 
-class Span(NamedTuple):
+class TraceSpan(NamedTuple):
     place: SpanPlace
     name: str
     began: float
@@ -42,7 +42,7 @@ class Span(NamedTuple):
     parent: bytes = b""
     kind: int = INTERNAL
     failed: str | None = None  # how, in a word
-    moments: tuple[Moment, ...] = ()
+    moments: tuple[SpanMoment, ...] = ()
     links: tuple[SpanPlace, ...] = ()
     host: str = ""  # of the agent that did it
 

@@ -13,6 +13,7 @@ from opsapp.agents.records import CommandRecord
 from opsapp.healing.answers import CaseShown, CaseWave, LedgerEntryShown, WaveCounts
 from opsapp.healing.whatif import Simulated
 from opsapp.lib.addresses import HIDDEN
+from opsapp.tracing.interfaces import trace_of_case
 from opsapp.ui.parts import CASE, COMMAND, HOST_POINTS, MONITOR_POINTS, TRUST, WHAT_IF
 from opsapp.ui.questions import Question
 from opsapp.ui.reader import Answers, Reader
@@ -163,6 +164,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "title": view.title,
         "case": view,
         "case_id": case.id,
+        "trace": trace_of_case(case.id) if reader.traced else None,
         "around": beforeafter.of_case(case, answers[HOST_POINTS], answers[MONITOR_POINTS], reader),
         "what_if": None if tried is None else WhatIf(of_dry_run(tried, _record(case)), _differs(case, tried)),
         "may_try": reader.may("POST /api/healing/dry-run"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from opsapp.automations.records import RunPart, RunRow
+from opsapp.tracing.interfaces import trace_of_run
 from opsapp.ui.parts import AUTOMATION, RUN
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.words import rough_span, spoken
@@ -84,6 +85,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
         "parent": f"/automations/runs/{run.parent}" if run.parent else None,
         "parts": [part_of(part) for part in run.parts],
         "follow": f"/api/automations/runs/{run.run_id}/stream" if shown.under_way else None,
+        "trace": trace_of_run(run) if reader.traced else None,
         "row": run,
         "automation": answers[AUTOMATION],
     }
