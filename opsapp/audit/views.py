@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyramid.request import Request
 
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.audit.logic import AuditFilter
 from opsapp.tree.root import Root
 from opsapp.web import api, files
 from opsapp.web.answers import Deferred, Stream
@@ -16,7 +16,7 @@ from . import engine, records, resources, schemas
 @api.get(resources.Audit, role="admin", query=schemas.AuditQuery, returns=[records.AuditEntry])
 def entries(context: resources.Audit, request: Request) -> list[records.AuditEntry]:
     """Newest first."""
-    page, total = resources.read(request.root, request.valid_query)
+    page, total = resources.read(request.root, AuditFilter(**request.valid_query))
     request.response.headers["X-Total-Count"] = str(total)
     return [made(records.AuditEntry, entry) for entry in page]
 
@@ -27,8 +27,8 @@ def file(context: resources.Audit, request: Request) -> Stream:
     return files.of_month(request, "audit", files.columns_of(records.AuditEntry), _entries_of)
 
 
-def _entries_of(root: Root, month: files.FilePage) -> list[JsonObject]:
-    wanted = {"since": month.since, "until": month.until, "limit": month.limit, "offset": month.offset}
+def _entries_of(root: Root, month: files.FilePage) -> list[resources.AuditEntry]:
+    wanted = AuditFilter(since=month.since, until=month.until, limit=month.limit, offset=month.offset)
     return resources.read(root, wanted, month.last)[0]
 
 

@@ -23,6 +23,47 @@ EMAIL = Text(3, 254, r"[!-?A-~]+@[!-?A-~]+", "grace@example.org")
 
 
 Role = Annotated[str, Choice(*reversed(HIGHEST_FIRST))]
+Token = Annotated[str, Text(64, 64)]
+
+
+@dataclass(frozen=True)
+class LoggedIn:
+    token: Token
+    role: Role
+    username: str
+
+
+@dataclass(frozen=True)
+class SecondStepDue:
+    """The password is right, and the second factor is on."""
+
+    partial_token: Token
+    totp_required: bool = True
+
+
+@dataclass(frozen=True)
+class TotpBegun:
+    secret: str
+    otpauth_uri: str
+    qr_svg: Annotated[str, Text(0, 100_000)]
+
+
+@dataclass(frozen=True)
+class RecoveryCodes:
+    recovery_codes: Annotated[tuple[str, ...], Most(10)]
+
+
+@dataclass(frozen=True)
+class TicketMade:
+    ticket: Token
+
+
+@dataclass(frozen=True)
+class Me:
+    username: str
+    role: Role
+
+
 Source = Literal["local", "oidc", "ldap"]
 
 

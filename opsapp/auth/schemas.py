@@ -8,7 +8,7 @@ from typing import Literal
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.zones import zone_problem
 from opsapp.tree.acl import ROLES
-from opsapp.web.fields import Body, Paging, choice, field, flag, list_of, name_text, order, text, whole, with_settings
+from opsapp.web.fields import Body, Paging, choice, field, flag, name_text, order, text, whole, with_settings
 
 from .records import NAME
 
@@ -19,12 +19,6 @@ PASSWORD = text(10, 256)
 class Login(Body):
     username = text(1, 256)
     password = text(1, 1024)
-
-
-class LoggedIn(Body):
-    token = text(64, 64)
-    role = choice(*ROLES)
-    username = text()
 
 
 class SignedIn(Body):
@@ -50,16 +44,6 @@ class Proof(Body):
     password = text(1, 1024)
 
 
-class TotpBegun(Body):
-    secret = text()
-    otpauth_uri = text()
-    qr_svg = text(0, 100_000)
-
-
-class RecoveryCodes(Body):
-    recovery_codes = list_of(text(), 10)
-
-
 class NewKey(Body):
     name = name_text(100)
     role = choice(*ROLES)
@@ -71,15 +55,6 @@ class NewKey(Body):
 class KeyMade(Body):
     id = text()
     key = text(64, 64)
-
-
-class TicketMade(Body):
-    ticket = text(64, 64)
-
-
-class Me(Body):
-    username = text()
-    role = choice(*ROLES)
 
 
 class OwnWishes(Body):

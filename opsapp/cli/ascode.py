@@ -8,17 +8,18 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid, Problem
 from opsapp.runtime import ascode
 from opsapp.web.ascode import AskedFor
+from opsapp.wire.records import plain
 
 from . import archive, ascodefile, remote
-from .ascodedoors import OwnStore, RunningService, door
+from .ascodedoors import AppliedChange, DocumentApplied, OwnStore, RunningService, door
 from .ascodefile import DocumentFile, Refused
 from .places import Mistaken, ToldAlready, add_options
 
@@ -77,15 +78,11 @@ def leave_refused(asked: argparse.Namespace, service: RunningService | OwnStore,
             raise
         leave_refused(asked, service, estate)
         return
-    differing = [change for change in answer["changes"] if change["change"] == ascode.UPDATE]
+    differing = answer.of_kind(ascode.UPDATE)
     for change in differing:
-        estate.leave_present(change["kind"], change["key"], [*change["after"], *_secret(change)])
+        estate.leave_present(change.kind, change.key, [*change.after, *(["a secret"] if change.secrets else [])])
     if differing:
         leave_refused(asked, service, estate)
-
-
-def _secret(change: JsonObject) -> list[str]:
-    return ["a secret"] if change["secrets"] else []
 
 
 def _estate(asked: argparse.Namespace, service: RunningService | OwnStore) -> Estate:
@@ -128,64 +125,62 @@ def _apply(asked: argparse.Namespace, service: RunningService | OwnStore, file: 
     answer = _look(asked, service, file)
     if asked.dry_run:
         _print(asked, service, answer)
-        return WOULD_CHANGE if answer["changes"] else 0
-    gone = [change for change in answer["changes"] if change["change"] == ascode.DELETE]
-    for change in [] if asked.json else gone:
-        print(f"will be deleted: {change['kind']} {change['key']}", flush=True)
-    seen = [change["stamp"] for change in answer["changes"]]
+        return WOULD_CHANGE if answer.changes else 0
+    for change in [] if asked.json else answer.of_kind(ascode.DELETE):
+        print(f"will be deleted: {change.kind} {change.key}", flush=True)
+    seen = [change.stamp for change in answer.changes]
     wanted = AskedFor(file.document, False, asked.prune, file.references, seen)
     _print(asked, service, _answer(service, file, wanted))
     return 0
 
 
-def _look(asked: argparse.Namespace, service: RunningService | OwnStore, file: DocumentFile) -> JsonObject:
+def _look(asked: argparse.Namespace, service: RunningService | OwnStore, file: DocumentFile) -> DocumentApplied:
     return _answer(service, file, AskedFor(file.document, True, asked.prune, file.references))
 
 
-def _answer(service: RunningService | OwnStore, file: DocumentFile, wanted: AskedFor) -> JsonObject:
+def _answer(service: RunningService | OwnStore, file: DocumentFile, wanted: AskedFor) -> DocumentApplied:
     try:
         return service.apply(wanted)
     except Invalid as problem:
         raise Refused(file.told(problem.fields)) from None
 
 
-def _print(asked: argparse.Namespace, service: RunningService | OwnStore, answer: JsonObject) -> None:
-    for change in answer["changes"]:
-        change["once"] = {name: service.address(text) for name, text in change["once"].items()}
+def _print(asked: argparse.Namespace, service: RunningService | OwnStore, answer: DocumentApplied) -> None:
+    changes = tuple(
+        replace(change, once={name: service.address(text) for name, text in change.once.items()})
+        for change in answer.changes
+    )
     if asked.json:
-        print(json.dumps(answer, ensure_ascii=False))
+        print(json.dumps(plain(replace(answer, changes=changes)), ensure_ascii=False))
         return
-    for line in diff(answer["changes"]):
+    for line in diff(changes):
         print(line)
-    for waiting in answer["waiting"]:
-        print(f"? {waiting['kind']} {waiting['key']}: {waiting['why']}")
+    for waiting in answer.waiting:
+        print(f"? {waiting.kind} {waiting.key}: {waiting.why}")
     print(summary(answer))
 
 
-def diff(changes: Iterable[JsonObject]) -> Iterable[str]:
+def diff(changes: Iterable[AppliedChange]) -> Iterable[str]:
     """Line by line, as people read it; of what is new, the fields that hold something."""
     for change in changes:
-        yield f"{SIGNS[change['change']]} {change['kind']} {change['key']}"
-        if change["change"] == ascode.CREATE:
-            filled = {name: value for name, value in change["after"].items() if value not in (None, [], {}, "")}
+        yield f"{SIGNS[change.change]} {change.kind} {change.key}"
+        if change.change == ascode.CREATE:
+            filled = {name: value for name, value in change.after.items() if value not in (None, [], {}, "")}
             yield from (f"    {name}: {json.dumps(value)}" for name, value in filled.items() if name != "name")
-        elif change["change"] == ascode.UPDATE:
-            for name in {**change["before"], **change["after"]}:
-                before, after = change["before"].get(name), change["after"].get(name)
+        elif change.change == ascode.UPDATE:
+            for name in {**change.before, **change.after}:
+                before, after = change.before.get(name), change.after.get(name)
                 yield f"    {name}: {json.dumps(before)} -> {json.dumps(after)}"
-            if change["secrets"]:
+            if change.secrets:
                 yield "    a secret differs"
-        yield from (f"    {name}, shown this once: {text}" for name, text in change["once"].items())
+        yield from (f"    {name}, shown this once: {text}" for name, text in change.once.items())
 
 
-def summary(answer: JsonObject) -> str:
-    kinds = [change["change"] for change in answer["changes"]]
-    would = "would create" if answer["dry_run"] else "created"
-    other = ("change", "delete") if answer["dry_run"] else ("changed", "deleted")
-    return (
-        f"{would} {kinds.count(ascode.CREATE)}, {other[0]} {kinds.count(ascode.UPDATE)}, "
-        f"{other[1]} {kinds.count(ascode.DELETE)}, {answer['unchanged']} as they were"
-    )
+def summary(answer: DocumentApplied) -> str:
+    words = ("would create", "change", "delete") if answer.dry_run else ("created", "changed", "deleted")
+    kinds = zip(words, (ascode.CREATE, ascode.UPDATE, ascode.DELETE), strict=True)
+    counts = ", ".join(f"{word} {len(answer.of_kind(change))}" for word, change in kinds)
+    return f"{counts}, {answer.unchanged} as they were"
 
 
 def export(asked: argparse.Namespace) -> None:

@@ -139,9 +139,9 @@ def test_only_local_paths_are_gone_to(given, place):
 
 def test_the_second_step_has_a_form_of_its_own(service, browser):
     engine.add_user(service.node, "grace", "viewer", "a sound password")
-    secret = secondfactor.begin(service.node, "grace")["secret"]
+    secret = secondfactor.begin(service.node, "grace").secret
     code = pyotp.TOTP(secret).at(int(service.clock.now()))
-    recovery = secondfactor.confirm(service.node, "grace", code, SHELL)["recovery_codes"]
+    recovery = secondfactor.confirm(service.node, "grace", code, SHELL).recovery_codes
     answer = sign_in(browser, "/login?next=/x", username="grace", password="a sound password")
     assert answer.headers["Location"] == "/login/totp?next=/x"
     assert SESSION not in set_cookies(answer)

@@ -71,9 +71,9 @@ def test_no_secret_is_kept(service, mia):
 
 
 def test_the_second_step_keeps_it_too(service, mia):
-    secret = secondfactor.begin(service.node, "mia")["secret"]
+    secret = secondfactor.begin(service.node, "mia").secret
     code = pyotp.TOTP(secret).at(int(service.clock.now()))
-    recovery = secondfactor.confirm(service.node, "mia", code, SHELL)["recovery_codes"]
+    recovery = secondfactor.confirm(service.node, "mia", code, SHELL).recovery_codes
     mia.set_cookie(SESSION, service.transact(_sign_in, "mia", service.clock.now()))
     asked = form(mia.get("/maintenance/new"), "create")
     asked["name"] = "kept"

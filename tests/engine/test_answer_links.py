@@ -137,7 +137,7 @@ def test_what_was_edited_since_is_not_approved_and_the_request_is_withdrawn(desk
 
 
 def changed_user(desk, **values):
-    desk.service.transact(lambda root: auth.change(root, auth.users_of(root)["otto"], values))
+    desk.service.transact(lambda root: auth.change(root, auth.users_of(root)["otto"], auth.AccountChange(**values)))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from opsapp.audit.engine import SHELL
 from opsapp.auth import engine, resources
 from opsapp.auth.config import LoginSettings
 from opsapp.auth.engine import secondfactor
-from opsapp.auth.records import UserShown
+from opsapp.auth.records import LoggedIn, UserShown
 from tests.support.together import at_once
 
 THREADS = 20
@@ -69,16 +69,14 @@ def test_a_recovery_code_and_a_partial_token_are_used_once(service):
     client = engine.signin.Client("203.0.113.9", "race")
     engine.add_user(service.node, "grace", "viewer", "a sound password")
     begun = secondfactor.begin(service.node, "grace")
-    code = pyotp.TOTP(begun["secret"]).at(int(service.clock.now()))
-    recovery = secondfactor.confirm(service.node, "grace", code, SHELL)["recovery_codes"][0]
-    partials = [
-        engine.sign_in(service.node, "grace", "a sound password", client)["partial_token"] for _ in range(THREADS)
-    ]
+    code = pyotp.TOTP(begun.secret).at(int(service.clock.now()))
+    recovery = secondfactor.confirm(service.node, "grace", code, SHELL).recovery_codes[0]
+    partials = [engine.sign_in(service.node, "grace", "a sound password", client).partial_token for _ in range(THREADS)]
     answers = at_once([lambda p=p: engine.second_step(service.node, p, recovery, client) for p in partials])
-    assert sum(isinstance(answer, dict) for answer in answers) == 1
+    assert sum(isinstance(answer, LoggedIn) for answer in answers) == 1
     assert answers.count("wrong_code") == THREADS - 1
     service.clock.advance(60)
-    partial = engine.sign_in(service.node, "grace", "a sound password", client)["partial_token"]
-    codes = [pyotp.TOTP(begun["secret"]).at(int(service.clock.now()))] + ["000000"] * 4
+    partial = engine.sign_in(service.node, "grace", "a sound password", client).partial_token
+    codes = [pyotp.TOTP(begun.secret).at(int(service.clock.now()))] + ["000000"] * 4
     answers = at_once([lambda c=c: engine.second_step(service.node, partial, c, client) for c in codes * 2])
-    assert sum(isinstance(answer, dict) for answer in answers) <= 1
+    assert sum(isinstance(answer, LoggedIn) for answer in answers) <= 1

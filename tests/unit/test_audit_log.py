@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from opsapp.audit.logic import matches
+from opsapp.audit.logic import AuditFilter
 from opsapp.audit.resources import log as logs
 from opsapp.audit.resources import recordpages
 from opsapp.audit.resources.log import Block, Log
 
-NOTHING = {"user": None, "action": None, "target": None, "since": None, "limit": 100, "offset": 0}
+NOTHING = AuditFilter()
 
 
 def entry(number, time, user="ada", action="user.create", target="x"):
@@ -41,7 +41,7 @@ QUERIES = st.fixed_dictionaries(
         "limit": st.integers(1, 20),
         "offset": st.integers(0, 40),
     }
-)
+).map(lambda query: AuditFilter(**query))
 
 
 @settings(deadline=None)
@@ -56,11 +56,11 @@ def test_a_page_is_what_a_plain_walk_gives(rows, wanted):
             made = entry(n, time, user, action, target)
             writers[writer].append(made)
             plain.append(made)
-        found = [each for each in plain if each["time"] >= (wanted["since"] or 0) and matches(each, wanted)]
+        found = [each for each in plain if each["time"] >= (wanted.since or 0) and wanted.matches(each)]
         page, total = recordpages.read(writers, wanted)
     assert total == len(found)
     times = sorted((each["time"] for each in found), reverse=True)
-    assert [each["time"] for each in page] == times[wanted["offset"] :][: wanted["limit"]]
+    assert [each["time"] for each in page] == times[wanted.offset :][: wanted.limit]
     assert len({each["id"] for each in page}) == len(page)
     assert all(each in found for each in page)
 
@@ -69,7 +69,7 @@ def test_pages_cover_everything_once(small):
     writers = [Log(), Log()]
     for n in range(50):
         writers[n % 2].append(entry(n, n // 4))
-    pages = [recordpages.read(writers, NOTHING | {"limit": 7, "offset": at})[0] for at in range(0, 50, 7)]
+    pages = [recordpages.read(writers, NOTHING._replace(limit=7, offset=at))[0] for at in range(0, 50, 7)]
     assert sorted(int(each["id"]) for page in pages for each in page) == list(range(50))
 
 
@@ -105,7 +105,7 @@ def test_only_blocks_that_hold_the_answer_are_unpacked(monkeypatch, query, most)
         return entries(block)
 
     monkeypatch.setattr(Block, "entries", counted)
-    recordpages.read([log], NOTHING | query | {"limit": 100})
+    recordpages.read([log], NOTHING._replace(**query))
     assert len(unpacked) <= most
 
 

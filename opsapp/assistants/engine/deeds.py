@@ -115,7 +115,7 @@ def in_short(past: Rehearsed, now: Compared) -> PastInShort:
 
 
 @dataclass(frozen=True)
-class RunTarget:
+class WouldRunOn:
     host: str
 
 
@@ -128,4 +128,4 @@ class ProposalOpened:
     already: bool
     page: str
     run_id: Annotated[str, AT_TIMES] = ""
-    would_run_on: Annotated[tuple[RunTarget, ...], AT_TIMES] = ()
+    would_run_on: Annotated[tuple[WouldRunOn, ...], AT_TIMES] = ()

@@ -34,7 +34,7 @@ from .deeds import (
     ProposedDeed,
     RulePlan,
     RunPlan,
-    RunTarget,
+    WouldRunOn,
     digest_of,
     in_short,
 )
@@ -152,7 +152,7 @@ def _run(root: Root, asker: Asker, given: ProposeRun) -> ProposalOpened:
     request_id: str = run["request_id"]
     hosts = approvals_of(root)[request_id].plan["hosts"]
     opened = _opened(root, asker, request_id, digest, "run")
-    return replace(opened, run_id=run["run_id"], would_run_on=tuple(RunTarget(target["host"]) for target in hosts))
+    return replace(opened, run_id=run["run_id"], would_run_on=tuple(WouldRunOn(target["host"]) for target in hosts))
 
 
 def _proposer(asker: Asker, reason: str, needs: Any, past: PastInShort | None = None) -> Proposer:

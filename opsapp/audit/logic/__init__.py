@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 _SECRET = re.compile(
     r"(?i)(^|_)(password|passwd|passphrase|token|secret|key|keys|ticket|hash|digest|codes?|authorization|cookie|"
@@ -34,15 +34,26 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> tuple[dict[str, An
     return ({name: before.get(name) for name in names}, {name: after.get(name) for name in names})
 
 
-def matches(entry: dict[str, Any], wanted: dict[str, Any]) -> bool:
-    """Whether an entry is one of those asked for, but for its time."""
-    target = wanted.get("target")
-    return (not target or entry["target"] == target) and fits(entry["username"], entry["action"], wanted)
+class AuditFilter(NamedTuple):
+    """Which entries are asked for, and which of them. `action` may name a family: `user` means `user.create` too."""
 
+    user: str | None = None
+    action: str | None = None
+    target: str | None = None
+    since: float | None = None
+    until: float | None = None
+    limit: int = 100
+    offset: int = 0
 
-def fits(username: str | None, action: str, wanted: dict[str, Any]) -> bool:
-    """The same of who did what. `action` may name a family: `user` means `user.create` too."""
-    asked = wanted.get("action")
-    if asked and action != asked and not action.startswith(asked + "."):
-        return False
-    return not wanted.get("user") or username == wanted["user"]
+    def matches(self, entry: dict[str, Any]) -> bool:
+        """Whether an entry is one of them, but for its time."""
+        return (not self.target or entry["target"] == self.target) and self.fits(entry["username"], entry["action"])
+
+    def fits(self, username: str | None, action: str) -> bool:
+        """The same of who did what."""
+        if self.action and action != self.action and not action.startswith(self.action + "."):
+            return False
+        return not self.user or username == self.user
+
+    def is_in_time(self, at: float) -> bool:
+        return (self.since or 0) <= at and (self.until is None or at < self.until)

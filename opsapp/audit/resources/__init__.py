@@ -9,7 +9,7 @@ from typing import Any
 from BTrees.OOBTree import OOBTree
 from persistent import Persistent
 
-from opsapp.audit.logic import without_secrets
+from opsapp.audit.logic import AuditFilter, without_secrets
 from opsapp.lib import chains
 from opsapp.lib.addresses import public
 from opsapp.lib.ids import new_id
@@ -21,7 +21,7 @@ from opsapp.tree.reading import ChildrenOf
 from opsapp.tree.root import Root
 
 from . import forwarding, recordpages
-from .log import UNREAD, AuditEntry, Checked, Log, Wanted
+from .log import UNREAD, AuditEntry, Checked, Log
 
 WRITERS = "audit_writers"
 LOG = "audit log"  # what people call one
@@ -86,7 +86,7 @@ def record(
     log.append(json.loads(json.dumps(entry, default=str)), key)  # as it is read later: links are made of the same
 
 
-def read(root: Root, wanted: Wanted, last: str | None = None) -> tuple[list[AuditEntry], int]:
+def read(root: Root, wanted: AuditFilter, last: str | None = None) -> tuple[list[AuditEntry], int]:
     """A page of the entries asked for, newest first, and how many there are. `last`: the one that it goes on after."""
     page, total = recordpages.read(list(logs_of(root)), wanted, last)
     return [entry | {"time": int(entry["time"])} for entry in page], total

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from BTrees.LOBTree import LOBTree
 from persistent import Persistent
 
-from opsapp.audit.logic import fits, matches
+from opsapp.audit.logic import AuditFilter
 from opsapp.lib import chains
 from opsapp.tree.reading import ChildrenOf, is_sound
 
@@ -29,7 +29,6 @@ UNREAD = "unreadable"
 ENTRY, SHELVES = "audit entry", "part of the audit record"  # what people call them
 
 AuditEntry = dict[str, Any]
-Wanted = dict[str, Any]
 
 
 class Piece(NamedTuple):
@@ -114,16 +113,16 @@ class Shelf(Persistent):
             self.targets.add(target, (place, username, action), count)
         self.blocks += ((len(entries), min(times), max(times), Block(entries, start)),)
 
-    def counts(self, wanted: Wanted) -> list[int]:
+    def counts(self, wanted: AuditFilter) -> list[int]:
         """How many entries asked for each block has, whatever their time."""
         sizes = [0] * len(self.blocks)
-        if wanted.get("target"):
-            for (place, username, action), count in self.targets.counts.get(wanted["target"], {}).items():
-                if fits(username, action, wanted):
+        if wanted.target:
+            for (place, username, action), count in self.targets.counts.get(wanted.target, {}).items():
+                if wanted.fits(username, action):
                     sizes[place] += count
-        elif wanted.get("user") or wanted.get("action"):
+        elif wanted.user or wanted.action:
             for (username, action), counts in self.deeds.counts.items():
-                if fits(username, action, wanted):
+                if wanted.fits(username, action):
                     for place, count in counts.items():
                         sizes[place] += count
         else:
@@ -219,9 +218,9 @@ class Log(Persistent):
                     yield from (row for row in rows if row[0] > number)
         yield from self.newest(max(number, self.folded))
 
-    def pieces(self, wanted: Wanted) -> Iterator[Piece]:
+    def pieces(self, wanted: AuditFilter) -> Iterator[Piece]:
         """Every piece that holds entries asked for, and how many."""
-        since, until = wanted.get("since") or 0, wanted.get("until") or inf
+        since, until = wanted.since or 0, wanted.until or inf
         for number, shelf in self.readable.some_items(self.shelves.keys()):
             if max(last for _, _, last, _ in shelf.blocks) < since:
                 continue
@@ -292,10 +291,5 @@ def linked(key: bytes, previous: str, number: int, entry: AuditEntry) -> str:
     return chains.link(key, previous, [number, entry])
 
 
-def asked_for(entries: list[AuditEntry], wanted: Wanted) -> int:
-    return sum(1 for entry in entries if is_in_time(entry, wanted) and matches(entry, wanted))
-
-
-def is_in_time(entry: AuditEntry, wanted: Wanted) -> bool:
-    until = wanted.get("until")
-    return (wanted.get("since") or 0) <= entry["time"] and (until is None or entry["time"] < until)
+def asked_for(entries: list[AuditEntry], wanted: AuditFilter) -> int:
+    return sum(1 for entry in entries if wanted.is_in_time(entry["time"]) and wanted.matches(entry))

@@ -8,20 +8,20 @@ from collections.abc import Iterator
 from itertools import accumulate, dropwhile, islice
 from typing import Any
 
-from opsapp.audit.logic import matches
+from opsapp.audit.logic import AuditFilter
 
-from .log import AuditEntry, Log, Piece, Wanted, is_in_time
+from .log import AuditEntry, Log, Piece
 
 
-def read(logs: list[Log], wanted: Wanted, last: str | None = None) -> tuple[list[AuditEntry], int]:
+def read(logs: list[Log], wanted: AuditFilter, last: str | None = None) -> tuple[list[AuditEntry], int]:
     """A page of the entries asked for, and how many there are in all. With the id of the `last` entry of the page
     before, it goes on after that one: what has come since has moved it back."""
     pieces = sorted((piece for log in logs for piece in log.pieces(wanted)), key=lambda row: row[:2], reverse=True)
-    kept, offset = behind(pieces, wanted["offset"] - (last is not None))
+    kept, offset = behind(pieces, wanted.offset - (last is not None))
     rows = islice(newest_first(kept, wanted), offset, None)
     if last is not None:
         rows = islice(dropwhile(lambda entry: entry["id"] != last, rows), 1, None)
-    return list(islice(rows, wanted["limit"])), sum(piece.size for piece in pieces)
+    return list(islice(rows, wanted.limit)), sum(piece.size for piece in pieces)
 
 
 def behind(pieces: list[Piece], offset: int) -> tuple[list[Piece], int]:
@@ -36,14 +36,14 @@ def behind(pieces: list[Piece], offset: int) -> tuple[list[Piece], int]:
     return kept, offset - (sums[-1] - sum(piece.size for piece in kept))
 
 
-def newest_first(pieces: list[Piece], wanted: Wanted) -> Iterator[AuditEntry]:
+def newest_first(pieces: list[Piece], wanted: AuditFilter) -> Iterator[AuditEntry]:
     """Unpacks a piece only when its newest entry may be next."""
     heap: list[tuple[float, int, int, int, Any]] = []
     for order, piece in enumerate(pieces):
         while heap and -heap[0][0] > piece.last:
             yield heapq.heappop(heap)[-1]
         for n, entry in enumerate(piece.load()):
-            if is_in_time(entry, wanted) and matches(entry, wanted):
+            if wanted.is_in_time(entry["time"]) and wanted.matches(entry):
                 heapq.heappush(heap, (-entry["time"], -piece.number, order, -n, entry))
     while heap:
         yield heapq.heappop(heap)[-1]

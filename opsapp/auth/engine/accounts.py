@@ -7,7 +7,6 @@ import os
 import secrets
 import sys
 from pathlib import Path
-from typing import Any
 
 from opsapp.audit.engine import SHELL, Actor, changed, note, refusals_noted
 from opsapp.auth import resources
@@ -36,14 +35,22 @@ def add_user(
         return node.transact(_add, username, role, hash_password(node, password), disabled, actor)
 
 
-def change_user(node: Node, username: str, values: dict[str, Any], actor: Actor, keep: str | None) -> UserShown:
-    """Set `role`, `disabled` and `password`, as far as given. `keep` is the caller's own session."""
+def change_user(
+    node: Node,
+    username: str,
+    actor: Actor,
+    *,
+    role: str | None = None,
+    disabled: bool | None = None,
+    password: str | None = None,
+) -> UserShown:
+    """Set what is given."""
     with refusals_noted(node, actor, "user.update", username):
-        password = values.get("password")
+        password_hash = None
         if password is not None:
             _refuse({"password": password_problem(password, username)})
-            values = values | {"password_hash": hash_password(node, password)}
-        return node.transact(_change, username, values, actor, keep)
+            password_hash = hash_password(node, password)
+        return node.transact(_change, username, resources.AccountChange(role, disabled, password_hash), actor)
 
 
 def remove_user(node: Node, username: str, actor: Actor = SHELL) -> None:
@@ -53,11 +60,11 @@ def remove_user(node: Node, username: str, actor: Actor = SHELL) -> None:
 
 def set_password(node: Node, username: str, password: str, actor: Actor = SHELL) -> None:
     """Ends the user's sessions."""
-    change_user(node, username, {"password": password}, actor, None)
+    change_user(node, username, actor, password=password)
 
 
 def disable_user(node: Node, username: str, actor: Actor = SHELL) -> None:
-    change_user(node, username, {"disabled": True}, actor, None)
+    change_user(node, username, actor, disabled=True)
 
 
 def unlock_user(node: Node, username: str, actor: Actor = SHELL) -> None:
@@ -76,15 +83,16 @@ def list_users(node: Node) -> list[UserShown]:
     return node.transact(lambda root: [resources.shown(user) for user in resources.users_of(root).whole()])
 
 
-def change_own_password(node: Node, username: str, session_id: str, values: dict[str, Any], actor: Actor) -> None:
+def change_own_password(
+    node: Node, username: str, session_id: str, actor: Actor, *, current: str, new: str, end_keys: bool
+) -> None:
     """The present password proves who asks; the session that asks goes on, the user's others end, and with `end_keys`
     the keys too."""
     with refusals_noted(node, actor, "password.change", username):
-        _refuse({"new": password_problem(values["new"], username)})
+        _refuse({"new": password_problem(new, username)})
         node.transact(_must_be_here, username)
-        prove(node, username, values["current"], "current")
-        password_hash = hash_password(node, values["new"])
-        node.transact(_change_own, username, password_hash, session_id, values["end_keys"], actor)
+        prove(node, username, current, "current")
+        node.transact(_change_own, username, hash_password(node, new), session_id, end_keys, actor)
 
 
 def prove(node: Node, username: str, password: str, field: str) -> None:
@@ -134,15 +142,14 @@ def _add(root: Root, username: str, role: str, password_hash: str, disabled: boo
     return resources.shown(user)
 
 
-def _change(root: Root, username: str, values: dict[str, Any], actor: Actor, keep: str | None) -> UserShown:
-    user = user_of(root, username)
-    if "password_hash" in values and user.source != "local":
+def _change(root: Root, username: str, wanted: resources.AccountChange, actor: Actor) -> UserShown:
+    user, new_password = user_of(root, username), wanted.password_hash is not None
+    if new_password and user.source != "local":
         raise not_local(user.source)
     before = resources.describe(user)
-    known: dict[str, Any] = {name: values[name] for name in ("role", "disabled", "password_hash") if name in values}
-    resources.change(root, user, known, keep, end_keys="password_hash" in known)
+    resources.change(root, user, wanted, end_keys=new_password)
     was, became = changed(before, resources.describe(user))
-    if "password_hash" in known:
+    if new_password:
         became["credentials_changed"] = True
     note(root, actor, "user.update", username, before=was, after=became)
     return resources.shown(user)
@@ -155,7 +162,8 @@ def _must_be_here(root: Root, username: str) -> None:
 
 def _change_own(root: Root, username: str, password_hash: str, session_id: str, end_keys: bool, actor: Actor) -> None:
     user = user_of(root, username)
-    resources.change(root, user, {"password_hash": password_hash}, session_id, end_keys=end_keys)
+    wanted = resources.AccountChange(password_hash=password_hash)
+    resources.change(root, user, wanted, session_id, end_keys=end_keys)
     user.own_password = True
     note(root, actor, "password.change", username, after={"keys_ended": end_keys})
 

@@ -15,6 +15,7 @@ from opsapp.auth.config import LoginSettings
 from opsapp.auth.interfaces import ISecretText
 from opsapp.auth.ldapconfig import LdapSettings
 from opsapp.auth.logic.directory import asked_name, role_of
+from opsapp.auth.records import LoggedIn, SecondStepDue
 from opsapp.auth.resources import federation
 from opsapp.lib.placeholders import places
 from opsapp.lib.problems import Forbidden, Problem
@@ -46,7 +47,7 @@ class Judged(NamedTuple):
 
 def sign_in(
     node: Node, username: str, password: str, client: Client, has_left: HasLeft = lambda: False
-) -> dict[str, Any]:
+) -> LoggedIn | SecondStepDue:
     """With a password: of a local user here, of anybody else in the directory, if there is one. A local user's name is
     never asked for there."""
     name = asked_name(username) if node.config[LdapSettings].enabled else None
@@ -62,7 +63,9 @@ def _is_local(root: Root, username: str) -> bool:
     return user is not None and user.source == "local"
 
 
-def _sign_in(node: Node, name: str, password: str, client: Client, counters: Any, has_left: HasLeft) -> dict[str, Any]:
+def _sign_in(
+    node: Node, name: str, password: str, client: Client, counters: Any, has_left: HasLeft
+) -> LoggedIn | SecondStepDue:
     try:
         _must_answer(node)
         count_attempt(node, counters)
@@ -100,7 +103,7 @@ def role_in(visit: Visit, person: Person) -> str | None:
     return role_of(visit.groups_of(person), asdict(visit.settings.role_map))
 
 
-def _entered(node: Node, judged: Judged, client: Client) -> dict[str, Any]:
+def _entered(node: Node, judged: Judged, client: Client) -> LoggedIn | SecondStepDue:
     if judged.person is None:
         raise Forbidden("The directory does not let this person in.", code=judged.reason)
     person, settings = judged.person, node.config[LdapSettings]

@@ -137,9 +137,9 @@ def _judge(root: Root, verdicts: list[Verdict]) -> None:
         if (user.generation, user.last_login) != (verdict.known.generation, verdict.known.last_login):
             continue  # changed, or signed in, since the directory was asked
         if verdict.role is None:
-            federated.lower(root, user, {"disabled": True})
+            federated.lower(root, user, resources.AccountChange(disabled=True))
         elif ROLES.index(verdict.role) < ROLES.index(user.role):
-            federated.lower(root, user, {"role": verdict.role})
+            federated.lower(root, user, resources.AccountChange(verdict.role))
 
 
 def directory_trouble(node: Node) -> str | None:

@@ -6,12 +6,12 @@ Must not: ask anybody (`provider`, `ldapclient`).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from opsapp.audit.engine import SHELL, Actor, note
 from opsapp.auth import resources
 from opsapp.auth.logic.claims import username_for
-from opsapp.auth.records import Source
+from opsapp.auth.records import LoggedIn, SecondStepDue, Source
 from opsapp.auth.resources import federation
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Forbidden, Problem
@@ -31,32 +31,32 @@ class Arrival(NamedTuple):
     entry_id: str | None = None
 
 
-def enter(root: Root, arrival: Arrival, client: Client, life: float) -> dict[str, Any] | Problem:
+def enter(root: Root, arrival: Arrival, client: Client, life: float) -> LoggedIn | SecondStepDue | Problem:
     """A session, or the second step; or why there is none, answered and not raised where what it changed has to be
     committed."""
     role, user = arrival.role, federation.find_subject(root, arrival.subject)
     if role is None:
         if user is not None:
-            lower(root, user, {"disabled": True}, Actor(user.__name__, client.ip))
+            lower(root, user, resources.AccountChange(disabled=True), Actor(user.__name__, client.ip))
         return Forbidden("Your account at the identity provider has no role here.", code="no_role")
     user = user or _make(root, arrival, role, client)
     actor = Actor(user.__name__, client.ip)
     if user.lost_role:
-        _change(root, user, {"disabled": False}, actor)
+        _change(root, user, resources.AccountChange(disabled=False), actor)
     if user.disabled:
         raise Forbidden("This user is disabled.", code="user_disabled")
     if ROLES.index(role) < ROLES.index(user.role):
-        kept = lower(root, user, {"role": role}, actor)
+        kept = lower(root, user, resources.AccountChange(role), actor)
         if kept is not None:
             return kept
     elif user.role != role:
-        _change(root, user, {"role": role}, actor)
+        _change(root, user, resources.AccountChange(role), actor)
     if user.totp is not None:
-        return {"totp_required": True, "partial_token": resources.make_partial(root, user.__name__, now_of(root))}
+        return SecondStepDue(resources.make_partial(root, user.__name__, now_of(root)))
     return open_session(root, user.__name__, client, life)
 
 
-def lower(root: Root, user: resources.User, values: dict[str, Any], actor: Actor = SHELL) -> Conflict | None:
+def lower(root: Root, user: resources.User, wanted: resources.AccountChange, actor: Actor = SHELL) -> Conflict | None:
     """The role was taken away there, or is a lower one: sessions and keys end. The record of the last admin stays as it
     is, and the answer says so; signed out he is all the same."""
     if user.disabled:
@@ -64,16 +64,17 @@ def lower(root: Root, user: resources.User, values: dict[str, Any], actor: Actor
     resources.end_sessions(root, user)
     resources.drop_keys_of(root, user.__name__)
     try:
-        _change(root, user, values, actor)
+        _change(root, user, wanted, actor)
     except Conflict as kept:
         return kept
-    user.lost_role = bool(values.get("disabled"))
+    user.lost_role = bool(wanted.disabled)
     return None
 
 
-def _change(root: Root, user: resources.User, values: dict[str, Any], actor: Actor) -> None:
+def _change(root: Root, user: resources.User, wanted: resources.AccountChange, actor: Actor) -> None:
+    values = {name: value for name, value in wanted._asdict().items() if value is not None}
     before = {field: getattr(user, field) for field in values}
-    resources.change(root, user, values)
+    resources.change(root, user, wanted)
     note(root, actor, "user.update", user.__name__, before=before, after=values)
 
 

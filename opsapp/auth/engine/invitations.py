@@ -6,9 +6,8 @@ from opsapp.audit.engine import Actor, note, refusals_noted
 from opsapp.auth import resources
 from opsapp.auth.config import LoginSettings
 from opsapp.auth.logic.names import password_problem
-from opsapp.auth.records import InvitationMade, InvitationRecord
+from opsapp.auth.records import InvitationMade, InvitationRecord, LoggedIn
 from opsapp.auth.resources.invitations import BY_SHELL, Invitation, find_invitation, invitations_of, invite, is_invited
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid, NotFound
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
@@ -50,7 +49,7 @@ def _open(root: Root, token: str) -> Invitation:
     return invitation
 
 
-def accept_invitation(node: Node, token: str, password: str, client: Client) -> JsonObject:
+def accept_invitation(node: Node, token: str, password: str, client: Client) -> LoggedIn:
     """The session of the new user, who has chosen the password. Attempts are limited as those of signing in are."""
     counters, nobody = login_counters(node, client.ip, ""), Actor(None, client.ip)
     with hashing_of(node).admitted(turn_of(counters)), refusals_noted(node, nobody, "invitation.use", ""):
@@ -63,7 +62,7 @@ def accept_invitation(node: Node, token: str, password: str, client: Client) -> 
         return node.transact(_accept, token, hash_password(node, password), client, life)
 
 
-def _accept(root: Root, token: str, password_hash: str, client: Client, life: float) -> JsonObject:
+def _accept(root: Root, token: str, password_hash: str, client: Client, life: float) -> LoggedIn:
     invitation = _open(root, token)
     name = invitation.username
     user = resources.create(root, name, invitation.role, password_hash, now_of(root))

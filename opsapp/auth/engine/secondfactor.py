@@ -6,13 +6,14 @@ import base64
 import hmac
 import io
 import secrets
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyotp
 
 from opsapp.audit.engine import Actor, note, refusals_noted
 from opsapp.auth import resources
 from opsapp.auth.config import LoginSettings
+from opsapp.auth.records import LoggedIn, RecoveryCodes, TotpBegun
 from opsapp.auth.resources.secondfactor import PURPOSE
 from opsapp.lib.ids import digest
 from opsapp.lib.problems import Conflict, Invalid, Unauthenticated
@@ -30,12 +31,12 @@ STEP_S = 30
 RECOVERY_CODES = 10
 
 
-def begin(node: Node, username: str) -> dict[str, Any]:
+def begin(node: Node, username: str) -> TotpBegun:
     """A new secret, kept as pending until a code proves that the authenticator has it."""
     secret = pyotp.random_base32()
     node.transact(_keep_pending, username, secret)
     uri = pyotp.TOTP(secret).provisioning_uri(name=username, issuer_name=ISSUER)
-    return {"secret": secret, "otpauth_uri": uri, "qr_svg": _picture(uri)}
+    return TotpBegun(secret, uri, _picture(uri))
 
 
 def _picture(text: str) -> str:
@@ -56,13 +57,13 @@ def _keep_pending(root: Root, username: str, secret: str) -> None:
     user.pending_totp = seal_of(root).seal(secret, PURPOSE)
 
 
-def confirm(node: Node, username: str, code: str, actor: Actor) -> dict[str, Any]:
+def confirm(node: Node, username: str, code: str, actor: Actor) -> RecoveryCodes:
     """Turn it on, with a code of the pending secret; the recovery codes, which are shown this once."""
     with refusals_noted(node, actor, "totp.enable", username):
         count_attempt(node, proof_counters(node, username))
         codes = [_recovery_code() for _ in range(RECOVERY_CODES)]
         node.transact(_enable, username, code, [digest(recovery.replace("-", "")) for recovery in codes], actor)
-        return {"recovery_codes": codes}
+        return RecoveryCodes(tuple(codes))
 
 
 def _recovery_code() -> str:
@@ -122,7 +123,7 @@ class FailedSecondStep(NamedTuple):
     locked: int = 0
 
 
-def second_step(node: Node, token: str, code: str, client: Client) -> dict[str, Any]:
+def second_step(node: Node, token: str, code: str, client: Client) -> LoggedIn:
     """The session for a partial token and a code; what a wrong code costs is committed whatever is answered."""
     whose, life = Whose("totp", client.ip), node.config[LoginSettings].session_s
     outcome = in_turn(node, _second_step, token, code, client, life, whose=whose)
@@ -134,7 +135,7 @@ def second_step(node: Node, token: str, code: str, client: Client) -> dict[str, 
     return outcome
 
 
-def _second_step(root: Root, token: str, code: str, client: Client, life: float) -> dict[str, Any] | FailedSecondStep:
+def _second_step(root: Root, token: str, code: str, client: Client, life: float) -> LoggedIn | FailedSecondStep:
     now, node = now_of(root), node_of(root)
     bearer = resources.find_partial(root, token, now)
     username = bearer[0].username if bearer else ""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from opsapp.audit.engine import Actor, note, refused
 from opsapp.auth import resources
 from opsapp.auth.config import LoginSettings
 from opsapp.auth.logic.names import username_problem
+from opsapp.auth.records import LoggedIn, SecondStepDue
 from opsapp.lib.problems import Unauthenticated
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.root import Root
@@ -35,7 +36,7 @@ class BegunAttempt(NamedTuple):
 
 def sign_in(
     node: Node, username: str, password: str, client: Client, has_left: Callable[[], bool] = lambda: False
-) -> dict[str, Any]:
+) -> LoggedIn | SecondStepDue:
     """A session's token, role and username, or a partial token where the second factor is on.
 
     Otherwise TooMany, Unauthenticated or HashingBusy. It takes the same time whether the user exists or not.
@@ -48,7 +49,7 @@ def sign_in(
 
 def _sign_in(
     node: Node, username: str, password: str, client: Client, counters: Counters, has_left: Callable[[], bool]
-) -> dict[str, Any]:
+) -> LoggedIn | SecondStepDue:
     begun = in_turn(node, _begin, counters, username, whose=turn_of(counters))
     if begun.locked:
         login_refused(node, username, client, "too_many_attempts")
@@ -72,20 +73,22 @@ def _begin(root: Root, counters: Counters, username: str) -> BegunAttempt:
     return BegunAttempt(locked, user.password_hash if user is not None else None)
 
 
-def _open(root: Root, username: str, password_hash: str, client: Client, life: float) -> dict[str, Any] | None:
+def _open(
+    root: Root, username: str, password_hash: str, client: Client, life: float
+) -> LoggedIn | SecondStepDue | None:
     """The session, unless the user was disabled or given another password while the given one was checked."""
     user = resources.find_enabled(root, username)
     if user is None or user.password_hash != password_hash:
         return None
     if user.totp is not None:
-        return {"totp_required": True, "partial_token": resources.make_partial(root, username, now_of(root))}
+        return SecondStepDue(resources.make_partial(root, username, now_of(root)))
     return open_session(root, username, client, life)
 
 
-def open_session(root: Root, username: str, client: Client, life: float) -> dict[str, Any]:
+def open_session(root: Root, username: str, client: Client, life: float) -> LoggedIn:
     token = resources.open_session(root, username, now_of(root), client.ip, client.agent, life)
     note(root, Actor(username, client.ip), "login", username)
-    return {"token": token, "role": resources.users_of(root)[username].role, "username": username}
+    return LoggedIn(token, resources.users_of(root)[username].role, username)
 
 
 def login_refused(node: Node, username: str, client: Client, reason: str, action: str = "login") -> None:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from opsapp.auth.config import LoginSettings, OidcSettings
 from opsapp.auth.logic.claims import mapped_role, values_at
+from opsapp.auth.records import LoggedIn, SecondStepDue
 from opsapp.auth.resources import federation
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Malformed, NotFound, Problem, Unavailable
@@ -102,7 +103,7 @@ def keep_description(node: Node, settings: OidcSettings, text: str) -> None:
     node.registry[DESCRIPTION] = Description(settings.issuer, until, text)
 
 
-def finish(node: Node, sealed: str, given: dict[str, str], client: Client) -> dict[str, Any]:
+def finish(node: Node, sealed: str, given: dict[str, str], client: Client) -> LoggedIn:
     """The session of the user that the provider names. Each flow ends once, with success or without."""
     settings, lane = settings_of(node), node.lane("oidc", AT_ONCE)
     if lane.waiting() >= MOST_WAITING:  # the flow is not used up: the browser may come back with it
@@ -150,7 +151,7 @@ def _opened(node: Node, sealed: str, state: str) -> Flow:
 
 def _enter(
     root: Root, claims: dict[str, Any], settings: OidcSettings, client: Client, life: float
-) -> dict[str, Any] | Problem:
+) -> LoggedIn | SecondStepDue | Problem:
     """A session; or why there is none."""
     role = mapped_role(values_at(claims, settings.role_claim), asdict(settings.role_map))
     subject = federation.subject_of(claims["iss"], claims["sub"])

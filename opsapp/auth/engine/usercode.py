@@ -61,7 +61,7 @@ def update(_node: Node, root: Root, entry_id: str, wanted: UserAsCode, actor: Ac
     if entry_id.startswith(INVITED):
         raise Conflict("This person is invited with another role: revoke the invitation first.", code="invited")
     user = resources.users_of(root)[entry_id]
-    resources.change(root, user, {"role": wanted.role, "disabled": wanted.disabled})
+    resources.change(root, user, resources.AccountChange(wanted.role, wanted.disabled))
 
 
 def delete(_node: Node, root: Root, entry_id: str, actor: Actor) -> None:

@@ -27,6 +27,7 @@ from .sessions import (
 from .teams import Teams
 from .tickets import make_ticket, purge_tickets, use_ticket
 from .users import (
+    AccountChange,
     AdminGuard,
     SavedFilter,
     User,
@@ -44,6 +45,7 @@ from .users import (
 )
 
 __all__ = [
+    "AccountChange",
     "AdminGuard",
     "ApiKey",
     "Attempts",

@@ -115,12 +115,20 @@ def create(root: Root, username: str, role: str, password_hash: str, now: float,
     return user
 
 
+class AccountChange(NamedTuple):
+    """None: that stays."""
+
+    role: str | None = None
+    disabled: bool | None = None
+    password_hash: str | None = None
+
+
 def change(
-    root: Root, user: User, values: dict[str, Any], keep_session: str | None = None, *, end_keys: bool = False
+    root: Root, user: User, wanted: AccountChange, keep_session: str | None = None, *, end_keys: bool = False
 ) -> None:
-    """Set `role`, `disabled` or `password_hash`. What that makes invalid ends at once, and with `end_keys` the user's
+    """Set what is wanted. What that makes invalid ends at once, and with `end_keys` the user's
     keys as well; `keep_session` stays."""
-    changed = {name: value for name, value in values.items() if getattr(user, name) != value}
+    changed = {name: value for name, value in wanted._asdict().items() if value not in (None, getattr(user, name))}
     if not changed:
         return
     if user.role == "admin" and not user.disabled and (changed.get("disabled") or "role" in changed):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyramid.request import Request
 
-from opsapp.auth import schemas
+from opsapp.auth import records, schemas
 from opsapp.auth.assistants import ROLE as ASSISTANT_ROLE
 from opsapp.auth.engine import accounts
 from opsapp.auth.engine.limits import count_ticket
@@ -78,9 +78,10 @@ def _may_see(request: Request, key: ApiKey) -> bool:
     return key.username == request.caller.name or request.caller.role == "admin"
 
 
-@api.create(Api, "stream-ticket", role="viewer", returns=schemas.TicketMade, errors=(429,), audit=False, teams="own")
-def stream_ticket(context: Api, request: Request) -> JsonObject:
+@api.create(Api, "stream-ticket", role="viewer", returns=records.TicketMade, errors=(429,), audit=False, teams="own")
+def stream_ticket(context: Api, request: Request) -> records.TicketMade:
     """A ticket that opens one event stream as `?token=`, to be used within 30 seconds."""
     caller = request.caller
     count_ticket(request.node, request.root, caller.name)
-    return {"ticket": make_ticket(request.root, caller.kind, caller.name, caller.session_id, request.node.clock.now())}
+    now = request.node.clock.now()
+    return records.TicketMade(make_ticket(request.root, caller.kind, caller.name, caller.session_id, now))

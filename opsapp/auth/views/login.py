@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyramid.request import Request
 
-from opsapp.auth import engine, resources, schemas
+from opsapp.auth import engine, records, resources, schemas
 from opsapp.auth.cookies import client_of
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
@@ -28,7 +28,7 @@ def login(context: Login, request: Request) -> Deferred:
 
 
 @api.act(
-    Login, "totp", role="public", body=schemas.SecondStep, returns=schemas.LoggedIn, errors=(401, 429), audit=False
+    Login, "totp", role="public", body=schemas.SecondStep, returns=records.LoggedIn, errors=(401, 429), audit=False
 )
 def login_totp(context: Login, request: Request) -> Deferred:
     """The second step, with a code of the authenticator or a recovery code."""

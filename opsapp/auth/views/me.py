@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from pyramid.request import Request
 
-from opsapp.auth import resources, schemas
+from opsapp.auth import records, resources, schemas
 from opsapp.auth.engine import accounts, confirmation, secondfactor
 from opsapp.auth.records import OwnSettings, SessionShown
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Api
@@ -50,10 +50,10 @@ add_facet(Me, "sessions", MySessions)
 add_facet(Me, "totp", MyTotp)
 
 
-@api.get(Me, returns=schemas.Me, teams="own")
-def me(context: Me, request: Request) -> JsonObject:
+@api.get(Me, returns=records.Me, teams="own")
+def me(context: Me, request: Request) -> records.Me:
     """Who asks."""
-    return {"username": request.caller.name, "role": request.caller.role}
+    return records.Me(request.caller.name, request.caller.role)
 
 
 @api.get(MySettings, returns=OwnSettings, teams="own")
@@ -101,7 +101,7 @@ def _settings_of(request: Request, user: resources.User) -> OwnSettings:
 def change_password(context: Me, request: Request) -> Deferred:
     """A new password; the other sessions end, and with `end_keys` the caller's API keys too."""
     node, actor, caller, values = request.node, request.actor, request.caller, request.valid_body
-    return ok_after(accounts.change_own_password, node, caller.name, caller.session_id, values, actor)
+    return ok_after(partial(accounts.change_own_password, **values), node, caller.name, caller.session_id, actor)
 
 
 @api.act(
@@ -144,7 +144,7 @@ def end_session(context: MySession, request: Request) -> schemas.StatusOk:
     return schemas.StatusOk()
 
 
-@api.act(MyTotp, role="viewer", confirmed=True, returns=schemas.TotpBegun, audit="totp.begin", teams="own")
+@api.act(MyTotp, role="viewer", confirmed=True, returns=records.TotpBegun, audit="totp.begin", teams="own")
 def begin_totp(context: MyTotp, request: Request) -> Deferred:
     """Begin to set up the second factor: the secret, also as a picture to scan."""
     node, username = request.node, request.caller.name
@@ -157,7 +157,7 @@ def begin_totp(context: MyTotp, request: Request) -> Deferred:
     role="viewer",
     confirmed=True,
     body=schemas.Code,
-    returns=schemas.RecoveryCodes,
+    returns=records.RecoveryCodes,
     errors=(429,),
     audit="totp.enable",
     teams="own",

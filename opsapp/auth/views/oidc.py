@@ -7,7 +7,7 @@ from typing import Any
 from pyramid.request import Request
 from pyramid.response import Response
 
-from opsapp.auth import schemas
+from opsapp.auth import records
 from opsapp.auth.config import LoginSettings
 from opsapp.auth.cookies import SESSION, client_of, cookie
 from opsapp.auth.engine import singlesignon
@@ -50,7 +50,7 @@ def authorize(context: Oidc, request: Request) -> Deferred:
     return Deferred(fn)
 
 
-@api.get(Oidc, "callback", role="public", returns=schemas.LoggedIn, redirects=303, errors=(403, 404, 502))
+@api.get(Oidc, "callback", role="public", returns=records.LoggedIn, redirects=303, errors=(403, 404, 502))
 def callback(context: Oidc, request: Request) -> Deferred:
     """Back from the identity provider: a session, as a cookie for a browser, as JSON for a program."""
     node, client, secure = request.node, client_of(request), request.scheme == "https"
@@ -66,7 +66,7 @@ def callback(context: Oidc, request: Request) -> Deferred:
         over = cookie(kept, None, secure=secure, path=PLACE)
         if wants_json:
             return 200, {"Set-Cookie": over}, signed_in
-        return _to(303, "/", over, cookie(SESSION, signed_in["token"], secure=secure, max_age=life))
+        return _to(303, "/", over, cookie(SESSION, signed_in.token, secure=secure, max_age=life))
 
     return Deferred(fn)
 

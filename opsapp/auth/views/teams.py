@@ -14,7 +14,7 @@ from opsapp.tree.damage import NAMELESS, Damage
 from opsapp.web import api
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
-from opsapp.web.schemas import Deleted, Updated
+from opsapp.web.schemas import Created, Deleted, Updated
 from opsapp.wire.records import changed, made, plain
 
 
@@ -45,11 +45,11 @@ def _unread(damage: Damage) -> TeamRecord:
     returns=schemas.TeamMade,
     audit="team.create",
 )
-def create_team(context: Teams, request: Request) -> JsonObject:
+def create_team(context: Teams, request: Request) -> Created:
     """A new team. Its members see what its tags reach from now on, and nothing else."""
     team = engine.create(request.root, made(TeamRecord, request.valid_body), request.node.clock.now())
     request.audit("team.create", team.__name__, after=plain(team.record()))
-    return {"id": team.__name__, "status": "created"}
+    return Created(team.__name__)
 
 
 @api.get(Team, role="admin", returns=TeamRecord)
@@ -68,17 +68,17 @@ def team(context: Team, request: Request) -> TeamRecord:
     returns=Updated,
     audit="team.update",
 )
-def update_team(context: Team, request: Request) -> JsonObject:
+def update_team(context: Team, request: Request) -> Updated:
     """Changes what is given, and leaves the rest. It holds at once, for what is open already too."""
     before = context.record()
     engine.change(request.root, context, changed(before, request.valid_body))
     request.audit("team.update", context.__name__, before=plain(before), after=plain(context.record()))
-    return {"status": "updated"}
+    return Updated()
 
 
 @api.delete(Team, role="admin", confirmed=True, returns=Deleted, audit="team.delete", errors=(409,))
-def delete_team(context: Team, request: Request) -> JsonObject:
+def delete_team(context: Team, request: Request) -> Deleted:
     """The team is gone. One that has members stays: without a team they would see everything of their role."""
     engine.delete(request.root, context)
     request.audit("team.delete", context.__name__, before=plain(context.record()))
-    return {"status": "deleted"}
+    return Deleted()

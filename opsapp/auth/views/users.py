@@ -102,7 +102,7 @@ def update_user(context: User, request: Request) -> Deferred:
     user's API keys too."""
     node, actor, values, name = request.node, request.actor, request.valid_body, context.__name__
     request.audited = True
-    return Deferred(lambda: (200, {}, accounts.change_user(node, name, values, actor, None)))
+    return Deferred(lambda: (200, {}, accounts.change_user(node, name, actor, **values)))
 
 
 @api.delete(User, role="admin", confirmed=True, returns=schemas.StatusOk, audit="user.delete")

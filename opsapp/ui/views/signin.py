@@ -25,8 +25,8 @@ from opsapp.auth.cookies import (
     known_browser_cookie,
     masked_token,
 )
+from opsapp.auth.records import LoggedIn, SecondStepDue
 from opsapp.lib.ids import new_token
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Forbidden, Problem, UnsupportedType
 from opsapp.runtime.node import Node
 from opsapp.tree.folder import Facet, add_facet
@@ -79,30 +79,30 @@ class Form(NamedTuple):
         response.headerlist.append(("Set-Cookie", cookie(FORM, self.secret, secure=self.secure)))
         return response
 
-    def well(self, node: Node, signed_in: dict[str, Any]) -> Response:
+    def well(self, node: Node, signed_in: LoggedIn | SecondStepDue) -> Response:
         """On to where the person wanted to go, or to the second step."""
-        if "partial_token" in signed_in:
-            partial = cookie(PARTIAL, signed_in["partial_token"], secure=self.secure, max_age=PARTIAL_S, path="/login")
+        if isinstance(signed_in, SecondStepDue):
+            partial = cookie(PARTIAL, signed_in.partial_token, secure=self.secure, max_age=PARTIAL_S, path="/login")
             if self.kept:
                 second = self._replace(template="login_totp.jinja2", title="Second step").again()
                 second.headerlist.append(("Set-Cookie", partial))
                 return second
             return see_other("/login/totp?next=" + quote(self.next, safe="/"), partial)
-        if self.next == "/" and node.transact(first_steps_are_open, signed_in["username"]):
+        if self.next == "/" and node.transact(first_steps_are_open, signed_in.username):
             return self._replace(next="/first-steps").signed_in(node, signed_in)
         return self.signed_in(node, signed_in)
 
-    def signed_in(self, node: Node, signed_in: JsonObject) -> Response:
+    def signed_in(self, node: Node, signed_in: LoggedIn) -> Response:
         cookies = (
-            known_browser_cookie(node, signed_in["username"], secure=self.secure),
-            cookie(SESSION, signed_in["token"], secure=self.secure, max_age=self.life),
+            known_browser_cookie(node, signed_in.username, secure=self.secure),
+            cookie(SESSION, signed_in.token, secure=self.secure, max_age=self.life),
             cookie(PARTIAL, None, secure=self.secure, path="/login"),
             cookie(FORM, None, secure=self.secure),
         )
         if not self.kept:
             return see_other(self.next, *cookies)
         known = {"title": "You are signed in", "next": self.next, "fields": keptforms.fields_of(self.kept)}
-        response = render("go_on.jinja2", known | {"csrf_of_form": masked_token(signed_in["token"], form_key(node))})
+        response = render("go_on.jinja2", known | {"csrf_of_form": masked_token(signed_in.token, form_key(node))})
         response.headerlist += [("Set-Cookie", cookie) for cookie in cookies]
         return response
 
@@ -141,7 +141,7 @@ def checked(request: Request) -> dict[str, str]:
     return read_form(request)
 
 
-def try_it(node: Node, form: Form, sign_in: Callable[[HasLeft], dict[str, Any]], **values: Any) -> Deferred:
+def try_it(node: Node, form: Form, sign_in: Callable[[HasLeft], LoggedIn | SecondStepDue], **values: Any) -> Deferred:
     """Sign in; back to the form with the reason where that is refused."""
 
     def fn(has_left: HasLeft) -> Response:
