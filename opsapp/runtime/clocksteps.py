@@ -10,7 +10,7 @@ have named (schedules, windows, ends of sessions and approvals), stay as they ar
 from __future__ import annotations
 
 import logging
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -30,6 +30,9 @@ WAKE = "clock"  # whoever has to do something about a step
 LEFT_S = 1e-6
 DAY_S = 86400.0
 MOVED = "clock_moved"  # up to where the store's times went when what is due in it was moved last
+MOVED_OF = "clock_moved_of"  # by queue: the same
+Move = Callable[[Any, float], Any]
+GoOn = Callable[[Any], bool]
 
 
 class ClockStep(NamedTuple):
@@ -50,18 +53,46 @@ class ClockStep(NamedTuple):
 
 
 class Carried:
-    """A queue in the store. `move(root, by)`: a transaction function. `by`: what it has not been moved by yet."""
+    """A queue in the store. `move(root, by)`: a transaction function. `go_on(root)`: another, for the rest of a move in
+    pieces, until it answers False. `by`: what it has not been moved by yet."""
 
-    def __init__(self, lease: str, move: Callable[[Any, float], Any]):
-        self.lease, self.move, self.by = lease, move, 0.0
+    def __init__(self, lease: str, move: Move, go_on: GoOn | None):
+        self.lease, self.move, self.go_on, self.by = lease, move, go_on, 0.0
+
+    @property
+    def name(self) -> str:
+        return f"{self.move.__module__}.{self.move.__qualname__}"
 
 
-def _moved_at(root: Any) -> float:
-    return float(root.system.get(MOVED, 0.0))
+def _moved_at(root: Any) -> tuple[float, dict[str, float]]:
+    """Up to where the store's times went when all was moved last; and each queue, where that was later."""
+    return float(root.system.get(MOVED, 0.0)), dict(root.system.get(MOVED_OF, {}))
 
 
 def _note_moved(root: Any, at: float) -> None:
     root.system[MOVED] = at
+
+
+class Moves(NamedTuple):
+    """What waits under a lease, and by what each queue moves. `at`: what the clock says after the step. `newest`: the
+    time of the last commit, where nobody else uses the store."""
+
+    lease: str
+    queues: list[tuple[Carried, float]]
+    at: float
+    newest: float | None
+
+
+def _move(root: Any, moves: Moves, leases: Any) -> None:
+    """All of a lease, with what says so beside it: who starts, or takes the lease over, after a kill moves nothing a
+    second time."""
+    for queue, by in moves.queues:
+        queue.move(root, by)
+    if moves.newest is None:
+        leases.stamp(root, moves.lease, moves.at)
+    else:
+        noted = {queue.name: moves.newest for queue, _ in moves.queues}
+        root.system[MOVED_OF] = {**root.system.get(MOVED_OF, {}), **noted}
 
 
 class ClockSteps:
@@ -70,20 +101,24 @@ class ClockSteps:
     def __init__(self, node: Any):
         self._node = node
         self._followers: list[Callable[[float], object]] = []
-        self._carried: dict[Callable[[Any, float], Any], Carried] = {}
+        self._carried: dict[Move, Carried] = {}
         self._seen: deque[ClockStep] = deque(maxlen=KEPT)
         self.untold: deque[ClockStep] = deque(maxlen=KEPT)
         self._missed = 0.0  # by which the clock was set back while the service was down
+        self._moved_of: dict[str, float] = {}  # queues that were moved since, before the process ended
+        self._moving = 0  # queues whose transaction is under way
         self._is_noted = True  # in the store, that what is due in it was moved
 
     def follow(self, moved: Callable[[float], object]) -> None:
         """`moved(by)` on the hub, before anybody else asks for the new time. It must not wait."""
         self._followers.append(moved)
 
-    def carry(self, lease: str, move: Callable[[Any, float], Any]) -> None:
-        """`move(root, by)` in a transaction of the node that holds the lease. It checks that itself."""
-        queue = self._carried.setdefault(move, Carried(lease, move))
-        queue.by += self._missed
+    def carry(self, lease: str, move: Move, go_on: GoOn | None = None) -> None:
+        """`move(root, by)` in a transaction of the node that holds the lease. It checks that itself. Where there may be
+        thousands, it only writes down what is to be moved, and each call of `go_on` moves a piece; what a node leaves
+        that is killed then, whoever works the queue moves before anything else."""
+        queue = self._carried.setdefault(move, Carried(lease, move, go_on))
+        queue.by += 0.0 if queue.name in self._moved_of else self._missed
 
     def start(self) -> None:
         self._node.clock.hold()
@@ -101,8 +136,10 @@ class ClockSteps:
         moved since. Of a store that others use too, another node's clock may be right."""
         newest = self._newest()
         by = self._node.clock.now() - newest
-        if by > -STEP_S or newest <= self._node.transact(_moved_at) + STEP_S:
+        moved_at, moved_of = self._node.transact(_moved_at)
+        if by > -STEP_S or newest <= moved_at + STEP_S:
             return
+        self._moved_of = {name: at for name, at in moved_of.items() if newest <= at + STEP_S}
         self._missed, self._is_noted = by, False
         self._note(by)
 
@@ -115,7 +152,7 @@ class ClockSteps:
         for queue in self._carried.values():
             queue.by += by
         if by > 0:
-            self._carry()
+            self._carry(off)
         clock.move(off)
         if by:
             self._is_noted = False
@@ -125,22 +162,45 @@ class ClockSteps:
         self._carry()
         return False
 
-    def _carry(self) -> None:
-        """A queue whose lease another node holds is worked by that one's clock."""
+    def _carry(self, ahead: float = 0.0) -> None:
+        """A queue whose lease another node holds is worked by that one's clock. `ahead`: what the clock is still to be
+        moved by."""
+        due: dict[str, list[tuple[Carried, float]]] = defaultdict(list)
         for queue in list(self._carried.values()):
             by, queue.by = queue.by, 0.0  # before the transaction: others may come here meanwhile
-            if abs(by) < LEFT_S or queue.lease not in self._node.leases.held:
-                continue
-            try:
-                self._node.transact(queue.move, by)
-            except StoreAway as away:
-                queue.by += by
-                log.warning("what is due was not moved with the clock yet: %s", away)
-            except (Conflict, OutcomeUnknown) as unsure:
-                log.warning("what is due may not have been moved with the clock: %s", unsure)
-        if not self._is_noted and self._node.exclusive and not any(queue.by for queue in self._carried.values()):
+            if abs(by) >= LEFT_S and queue.lease in self._node.leases.held:
+                due[queue.lease].append((queue, by))
+        for lease, queues in due.items():
+            newest = self._newest() if self._node.exclusive else None
+            self._move_queues(Moves(lease, queues, self._node.clock.now() + ahead, newest))
+        waits = self._moving or any(queue.by for queue in self._carried.values())
+        if not self._is_noted and self._node.exclusive and not waits:
             self._node.transact(_note_moved, self._newest())
-            self._missed, self._is_noted = 0.0, True
+            self._missed, self._moved_of, self._is_noted = 0.0, {}, True
+
+    def _move_queues(self, moves: Moves) -> None:
+        self._moving += 1  # others may come here meanwhile: nothing is moved before it is committed
+        try:
+            self._node.transact(_move, moves, self._node.leases)
+        except StoreAway as away:
+            for queue, by in moves.queues:
+                queue.by += by
+            log.warning("what is due was not moved with the clock yet: %s", away)
+        except (Conflict, OutcomeUnknown) as unsure:
+            log.warning("what is due may not have been moved with the clock: %s", unsure)
+        else:
+            for queue, _ in moves.queues:
+                self._go_on(queue)
+        finally:
+            self._moving -= 1
+
+    def _go_on(self, queue: Carried) -> None:
+        """What is not moved now is moved by whoever works the queue next."""
+        try:
+            while queue.go_on is not None and self._node.transact(queue.go_on):
+                self._node.hub.breathe()
+        except (StoreAway, Conflict, OutcomeUnknown) as unsure:
+            log.warning("the rest of what is due is moved with the clock later: %s", unsure)
 
     def take_over(self, lease: str, by: float) -> None:
         """What waits under a lease was put there by a clock that is so many seconds off this one."""

@@ -396,3 +396,16 @@ def test_the_page_of_a_run_says_that_an_assistant_asks(service, door, automation
 def test_the_settings_say_which_key_is_an_assistants(service):
     Door(service, "ada", "claude")
     assert "for an assistant: reads and proposes" in service.browser("ada").get("/settings").text
+
+
+def test_what_is_too_long_for_an_answer_is_no_resource_either(service, door):
+    """An incident that people have written a book about: the tool refuses it, and so does its address."""
+    opened = {"name": "Long"}
+    incident = service.otto.post_json("/api/monitoring/incidents", opened).json["id"]
+    told = {"stage": "investigating", "message": "m" * 5000}
+    for _ in range(41):
+        service.otto.post_json(f"/api/monitoring/incidents/{incident}/updates", told)
+    assert "too long" in str(door.refused("explain_incident", incident_id=incident))
+    error = door.ask("resources/read", uri=f"opsapp://incidents/{incident}")["error"]
+    assert error["code"] == INVALID_PARAMS
+    assert "too long" in error["message"]

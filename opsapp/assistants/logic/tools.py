@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 MOST_ROWS, ROWS = 100, 20
+MOST_CHARACTERS = 200_000  # of an answer, by a tool and as a resource
 RULE = "/api/healing/rules/{rule_id}"
 
 

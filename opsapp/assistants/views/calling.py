@@ -17,7 +17,7 @@ from opsapp.assistants.inputs import TAKES
 from opsapp.assistants.logic import jsonrpc
 from opsapp.assistants.logic.jsonrpc import RpcError
 from opsapp.assistants.logic.protocol import DATA
-from opsapp.assistants.logic.tools import ASK, ASKS, READ, READS, AskTool
+from opsapp.assistants.logic.tools import ASK, ASKS, MOST_CHARACTERS, READ, READS, AskTool
 from opsapp.assistants.resources import Asker
 from opsapp.auth.assistants import KIND
 from opsapp.healing.whatif import Rehearsed
@@ -35,7 +35,6 @@ from opsapp.wire.records import made
 from . import reading, toolschemas
 from .asker import asker_of
 
-MOST_CHARACTERS = 200_000
 WHAT_IF_ROLE = "operator"  # of POST /api/healing/whatif
 FORBIDDEN = "The role of this key does not allow this."
 

@@ -49,11 +49,18 @@ def _answer(request: Request, call: RpcCall) -> Any:
     except RpcError as error:
         return _said(jsonrpc.refused(call.id, error))
     if isinstance(result, Deferred):
-        return Deferred(lambda: (200, {}, jsonrpc.answered(call.id, result.fn())))
+        return Deferred(lambda: (200, {}, _later(call, result)))
     response = _said(jsonrpc.answered(call.id, result))
     if call.method == "initialize":
         response.headers[SESSION] = session_for(new_id(), call.params)
     return response
+
+
+def _later(call: RpcCall, result: Deferred) -> dict[str, object]:
+    try:
+        return jsonrpc.answered(call.id, result.fn())
+    except RpcError as error:
+        return jsonrpc.refused(call.id, error)
 
 
 def _result(request: Request, call: RpcCall) -> JsonObject | Deferred:

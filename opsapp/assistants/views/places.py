@@ -14,7 +14,7 @@ from opsapp.assistants.interfaces import GuideText, IGuide
 from opsapp.assistants.logic import jsonrpc
 from opsapp.assistants.logic.jsonrpc import RpcError
 from opsapp.assistants.logic.protocol import DATA
-from opsapp.assistants.logic.tools import READ
+from opsapp.assistants.logic.tools import MOST_CHARACTERS, READ
 from opsapp.lib.problems import Problem
 from opsapp.web.answers import Deferred
 from opsapp.web.jsontext import dumps
@@ -81,4 +81,7 @@ def read(request: Request, params: dict[str, object]) -> dict[str, object] | Def
 
 
 def _contents(uri: object, answer: dict[str, object]) -> dict[str, object]:
-    return {"contents": [{"uri": uri, "mimeType": JSON, "text": dumps({"note": DATA, **answer})}]}
+    text = dumps({"note": DATA, **answer})
+    if len(text) > MOST_CHARACTERS:
+        raise RpcError(jsonrpc.INVALID_PARAMS, "This is too long to be read whole: the tools read parts of it.")
+    return {"contents": [{"uri": uri, "mimeType": JSON, "text": text}]}

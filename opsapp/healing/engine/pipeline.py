@@ -21,13 +21,13 @@ from opsapp.healing.stages import messages
 from opsapp.healing.stages.moves import EndCase
 from opsapp.healing.stages.world import World
 from opsapp.lib.problems import Problem
-from opsapp.maintenance.engine import move_healing
 from opsapp.runtime import leases
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 
 from . import arrivals, commands, edges, entries, inlets, offline_policies, problems, steps, trials, trusted, world
 from .alerts import Alerts, Fired, Past, watched_rules
+from .clocks import LEASE, move, move_on
 from .context import PipelineContext, StepResult
 from .holds import end_pause, hands_off_over, tell_hands_off_over
 from .inventory import IFleetAccess, Inventory, fleet_access
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LEASE = "healing"
 EVENTS_AT_ONCE = 1000
 BATCH_S = 0.1  # so long alerts are gathered before they are committed, while there are more to look at
 CASES_AT_ONCE = 500
@@ -78,7 +77,7 @@ class HealingEngine:
         node.registry.registerUtility(self.readings, world.ILiveReadings)
         node.registry.registerUtility(self.changed, IRuleReader)
         node.clock_steps.follow(self._move)
-        node.clock_steps.carry(LEASE, move)
+        node.clock_steps.carry(LEASE, move, move_on)
 
     def watch(self) -> None:
         """Listen to the live view; every subject that is known already is looked at once."""
@@ -279,17 +278,10 @@ def _past(opened_at: float, outcome: str, reason: str, unsure_until: float = 0.0
     return Past(opened_at, outcome, reason, False, unsure_until)
 
 
-def move(root: Root, by: float) -> None:
-    """The clock was set by so many seconds."""
-    leases.check(root, LEASE)
-    healing_of(root).move(by, node_of(root).clock.now())
-    move_healing(root, by)
-
-
 def anything(root: Root, now: float) -> bool:
     """A cheap look before the world is built."""
     healing, book = healing_of(root), healing_of(root).book
-    if book.ready(now, 1) or healing.trials.ready(now, 1) or healing.edges.ready(now, 1):
+    if book.to_move or book.ready(now, 1) or healing.trials.ready(now, 1) or healing.edges.ready(now, 1):
         return True
     if any(trial.due <= now for _, trial in healing.trials.compared()):
         return True
@@ -315,7 +307,11 @@ def work(
     events: int = EVENTS_AT_ONCE,
     only: tuple[str, ...] | None = None,
 ) -> StepResult:
-    """One transaction: so many events, and all due cases or only those named."""
+    """One transaction: so many events, and all due cases or only those named. While cases are still to be moved with a
+    clock that was set, a piece of these and nothing else: what a node left that was killed meanwhile."""
+    if healing_of(root).book.to_move:
+        move_on(root)
+        return StepResult(1, {}, [], [])
     end_pause(root, now)
     tell_hands_off_over(root, now)
     context = _context(root, now, inventory, failing)

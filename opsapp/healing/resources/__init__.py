@@ -19,6 +19,7 @@ from opsapp.maintenance.resources import HealingWindows
 from opsapp.tree.folder import Child, Facet, Folder, add_children, add_facet
 from opsapp.tree.root import Root, root_above
 
+from . import clockmoves
 from .cases import CaseBook
 from .dependencies import Dependencies
 from .edges import EdgeBook
@@ -125,7 +126,7 @@ class Healing(Folder):
             self.alone[agent_id] = tuple(step._replace(at=step.at + by) for step in believed)
         if self.pause.until is not None:
             self.pause = self.pause._replace(until=self.pause.until + by)
-        self.book.move(by, now)
+        clockmoves.begin(self.book, by, now)
         self.trials.move(by)
         self.edges.move(by)
         if self.deeds_of_outages is not None:

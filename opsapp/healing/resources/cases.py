@@ -24,10 +24,9 @@ from opsapp.tree.reading import ChildrenOf
 from opsapp.tree.root import Root
 
 QUEUE = "healing"
-TOLD_AT_ONCE = 100  # cases, of one decision or one stop
 CASE = "case"  # what people call it
-RECENT_S = 6 * 3600.0  # so long the end of a case may decide what becomes of the next alert
 NEVER = float("inf")
+TOLD_AT_ONCE = 100  # cases, of one decision or one stop
 HARMLESS = ("verified", "withdrawn", "suppressed")
 Calm = tuple[str, str, tuple[str, ...]]  # (subject, rule, targets): of these targets its condition is known false
 
@@ -69,6 +68,8 @@ class CaseBook(Persistent):
     calm: OOBTree | None = None
     # (closed at, id) of the last case whose traces `let_go` has taken away
     let_go_to: tuple[float, str] | None = None
+    # case id -> seconds by which it has still to be moved, since the clock was set (`clockmoves`)
+    to_move: OOBTree | None = None
 
     def __init__(self) -> None:
         self.cases = OOBTree()
@@ -117,10 +118,10 @@ class CaseBook(Persistent):
         self.cases[case_id] = case
         self.open_on[target] = case_id
         Agenda(self.due).add(due, case_id)
-        self._rank(case.record)
+        self.rank(case.record)
         return case
 
-    def _rank(self, record: CaseRecord) -> None:
+    def rank(self, record: CaseRecord) -> None:
         """What acts stands before what waits, and of both the oldest first."""
         for waits in (False, True):
             row, stands = (waits, record.opened_at, record.id), record.state != "closed" and waits != record.acts
@@ -148,12 +149,32 @@ class CaseBook(Persistent):
 
     def keep(self, case: Case, record: CaseRecord, due: float) -> None:
         """Replace what is known of a case, and look at it again at `due`."""
+        if self.to_move and (by := self.to_move.pop(case.record.id, None)) is not None:
+            record = self.carry(case, by, record)
         before = case.record
         if before.due != due:
             Agenda(self.due).discard(before.due, before.id)
             Agenda(self.due).add(due, before.id)
         case.record = replace(record, due=due)
-        self._rank(case.record)
+        self.rank(case.record)
+
+    def carry(self, case: Case, by: float, record: CaseRecord) -> CaseRecord:
+        """The clock was set by so many seconds: the times of a case, and the places that it has by them. Answers with
+        `record`, which somebody made of it, moved too."""
+        before = case.record
+        after = moved(before, by)
+        Agenda(self.due).discard(before.due, before.id)
+        if after.due != NEVER:
+            Agenda(self.due).add(after.due, after.id)
+        if isinstance(before, ClosedCase) and isinstance(after, ClosedCase) and before.closed_at is not None:
+            Agenda(self.closed).discard(before.closed_at, before.id)
+            Agenda(self.closed).add(after.closed_at or 0.0, after.id)
+        case.record = after
+        for row in ((waits, before.opened_at, before.id) for waits in (False, True)):
+            if row in self.under_way:
+                self.under_way.remove(row)
+        self.rank(after)
+        return after if record is before else moved(record, by)
 
     def hasten(self, target: str, rule_id: str, now: float) -> None:
         """A case of this rule need not be left alone, or wait for its wave, any longer: its condition is gone."""
@@ -210,7 +231,7 @@ class CaseBook(Persistent):
 
     def close(self, case: Case, closed: ClosedCase, reason: str, unsure_until: float) -> None:
         self.rest(case, closed)
-        self._rank(closed)
+        self.rank(closed)
         if closed.closed_at is not None:
             Agenda(self.closed).add(closed.closed_at, closed.id)
         target = closed.target
@@ -249,35 +270,6 @@ class CaseBook(Persistent):
     def forget_told(self, rule_id: str, target: str) -> str | None:
         """How severe that was of which people were told, if they were."""
         return None if self.told is None else self.told.pop((rule_id, target), None)
-
-    def move(self, by: float, now: float) -> None:
-        """The clock was set by so many seconds: what is open, and what has ended lately."""
-        since = now - abs(by) - RECENT_S
-        ended = {case_id for _, case_id in self.closed.keys((since, ""))}
-        for case in self._readable({case.record.id for case in self.all_open()} | ended):
-            before = case.record
-            after = moved(before, by)
-            Agenda(self.due).discard(before.due, before.id)
-            if after.due != NEVER:
-                Agenda(self.due).add(after.due, after.id)
-            if isinstance(before, ClosedCase) and isinstance(after, ClosedCase) and before.closed_at is not None:
-                Agenda(self.closed).discard(before.closed_at, before.id)
-                Agenda(self.closed).add(after.closed_at or 0.0, after.id)
-            case.record = after
-            for row in ((waits, before.opened_at, before.id) for waits in (False, True)):
-                if row in self.under_way:
-                    self.under_way.remove(row)
-            self._rank(after)
-        for at, target in list(self.unhealed.keys((since, ""))):
-            self.unhealed.remove((at, target))
-            self.unhealed.insert((at + by, target))
-            self.unhealed_on[target] = at + by
-        for key, (at, outcome, reason, *unsure) in list(self.last_of.items()):
-            if at >= since:
-                self.last_of[key] = (at + by, outcome, reason, *(until and until + by for until in unsure))
-
-    def _readable(self, case_ids: set[str]) -> list[Case]:
-        return [case for case in self.readable.some(sorted(case_ids)) if case.unopened is None]
 
     def note_calm(self, case_id: str, known: tuple[Calm, ...]) -> None:
         if self.calm is None:
@@ -387,7 +379,7 @@ def rank_open(root: Root) -> None:
     book: CaseBook = healing_of(root).book
     book.under_way = OOTreeSet()
     for case in book.all_open():
-        book._rank(case.record)
+        book.rank(case.record)
 
 
 def case_of(event: Mapping[str, Any]) -> CaseRecord:
