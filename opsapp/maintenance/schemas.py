@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from opsapp.web.fields import Body, Paging, Query, choice, flag, list_of, text, whole
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from opsapp.lib.queries import PageQuery
+from opsapp.wire.kinds import Text
+from opsapp.wire.records import Most
 
 
-class WindowEnded(Body):
-    status = choice("deleted", "ended")
+@dataclass(frozen=True)
+class WindowEnded:
+    status: Literal["deleted", "ended"]
 
 
-class WindowQuery(Paging):
-    active = flag(default=None)
+@dataclass(frozen=True)
+class WindowQuery(PageQuery):
+    active: bool | None = None
 
 
-class CalendarQuery(Paging):
-    since = whole(0, 10**10, default=None)
-    until = whole(0, 10**10, default=None)
-
-
-class CoverageQuery(Query):
-    scope = list_of(text(1, 255), 1000, default=None)
+@dataclass(frozen=True)
+class CoverageQuery:
+    scope: Annotated[tuple[Annotated[str, Text(1, 255)], ...] | None, Most(1000)] = None

@@ -6,12 +6,13 @@ from typing import Any
 
 from pyramid.request import Request
 
+from opsapp.lib.queries import SpanQuery
 from opsapp.tree.damage import NAMELESS
 from opsapp.web import api
 from opsapp.web.deletions import undoable
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
-from opsapp.wire.records import extended
+from opsapp.wire.records import changed, extended, made
 
 from . import schemas
 from .engine import healing_windows, windows
@@ -34,7 +35,7 @@ def unknown(context: Any, request: Request, sound: Any) -> dict[str, str]:
 @api.get(Windows, query=schemas.WindowQuery, returns=[WindowRecord])
 def listing(context: Windows, request: Request) -> Any:
     """All windows, oldest first; `active` true or false chooses."""
-    wanted = request.valid_query["active"]
+    wanted = made(schemas.WindowQuery, request.valid_query).active
     now, zone = request.node.clock.now(), zone_of(request.root)
     windows, damaged = context.parted_family(Window)
     rows = [window.shown(now, zone) for window in windows]
@@ -49,33 +50,33 @@ def listing(context: Windows, request: Request) -> Any:
 @api.create(Windows, body=WindowRecord, also=unknown, returns=WindowDone, audit="window.create")
 def create(context: Windows, request: Request) -> Any:
     """A new maintenance window."""
-    window = windows.create(request.root, request.valid_body, request.caller.name)
+    window = windows.create(request.root, made(WindowRecord, request.valid_body), request.caller.name)
     request.audit("window.create", window.__name__, after=window.fields)
     return answer(request, window, "created")
 
 
-@api.get(Windows, "calendar", query=schemas.CalendarQuery, returns=[CalendarEntry])
+@api.get(Windows, "calendar", query=SpanQuery, returns=[CalendarEntry])
 def calendar(context: Windows, request: Request) -> Any:
     """Every time that a window is on between `since` and `until` (left out: the 31 days from now), by start. At most
     62 days; of one window the first 100 times."""
-    query, now = request.valid_query, request.node.clock.now()
-    since = now if query["since"] is None else query["since"]
-    until = since + 31 * DAY_S if query["until"] is None else query["until"]
+    query, now = made(SpanQuery, request.valid_query), request.node.clock.now()
+    since = now if query.since is None else query.since
+    until = since + 31 * DAY_S if query.until is None else query.until
     return page_of(request, windows.calendar(request.root, since, min(until, since + 62 * DAY_S)))
 
 
 @api.act(Windows, "preview", body=WindowRecord, also=unknown, returns=PreviewOfWindow, audit=False)
 def preview(context: Windows, request: Request) -> Any:
     """When such a window would be on next, the first five times, and what it would cover. Nothing is stored."""
-    covers = windows.coverage(request.root, request.valid_body.get("scope") or None)
-    return PreviewOfWindow(windows.preview(request.root, request.valid_body), covers)
+    record = made(WindowRecord, request.valid_body)
+    return PreviewOfWindow(windows.preview(request.root, record), windows.coverage(request.root, record.scope or None))
 
 
 @api.get(Windows, "coverage", query=schemas.CoverageQuery, returns=WindowCoverage)
 def coverage(context: Windows, request: Request) -> Any:
     """How many monitors and hosts a window with this `scope` covers (ids or names; left out: everything), and how many
     of them are down now."""
-    return windows.coverage(request.root, request.valid_query["scope"])
+    return windows.coverage(request.root, made(schemas.CoverageQuery, request.valid_query).scope)
 
 
 @api.get(Window, returns=WindowRecord)
@@ -88,7 +89,7 @@ def show(context: Window, request: Request) -> Any:
 def update(context: Window, request: Request) -> Any:
     """Changes what is given, and leaves the rest."""
     before = context.fields
-    windows.change(request.root, context, request.valid_body)
+    windows.change(request.root, context, changed(context.record, request.valid_body))
     request.audit("window.update", context.__name__, before=before, after=context.fields)
     return answer(request, context, "updated")
 
@@ -99,7 +100,7 @@ def delete(context: Window, request: Request) -> Any:
     request.audit("window.delete", context.__name__, before=context.fields)
     windows.delete(request.root, context)
     undoable(request, "window", context.record.name, context.__name__, context)
-    return {"status": "deleted"}
+    return schemas.WindowEnded("deleted")
 
 
 @api.act(Window, "activate", returns=WindowDone, audit="window.activate")
@@ -144,4 +145,4 @@ def end_window(context: HealingWindow, request: Request) -> Any:
     """Ends the window early."""
     windows.end_healing(request.root, context)
     request.audit("healing.window.end", context.__name__)
-    return {"status": "ended"}
+    return schemas.WindowEnded("ended")

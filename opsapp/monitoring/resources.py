@@ -17,7 +17,6 @@ from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
 from opsapp.lib.ids import earliest_id, new_id, new_token
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.monitoring.logic.incidentfilter import IncidentFilter
 from opsapp.monitoring.logic.settings import MonitorSettings
@@ -30,7 +29,7 @@ from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace, SystemPlace
 from opsapp.tree.root import Root
 from opsapp.tree.sharded import ShardedTree
-from opsapp.wire.records import made, parts_of
+from opsapp.wire.records import made, parts_of, plain
 
 ALL = "*"
 SETTINGS = frozenset(part.name for part in parts_of(MonitorSettings))
@@ -146,13 +145,13 @@ class Monitor(SealedFields, Record):
 class Update(Persistent):
     """What somebody said of an incident: a record of its own, so that the next one does not write it again."""
 
-    def __init__(self, note: JsonObject):
-        self.note = note
+    def __init__(self, note: IncidentNote):
+        self.note = plain(note)
 
-
-def _whole(note: JsonObject) -> IncidentNote:
-    """With whether visitors of the status page read it: they read all that older versions stored."""
-    return IncidentNote(**{"public": note["stage"] != "acknowledged", **note})
+    @property
+    def record(self) -> IncidentNote:
+        """With whether visitors of the status page read it: they read all that older versions stored."""
+        return made(IncidentNote, {"public": self.note["stage"] != "acknowledged", **self.note})
 
 
 class Incident(SealedFields, Record):
@@ -199,7 +198,7 @@ class Incident(SealedFields, Record):
         """Those with these numbers, `last` left out."""
         if self._updates is None:
             return []
-        return [_whole(update.note) for update in self._updates.values(first, last, excludemax=True)]
+        return [update.record for update in self._updates.values(first, last, excludemax=True)]
 
     @property
     def id(self) -> str:
@@ -214,12 +213,12 @@ class Incident(SealedFields, Record):
     def assign(self, user: str, to: str, note: str, now: float) -> None:
         """Somebody else takes care of it from here on."""
         self.acknowledged_by = to
-        self._note({"time": int(now), "user": user, "stage": "assigned", "message": note, "public": False, "to": to})
+        self._note(IncidentNote(int(now), user, "assigned", note, public=False, to=to))
 
-    def add_update(self, user: str, stage: str, message: str, now: float, *, public: bool) -> JsonObject:
-        return self._note({"time": int(now), "user": user, "stage": stage, "message": message, "public": public})
+    def add_update(self, user: str, stage: str, message: str, now: float, *, public: bool) -> IncidentNote:
+        return self._note(IncidentNote(int(now), user, stage, message, public=public))
 
-    def _note(self, note: JsonObject) -> JsonObject:
+    def _note(self, note: IncidentNote) -> IncidentNote:
         if self._updates is None:
             self._updates = IOBTree()
         self._updates[self.count_updates()] = Update(note)
@@ -232,11 +231,10 @@ class Incident(SealedFields, Record):
     def summary(self, now: float) -> IncidentRecord:
         """The same without what people said."""
         until = int(now) if self.resolved is None else self.resolved
-        return IncidentRecord(
+        record = IncidentRecord(
             id=self.id,
             monitor_id=self.monitor_id or None,
             monitor_name=self.monitor_name,
-            **({} if self.told is None else self.told.shown()),
             started=self.started,
             resolved=self.resolved,
             duration_minutes=round(max(0, until - self.started) / 60, 2),
@@ -244,6 +242,7 @@ class Incident(SealedFields, Record):
             status="open" if self.resolved is None else "resolved",
             acknowledged_by=self.acknowledged_by,
         )
+        return record if self.told is None else self.told.within(record)
 
 
 class Incidents(Folder):

@@ -1,50 +1,32 @@
-"""Queries and answers of /api/monitoring; those of its reports are in reportschemas.py. A monitor is declared in
+"""Bodies and smaller answers of /api/monitoring; `queries` has what its lists are asked with. A monitor is declared in
 `logic.settings` and `records`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
 
 from opsapp.monitoring.logic.settings import Id
-from opsapp.monitoring.logic.state import STATUSES
+from opsapp.monitoring.logic.told import ToldTrouble
 from opsapp.monitoring.records import INCIDENT_STAGES
-from opsapp.web.fields import AsOf, Body, Paging, choice, field, flag, list_of, text, whole
-from opsapp.wire.monitortypes import TYPES
+from opsapp.wire.kinds import Choice, Text
 
-TAG = text(1, 64)
-ID = text(1, 64, pattern=r"[a-z0-9]+", example="0123456789abcdef")
-SORTS = ("name", "worst", "response", "uptime")
+Note = Annotated[str, Text(0, 5000)]
 
 
-class MonitorList(AsOf, Paging):
-    ids = list_of(ID, 100, default=None)  # these alone
-    q = text(0, 200, default="")
-    status = choice(*STATUSES, default=None)
-    tag = field(TAG, default=None)
-    type = choice(*TYPES, default=None)
-    sort = choice(*SORTS, *("-" + name for name in SORTS), default="name")
-    recent = whole(0, 100, default=0)
-
-
-class IncidentList(Paging):
-    limit = whole(1, 1000, default=50)
-    status = choice("open", "resolved", "all", default="all")
-    monitor_id = field(ID, default=None)
-    owner = text(1, 64, default=None)
-    q = text(0, 200, default=None)
-    severity = choice("critical", "error", "warning", "info", default=None)
-    kind = choice("monitor", "event", "by_hand", default=None)
-    tag = text(1, 64, default=None)
-
-
-class NewIncident(Body):
+@dataclass(frozen=True)
+class NewIncident:
     """One that a person opens: nothing measures it, so a person ends it."""
 
-    name = text(1, 200, example="The phones do not work")
-    target = text(0, 200, default="")
-    description = text(0, 5000, default="")
-    severity = choice("critical", "warning", "info", default="critical")
+    component: ClassVar[str] = "Incident"
+
+    name: Annotated[str, Text(1, 200, example="The phones do not work")]
+    target: Annotated[str, Text(0, 200)] = ""
+    description: Note = ""
+    severity: Literal["critical", "warning", "info"] = "critical"
+
+    def told_by(self, user: str) -> ToldTrouble:
+        return ToldTrouble("", "", self.name, self.target, "", self.description, self.severity, (), user)
 
 
 @dataclass(frozen=True)
@@ -53,8 +35,9 @@ class IncidentOpened:
     status: Literal["created"] = "created"
 
 
-class IncidentEnd(Body):
-    note = text(0, 5000, default="")
+@dataclass(frozen=True)
+class IncidentEnd:
+    note: Note = ""
 
 
 @dataclass(frozen=True)
@@ -62,8 +45,9 @@ class IncidentEnded:
     status: Literal["resolved"] = "resolved"
 
 
-class Acknowledgement(Body):
-    note = text(0, 5000, default="")
+@dataclass(frozen=True)
+class Acknowledgement:
+    note: Note = ""
 
 
 @dataclass(frozen=True)
@@ -71,9 +55,10 @@ class Acknowledged:
     status: Literal["acknowledged"] = "acknowledged"
 
 
-class IncidentOwner(Body):
-    username = text(1, 64)
-    note = text(0, 5000, default="")
+@dataclass(frozen=True)
+class IncidentOwner:
+    username: Annotated[str, Text(1, 64)]
+    note: Note = ""
 
 
 @dataclass(frozen=True)
@@ -81,10 +66,11 @@ class IncidentAssigned:
     status: Literal["assigned"] = "assigned"
 
 
-class IncidentUpdate(Body):
-    stage = choice(*INCIDENT_STAGES)
-    message = text(1, 5000)
-    public = flag(default=True)
+@dataclass(frozen=True)
+class IncidentUpdate:
+    stage: Annotated[str, Choice(*INCIDENT_STAGES)]
+    message: Annotated[str, Text(1, 5000)]
+    public: bool = True
 
 
 @dataclass(frozen=True)
@@ -92,18 +78,15 @@ class UpdateAdded:
     status: Literal["created"] = "created"
 
 
-class PostMortem(Body):
-    name = text()
-    markdown = text(0, 10**7)
+@dataclass(frozen=True)
+class PostMortem:
+    name: str
+    markdown: Annotated[str, Text(0, 10**7)]
 
 
 @dataclass(frozen=True)
 class PushTaken:
     status: Literal["ok"] = "ok"
-
-
-class NoticeList(Paging):
-    status = choice("open", "ended", "all", default="all")
 
 
 @dataclass(frozen=True)

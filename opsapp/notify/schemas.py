@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from opsapp.web.fields import Body, Paging, choice, text, whole
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from opsapp.lib.queries import LongQuery
+from opsapp.wire.kinds import Choice, Text
 
 from .logic import STATUSES
 
 
-class Tested(Body):
-    status = choice("sent")
-    delivery_id = text()
+@dataclass(frozen=True)
+class Tested:
+    status: Literal["sent"]
+    delivery_id: str
 
 
-class ChannelList(Paging):
-    q = text(0, 200, default=None)
-
-
-class DeliveryQuery(Paging):
-    limit = whole(1, 1000, default=100)
-    status = choice(*STATUSES, default=None)
-    channel_id = text(1, 64, default=None)
+@dataclass(frozen=True)
+class DeliveryQuery(LongQuery):
+    status: Annotated[str | None, Choice(*STATUSES)] = None
+    channel_id: Annotated[str | None, Text(1, 64)] = None

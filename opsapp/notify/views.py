@@ -6,11 +6,12 @@ from typing import Any
 
 from pyramid.request import Request
 
+from opsapp.lib.queries import NameQuery
 from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.deletions import undoable
 from opsapp.web.fields import Paging
-from opsapp.web.listpages import page_of
+from opsapp.web.listpages import counted, page_of
 from opsapp.web.schemas import Deleted
 from opsapp.wire.records import changed, made, plain
 
@@ -29,12 +30,11 @@ def types(context: Notifications, request: Request) -> Any:
     return page_of(request, [plain(kind, ChannelDescription) for kind in TYPES])
 
 
-@api.get(Channels, role="admin", query=schemas.ChannelList, returns=[ChannelRecord])
+@api.get(Channels, role="admin", query=NameQuery, returns=[ChannelRecord])
 def listing(context: Channels, request: Request) -> Any:
     """All channels, or those with these letters in their name; by name. Their URLs are never shown."""
-    letters = (request.valid_query["q"] or "").casefold()
-    records = (channel.record for channel in context.values())
-    named = (record for record in records if letters in record.name.casefold())
+    query = made(NameQuery, request.valid_query)
+    named = (channel.record for channel in context.values() if query.has(channel.record.name))
     return page_of(request, sorted(named, key=lambda record: record.name))
 
 
@@ -92,16 +92,20 @@ def test(context: Channel, request: Request) -> Any:
     letter = begin_test(request.root, context, request.caller.name, request.node.clock.now())
     sender = sender_of(request.node)
     request.audit("channel.test", context.id, after={"name": context.record.name})
-    return Deferred(lambda: (200, {}, sender.test(letter)))
+
+    def sent() -> Any:
+        sender.test(letter)
+        return 200, {}, plain(schemas.Tested("sent", letter.delivery_id))
+
+    return Deferred(sent)
 
 
 @api.get(Deliveries, role="admin", query=schemas.DeliveryQuery, returns=[DeliveryRecord])
 def log(context: Deliveries, request: Request) -> Any:
     """What became of every message, newest first."""
-    query = request.valid_query
-    page, total = context.page(*(query[name] for name in ("status", "channel_id", "limit", "offset")))
-    request.response.headers["X-Total-Count"] = str(total)
-    return [delivery.record for delivery in page]
+    query = made(schemas.DeliveryQuery, request.valid_query)
+    page, total = context.page(query.status, query.channel_id, query.limit, query.offset)
+    return counted(request, [delivery.record for delivery in page], total)
 
 
 @api.get(Delivery, role="admin", returns=DeliveryRecord)

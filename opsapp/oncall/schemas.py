@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
+from opsapp.lib.queries import LongQuery
 from opsapp.maintenance.records import Wall
-from opsapp.web.fields import Body, Paging, choice, text, whole
-from opsapp.wire.kinds import Text
+from opsapp.wire.kinds import Choice, Text
 
 from .records import ANSWERED, ENDED, OVER, RUNNING, UNANSWERED
 
@@ -24,8 +24,9 @@ class OverrideGiven:
     end: Wall
 
 
-class CalendarMade(Body):
-    url = text()  # with the token, shown this once
+@dataclass(frozen=True)
+class CalendarMade:
+    url: str  # with the token, shown this once
 
 
 @dataclass(frozen=True)
@@ -33,15 +34,6 @@ class Removed:
     status: Literal["deleted"] = "deleted"
 
 
-class ScheduleQuery(Paging):
-    q = text(0, 200, default=None)
-
-
-class ShiftQuery(Paging):
-    since = whole(0, 10**10, default=None)
-    until = whole(0, 10**10, default=None)
-
-
-class EscalationQuery(Paging):
-    status = choice(RUNNING, ANSWERED, OVER, UNANSWERED, ENDED, "all", default="all")
-    limit = whole(1, 1000, default=100)
+@dataclass(frozen=True)
+class EscalationQuery(LongQuery):
+    status: Annotated[str, Choice(RUNNING, ANSWERED, OVER, UNANSWERED, ENDED, "all")] = "all"

@@ -7,11 +7,12 @@ from typing import Any
 from pyramid.request import Request
 from pyramid.response import Response
 
+from opsapp.lib.queries import NameQuery, SpanQuery
 from opsapp.web import api
 from opsapp.web.deletions import undoable
 from opsapp.web.fields import Paging
-from opsapp.web.listpages import page_of
-from opsapp.wire.records import plain
+from opsapp.web.listpages import counted, page_of
+from opsapp.wire.records import changed, made, plain
 
 from . import schemas
 from .engine import AHEAD_S, calendar_of, on_call_now, plans, shifts_of
@@ -41,17 +42,17 @@ def now(context: OnCall, request: Request) -> Any:
     return page_of(request, on_call_now(request.root, request.node.clock.now()))
 
 
-@api.get(Schedules, query=schemas.ScheduleQuery, returns=[ScheduleRecord])
+@api.get(Schedules, query=NameQuery, returns=[ScheduleRecord])
 def schedules(context: Schedules, request: Request) -> Any:
     """All schedules; `q` is a part of the name."""
-    part = (request.valid_query["q"] or "").casefold()
-    return page_of(request, [row for row in context.records() if part in row.name.casefold()])
+    query = made(NameQuery, request.valid_query)
+    return page_of(request, [row for row in context.records() if query.has(row.name)])
 
 
 @api.create(Schedules, body=ScheduleRecord, role="admin", returns=ScheduleRecord, audit="oncall.schedule.create")
 def create_schedule(context: Schedules, request: Request) -> Any:
     """A new schedule."""
-    schedule = plans.create_schedule(request.root, request.valid_body)
+    schedule = plans.create_schedule(request.root, made(ScheduleRecord, request.valid_body))
     request.audit("oncall.schedule.create", schedule.__name__, after=schedule.fields)
     return schedule.record
 
@@ -67,7 +68,7 @@ def schedule(context: Schedule, request: Request) -> Any:
 def change_schedule(context: Schedule, request: Request) -> Any:
     """Changes what is given, and leaves the rest. Layers are replaced whole; overrides stay."""
     before = context.fields
-    plans.change_schedule(request.root, context, request.valid_body)
+    plans.change_schedule(request.root, context, changed(context.record, request.valid_body))
     request.audit("oncall.schedule.update", context.__name__, before=before, after=context.fields)
     return context.record
 
@@ -81,20 +82,21 @@ def delete_schedule(context: Schedule, request: Request) -> schemas.Removed:
     return schemas.Removed()
 
 
-@api.get(Schedule, "shifts", query=schemas.ShiftQuery, returns=[ShiftRecord])
+@api.get(Schedule, "shifts", query=SpanQuery, returns=[ShiftRecord])
 def shifts(context: Schedule, request: Request) -> Any:
     """Who is on call between `since` and `until` (left out: the two weeks from now), without a gap: `user` null says
     that nobody is. At most 62 days."""
-    query = request.valid_query
-    since = request.node.clock.now() if query["since"] is None else query["since"]
-    until = min(since + AHEAD_S if query["until"] is None else query["until"], since + LONGEST_S)
+    query = made(SpanQuery, request.valid_query)
+    since = request.node.clock.now() if query.since is None else query.since
+    until = min(since + AHEAD_S if query.until is None else query.until, since + LONGEST_S)
     return page_of(request, shifts_of(request.root, context.record, since, until) if since < until else [])
 
 
 @api.create(Overrides, body=schemas.OverrideGiven, returns=OverrideRecord, audit="oncall.override.create")
 def add_override(context: Overrides, request: Request) -> Any:
     """Somebody is on call for a while, whatever the layers say."""
-    override = plans.add_override(request.root, context.__parent__, request.valid_body, request.caller.name)
+    given = made(schemas.OverrideGiven, request.valid_body)
+    override = plans.add_override(request.root, context.__parent__, given, request.caller.name)
     request.audit("oncall.override.create", context.__parent__.__name__, after=plain(override))
     return override
 
@@ -114,7 +116,7 @@ def make_calendar(context: ScheduleCalendar, request: Request) -> Any:
     schedule = context.__parent__
     token = plans.new_calendar(schedule)
     request.audit("oncall.calendar.create", schedule.__name__)
-    return {"url": f"/api/oncall/calendars/{token}"}
+    return schemas.CalendarMade(f"/api/oncall/calendars/{token}")
 
 
 @api.delete(ScheduleCalendar, returns=schemas.Removed, audit="oncall.calendar.delete")
@@ -142,7 +144,7 @@ def policies(context: CallPolicies, request: Request) -> Any:
 @api.create(CallPolicies, body=PolicyRecord, role="admin", returns=PolicyRecord, audit="oncall.policy.create")
 def create_policy(context: CallPolicies, request: Request) -> Any:
     """A new policy. It is for incidents that open from now on."""
-    policy = plans.create_policy(request.root, request.valid_body)
+    policy = plans.create_policy(request.root, made(PolicyRecord, request.valid_body))
     request.audit("oncall.policy.create", policy.__name__, after=policy.fields)
     return policy.record
 
@@ -158,7 +160,7 @@ def policy(context: CallPolicy, request: Request) -> Any:
 def change_policy(context: CallPolicy, request: Request) -> Any:
     """Changes what is given, and leaves the rest. Incidents that call already go on by the new steps."""
     before = context.fields
-    plans.change_policy(request.root, context, request.valid_body)
+    plans.change_policy(request.root, context, changed(context.record, request.valid_body))
     request.audit("oncall.policy.update", context.__name__, before=before, after=context.fields)
     return context.record
 
@@ -175,10 +177,9 @@ def delete_policy(context: CallPolicy, request: Request) -> schemas.Removed:
 @api.get(Escalations, query=schemas.EscalationQuery, returns=[EscalationRecord])
 def escalations(context: Escalations, request: Request) -> Any:
     """Incidents that call people, and those that did, newest first."""
-    query = request.valid_query
-    rows, count = context.page(query["status"], query["limit"], query["offset"])
-    request.response.headers["X-Total-Count"] = str(count)
-    return [row.shown for row in rows]
+    query = made(schemas.EscalationQuery, request.valid_query)
+    rows, count = context.page(query.status, query.limit, query.offset)
+    return counted(request, [row.shown for row in rows], count)
 
 
 @api.get(Escalation, returns=EscalationRecord)

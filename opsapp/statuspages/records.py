@@ -23,6 +23,7 @@ from .logic.mailserver import server_problem
 from .logic.slugs import SLUG, slug_problem
 
 Kind = Annotated[str, Choice(*KINDS)]
+Count = Annotated[int, Between(0)]
 MOST_GROUPS = Most(200)
 COLOUR = Text(7, 7, pattern="#[0-9a-f]{6}", example="a colour like #1a5fb4")
 WEB = CheckedBy(lambda url: web_problem(url, credentials=False))
@@ -200,3 +201,18 @@ class SubscriptionRecord:
     def across(sound: dict[str, Any]) -> dict[str, str]:
         message = address_problem(sound["kind"], sound["address"]) if {"kind", "address"} <= sound.keys() else None
         return {"address": message} if message else {}
+
+
+@dataclass(frozen=True)
+class SubscriptionAsked:
+    status: Literal["asked"]
+    message: str
+
+
+@dataclass(frozen=True)
+class SubscriptionCounts:
+    """How many are told, by what they are told by, and how many messages wait."""
+
+    confirmed: dict[str, Count]
+    pending: Count
+    waiting: Count

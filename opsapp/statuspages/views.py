@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyramid.request import Request
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import root_above
 from opsapp.web import api
@@ -13,13 +14,23 @@ from opsapp.web.config import WebSettings
 from opsapp.web.deletions import undoable
 from opsapp.web.facets import StatusFacet
 from opsapp.web.fields import Paging
-from opsapp.web.listpages import page_of
+from opsapp.web.listpages import counted, page_of
 from opsapp.web.schemas import Deleted
-from opsapp.wire.records import made, plain
+from opsapp.wire.records import extended, made, plain
 
 from . import schemas
 from .engine import ownpages, settings, subscriptions
-from .records import LogoRecord, OwnPageDone, OwnPageRecord, PageRecord, PageUpdated, PublicPage, SubscriptionRecord
+from .records import (
+    LogoRecord,
+    OwnPageDone,
+    OwnPageRecord,
+    PageRecord,
+    PageUpdated,
+    PublicPage,
+    SubscriptionAsked,
+    SubscriptionCounts,
+    SubscriptionRecord,
+)
 
 PLACE = "status page"  # as the audit names it
 SMALL = 16 << 10  # bytes of a body of somebody unknown
@@ -75,13 +86,13 @@ add_facet(StatusFacet, "subscriptions", Subscriptions)
 
 
 @api.get(PublicPageFacet, role="public", returns=PublicPage)
-def show_page(context: PublicPageFacet, request: Request) -> JsonObject:
+def show_page(context: PublicPageFacet, request: Request) -> Any:
     """What the status page shows besides the status document: how it looks, and its groups of published monitors."""
     return plain(settings.public_page(request.root))
 
 
 @api.get(PageSettings, role="admin", returns=PageRecord)
-def show_settings(context: PageSettings, request: Request) -> JsonObject:
+def show_settings(context: PageSettings, request: Request) -> Any:
     """How the page looks, and by what people may be told. The mail server is never shown."""
     return plain(settings.record(request.root))
 
@@ -89,21 +100,21 @@ def show_settings(context: PageSettings, request: Request) -> JsonObject:
 @api.update(
     PageSettings, role="admin", body=PageRecord, read_only=PageRecord, returns=PageUpdated, audit="status_page.update"
 )
-def change_settings(context: PageSettings, request: Request) -> JsonObject:
+def change_settings(context: PageSettings, request: Request) -> PageUpdated:
     """Changes what is given, and leaves the rest. Without a `public_url` it is `web.base_url` of the YAML file."""
     before, base = settings.record(request.root), request.node.config[WebSettings].base_url
     default = {} if before.public_url or base is None else {"public_url": base}
     settings.change(request.root, default | request.valid_body)
-    after = plain(settings.record(request.root))
-    request.audit("status_page.update", PLACE, before=plain(before), after=after)
-    return {**after, "status": "updated"}
+    after = settings.record(request.root)
+    request.audit("status_page.update", PLACE, before=plain(before), after=plain(after))
+    return extended(PageUpdated, after)
 
 
 @api.replace(PageLogo, role="admin", body=schemas.NewLogo, returns=LogoRecord, audit="status_page.logo")
-def put_logo(context: PageLogo, request: Request) -> JsonObject:
+def put_logo(context: PageLogo, request: Request) -> LogoRecord:
     """The logo: a PNG or JPEG of at most 200 kB, in base64. What it is, its bytes say."""
-    logo = plain(settings.put_logo(request.root, request.valid_body["image"]))
-    request.audit("status_page.logo", PLACE, after=logo)
+    logo = settings.put_logo(request.root, made(schemas.NewLogo, request.valid_body).image)
+    request.audit("status_page.logo", PLACE, after=plain(logo))
     return logo
 
 
@@ -116,33 +127,33 @@ def drop_logo(context: PageLogo, request: Request) -> Deleted:
 
 
 @api.get(OwnPages, role="admin", query=Paging, returns=[OwnPageRecord])
-def list_pages(context: OwnPages, request: Request) -> list[JsonObject]:
+def list_pages(context: OwnPages, request: Request) -> Any:
     """Pages of their own, beside the one of all: at most 50."""
     return [plain(page) for page in page_of(request, ownpages.records(request.root))]
 
 
 @api.create(OwnPages, role="admin", body=OwnPageRecord, returns=OwnPageDone, audit="status_page.create")
-def create_page(context: OwnPages, request: Request) -> JsonObject:
+def create_page(context: OwnPages, request: Request) -> OwnPageDone:
     """A page at /status/{slug}. It shows the monitors that its groups name, whatever their tags are."""
-    page = plain(ownpages.create(request.root, made(OwnPageRecord, request.valid_body)))
-    request.audit("status_page.create", page["slug"], after=page)
-    return {**page, "status": "created"}
+    page = ownpages.create(request.root, made(OwnPageRecord, request.valid_body))
+    request.audit("status_page.create", page.slug, after=plain(page))
+    return extended(OwnPageDone, page, status="created")
 
 
 @api.get(OwnPage, role="admin", returns=OwnPageRecord)
-def show_own_page(context: OwnPage, request: Request) -> JsonObject:
+def show_own_page(context: OwnPage, request: Request) -> Any:
     """How it looks, where it is, and which monitors its groups name."""
     return plain(ownpages.record(request.root, context.__name__))
 
 
 @api.update(OwnPage, role="admin", body=OwnPageRecord, read_only=OwnPageRecord, returns=OwnPageDone,
             audit="status_page.update")  # fmt: skip
-def change_own_page(context: OwnPage, request: Request) -> JsonObject:
+def change_own_page(context: OwnPage, request: Request) -> OwnPageDone:
     """Changes what is given, and leaves the rest."""
     before = plain(ownpages.record(request.root, context.__name__))
-    after = plain(ownpages.change(request.root, context.__name__, request.valid_body))
-    request.audit("status_page.update", after["slug"], before=before, after=after)
-    return {**after, "status": "updated"}
+    after = ownpages.change(request.root, context.__name__, request.valid_body)
+    request.audit("status_page.update", after.slug, before=before, after=plain(after))
+    return extended(OwnPageDone, after, status="updated")
 
 
 @api.delete(OwnPage, role="admin", returns=Deleted, audit="status_page.delete", undoes=True)
@@ -156,27 +167,26 @@ def delete_page(context: OwnPage, request: Request) -> Deleted:
 
 
 @api.create(
-    Subscriptions, role="public", body=SubscriptionRecord, returns=schemas.SubscriptionAsked, errors=(429,), audit=False
+    Subscriptions, role="public", body=SubscriptionRecord, returns=SubscriptionAsked, errors=(429,), audit=False
 )
 def subscribe(context: Subscriptions, request: Request) -> Deferred:
     """Asks to be told of incidents and maintenance. The answer is the same whether the address is known or not."""
     node, ip, wanted = request.node, request.client_ip, made(SubscriptionRecord, request.valid_body)
-    return Deferred(lambda: (201, {}, subscriptions.ask(node, ip, wanted)))
+    return Deferred(lambda: (201, {}, plain(subscriptions.ask(node, ip, wanted))))
 
 
 @api.get(Subscriptions, role="admin", query=schemas.SubscriptionQuery, returns=[SubscriptionRecord])
-def list_subscriptions(context: Subscriptions, request: Request) -> list[JsonObject]:
+def list_subscriptions(context: Subscriptions, request: Request) -> Any:
     """Who is told, or has asked to be; addresses as far as an admin needs them."""
-    query = request.valid_query
-    rows, count = subscriptions.page(request.root, query["state"], query["limit"], query["offset"])
-    request.response.headers["X-Total-Count"] = str(count)
-    return [plain(row) for row in rows]
+    query = made(schemas.SubscriptionQuery, request.valid_query)
+    rows, count = subscriptions.page(request.root, query.state, query.limit, query.offset)
+    return counted(request, [plain(row) for row in rows], count)
 
 
-@api.get(Subscriptions, "counts", role="admin", returns=schemas.SubscriptionCounts)
-def count_subscriptions(context: Subscriptions, request: Request) -> JsonObject:
+@api.get(Subscriptions, "counts", role="admin", returns=SubscriptionCounts)
+def count_subscriptions(context: Subscriptions, request: Request) -> Any:
     """How many are told, and how many messages wait."""
-    return subscriptions.counts(request.root)
+    return plain(subscriptions.counts(request.root))
 
 
 @api.delete(Subscription, role="admin", returns=Deleted, audit="subscription.delete")

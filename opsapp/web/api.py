@@ -21,7 +21,7 @@ from pyramid.view import view_config
 from opsapp.tree.acl import Permission
 
 from .bodies import RAW
-from .declared import adapted, answer_of, body_of
+from .declared import adapted, answer_of, body_of, query_of
 
 PERMISSIONS: dict[str, Any] = {
     "public": NO_PERMISSION_REQUIRED,
@@ -69,7 +69,7 @@ def submit(context: type, name: str = "", *, role: str = "viewer", **options: An
 
 
 def _view(method: str, context: type, name: str, role: str, options: dict[str, Any]) -> Decorator:
-    schemas = {"body": body_of, "takes": body_of, "returns": answer_of, "read_only": answer_of}
+    schemas = {"query": query_of, "body": body_of, "takes": body_of, "returns": answer_of, "read_only": answer_of}
     options |= {name: adapted(options[name], adapt) for name, adapt in schemas.items() if name in options}
     return view_config(
         request_method=method, context=context, name=name, permission=PERMISSIONS[role], renderer="json", **options

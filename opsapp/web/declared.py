@@ -16,7 +16,7 @@ import colander
 from opsapp.wire.kinds import LEFT_OUT, REQUIRED, ByField, DeclaredField, JsonKind, ListOf, MapOf
 from opsapp.wire.records import AT_TIMES, DeclaredObject, InAnswers, parts_of, settings_in
 
-from .fields import Body, field
+from .fields import B, Body, Query, field
 from .shapes import base_of
 from .strict import FieldNode
 
@@ -34,6 +34,12 @@ def answer_of(record: Any) -> type[Body]:
     return _schema(record, record.__name__, (_answered(part, leaves_out) for part in parts_of(record)))
 
 
+@cache
+def query_of(record: Any) -> type[Query]:
+    """As a query string says it: what is left out has its default, and null is nothing that could be said."""
+    return _schema(record, record.__name__, (_sent(part._replace(null=False)) for part in settings_in(record)), Query)
+
+
 def adapted(wanted: Any, adapt: Callable[[Any], type[Body]]) -> Any:
     """What a view takes or returns, with the schema in the place of a record, or of each of several; a list with one
     is an array of it."""
@@ -42,9 +48,9 @@ def adapted(wanted: Any, adapt: Callable[[Any], type[Body]]) -> Any:
     return adapt(wanted) if isinstance(wanted, type) and is_dataclass(wanted) else wanted
 
 
-def _schema(record: Any, name: str, nodes: Iterable[FieldNode]) -> type[Body]:
+def _schema(record: Any, name: str, nodes: Iterable[FieldNode], base: type[B] = Body) -> type[B]:
     about = {name: getattr(record, name) for name in ("across", "sample") if hasattr(record, name)}
-    return type(name, (Body,), about | {node.name: node for node in nodes})
+    return type(name, (base,), about | {node.name: node for node in nodes})
 
 
 def _sent(part: DeclaredField) -> FieldNode:

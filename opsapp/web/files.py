@@ -10,21 +10,21 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass, is_dataclass
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pyramid.request import Request
 from pyramid.response import Response
 
 from opsapp.lib.addresses import public
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.months import month_back, month_problem, month_span
 from opsapp.lib.zones import zone_problem
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
-from opsapp.wire.records import parts_of
+from opsapp.wire.kinds import CheckedBy, Text
+from opsapp.wire.records import made, parts_of, plain
 
 from .answers import Stream
-from .fields import Query, choice, text
 from .jsontext import dumps
 
 CSV, JSON = "text/csv", "application/json"
@@ -32,12 +32,13 @@ RISKY = ("=", "+", "-", "@", "\t", "\r", "\n")
 AT_ONCE = 200
 
 
-class FileQuery(Query):
+@dataclass(frozen=True)
+class FileQuery:
     """The last calendar month, where none is said, in the zone of the service."""
 
-    month = text(default=None, check=month_problem)
-    zone = text(1, 64, default=None, check=zone_problem)
-    format = choice("csv", "json", default="csv")
+    month: Annotated[str | None, CheckedBy(month_problem)] = None
+    zone: Annotated[str | None, Text(1, 64), CheckedBy(zone_problem)] = None
+    format: Literal["csv", "json"] = "csv"
 
 
 class FilePage(NamedTuple):
@@ -51,7 +52,7 @@ class FilePage(NamedTuple):
     last: Any = None
 
 
-Read = Callable[[Root, FilePage], list[JsonObject]]
+Read = Callable[[Root, FilePage], list[Any]]  # records, or what is to be written of them
 
 
 def columns_of(record: type) -> list[str]:
@@ -60,14 +61,14 @@ def columns_of(record: type) -> list[str]:
 
 def of_month(request: Request, name: str, columns: list[str], read: Read) -> Stream:
     """What the caller may see of the records of a month."""
-    asked, node = request.valid_query, request.node
-    zone = asked["zone"] or node.config.timezone
-    month = asked["month"] or month_back(node.clock.now(), zone, 1)
+    asked, node = made(FileQuery, request.valid_query), request.node
+    zone = asked.zone or node.config.timezone
+    month = asked.month or month_back(node.clock.now(), zone, 1)
     start, end = month_span(month, zone)
     span = FilePage(int(start), int(end), AT_ONCE)
-    is_csv = asked["format"] == "csv"
+    is_csv = asked.format == "csv"
     source = _Records(node, span, read, columns if is_csv else None, masked=not request.may_edit)
-    return Stream(source, CSV if is_csv else JSON, _kept_as(f"{name}-{month}.{asked['format']}"))
+    return Stream(source, CSV if is_csv else JSON, _kept_as(f"{name}-{month}.{asked.format}"))
 
 
 class _Records:
@@ -84,7 +85,8 @@ class _Records:
     def __iter__(self) -> Iterator[bytes]:
         page, columns = self._page, self._columns
         yield (_lines([columns]) if columns else "[").encode()
-        while rows := self._node.transact(self._read, page):
+        while records := self._node.transact(self._read, page):
+            rows = [plain(record) if is_dataclass(record) else record for record in records]
             last, rows = rows[-1]["id"], public(rows) if self._masked else rows
             if columns:
                 text = _lines([row.get(name) for name in columns] for row in rows)

@@ -13,8 +13,13 @@ R = TypeVar("R")
 def page_of(request: Request, rows: Sequence[Any], most: int | None = None) -> list[Any]:
     """What `limit` and `offset` of the query (`fields.Paging`) choose; `X-Total-Count` counts all. `most`: so many of a
     list that grows with the years, where no limit is given."""
-    request.response.headers["X-Total-Count"] = str(len(rows))
-    return list(rows[slice_of(request, most)])
+    return counted(request, list(rows[slice_of(request, most)]), len(rows))
+
+
+def counted(request: Request, page: list[R], count: int) -> list[R]:
+    """A page that was chosen already, with how many there are."""
+    request.response.headers["X-Total-Count"] = str(count)
+    return page
 
 
 def in_order(rows: Sequence[R], sort: str | None, ranks: Mapping[str, Sequence[str]] = {}) -> Sequence[R]:

@@ -8,15 +8,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from typing import Annotated
 
 from pyramid.request import Request
 
-from .fields import Paging, text
+from opsapp.lib.queries import NameQuery
+from opsapp.wire.kinds import Text
+from opsapp.wire.records import made
+
 from .listpages import page_of
 
 
-class TagQuery(Paging):
-    q = text(0, 64, default=None)
+@dataclass(frozen=True)
+class TagQuery(NameQuery):
+    q: Annotated[str | None, Text(0, 64)] = None
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,7 @@ class TagRow:
 
 def tags_in(request: Request, things: Iterable[Collection[str]]) -> list[TagRow]:
     """The tags of these things with `q` in their name, by name; `used`: how many have it."""
-    part = (request.valid_query["q"] or "").casefold()
+    query = made(TagQuery, request.valid_query)
     used = Counter(tag for tags in things for tag in tags)
-    names = sorted(name for name in used if part in name.casefold())
+    names = sorted(name for name in used if query.has(name))
     return [TagRow(name, used[name]) for name in page_of(request, names)]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from opsapp.monitoring.schemas import SORTS
+from opsapp.monitoring.queries import ORDERS
 from opsapp.runtime import serieswork
 from opsapp.series import HistoryReader, reads
 from opsapp.wire.probes import Outcome
@@ -370,7 +370,7 @@ def test_lists_sort_by_what_is_worst_and_filter_by_type(service):
     lookout.add(name="Echo", enabled=False, type="push", url="")
     lookout.run(180, step=5)  # each is checked twice at least, wherever in the minute its turn is
     serieswork.flush(service.node)
-    sorted_by = {sort: [row["name"] for row in service.vera.get(f"{PATH}?sort={sort}").json] for sort in SORTS}
+    sorted_by = {sort: [row["name"] for row in service.vera.get(f"{PATH}?sort={sort}").json] for sort in ORDERS}
     assert sorted_by["name"] == ["Alpha", "Beta", "Delta", "Echo", "Gamma"]
     assert sorted_by["worst"] == ["Beta", "Gamma", "Alpha", "Delta", "Echo"]
     assert sorted_by["response"][:2] == ["Gamma", "Delta"]

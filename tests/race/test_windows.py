@@ -3,7 +3,9 @@
 import pytest
 
 from opsapp.maintenance.engine import board_of, windows
+from opsapp.maintenance.records import WindowRecord
 from opsapp.maintenance.resources import windows_of
+from opsapp.wire import records
 from tests.support.app import Service
 from tests.support.together import at_once
 
@@ -45,7 +47,7 @@ def is_active(service, made):
 
 @pytest.mark.parametrize("attempt", range(3))
 def test_switched_on_by_many_it_is_on_once(service, attempt):
-    made = service.transact(lambda root: windows.create(root, WINDOW, "otto").__name__)
+    made = service.transact(lambda root: windows.create(root, records.made(WindowRecord, WINDOW), "otto").__name__)
     results = together(service, made, *["activate"] * 8)
     assert sorted(results) == ["already_active"] * 7 + ["done"]
     assert is_active(service, made)
@@ -57,7 +59,7 @@ def test_switched_on_by_many_it_is_on_once(service, attempt):
 
 @pytest.mark.parametrize("attempt", range(3))
 def test_on_off_and_deleted_at_once(service, attempt):
-    made = service.transact(lambda root: windows.create(root, WINDOW, "otto").__name__)
+    made = service.transact(lambda root: windows.create(root, records.made(WindowRecord, WINDOW), "otto").__name__)
     deeds = ["activate", "deactivate"] * 3 + ["delete"] * 2
     results = together(service, made, *deeds)
     on = [result for deed, result in zip(deeds, results, strict=True) if deed == "activate"].count("done")

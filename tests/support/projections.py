@@ -19,6 +19,7 @@ from opsapp.maintenance.resources import windows_of
 from opsapp.monitoring.engine import changes
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.events import emit
+from opsapp.wire.records import changed
 
 WINDOW = {
     "name": "first",
@@ -59,7 +60,8 @@ def _call_monitor(root: Any, monitor_id: str, name: str) -> None:
 
 
 def _call_window(root: Any, window_id: str, name: str) -> None:
-    windows.change(root, windows_of(root).get(window_id), {"name": name})
+    window = windows_of(root)[window_id]
+    windows.change(root, window, changed(window.record, {"name": name}))
 
 
 def _call_schedule(root: Any, automation_id: str, name: str) -> None:

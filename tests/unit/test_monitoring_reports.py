@@ -80,7 +80,7 @@ class TestHistory:
             start=900_000, checks=1, worst=1, mean=None, low=None, high=None, median=None, p95=None, up=0, down=0
         )
         found = history.points([SimpleNamespace(**each) for each in (bucket, empty, silent)], ("pending", "up", "down"))
-        assert found == [
+        assert [plain(point) for point in found] == [
             {
                 "time": 300,
                 "status": "down",

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.maintenance.interfaces import IScopeKind
-from opsapp.maintenance.records import WindowAsCode
+from opsapp.maintenance.records import WindowAsCode, WindowRecord
 from opsapp.maintenance.resources import Window, windows_of
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
-from opsapp.wire.records import settings_of
+from opsapp.wire.records import changed, made, settings_of
 
 from . import windows
 
@@ -75,11 +75,12 @@ def complete(node: Node, root: Root, given: JsonObject, _present: JsonObject | N
 
 
 def create(node: Node, root: Root, entry: WindowAsCode) -> str:
-    return windows.create(root, _with_ids(node, root, entry), BY).__name__
+    return windows.create(root, made(WindowRecord, _with_ids(node, root, entry)), BY).__name__
 
 
 def update(node: Node, root: Root, window_id: str, entry: WindowAsCode) -> None:
-    windows.change(root, windows_of(root)[window_id], _with_ids(node, root, entry))
+    window = windows_of(root)[window_id]
+    windows.change(root, window, changed(window.record, _with_ids(node, root, entry)))
 
 
 def delete(_node: Node, root: Root, window_id: str) -> None:

@@ -21,7 +21,7 @@ from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
 from opsapp.runtime.wakes import after_commit
 from opsapp.tree.root import Root
-from opsapp.wire.records import changed, made, settings_of
+from opsapp.wire.records import changed, settings_of
 
 from .board import EVENT, KEY
 
@@ -33,9 +33,8 @@ NEXT_TIMES = 5
 NAMED_DOWN = 10
 
 
-def create(root: Root, given: JsonObject, by: str) -> Window:
-    """`given` as it was read. Invalid: it ends before it begins, or covers things that do not exist."""
-    record = made(WindowRecord, given)
+def create(root: Root, record: WindowRecord, by: str) -> Window:
+    """Invalid: it ends before it begins, or covers things that do not exist."""
     refuse_wrong(record, zone_of(root), unknown_in(root, record.scope))
     return _add(root, record, by, "api")
 
@@ -52,11 +51,9 @@ def _add(root: Root, record: WindowRecord, by: str, source: str) -> Window:
     return window
 
 
-def change(root: Root, window: Window, given: JsonObject) -> None:
-    """What is given over what is stored. What it covered already may be gone by now."""
-    before = window.record
-    record = changed(before, given)
-    refuse_wrong(record, zone_of(root), unknown_in(root, record.scope, before.scope))
+def change(root: Root, window: Window, record: WindowRecord) -> None:
+    """What it covered already may be gone by now."""
+    refuse_wrong(record, zone_of(root), unknown_in(root, record.scope, window.record.scope))
     _put(root, window, record, "api")
 
 
@@ -97,12 +94,11 @@ def _entry(window_id: str, of: WindowRecord, span: logic.Occurrence) -> Calendar
     return CalendarEntry(*at, window_id, of.name, of.recurring, of.scope, of.autonomy_override)
 
 
-def preview(root: Root, given: JsonObject) -> tuple[OccurrenceShown, ...]:
+def preview(root: Root, record: WindowRecord) -> tuple[OccurrenceShown, ...]:
     """The next times of a window that is not made yet. Invalid as it is when it is made."""
-    record, now = made(WindowRecord, given), node_of(root).clock.now()
     refuse_wrong(record, zone_of(root), unknown_in(root, record.scope))
     plan = Window(stored(record), "api").plan(zone_of(root))
-    spans = logic.occurrences(plan, now, float("inf"), NEXT_TIMES)
+    spans = logic.occurrences(plan, node_of(root).clock.now(), float("inf"), NEXT_TIMES)
     return tuple(OccurrenceShown(int(span.start), int(span.end)) for span in spans)
 
 

@@ -16,6 +16,7 @@ from opsapp.monitoring.earlier import forget
 from opsapp.monitoring.interfaces import IIncidentTold
 from opsapp.monitoring.logic.settings import NOTHING, MonitoringSettings, MonitorSettings, agent_of, complete, problems
 from opsapp.monitoring.logic.state import Standing
+from opsapp.monitoring.records import IncidentNote
 from opsapp.monitoring.resources import (
     Incident,
     Monitor,
@@ -142,7 +143,7 @@ def add_update(
 ) -> None:
     """`public`: visitors of the status page read it."""
     note = incident.add_update(user, stage, message, now, public=public)
-    tell_incident(root, incident, "updated", now, note, update=note)
+    tell_incident(root, incident, "updated", now, note, update=plain(note))
 
 
 def tell(root: Root, monitor: Monitor, change: str, now: float, **more: Any) -> None:
@@ -161,7 +162,7 @@ def tell(root: Root, monitor: Monitor, change: str, now: float, **more: Any) -> 
 
 
 def tell_incident(
-    root: Root, incident: Incident, change: str, now: float, note: JsonObject | None = None, **more: Any
+    root: Root, incident: Incident, change: str, now: float, note: IncidentNote | None = None, **more: Any
 ) -> None:
     """What changed; never all that people said before."""
     told = plain(incident.summary(now))

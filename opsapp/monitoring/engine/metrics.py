@@ -8,13 +8,14 @@ from __future__ import annotations
 import logging
 from typing import Any, NamedTuple
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Problem
 from opsapp.monitoring.engine.register import Entry
+from opsapp.monitoring.logic.history import MetricPoint
+from opsapp.monitoring.queries import HistoryQuery
 from opsapp.monitoring.records import MetricNow
 from opsapp.monitoring.resources import Metric, Monitor, monitors_of
 from opsapp.runtime.node import Node, node_of
-from opsapp.series import HOUR, Live, erasure
+from opsapp.series import Live, erasure
 from opsapp.tree.root import Root
 from opsapp.wire.plugins import MOST_METRICS
 from opsapp.wire.probes import Outcome
@@ -111,16 +112,13 @@ def _oldest(entry: Entry, now: float) -> float:
     return now - STALE_AFTER_INTERVALS * entry.settings.interval
 
 
-def history(root: Root, monitor: Monitor, hours: int, seconds: int, until: int | None) -> list[JsonObject]:
+def history(root: Root, monitor: Monitor, query: HistoryQuery) -> list[MetricPoint]:
     """Means per bucket of every metric; a bucket in which nothing was measured is left out."""
     node = node_of(root)
-    now = int(node.clock.now() * 1000)
-    end = now if until is None else min(now, until * 1000)
-    reading = node.series.reading(root)
-    points: dict[int, JsonObject] = {}
+    reading, span = node.series.reading(root), query.span(int(node.clock.now() * 1000))
+    means: dict[int, dict[str, float]] = {}
     for name, metric in sorted(monitor.metrics.items()):
-        for bucket in reading.buckets(metric.series, max(0, end - hours * HOUR), end + 1, seconds * 1000):
+        for bucket in reading.buckets(metric.series, *span):
             if bucket.mean is not None:
-                point = points.setdefault(bucket.start, {"time": bucket.start // 1000, "metrics": {}})
-                point["metrics"][name] = float(f"{bucket.mean:.12g}")
-    return [points[start] for start in sorted(points)]
+                means.setdefault(bucket.start, {})[name] = float(f"{bucket.mean:.12g}")
+    return [MetricPoint(start // 1000, means[start]) for start in sorted(means)]

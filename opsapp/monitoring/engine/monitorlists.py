@@ -8,7 +8,6 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from opsapp.lib.addresses import public
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.engine import board_of
 from opsapp.monitoring.engine import metrics, recent
 from opsapp.monitoring.engine.register import Entry, ShownStatus
@@ -16,6 +15,7 @@ from opsapp.monitoring.engine.reports import uptime_of
 from opsapp.monitoring.engine.shownstates import CHECKED, is_down_in_window, state_at
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.logic.settings import searched
+from opsapp.monitoring.queries import MonitorQuery
 from opsapp.monitoring.records import LatelyMeasured, MonitorRecord
 from opsapp.runtime.node import Node
 from opsapp.tree.rights import Sight
@@ -37,36 +37,35 @@ def seen(entries: Iterable[Entry], sight: Sight | None) -> list[Entry]:
 
 
 def page(
-    node: Node, root: Root, query: JsonObject, *, secrets: bool, sight: Sight | None = None
+    node: Node, root: Root, query: MonitorQuery, *, secrets: bool, sight: Sight | None = None
 ) -> tuple[list[MonitorRecord], int]:
     """One page of records, ordered by name, and how many there are. `sight`: of those that it sees."""
     now = node.clock.now()
-    words, tag, status = query["q"].casefold().split(), query["tag"], query["status"]
+    words, tag, status, ids = query.words, query.tag, query.status, query.ids
     register = watch_of(node).register
     register.catch_up(root)
     entries = seen(register.ordered(), sight)
-    ids = query["ids"]
     if ids is not None:
         entries = [entry for entry in entries if entry.id in ids]
     if tag is not None:
         entries = [entry for entry in entries if tag in entry.settings.tags]
-    if query["type"] is not None:
-        entries = [entry for entry in entries if entry.target.type == query["type"]]
+    if query.type is not None:
+        entries = [entry for entry in entries if entry.target.type == query.type]
     if words:
         entries = [entry for entry in entries if _holds(entry, words)]
     if status is not None:
         watch_of(node).states.look(now)
         entries = [entry for entry in entries if entry.shown == status]
-    chosen = cut(_in_order(node, root, entries, query["sort"], now), query)
+    chosen = query.cut(_in_order(node, root, entries, query.sort, now))
     measure_uptime(node, root, chosen, now)
-    lately = recent.of_monitors(node, root, chosen, query["recent"], now) if query["recent"] else {}
+    lately = recent.of_monitors(node, root, chosen, query.recent, now) if query.recent else {}
     look = StateLook(state_at(node, now), is_down_in_window(node, now))
     shown = [record(node, entry, now, secrets=secrets, recent=lately.get(entry.id), look=look) for entry in chosen]
-    lost = unread(node) if not (words or tag or status or query["type"] or sight) else []
+    lost = unread(node) if not (words or tag or status or query.type or sight) else []
     if ids is not None:
         lost = [row for row in lost if row.id in ids]
-    room = None if query["limit"] is None else max(0, query["limit"] - len(shown))
-    after = max(0, query["offset"] - len(entries))
+    room = None if query.limit is None else max(0, query.limit - len(shown))
+    after = max(0, query.offset - len(entries))
     return shown + lost[after:][:room], len(entries) + len(lost)
 
 
@@ -108,12 +107,6 @@ def unread(node: Node) -> list[MonitorRecord]:
 def _holds(entry: Entry, words: list[str]) -> bool:
     text = searched(entry.name, entry.target.url, entry.settings.tags)
     return all(word in text for word in words)
-
-
-def cut(matches: list[Any], query: JsonObject) -> list[Any]:
-    """The page that was asked for."""
-    limit = len(matches) if query["limit"] is None else query["limit"]
-    return matches[query["offset"] : query["offset"] + limit]
 
 
 def one(node: Node, root: Root, monitor_id: str, *, secrets: bool) -> MonitorRecord:

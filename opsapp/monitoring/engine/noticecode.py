@@ -26,13 +26,13 @@ def stored(node: Node, root: Root) -> Iterator[StoredEntry]:
 
 
 def create(node: Node, root: Root, entry: NoticeSettings) -> str:
-    if notices.wrong_end(root, settings_of(entry)):
+    if notices.wrong_end(root, entry.until):
         raise Awaited(f"was over at {entry.until}")
     return notices.put(root, _notices(root), entry, BY, node.clock.now()).id
 
 
 def update(node: Node, root: Root, notice_id: str, entry: NoticeSettings) -> None:
-    notices.change(root, _notices(root)[notice_id], settings_of(entry), node.clock.now())
+    notices.change(root, _notices(root)[notice_id], entry, node.clock.now())
 
 
 def delete(node: Node, root: Root, notice_id: str) -> None:

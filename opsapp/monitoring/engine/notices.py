@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.maintenance.engine import instant
 from opsapp.monitoring.notices import MOST_OPEN, NoticeSettings, StatusNotice, StatusNotices, notices_of, notices_place
@@ -10,7 +9,7 @@ from opsapp.monitoring.records import SEVERITIES, PublicNotice
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
-from opsapp.wire.records import changed, settings_of
+from opsapp.wire.records import settings_of
 
 EVENT = "status_page"
 
@@ -24,10 +23,8 @@ def put(root: Root, notices: StatusNotices, said: NoticeSettings, user: str, now
     return notice
 
 
-def change(root: Root, notice: StatusNotice, given: JsonObject, now: float) -> None:
-    """What is given over what is stored."""
+def change(root: Root, notice: StatusNotice, said: NoticeSettings, now: float) -> None:
     _refuse_over(notice, now)
-    said = changed(notice.said, given)
     notice.fields, notice.ends_at = settings_of(said), _end_of(root, said.until)
     emit(root, EVENT, {"change": "notices"})
 
@@ -51,9 +48,8 @@ def put_back(root: Root, notice: StatusNotice) -> None:
     emit(root, EVENT, {"change": "notices"})
 
 
-def wrong_end(root: Root, given: JsonObject, stored: str | None = None) -> dict[str, str]:
+def wrong_end(root: Root, until: str | None, stored: str | None = None) -> dict[str, str]:
     """An end that is over already ends nothing; one that is stored may come back with the whole record."""
-    until = given.get("until")
     ends_at = _end_of(root, until) if until != stored else None
     over = ends_at is not None and ends_at <= node_of(root).clock.now()
     return {"until": "must be in the future"} if over else {}

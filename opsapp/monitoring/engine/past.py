@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from opsapp.lib.addresses import public
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
-from opsapp.monitoring.engine.monitorlists import cut, push_url
+from opsapp.monitoring.engine.monitorlists import push_url
 from opsapp.monitoring.logic.settings import searched
+from opsapp.monitoring.queries import MonitorQuery
 from opsapp.monitoring.records import MonitorRecord
 from opsapp.monitoring.resources import Monitor, monitors_of
 from opsapp.tree.root import Root
 from opsapp.wire.records import extended
 
 
-def page(then: Root, query: JsonObject, secrets: bool) -> tuple[list[MonitorRecord], int]:
+def page(then: Root, query: MonitorQuery, secrets: bool) -> tuple[list[MonitorRecord], int]:
     """One page of records, ordered by name, and how many there were."""
-    words, tag, status = query["q"].casefold().split(), query["tag"], query["status"]
-    ids = query["ids"]
+    words, tag, status, ids = query.words, query.tag, query.status, query.ids
 
     def is_wanted(monitor: Monitor) -> bool:
         settings = monitor.record
@@ -24,14 +23,14 @@ def page(then: Root, query: JsonObject, secrets: bool) -> tuple[list[MonitorReco
         return (
             (ids is None or monitor.id in ids)
             and (tag is None or tag in settings.tags)
-            and query["type"] in (None, settings.type)
+            and query.type in (None, settings.type)
             and (status is None or monitor.state.status == status)
             and all(word in text for word in words)
         )
 
     monitors = [monitor for monitor in monitors_of(then).values() if is_wanted(monitor)]
     monitors.sort(key=lambda monitor: (monitor.name.casefold(), monitor.id))
-    return [record(monitor, secrets=secrets) for monitor in cut(monitors, query)], len(monitors)
+    return [record(monitor, secrets=secrets) for monitor in query.cut(monitors)], len(monitors)
 
 
 def one(then: Root, monitor_id: str, secrets: bool) -> MonitorRecord:

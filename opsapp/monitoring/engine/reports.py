@@ -10,11 +10,10 @@ from collections.abc import Iterable
 from operator import itemgetter
 from typing import Any
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine.register import Entry, by_name
 from opsapp.monitoring.engine.watch import register_of, watch_of
 from opsapp.monitoring.logic import score
-from opsapp.monitoring.logic.history import points
+from opsapp.monitoring.logic.history import ResponsePoint, points
 from opsapp.monitoring.logic.pastbudget import BudgetPast, SpentBucket
 from opsapp.monitoring.logic.uptime import (
     StateTimes,
@@ -26,6 +25,7 @@ from opsapp.monitoring.logic.uptime import (
     sla,
     uptime,
 )
+from opsapp.monitoring.queries import HistoryQuery
 from opsapp.monitoring.records import AggregateScore, MonitorScore, ScoreComponents, SlaEntry, SlaFigures, UptimeFigures
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime.node import Node
@@ -38,14 +38,9 @@ UPTIME_SPANS = (1, 7, 30, 90)  # days
 STATUSES = ("pending", *NAMES[1:])  # by status code; 0 is a check before the first verdict
 
 
-def history(
-    node: Node, root: Root, series: int, hours: int, seconds: int, until: int | None = None
-) -> list[JsonObject]:
-    """Points of the last `hours`, or those before `until`, in buckets of `seconds`, oldest first."""
-    now = now_ms(node)
-    end = now if until is None else min(now, until * 1000)
-    buckets = node.series.reading(root).buckets(series, max(0, end - hours * HOUR), end + 1, seconds * 1000)
-    return points(buckets, STATUSES)
+def history(node: Node, root: Root, series: int, query: HistoryQuery) -> list[ResponsePoint]:
+    """Points of the span that is asked for, in buckets, oldest first."""
+    return points(node.series.reading(root).buckets(series, *query.span(now_ms(node))), STATUSES)
 
 
 def uptimes(node: Node, root: Root, monitor_id: str) -> list[UptimeFigures]:

@@ -7,7 +7,6 @@ Transaction functions. Must not: know what the other system sent, or decide what
 from __future__ import annotations
 
 from opsapp.lib.durations import roughly
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.monitoring.logic.told import ToldTrouble
 from opsapp.monitoring.resources import Incident, incidents_of
@@ -39,11 +38,6 @@ def open_told(root: Root, told: ToldTrouble, now: float) -> str:
     text = told.description if told.summary in told.description else f"{told.summary}\n{told.description}".strip()
     _say(root, incident, "incident.opened", told.title, "\n".join((text, *told.links)).strip(), now)
     return incident.id
-
-
-def open_by_hand(root: Root, fields: JsonObject, user: str, now: float) -> str:
-    said = fields["name"], fields["target"], "", fields["description"], fields["severity"]
-    return open_told(root, ToldTrouble("", "", *said, (), user), now)
 
 
 def close_by_hand(root: Root, incident: Incident, user: str, note: str, now: float) -> None:

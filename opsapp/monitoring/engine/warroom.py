@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine import monitorlists
 from opsapp.monitoring.engine.incident_list import with_causes
+from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.shownstates import state_at
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.interfaces import IWarRoomSection
@@ -39,8 +41,8 @@ def context(node: Node, root: Root, incident: Incident, *, secrets: bool, sight:
         with_causes(root, [record], now)[0],
         None if own is None else monitorlists.record(node, own, now, secrets=secrets),
         tuple(related(node, entries, incident, now)),
-        in_order([*timeline(record, incident.closed_because), *_events(sections["events"])]),
-        in_order(_events(sections["other_runs"])),
+        in_order([*timeline(record, incident.closed_because), *(WarRoomEvent(**row) for row in sections["events"])]),
+        in_order([WarRoomEvent(**row) for row in sections["other_runs"]]),
         tuple(sorted(remedies, key=lambda remedy: -remedy.score)),
         tuple(StandsOn(**row) for row in sections["dependencies"]),
         tuple(sections["heals"]),
@@ -64,10 +66,6 @@ def _within(node: Node, root: Root, incident: Incident, sight: Sight, *, secrets
     )
 
 
-def _events(rows: list[JsonObject]) -> list[WarRoomEvent]:
-    return [WarRoomEvent(**row) for row in rows]
-
-
 def in_order(events: list[WarRoomEvent]) -> tuple[WarRoomEvent, ...]:
     return tuple(sorted(events, key=lambda event: event.time))
 
@@ -84,7 +82,7 @@ def timeline(record: IncidentRecord, closed_because: str) -> list[WarRoomEvent]:
     return events
 
 
-def related(node: Node, entries: JsonObject, incident: Incident, now: float) -> list[RelatedMonitor]:
+def related(node: Node, entries: Mapping[str, Entry], incident: Incident, now: float) -> list[RelatedMonitor]:
     """Monitors that share a tag, most tags in common first."""
     tags = set(incident.tags)
     matches = [

@@ -3,38 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.monitoring.logic.state import STATUSES
 from opsapp.monitoring.logic.uptime import percent
+from opsapp.wire.kinds import Choice
+from opsapp.wire.plugins import MOST_METRICS
+from opsapp.wire.records import Between, Most
 
 RANGE_H = (1, 17_520)  # two years, as long as hourly roll-ups are kept
 RESOLUTION_S = (1, 86_400)
 
 
-def point(start_ms: int, status: str, checks: int, values: Sequence[Any]) -> JsonObject:
-    """`values`: mean, min, max, median and p95 in ms, each None where no check of the bucket was answered; and uptime,
-    None where nobody knows it."""
-    mean, low, high, median, p95, uptime = values
-    return {
-        "time": start_ms // 1000,
-        "status": status,
-        "response_time_ms": None if mean is None else round(mean),
-        "min_ms": low,
-        "max_ms": high,
-        "median_ms": median,
-        "p95_ms": p95,
-        "uptime": uptime,
-        "checks": checks,
-    }
+@dataclass(frozen=True)
+class ResponsePoint:
+    """Times are None where no check of the bucket was answered; `uptime` where nobody knows it."""
+
+    time: int
+    status: Annotated[str, Choice(*STATUSES)]
+    response_time_ms: int | None
+    min_ms: float | None
+    max_ms: float | None
+    median_ms: float | None
+    p95_ms: float | None
+    uptime: Annotated[float | None, Between(0, 100)]
+    checks: Annotated[int, Between(1)]
 
 
-def points(buckets: Iterable[Any], names: Sequence[str]) -> list[JsonObject]:
+@dataclass(frozen=True)
+class MetricPoint:
+    """Means of what a plugin measured within a bucket, by its name."""
+
+    time: int
+    metrics: Annotated[dict[str, float], Most(MOST_METRICS)]
+
+
+def points(buckets: Iterable[Any], names: Sequence[str]) -> list[ResponsePoint]:
     """A bucket without checks is no point; `names` are the statuses by code (0: before the first verdict)."""
-    return [
-        point(bucket.start, names[bucket.worst], bucket.checks, _values(bucket)) for bucket in buckets if bucket.checks
-    ]
+    return [_point(bucket, names[bucket.worst]) for bucket in buckets if bucket.checks]
 
 
-def _values(bucket: Any) -> tuple[float | None, ...]:
-    return (bucket.mean, bucket.low, bucket.high, bucket.median, bucket.p95, percent(bucket.up, bucket.down))
+def _point(bucket: Any, status: str) -> ResponsePoint:
+    mean = None if bucket.mean is None else round(bucket.mean)
+    spread = (bucket.low, bucket.high, bucket.median, bucket.p95)
+    return ResponsePoint(bucket.start // 1000, status, mean, *spread, percent(bucket.up, bucket.down), bucket.checks)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
-from opsapp.lib.jsontypes import JsonObject
-from opsapp.monitoring.records import IncidentSource
+from opsapp.monitoring.records import IncidentRecord, IncidentSource
 
 LONGEST_TITLE, LONGEST_CAUSE = 300, 1000
 
@@ -32,17 +32,20 @@ class ToldTrouble(NamedTuple):
     def cause(self) -> str:
         return _cut(self.summary or self.description or self.name, LONGEST_CAUSE)
 
-    def shown(self) -> JsonObject:
-        source = {"source": IncidentSource(self.inlet, self.fingerprint)}
-        return {
-            **({"by_hand": True, "opened_by": self.opened_by} if self.opened_by else source),
-            "name": self.name,
-            "target": self.target,
-            "summary": self.summary,
-            "description": self.description,
-            "severity": self.severity,
-            "links": tuple(self.links),
-        }
+    def within(self, record: IncidentRecord) -> IncidentRecord:
+        """The record of its incident, with what was told."""
+        return replace(
+            record,
+            source=None if self.opened_by else IncidentSource(self.inlet, self.fingerprint),
+            by_hand=bool(self.opened_by),
+            opened_by=self.opened_by or None,
+            name=self.name,
+            target=self.target,
+            summary=self.summary,
+            description=self.description,
+            severity=self.severity,
+            links=tuple(self.links),
+        )
 
 
 def _cut(text: str, longest: int) -> str:

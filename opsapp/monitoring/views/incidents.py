@@ -13,7 +13,7 @@ from opsapp.monitoring.engine import changes, toldtroubles, warroom
 from opsapp.monitoring.engine.archive import archived_incidents
 from opsapp.monitoring.engine.incident_list import incident_rows, with_causes
 from opsapp.monitoring.logic import postmortem
-from opsapp.monitoring.logic.incidentfilter import IncidentFilter
+from opsapp.monitoring.queries import IncidentQuery
 from opsapp.monitoring.records import IncidentNote, IncidentRecord, WarRoom
 from opsapp.monitoring.resources import Incident, Incidents, incidents_of
 from opsapp.runtime.node import node_of
@@ -21,8 +21,9 @@ from opsapp.tree.root import Root
 from opsapp.web import api, files
 from opsapp.web.answers import Stream
 from opsapp.web.fields import Paging
+from opsapp.web.listpages import counted, slice_of
 from opsapp.web.schemas import ArchiveAnswer, ArchiveQuery
-from opsapp.wire.records import parts_of, plain
+from opsapp.wire.records import made, parts_of, plain
 
 from . import teams
 
@@ -30,24 +31,18 @@ COLUMNS = [part.name for part in parts_of(IncidentRecord)]
 COLUMNS.insert(COLUMNS.index("updates"), COLUMNS.pop())  # the root cause, before what people said
 
 
-@api.get(Incidents, query=schemas.IncidentList, returns=[IncidentRecord], teams="filtered")
+@api.get(Incidents, query=IncidentQuery, returns=[IncidentRecord], teams="filtered")
 def list_incidents(context: Incidents, request: Request) -> list[IncidentRecord]:
     """Newest first. `q`, `owner`, `severity`, `kind` and `tag` choose among the newest 2,000; incidents of monitors
     have no severity, and the tags that the monitor had when they began. Who is in a team gets those of monitors that it
     sees, of the newest 2,000 too, without root causes."""
-    query = request.valid_query
-    now = request.node.clock.now()
-    wanted = IncidentFilter(*(query[name] for name in IncidentFilter._fields))
-    span = (query["limit"], query["offset"])
-    ids, count = context.page(query["status"], query["monitor_id"], *span, wanted, teams.seen_monitors(request))
-    request.response.headers["X-Total-Count"] = str(count)
-    known = incident_rows(context, ids, now)
-    rows: list[IncidentRecord] = request.shown(
-        with_causes(request.root, known, now)
-        if request.sight is None
-        else [replace(row, root_cause=None) for row in known]
-    )
-    return rows
+    query, now = made(IncidentQuery, request.valid_query), request.node.clock.now()
+    span = (query.limit, query.offset)
+    ids, count = context.page(query.status, query.monitor_id, *span, query.wanted, teams.seen_monitors(request))
+    rows = [replace(row, root_cause=None) for row in incident_rows(context, ids, now)]
+    if request.sight is None:
+        rows = with_causes(request.root, rows, now)
+    return counted(request, request.shown(rows), count)
 
 
 @api.get(Incidents, "file", query=files.FileQuery, returns=files.CSV)
@@ -56,11 +51,11 @@ def file(context: Incidents, request: Request) -> Stream:
     return files.of_month(request, "incidents", COLUMNS, _incidents_of)
 
 
-def _incidents_of(root: Root, month: files.FilePage) -> list[JsonObject]:
+def _incidents_of(root: Root, month: files.FilePage) -> list[IncidentRecord]:
     incidents, now = incidents_of(root), node_of(root).clock.now()
     ids = incidents.begun(month.since, month.until)
     ids = [incident_id for incident_id in ids if month.last is None or incident_id < month.last]
-    return [plain(row) for row in with_causes(root, incident_rows(incidents, ids[: month.limit], now), now)]
+    return with_causes(root, incident_rows(incidents, ids[: month.limit], now), now)
 
 
 @api.get(Incidents, "archive", role="admin", query=ArchiveQuery, returns=ArchiveAnswer)
@@ -73,7 +68,8 @@ def archive(context: Incidents, request: Request) -> JsonObject:
 def open_incident(context: Incidents, request: Request) -> schemas.IncidentOpened:
     """One that nothing here measures. It is told, and ends by hand."""
     body, now = request.valid_body, request.node.clock.now()
-    incident_id = toldtroubles.open_by_hand(request.root, body, request.caller.name, now)
+    told = made(schemas.NewIncident, body).told_by(request.caller.name)
+    incident_id = toldtroubles.open_told(request.root, told, now)
     request.audit("incident.open", incident_id, after=body)
     return schemas.IncidentOpened(incident_id)
 
@@ -83,7 +79,7 @@ def open_incident(context: Incidents, request: Request) -> schemas.IncidentOpene
 )
 def resolve(context: Incident, request: Request) -> schemas.IncidentEnded:
     """The end of one that was opened by hand."""
-    note, now = request.valid_body["note"], request.node.clock.now()
+    note, now = made(schemas.IncidentEnd, request.valid_body).note, request.node.clock.now()
     toldtroubles.close_by_hand(request.root, context, request.caller.name, note, now)
     request.audit("incident.end", context.id, after={"name": context.monitor_name, "note": note})
     return schemas.IncidentEnded()
@@ -105,7 +101,7 @@ def get_incident(context: Incident, request: Request) -> Any:
 )
 def acknowledge(context: Incident, request: Request) -> schemas.Acknowledged:
     """Says that somebody looks after it."""
-    note, user = request.valid_body["note"], request.caller.name
+    note, user = made(schemas.Acknowledgement, request.valid_body).note, request.caller.name
     changes.acknowledge(request.root, context, user, note, request.node.clock.now())
     request.audit("incident.acknowledge", context.id, after={"name": context.monitor_name, "note": note})
     return schemas.Acknowledged()
@@ -121,19 +117,18 @@ def acknowledge(context: Incident, request: Request) -> schemas.Acknowledged:
 )
 def assign(context: Incident, request: Request) -> schemas.IncidentAssigned:
     """Gives it to somebody; oneself, too, when another one has it."""
-    body, user = request.valid_body, request.caller.name
-    changes.assign(request.root, context, user, body["username"], body["note"], request.node.clock.now())
-    request.audit("incident.assign", context.id, after=body | {"name": context.monitor_name})
+    said, user = made(schemas.IncidentOwner, request.valid_body), request.caller.name
+    changes.assign(request.root, context, user, said.username, said.note, request.node.clock.now())
+    request.audit("incident.assign", context.id, after=plain(said) | {"name": context.monitor_name})
     return schemas.IncidentAssigned()
 
 
 @api.get(Incident, "updates", query=Paging, returns=[IncidentNote], teams="see")
 def list_updates(context: Incident, request: Request) -> list[IncidentNote]:
     """What people said of it, oldest first."""
-    count, first = context.count_updates(), request.valid_query["offset"]
-    limit = request.valid_query["limit"]
-    request.response.headers["X-Total-Count"] = str(count)
-    return context.updates_between(first, count if limit is None else min(count, first + limit))
+    page, count = slice_of(request), context.count_updates()
+    last = count if page.stop is None else min(count, page.stop)
+    return counted(request, context.updates_between(page.start, last), count)
 
 
 @api.create(
@@ -141,9 +136,9 @@ def list_updates(context: Incident, request: Request) -> list[IncidentNote]:
 )
 def add_update(context: Incident, request: Request) -> schemas.UpdateAdded:
     """A message about it; with `public`, for visitors of the status page too."""
-    body, now, user = request.valid_body, request.node.clock.now(), request.caller.name
-    changes.add_update(request.root, context, user, body["stage"], body["message"], now, public=body["public"])
-    request.audit("incident.update", context.id, after=body | {"name": context.monitor_name})
+    said, now, user = made(schemas.IncidentUpdate, request.valid_body), request.node.clock.now(), request.caller.name
+    changes.add_update(request.root, context, user, said.stage, said.message, now, public=said.public)
+    request.audit("incident.update", context.id, after=plain(said) | {"name": context.monitor_name})
     return schemas.UpdateAdded()
 
 
@@ -154,11 +149,11 @@ def war_room(context: Incident, request: Request) -> Any:
 
 
 @api.get(Incident, "post-mortem", returns=schemas.PostMortem, teams="see")
-def post_mortem(context: Incident, request: Request) -> JsonObject:
+def post_mortem(context: Incident, request: Request) -> schemas.PostMortem:
     """What happened as a Markdown document to go on writing: facts, timeline, heals, open points."""
     now = request.node.clock.now()
     known = _known_of(context, request)
-    return {"name": postmortem.file_name(known.incident), "markdown": postmortem.document(known, now)}
+    return schemas.PostMortem(postmortem.file_name(known.incident), postmortem.document(known, now))
 
 
 def _known_of(incident: Incident, request: Request) -> WarRoom:

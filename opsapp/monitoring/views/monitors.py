@@ -10,6 +10,7 @@ from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import changes, monitorlists, past, pushes, requestedchecks
 from opsapp.monitoring.logic.settings import NOTHING, MonitorSettings, NewMonitor, needs_admin
 from opsapp.monitoring.pushaddresses import PushAddress, PushSignal
+from opsapp.monitoring.queries import MonitorQuery
 from opsapp.monitoring.records import MonitorRecord, TriedMonitor
 from opsapp.monitoring.resources import Monitor, Monitors
 from opsapp.tree.acl import Permission
@@ -18,9 +19,10 @@ from opsapp.web.answers import Deferred
 from opsapp.web.bodies import RAW
 from opsapp.web.deletions import undoable
 from opsapp.web.fields import AsOf
+from opsapp.web.listpages import counted
 from opsapp.web.schemas import Created, Deleted, Updated
 from opsapp.web.taglists import TagQuery, TagRow, tags_in
-from opsapp.wire.records import changed
+from opsapp.wire.records import changed, made
 
 from . import teams
 
@@ -31,17 +33,16 @@ def monitor_tags(context: Monitors, request: Request) -> list[TagRow]:
     return tags_in(request, monitorlists.tags_of_all(request.node, request.root, request.sight))
 
 
-@api.get(Monitors, query=schemas.MonitorList, returns=[MonitorRecord], teams="filtered")
+@api.get(Monitors, query=MonitorQuery, returns=[MonitorRecord], teams="filtered")
 def list_monitors(context: Monitors, request: Request) -> list[MonitorRecord]:
     """Answered from memory, however many there are; as of a time, from the tree of that time."""
-    query, secrets = request.valid_query, request.may_edit
-    teams.require_present(request, query["as_of"])
-    if query["as_of"] is not None:
-        records, count = request.node.transact_at(query["as_of"], past.page, query, secrets)
+    query, secrets = made(MonitorQuery, request.valid_query), request.may_edit
+    teams.require_present(request, query.as_of)
+    if query.as_of is not None:
+        records, count = request.node.transact_at(query.as_of, past.page, query, secrets)
     else:
         records, count = monitorlists.page(request.node, request.root, query, secrets=secrets, sight=request.sight)
-    request.response.headers["X-Total-Count"] = str(count)
-    return [teams.narrowed(request, record) for record in records]
+    return counted(request, [teams.narrowed(request, record) for record in records], count)
 
 
 def also_wrong(monitors: Monitors, request: Request, sound: JsonObject) -> dict[str, str]:

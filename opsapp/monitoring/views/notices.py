@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from pyramid.request import Request
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import notices as engine
 from opsapp.monitoring.notices import NoticeRecord, NoticeSettings, StatusNotice, StatusNotices
+from opsapp.monitoring.queries import NoticeQuery
 from opsapp.web import api
 from opsapp.web.deletions import undoable
+from opsapp.web.listpages import counted
 from opsapp.web.schemas import Deleted, Updated
-from opsapp.wire.records import made, plain
+from opsapp.wire.records import changed, made
 
 
-@api.get(StatusNotices, query=schemas.NoticeList, returns=[NoticeRecord])
+@api.get(StatusNotices, query=NoticeQuery, returns=[NoticeRecord])
 def list_notices(context: StatusNotices, request: Request) -> list[NoticeRecord]:
     """Notices on the status page, newest first; of those that are over the last 500."""
-    query, now = request.valid_query, request.node.clock.now()
-    page, count = context.page(query["status"], query["limit"], query["offset"], now)
-    request.response.headers["X-Total-Count"] = str(count)
-    return [notice.record(now) for notice in page]
+    query, now = made(NoticeQuery, request.valid_query), request.node.clock.now()
+    page, count = context.page(query.status, query.limit, query.offset, now)
+    return counted(request, [notice.record(now) for notice in page], count)
 
 
 @api.create(
     StatusNotices,
     body=NoticeSettings,
-    also=lambda context, request, sound: engine.wrong_end(request.root, sound),
+    also=lambda context, request, sound: engine.wrong_end(request.root, sound.get("until")),
     returns=schemas.NoticePut,
     audit="notice.create",
 )
@@ -39,15 +39,15 @@ def put_notice(context: StatusNotices, request: Request) -> schemas.NoticePut:
 
 
 @api.get(StatusNotice, returns=NoticeRecord)
-def show_notice(context: StatusNotice, request: Request) -> JsonObject:
+def show_notice(context: StatusNotice, request: Request) -> NoticeRecord:
     """One notice."""
-    return plain(context.record(request.node.clock.now()))
+    return context.record(request.node.clock.now())
 
 
 @api.update(
     StatusNotice,
     body=NoticeSettings,
-    also=lambda notice, request, sound: engine.wrong_end(request.root, sound, notice.said.until),
+    also=lambda notice, request, sound: engine.wrong_end(request.root, sound.get("until"), notice.said.until),
     read_only=NoticeRecord,
     returns=Updated,
     audit="notice.update",
@@ -55,7 +55,7 @@ def show_notice(context: StatusNotice, request: Request) -> JsonObject:
 def change_notice(context: StatusNotice, request: Request) -> Updated:
     """Changes what is given, and leaves the rest."""
     before = context.fields
-    engine.change(request.root, context, request.valid_body, request.node.clock.now())
+    engine.change(request.root, context, changed(context.said, request.valid_body), request.node.clock.now())
     request.audit("notice.update", context.id, before=before, after=context.fields)
     return Updated()
 

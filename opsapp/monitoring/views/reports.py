@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyramid.request import Request
 from pyramid.response import Response
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.months import month_back
-from opsapp.monitoring import reportschemas
 from opsapp.monitoring.engine import metrics, monthly, reports, statuspage
 from opsapp.monitoring.engine.lateststatus import KeptText, latest_status
+from opsapp.monitoring.logic.history import MetricPoint, ResponsePoint
 from opsapp.monitoring.logic.report import ReportRow, row_of, rows_of
+from opsapp.monitoring.queries import HistoryQuery, ReportQuery, SlaQuery
 from opsapp.monitoring.records import AggregateScore, MonitorScore, SlaEntry, StatusDocument, UptimeFigures
 from opsapp.monitoring.reportschemas import ReportedLine, ReportTotal
 from opsapp.monitoring.resources import Monitor, Monitoring
@@ -18,23 +20,23 @@ from opsapp.web import api, files
 from opsapp.web.answers import Deferred
 from opsapp.web.fields import AsOf, Paging
 from opsapp.web.jsontext import dumps
-from opsapp.web.listpages import page_of, slice_of
+from opsapp.web.listpages import counted, page_of, slice_of
+from opsapp.wire.records import made, plain
 
 
-@api.get(Monitor, "history", query=reportschemas.HistoryRange, returns=[reportschemas.ResponsePoint], teams="see")
-def history(context: Monitor, request: Request) -> list[JsonObject]:
+@api.get(Monitor, "history", query=HistoryQuery, returns=[ResponsePoint], teams="see")
+def history(context: Monitor, request: Request) -> Any:
     """Status and response times per bucket; one without checks is left out."""
-    query = request.valid_query
-    span = (query["range_h"], query["resolution"], query["until"])
-    return page_of(request, reports.history(request.node, request.root, context.series, *span))
+    query = made(HistoryQuery, request.valid_query)
+    points = page_of(request, reports.history(request.node, request.root, context.series, query))
+    return [plain(point) for point in points]  # pages read them as those of hosts, which are not declared
 
 
-@api.get(Monitor, "metrics", query=reportschemas.HistoryRange, returns=[reportschemas.MetricPoint], teams="see")
-def metrics_history(context: Monitor, request: Request) -> list[JsonObject]:
+@api.get(Monitor, "metrics", query=HistoryQuery, returns=[MetricPoint], teams="see")
+def metrics_history(context: Monitor, request: Request) -> Any:
     """What a plugin measured, as means per bucket; one without a value is left out."""
-    query = request.valid_query
-    span = (query["range_h"], query["resolution"], query["until"])
-    return page_of(request, metrics.history(request.root, context, *span))
+    points = metrics.history(request.root, context, made(HistoryQuery, request.valid_query))
+    return [plain(point) for point in page_of(request, points)]
 
 
 @api.get(Monitor, "uptime", query=Paging, returns=[UptimeFigures], teams="see")
@@ -43,53 +45,52 @@ def uptime(context: Monitor, request: Request) -> list[UptimeFigures]:
     return page_of(request, reports.uptimes(request.node, request.root, context.id))
 
 
-@api.get(Monitoring, "sla", query=reportschemas.SlaWindow, returns=[SlaEntry], teams="filtered")
+@api.get(Monitoring, "sla", query=SlaQuery, returns=[SlaEntry], teams="filtered")
 def sla(context: Monitoring, request: Request) -> list[SlaEntry]:
     """Uptime, downtime and incidents of each monitor over so many days. `sort`: by name, or the worst first; with "-"
     the other way round. What nobody knows comes last."""
-    asked = request.valid_query
-    wanted = (asked["days"], slice_of(request), asked["sort"], request.sight)
+    asked = made(SlaQuery, request.valid_query)
+    wanted = (asked.days, slice_of(request), asked.sort, request.sight)
     rows, count = reports.sla_report(request.node, request.root, *wanted)
-    request.response.headers["X-Total-Count"] = str(count)
-    return rows
+    return counted(request, rows, count)
 
 
-@api.get(Monitoring, "report", query=reportschemas.ReportQuery, returns=[ReportedLine], teams="filtered")
+@api.get(Monitoring, "report", query=ReportQuery, returns=[ReportedLine], teams="filtered")
 def report(context: Monitoring, request: Request) -> list[ReportedLine]:
     """Uptime and error budget of a calendar month, or of the last days, by monitor, by tag or by group of the
     status page."""
     return [ReportedLine(*row) for row in page_of(request, _rows(request))]
 
 
-@api.get(Monitoring, "report-total", query=reportschemas.ReportQuery, returns=ReportTotal, teams="filtered")
+@api.get(Monitoring, "report-total", query=ReportQuery, returns=ReportTotal, teams="filtered")
 def report_total(context: Monitoring, request: Request) -> ReportTotal:
     """The same of all its monitors together, and which time it is about."""
-    asked, target = _asked(request), request.valid_query["target"]
+    query, asked = _asked(request)
     period = monthly.period_of(request.node, asked)
-    total = row_of("All", monthly.measured(request.node, request.root, asked, period), period, target)
-    return ReportTotal(*total, period.start // 1000, period.end // 1000, asked.zone, target)
+    total = row_of("All", monthly.measured(request.node, request.root, asked, period), period, query.target)
+    return ReportTotal(*total, period.start // 1000, period.end // 1000, asked.zone, query.target)
 
 
-@api.get(Monitoring, "report.csv", query=reportschemas.ReportQuery, returns=files.CSV, teams="filtered")
+@api.get(Monitoring, "report.csv", query=ReportQuery, returns=files.CSV, teams="filtered")
 def report_file(context: Monitoring, request: Request) -> Response:
     """The report as a file, whole."""
-    asked, now = _asked(request), request.node.clock.now()
+    _, asked = _asked(request)
+    now = request.node.clock.now()
     span = f"{asked.days}-days" if asked.days else asked.month or month_back(now, asked.zone, 1)
     return files.csv_file(f"uptime-{span}", ReportRow._fields, _rows(request))
 
 
-def _asked(request: Request) -> monthly.ReportAsked:
-    query = request.valid_query
-    return monthly.ReportAsked(
-        query["month"], query["days"], query["zone"] or request.node.config.timezone, query["tag"], request.sight
-    )
+def _asked(request: Request) -> tuple[ReportQuery, monthly.ReportAsked]:
+    query = made(ReportQuery, request.valid_query)
+    zone = query.zone or request.node.config.timezone
+    return query, monthly.ReportAsked(query.month, query.days, zone, query.tag, request.sight)
 
 
 def _rows(request: Request) -> list[ReportRow]:
-    query, asked = request.valid_query, _asked(request)
+    query, asked = _asked(request)
     period = monthly.period_of(request.node, asked)
     times = monthly.measured(request.node, request.root, asked, period)
-    return rows_of(times, query["by"], query["sort"], period, query["target"])
+    return rows_of(times, query.by, query.sort, period, query.target)
 
 
 @api.get(Monitoring, "health-score", returns=AggregateScore, teams="filtered")

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from zope.interface import Interface
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Unavailable, UpstreamFailed
 from opsapp.notify.interfaces import IPageAddresses
 from opsapp.notify.logic import destinations, documents, rank, texts
@@ -102,7 +101,7 @@ class Sender:
         else:
             self.failed += 1
 
-    def test(self, letter: OutgoingMessage) -> JsonObject:
+    def test(self, letter: OutgoingMessage) -> None:
         """What `begin_test` prepared, outside any transaction: sent now, whatever the channel's hours are."""
         if letter.channel_id in self.testing:
             self.node.transact(
@@ -121,7 +120,6 @@ class Sender:
                 code="not_delivered",
                 extra={"reason": outcome.error, "delivery_id": letter.delivery_id},
             )
-        return {"status": "sent", "delivery_id": letter.delivery_id}
 
 
 # -- transactions ----------------------------------------------------------------------------------------------------

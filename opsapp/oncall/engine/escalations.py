@@ -13,8 +13,8 @@ from dataclasses import replace
 from functools import partial
 
 from opsapp.auth.resources import is_enabled
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine import severity_of
+from opsapp.monitoring.records import IncidentNote
 from opsapp.monitoring.resources import Incident, incidents_of
 from opsapp.notify.engine import call, channels_answering, is_silent, tell, withdraw
 from opsapp.oncall import logic
@@ -75,7 +75,7 @@ def purge(node: Node) -> bool:
 # -- an incident begins, is taken, ends ------------------------------------------------------------------------------
 
 
-def heard(root: Root, incident: Incident, change: str, now: float, _note: JsonObject | None) -> None:
+def heard(root: Root, incident: Incident, change: str, now: float, _note: IncidentNote | None) -> None:
     """An `IIncidentTold`. Whose owner is deleted calls anew: nobody has it any more."""
     if change in ("opened", "given_back") and incident.resolved is None:
         _begin(root, incident, now)

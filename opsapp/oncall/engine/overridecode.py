@@ -14,6 +14,7 @@ from opsapp.lib.problems import Invalid
 from opsapp.maintenance.engine import instant
 from opsapp.oncall.records import OverrideAsCode
 from opsapp.oncall.resources import Override, Overrides, Schedule, by_name, oncall_of
+from opsapp.oncall.schemas import OverrideGiven
 from opsapp.runtime.ascode import Awaited, StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
@@ -42,16 +43,20 @@ def create(node: Node, root: Root, entry: OverrideAsCode) -> str:
     if instant(entry.end, node.config.timezone) <= node.clock.now():
         raise Awaited(f"was over at {entry.end}")
     schedule = _named(root, entry.schedule)
-    return f"{schedule.__name__}/{plans.add_override(root, schedule, settings_of(entry), BY).id}"
+    return f"{schedule.__name__}/{plans.add_override(root, schedule, _given(entry), BY).id}"
 
 
 def update(_node: Node, root: Root, entry_id: str, entry: OverrideAsCode) -> None:
     """Another end is all that can differ."""
-    plans.change_override(root, _override(root, entry_id), settings_of(entry))
+    plans.change_override(root, _override(root, entry_id), _given(entry))
 
 
 def delete(_node: Node, root: Root, entry_id: str) -> None:
     plans.delete_override(root, _override(root, entry_id))
+
+
+def _given(entry: OverrideAsCode) -> OverrideGiven:
+    return OverrideGiven(entry.user, entry.start, entry.end)
 
 
 def _named(root: Root, name: str) -> Schedule:

@@ -7,33 +7,30 @@ from dataclasses import replace
 
 from opsapp.auth.resources import is_enabled, is_invited
 from opsapp.lib.ids import digest, new_id, new_token
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.maintenance.engine import instant
 from opsapp.oncall.records import OverrideRecord, PolicyRecord, ScheduleRecord
 from opsapp.oncall.resources import CallPolicy, Override, Schedule, oncall_of
+from opsapp.oncall.schemas import OverrideGiven
 from opsapp.runtime.events import emit
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
-from opsapp.wire.records import changed, made
 
 EVENT = "oncall"
 LONGEST_S = 366 * 86400.0
 
 
-def create_schedule(root: Root, given: JsonObject) -> Schedule:
-    schedule = Schedule(made(ScheduleRecord, given))
+def create_schedule(root: Root, record: ScheduleRecord) -> Schedule:
+    schedule = Schedule(record)
     _refuse_strangers(root, _of_layers(schedule.record), ())
     oncall_of(root).schedules.add(schedule)
     _tell(root, schedule, "created")
     return schedule
 
 
-def change_schedule(root: Root, schedule: Schedule, given: JsonObject) -> None:
+def change_schedule(root: Root, schedule: Schedule, record: ScheduleRecord) -> None:
     """People who were in it already may be gone by now."""
-    before = schedule.record
-    record = changed(before, given)
-    _refuse_strangers(root, _of_layers(record), _of_layers(before))
+    _refuse_strangers(root, _of_layers(record), _of_layers(schedule.record))
     oncall_of(root).schedules.refuse_name(record.name, record.id)
     schedule.change(record)
     _tell(root, schedule, "updated")
@@ -55,26 +52,25 @@ def put_back_schedule(root: Root, schedule: Schedule) -> None:
     _tell(root, schedule, "created")
 
 
-def add_override(root: Root, schedule: Schedule, given: JsonObject, by: str) -> OverrideRecord:
-    node = node_of(root)
+def add_override(root: Root, schedule: Schedule, given: OverrideGiven, by: str) -> OverrideRecord:
     start, end = _span(root, given)
-    _refuse_strangers(root, [given["user"]], (), "user")
-    override = OverrideRecord(new_id(), schedule.__name__, given["user"], start, end, by)
-    schedule.add_override(override, node.clock.now())
+    _refuse_strangers(root, [given.user], (), "user")
+    override = OverrideRecord(new_id(), schedule.__name__, given.user, start, end, by)
+    schedule.add_override(override, node_of(root).clock.now())
     _tell(root, schedule, "updated")
     return override
 
 
-def change_override(root: Root, override: Override, given: JsonObject) -> None:
+def change_override(root: Root, override: Override, given: OverrideGiven) -> None:
     """It keeps its user, its id and its place among the others."""
     start, end = _span(root, given)
     override.change(replace(override.record, start=start, end=end))
     _tell(root, override.schedule, "updated")
 
 
-def _span(root: Root, given: JsonObject) -> tuple[float, float]:
+def _span(root: Root, given: OverrideGiven) -> tuple[float, float]:
     node = node_of(root)
-    start, end = (instant(given[name], node.config.timezone) for name in ("start", "end"))
+    start, end = (instant(at, node.config.timezone) for at in (given.start, given.end))
     if not 0 < end - start <= LONGEST_S:
         raise Invalid({"end": "must be after start" if end <= start else "must be at most a year after start"})
     if end <= node.clock.now():
@@ -98,18 +94,16 @@ def drop_calendar(schedule: Schedule) -> None:
     schedule.calendar_digest = None
 
 
-def create_policy(root: Root, given: JsonObject) -> CallPolicy:
-    policy = CallPolicy(made(PolicyRecord, given))
-    _refuse_unknown(root, policy.record, None)
+def create_policy(root: Root, record: PolicyRecord) -> CallPolicy:
+    policy = CallPolicy(record)
+    _refuse_unknown(root, record, None)
     oncall_of(root).policies.add(policy)
     _tell(root, policy, "created")
     return policy
 
 
-def change_policy(root: Root, policy: CallPolicy, given: JsonObject) -> None:
-    before = policy.record
-    record = changed(before, given)
-    _refuse_unknown(root, record, before)
+def change_policy(root: Root, policy: CallPolicy, record: PolicyRecord) -> None:
+    _refuse_unknown(root, record, policy.record)
     oncall_of(root).policies.refuse_name(record.name, record.id)
     policy.change(record)
     _tell(root, policy, "updated")

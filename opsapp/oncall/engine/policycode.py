@@ -11,7 +11,7 @@ from opsapp.oncall.resources import by_name, oncall_of
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
-from opsapp.wire.records import settings_of
+from opsapp.wire.records import changed, settings_of
 
 from . import plans
 
@@ -28,20 +28,21 @@ def create(_node: Node, root: Root, entry: PolicyRecord) -> str:
 
 
 def update(_node: Node, root: Root, policy_id: str, entry: PolicyRecord) -> None:
-    plans.change_policy(root, oncall_of(root).policies[policy_id], _with_ids(root, entry))
+    policy = oncall_of(root).policies[policy_id]
+    plans.change_policy(root, policy, changed(policy.record, settings_of(_with_ids(root, entry))))
 
 
 def delete(_node: Node, root: Root, policy_id: str) -> None:
     plans.delete_policy(root, oncall_of(root).policies[policy_id])
 
 
-def _with_ids(root: Root, policy: PolicyRecord) -> dict[str, object]:
+def _with_ids(root: Root, policy: PolicyRecord) -> PolicyRecord:
     known = {record.name: record.id for record in oncall_of(root).schedules.records()}
     named = {name for step in policy.steps for name in step.schedules}
     missing = sorted(named - known.keys() - set(known.values()))
     if missing:
         raise Invalid({"steps": "there is no such schedule: " + ", ".join(missing)})
-    return settings_of(_renamed(policy, known))
+    return _renamed(policy, known)
 
 
 def _renamed(policy: PolicyRecord, names: Mapping[str, str]) -> PolicyRecord:

@@ -9,7 +9,7 @@ from opsapp.oncall.resources import by_name, oncall_of
 from opsapp.runtime.ascode import StoredEntry
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
-from opsapp.wire.records import settings_of
+from opsapp.wire.records import changed, settings_of
 
 from . import plans
 
@@ -20,11 +20,12 @@ def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
 
 
 def create(_node: Node, root: Root, entry: ScheduleRecord) -> str:
-    return plans.create_schedule(root, settings_of(entry)).__name__
+    return plans.create_schedule(root, entry).__name__
 
 
 def update(_node: Node, root: Root, schedule_id: str, entry: ScheduleRecord) -> None:
-    plans.change_schedule(root, oncall_of(root).schedules[schedule_id], settings_of(entry))
+    schedule = oncall_of(root).schedules[schedule_id]
+    plans.change_schedule(root, schedule, changed(schedule.record, settings_of(entry)))
 
 
 def delete(_node: Node, root: Root, schedule_id: str) -> None:

@@ -11,10 +11,10 @@ from itertools import islice
 from BTrees.OOBTree import OOBTree
 
 from opsapp.lib.ids import new_id
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.maintenance.config import MaintenanceSettings
 from opsapp.maintenance.engine import upcoming
 from opsapp.monitoring.engine import PUBLIC_TAG, open_notices, published
+from opsapp.monitoring.records import IncidentNote
 from opsapp.monitoring.resources import Incident, monitors_of
 from opsapp.runtime import leases
 from opsapp.runtime.node import Node, node_of
@@ -35,19 +35,18 @@ KEEP_S = 30 * 86_400.0
 KEEP_CALENDAR_S = 400 * 86_400.0
 
 
-def heard(root: Root, incident: Incident, change: str, now: float, update: JsonObject | None) -> None:
+def heard(root: Root, incident: Incident, change: str, now: float, update: IncidentNote | None) -> None:
     """An `IIncidentTold`: what of it is public is put down. Nothing, where nobody wants to know."""
     what = {"opened": letters.BEGINS, "updated": letters.UPDATE, "resolved": letters.OVER}.get(change)
     store, monitor = store_of(root), monitors_of(root).get(incident.monitor_id)
     if what is None or not store.confirmed or monitor is None or PUBLIC_TAG not in monitor.record.tags:
         return
-    if update is not None and not update["public"]:
+    if update is not None and not update.public:
         return
     if what == letters.OVER and incident.closed_because:
         what = letters.CLOSED
-    update_fields = {"stage": update["stage"], "message": update["message"]} if update else {}
-    name = monitor.name
-    _put(root, NewsItem(int(now), what, incident.id, name, (incident.monitor_id,), **update_fields))
+    item = NewsItem(int(now), what, incident.id, monitor.name, (incident.monitor_id,))
+    _put(root, item._replace(stage=update.stage, message=update.message) if update else item)
 
 
 def _put(root: Root, item: NewsItem) -> None:

@@ -9,7 +9,6 @@ from itertools import islice
 
 from opsapp.audit.engine import Actor, note
 from opsapp.auth.engine import AttemptLimit, count_attempts, in_turn
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.networks import counted_address
 from opsapp.lib.problems import Conflict, NotFound, TooMany
 from opsapp.runtime.node import Node, node_of
@@ -17,7 +16,7 @@ from opsapp.runtime.seals import seal_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.statuspages.logic.addresses import shown
 from opsapp.statuspages.logic.settings import StatusPageSettings
-from opsapp.statuspages.records import SubscriptionRecord
+from opsapp.statuspages.records import SubscriptionAsked, SubscriptionCounts, SubscriptionRecord
 from opsapp.statuspages.resources import CONFIRM, SUBSCRIBER, StatusPageStore, Subscriber, bearer_of, mark_of, store_of
 from opsapp.tree.root import Root
 
@@ -26,10 +25,10 @@ from .settings import offered
 LEAVE = "leave"
 PAGE = 500
 MOST_PENDING = 5_000
-ASKED = {"status": "asked", "message": "If messages can be sent to this address, one is on its way: confirm with it."}
+ASKED = SubscriptionAsked("asked", "If messages can be sent to this address, one is on its way: confirm with it.")
 
 
-def ask(node: Node, ip: str, wanted: SubscriptionRecord) -> JsonObject:
+def ask(node: Node, ip: str, wanted: SubscriptionRecord) -> SubscriptionAsked:
     """Somebody wants to be told. TooMany: this address of the network asks too often; that of the subscriber is then
     only passed over, for the answer must not tell of it."""
     options, now = node.config[StatusPageSettings], node.clock.now()
@@ -129,15 +128,12 @@ def _row(root: Root, store: StatusPageStore, subscriber_id: str) -> Subscription
     )
 
 
-def counts(root: Root) -> JsonObject:
+def counts(root: Root) -> SubscriptionCounts:
     """How many there are, and how many messages wait."""
     store = store_of(root)
     kinds = [kind for kind, _ in store.confirmed.values()]
-    return {
-        "confirmed": {kind: kinds.count(kind) for kind in store.queues},
-        "pending": len(store.pending),
-        "waiting": sum(queue.waiting() for queue in store.queues.values()),
-    }
+    waiting = sum(queue.waiting() for queue in store.queues.values())
+    return SubscriptionCounts({kind: kinds.count(kind) for kind in store.queues}, len(store.pending), waiting)
 
 
 def is_known(root: Root, subscriber_id: str) -> bool:

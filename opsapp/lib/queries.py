@@ -1,0 +1,43 @@
+"""What many lists are asked with. A query is a record of its settings (`wire.records`), each with a default.
+
+Must not: know a list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from opsapp.wire.kinds import Text
+from opsapp.wire.records import Between
+
+At = Annotated[int, Between(0, 10**10)]
+
+
+@dataclass(frozen=True)
+class PageQuery:
+    limit: Annotated[int | None, Between(1, 1000)] = None
+    offset: Annotated[int, Between(0, 10**9)] = 0
+
+
+@dataclass(frozen=True)
+class LongQuery(PageQuery):
+    """Of what grows with the years."""
+
+    limit: Annotated[int, Between(1, 1000)] = 100
+
+
+@dataclass(frozen=True)
+class NameQuery(PageQuery):
+    """`q` is a part of the name."""
+
+    q: Annotated[str | None, Text(0, 200)] = None
+
+    def has(self, name: str) -> bool:
+        return (self.q or "").casefold() in name.casefold()
+
+
+@dataclass(frozen=True)
+class SpanQuery(PageQuery):
+    since: At | None = None
+    until: At | None = None
