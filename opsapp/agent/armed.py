@@ -10,11 +10,16 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from typing import Callable, Dict, List, Optional
+from dataclasses import dataclass, replace
+from typing import Annotated, Callable, Dict, List, Optional
 
-from opsapp.wire.fields import JsonObject, WireError, dumps, loads
+from opsapp.wire.fields import WireError, dumps, loads
+from opsapp.wire.kinds import Anything
+from opsapp.wire.records import made, plain
+from opsapp.wire.reports import Passed
 
 from .disk import sync_directory, write_whole
+from .snapshots import Snapshot, snapshot_of
 from .steady import HostMoment, SteadyClock
 
 log = logging.getLogger("armed")
@@ -25,7 +30,25 @@ ALONE = "alone."  # what the id of a heal begins with that no server asked for
 AGAIN_S = 10.0  # an undoing that failed is tried again
 ATTEMPTS = 30
 
-Undo = Callable[[dict], bool]
+Undo = Callable[["ArmedRecord"], bool]
+
+
+@dataclass(frozen=True)
+class ArmedRecord:
+    """As it is written down."""
+
+    heal_id: str
+    action_type: str
+    snapshot: Snapshot
+    state: str = ARMED
+    attempts: int = 0
+    seconds: float = 0.0
+    undo_at: float = 0.0
+    moment: Annotated[object, Anything()] = None
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in OPEN
 
 
 class Armed:
@@ -36,74 +59,55 @@ class Armed:
         self._lock = threading.RLock()
         self._look = threading.Event()
         self._stopping = False
-        self._records: Dict[str, dict] = {}
+        self._records: Dict[str, ArmedRecord] = {}
         self._undo_at: Dict[str, HostMoment] = {}
         self._due: Dict[str, float] = {}  # when it is tried next, by the time since the boot
         os.makedirs(self._directory, mode=0o700, exist_ok=True)
         self._load()
 
     # ---- what a heal says
-    def arm(self, heal_id: str, action_type: str, snapshot: dict, seconds: float) -> None:
+    def arm(self, heal_id: str, snapshot: Snapshot, seconds: float) -> None:
         """On the disk when this returns; OSError when it cannot be, and then nothing may be done."""
-        self._put(
-            {
-                "heal_id": heal_id,
-                "action_type": action_type,
-                "snapshot": snapshot,
-                "state": ARMED,
-                "attempts": 0,
-                **self._in(seconds),
-            }
-        )
+        self._put(self._in(seconds, ArmedRecord(heal_id, snapshot.action_type, snapshot)))
 
     def postpone(self, heal_id: str, seconds: float) -> None:
         """The action is done: its time begins now. Not when it is being undone already."""
         with self._lock:
             record = self._records.get(heal_id)
-            if record and record["state"] == ARMED:
-                self._put({**record, **self._in(seconds)})
+            if record and record.state == ARMED:
+                self._put(self._in(seconds, record))
 
-    def _in(self, seconds: float) -> JsonObject:
-        """What a record says of its time."""
+    def _in(self, seconds: float, record: ArmedRecord) -> ArmedRecord:
         undo_at = self._clock.now().later(seconds)
-        return {"seconds": seconds, "undo_at": undo_at.wall, "moment": self._clock.kept(undo_at)}
+        return replace(record, seconds=seconds, undo_at=undo_at.wall, moment=self._clock.kept(undo_at))
 
     def confirm(self, heal_id: str) -> Optional[str]:
         """Keep it for good, unless the timer was faster. The state that holds from now on; None: nothing was armed."""
         with self._lock:
             record = self._records.get(heal_id)
-            if record and record["state"] == ARMED:
-                self._put({**record, "state": CONFIRMED})
-            return self._records[heal_id]["state"] if record else None
+            if record and record.state == ARMED:
+                self._put(replace(record, state=CONFIRMED))
+            return self._records[heal_id].state if record else None
 
     def settle(self, heal_id: str, state: str) -> None:
         """What became of an undoing, whoever did it."""
         with self._lock:
             record = self._records.get(heal_id)
-            if record and record["state"] in OPEN:
-                self._put({**record, "state": state})
+            if record and record.is_open:
+                self._put(replace(record, state=state))
 
-    def waiting(self) -> List[dict]:
-        """What is armed, for the report."""
+    def waiting(self) -> List[ArmedRecord]:
+        """What is armed."""
         with self._lock:
-            return [
-                {
-                    "heal_id": name,
-                    "action_type": record["action_type"],
-                    "state": record["state"],
-                    "undo_at": record["undo_at"],
-                }
-                for name, record in self._records.items()
-                if record["state"] in OPEN
-            ]
+            return [record for record in self._records.values() if record.is_open]
 
-    def unconfirmed(self, action_type: str, params: dict, silent_s: float) -> bool:
+    def unconfirmed(self, action_type: str, params: Passed, silent_s: float) -> bool:
         """Whether a server asked for this very action, and was not heard again after the time to confirm it: the action
         may have cut this host off. `silent_s`: for how long the server was not heard."""
         with self._lock:
             return any(
-                (record["action_type"], record["snapshot"].get("params")) == (action_type, params)
-                and record["state"] != CONFIRMED
+                (record.action_type, record.snapshot.params) == (action_type, params)
+                and record.state != CONFIRMED
                 and self._clock.age(self._undo_at[name]) <= silent_s
                 and not name.startswith(ALONE)
                 for name, record in self._records.items()
@@ -130,12 +134,12 @@ class Armed:
     def _undo(self, heal_id: str) -> None:
         with self._lock:
             record = self._records[heal_id]
-            if record["state"] not in OPEN:
+            if not record.is_open:
                 self._due.pop(heal_id, None)
                 return
-            record = {**record, "state": UNDOING, "attempts": record["attempts"] + 1}
+            record = replace(record, state=UNDOING, attempts=record.attempts + 1)
             self._put(record)
-        log.warning("nobody confirmed %s (%s): undoing it", record["action_type"], heal_id)
+        log.warning("nobody confirmed %s (%s): undoing it", record.action_type, heal_id)
         try:
             undone = self.undo(record)
         except Exception:  # whatever a handler does, the next one must have its turn
@@ -143,35 +147,35 @@ class Armed:
             undone = False
         if undone:
             self.settle(heal_id, UNDONE)
-        elif record["attempts"] >= ATTEMPTS:
+        elif record.attempts >= ATTEMPTS:
             self.settle(heal_id, UNDO_FAILED)
         else:
             with self._lock:
                 self._due[heal_id] = self._clock.running() + AGAIN_S
 
     # ---- the disk
-    def _put(self, record: dict) -> None:
+    def _put(self, record: ArmedRecord) -> None:
         with self._lock:
-            write_whole(self._path(record["heal_id"]), dumps(record))
-            self._records[record["heal_id"]] = record
+            write_whole(self._path(record.heal_id), dumps(plain(record)))
+            self._records[record.heal_id] = record
             self._time(record)
             self._forget()
         self._look.set()
 
-    def _time(self, record: dict) -> None:
-        undo_at = self._undo_at[record["heal_id"]] = self._read(record)
-        if record["state"] in OPEN:
-            left = min(max(0.0, -self._clock.age(undo_at)), record["seconds"])
-            self._due[record["heal_id"]] = self._clock.running() + left
+    def _time(self, record: ArmedRecord) -> None:
+        undo_at = self._undo_at[record.heal_id] = self._read(record)
+        if record.is_open:
+            left = min(max(0.0, -self._clock.age(undo_at)), record.seconds)
+            self._due[record.heal_id] = self._clock.running() + left
         else:
-            self._due.pop(record["heal_id"], None)
+            self._due.pop(record.heal_id, None)
 
-    def _read(self, record: dict) -> HostMoment:
+    def _read(self, record: ArmedRecord) -> HostMoment:
         """When it is undone. Of a boot before this one, it was armed then by the clock, and has waited since."""
-        kept, seconds = record.get("moment"), record["seconds"]
+        kept, seconds = record.moment, record.seconds
         if self._clock.is_of_this_boot(kept):
-            return self._clock.read(kept, record["undo_at"])
-        return self._clock.read(None, record["undo_at"] - seconds).later(seconds)
+            return self._clock.read(kept, record.undo_at)
+        return self._clock.read(None, record.undo_at - seconds).later(seconds)
 
     def _load(self) -> None:
         for entry in sorted(os.scandir(self._directory), key=lambda entry: entry.stat().st_mtime):
@@ -179,15 +183,15 @@ class Armed:
                 continue
             try:
                 with open(entry.path, "rb") as file:
-                    record = loads(file.read())
+                    record = _record_of(loads(file.read()))
             except (OSError, WireError) as error:
                 log.error("%s cannot be read: %s", entry.name, error)
                 continue
-            self._records[record["heal_id"]] = record
+            self._records[record.heal_id] = record
             self._time(record)
 
     def _forget(self) -> None:
-        over = [name for name, record in self._records.items() if record["state"] not in OPEN][:-KEEP_MOST]
+        over = [name for name, record in self._records.items() if not record.is_open][:-KEEP_MOST]
         for name in over:
             del self._records[name], self._undo_at[name]
             os.unlink(self._path(name))
@@ -196,3 +200,8 @@ class Armed:
 
     def _path(self, heal_id: str) -> str:
         return os.path.join(self._directory, f"a-{heal_id}.json")
+
+
+def _record_of(kept: dict) -> ArmedRecord:
+    record = made(ArmedRecord, {**kept, "snapshot": None})
+    return replace(record, snapshot=snapshot_of({"action_type": record.action_type, **kept["snapshot"]}))

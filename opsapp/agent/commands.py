@@ -10,6 +10,7 @@ import pwd
 import tempfile
 from typing import Callable, Dict, List, NamedTuple
 
+from opsapp.wire.commands import LogParams, ProcessListParams, ServiceParams, ShellParams
 from opsapp.wire.fields import dumps
 
 from . import unittimes
@@ -43,13 +44,14 @@ def handlers(capabilities: ToolManifest, rules: PathRules, tell: Callable[[], No
 
 def shell(task: CommandTask) -> CommandAnswer:
     """The one command whose purpose is a shell."""
-    interpreter = task.params["interpreter"]
+    params: ShellParams = task.params
+    interpreter = params.interpreter
     if not interpreter:
-        return CommandAnswer(_run(task, ["/bin/sh", "-c", task.params["command"]]))
+        return CommandAnswer(_run(task, ["/bin/sh", "-c", params.command]))
     handle, path = tempfile.mkstemp(prefix="opsapp-", suffix=".script")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(task.params["command"])
+            file.write(params.command)
         return CommandAnswer(_run(task, [interpreter, path]))
     finally:
         os.unlink(path)
@@ -74,12 +76,13 @@ def service_argv(capabilities: ToolManifest, name: str, action: str) -> List[str
 
 
 def service(task: CommandTask, capabilities: ToolManifest) -> CommandAnswer:
-    argv = service_argv(capabilities, task.params["service"], task.params["action"])
+    params: ServiceParams = task.params
+    argv = service_argv(capabilities, params.service, params.action)
     if not argv:
         return CommandAnswer(Ran("failed", None, b"", "no_capable_handler: no service manager works here"))
-    if task.params["timeout"]:
+    if params.timeout:
         return CommandAnswer(_run(task, argv))
-    patience = unittimes.for_service(task.params["service"])
+    patience = unittimes.for_service(params.service)
     ran = run(argv, patience.seconds, task.cancel, on_start=task.on_start, on_output=task.on_output)
     return CommandAnswer(patience.told(ran))
 
@@ -99,12 +102,13 @@ class ProcessRow(NamedTuple):
 
 
 def process_list(task: CommandTask) -> CommandAnswer:
+    params: ProcessListParams = task.params
     keys = {
         "cpu": lambda process: -process.ticks,
         "memory": lambda process: -process.rss,
         "pid": lambda process: process.pid,
     }
-    chosen = sorted(processes(), key=keys[task.params["sort"]])[: task.params["limit"]]
+    chosen = sorted(processes(), key=keys[params.sort])[: params.limit]
     rows = [
         ProcessRow(
             process.pid,
@@ -129,29 +133,23 @@ def process_list(task: CommandTask) -> CommandAnswer:
 
 
 def logs(task: CommandTask, capabilities: ToolManifest, rules: PathRules) -> CommandAnswer:
-    params = task.params
-    if params["source"] == "journald":
+    params: LogParams = task.params
+    if params.source == "journald":
         if not capabilities.usable("journalctl"):
             return CommandAnswer(Ran("failed", None, b"", "no_capable_handler: journalctl does not work here"))
         return CommandAnswer(
             _run(
                 task,
-                [
-                    "journalctl",
-                    "--no-pager",
-                    "--output=short-iso",
-                    f"--lines={params['lines']}",
-                    f"--unit={params['unit']}",
-                ],
+                ["journalctl", "--no-pager", "--output=short-iso", f"--lines={params.lines}", f"--unit={params.unit}"],
             )
         )
     try:
-        with rules.open_for_reading(params["path"], params["role"]) as file:
-            return CommandAnswer(Ran("done", 0, tail(file, params["lines"])))
+        with rules.open_for_reading(params.path or "", params.role) as file:
+            return CommandAnswer(Ran("done", 0, tail(file, params.lines)))
     except NotAllowed as error:
         return CommandAnswer(Ran("failed", None, b"", f"not_allowed: {error}"))
     except OSError as error:
-        return CommandAnswer(Ran("failed", None, b"", f"{error.strerror}: {params['path']}"))
+        return CommandAnswer(Ran("failed", None, b"", f"{error.strerror}: {params.path}"))
 
 
 def tail(file, lines: int) -> bytes:
@@ -168,12 +166,12 @@ def tail(file, lines: int) -> bytes:
 def _run(task: CommandTask, argv: List[str]) -> Ran:
     return run(
         argv,
-        task.params["timeout"],
+        task.params.timeout,
         task.cancel,
-        env=task.params.get("env"),
+        env=getattr(task.params, "env", None),
         on_start=task.on_start,
         on_output=task.on_output,
-        manner=RunOptions(descriptors=task.params.get("descriptors")),
+        manner=RunOptions(descriptors=getattr(task.params, "descriptors", None)),
     )
 
 

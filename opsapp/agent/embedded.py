@@ -22,8 +22,8 @@ from typing import Any, List, Optional, Set, Tuple
 
 from opsapp.wire import messages
 from opsapp.wire.actionparams import HealParams
-from opsapp.wire.commands import KEPT_APART, LEFT
-from opsapp.wire.fields import JsonObject, WireError
+from opsapp.wire.commands import KEPT_APART, LEFT, CommandSent, ProgramParams
+from opsapp.wire.fields import WireError
 from opsapp.wire.frames import APART_FEATURE, LENGTH, MAX_TEXT_FRAME, PING_FEATURE, PROTOCOL, UNREAD_FEATURE
 from opsapp.wire.handles import readable
 from opsapp.wire.version import VERSION
@@ -86,8 +86,8 @@ class MessageSocket:
 class Stubs(CommandJournal):
     """A journal that keeps which commands there were, and nothing of what they hold."""
 
-    def accept(self, command: dict, now: float) -> bool:
-        return super().accept({"command_id": command["command_id"], "type": command["type"]}, now)
+    def accept(self, command: CommandSent, now: float) -> bool:
+        return super().accept(CommandSent(command.command_id, command.type), now)
 
 
 class Programs:
@@ -98,10 +98,10 @@ class Programs:
         self._nursery = nursery
 
     def __call__(self, task: CommandTask) -> CommandAnswer:
-        params = task.params
+        params: ProgramParams = task.params
         group: List[ProcessGroup] = []
-        refused = params["action_type"] and protection.refusal(
-            params["action_type"], HealParams.read(params["params"]), set(PROTECTED) | set(params["protected"])
+        refused = params.action_type and protection.refusal(
+            params.action_type, HealParams.read(params.params), {*PROTECTED, *params.protected}
         )
         if refused:
             return CommandAnswer(Ran("failed", None, b"", refused))
@@ -111,36 +111,37 @@ class Programs:
             task.on_start(begun)
 
         try:
-            directory = leftovers.make_directory(params["name"])
+            directory = leftovers.make_directory(params.name)
         except OSError as error:
             return CommandAnswer(Ran("failed", None, b"", f"cannot be started: {error.strerror}"))
         try:
             ran, step = self._steps(task, directory, started)
             if ran.status in ("timeout", "cancelled"):
-                leftovers.end_stragglers({params["name"]})
+                leftovers.end_stragglers({params.name})
             elif group:
                 end_orphans(group[0])
         finally:
             shutil.rmtree(directory, ignore_errors=True)
-        return CommandAnswer(ran if params["output"] else ran._replace(output=b""), {"step": step})
+        return CommandAnswer(ran if params.output else ran._replace(output=b""), {"step": step})
 
     def _steps(self, task: CommandTask, directory: str, started: Any) -> Tuple[Ran, str]:
         """The last result, and the program that it is of."""
-        params, output = task.params, b""
-        deadline = time.monotonic() + params["timeout"]
-        env = {**params["env"], "HOME": directory, "TMPDIR": directory, **leftovers.marks(params["name"])}
-        if params["script"] is not None:
-            params["steps"][-1].append(_script(directory, params["script"]))
-        limits = " ".join(f"ulimit -{flag} {value};" for flag, value in params["limits"].items())
+        params: ProgramParams = task.params
+        output, steps = b"", list(map(list, params.steps))
+        deadline = time.monotonic() + params.timeout
+        env = {**params.env, "HOME": directory, "TMPDIR": directory, **leftovers.marks(params.name)}
+        if params.script is not None:
+            steps[-1].append(_script(directory, params.script))
+        limits = " ".join(f"ulimit -{flag} {value};" for flag, value in params.limits.items())
         ran, argv = Ran("done", 0, b""), [""]
-        for argv in params["steps"]:
-            if params["script"] is None and shutil.which(argv[0], path=env.get("PATH")) is None:
+        for argv in steps:
+            if params.script is None and shutil.which(argv[0], path=env.get("PATH")) is None:
                 return Ran("failed", None, output, "No such file or directory"), argv[0]
             manner = RunOptions(
                 directory,
-                params["umask"],
-                min(params["grace"], self.grace_most),
-                descriptors=params["descriptors"],
+                params.umask,
+                min(params.grace, self.grace_most),
+                descriptors=params.descriptors,
                 start=self._starter(params),
             )
             ran = run(
@@ -158,12 +159,12 @@ class Programs:
                 break
         return ran._replace(output=output), argv[0]
 
-    def _starter(self, params: JsonObject) -> Optional[Starter]:
+    def _starter(self, params: ProgramParams) -> Optional[Starter]:
         """None: what it starts and leaves lives on."""
-        if params["keeping"] == LEFT:
+        if params.keeping == LEFT:
             return None
-        apart = params["keeping"] == KEPT_APART and self._nursery.way is not None
-        return functools.partial(self._nursery.start, Manner(apart, params["no_new_privs"]))
+        apart = params.keeping == KEPT_APART and self._nursery.way is not None
+        return functools.partial(self._nursery.start, Manner(apart, params.no_new_privs))
 
 
 def _script(directory: str, text: str) -> str:
@@ -189,22 +190,16 @@ class Embedded:
             output=self._output,
             started=self._started,
         )
-        self._outputs = Outputs(lambda name, seq, data: self._say("output", command_id=name, seq=seq, data=data))
+        self._outputs = Outputs(lambda name, seq, data: self._say(messages.Output(name, seq, data)))
         self._ready = threading.Event()
         self._told: Set[str] = set()
 
     def run(self) -> None:
         self._clear()
-        self._say(
-            "hello",
-            protocol=PROTOCOL,
-            agent_id="server",
-            machine_id="server",
-            version=VERSION,
-            hostname=socket.gethostname()[:253] or "server",
-            pid=os.getpid(),
-            features=[f"uid:{os.geteuid()}", PING_FEATURE, *_held(self._nursery.way)],
-        )
+        host, holds = socket.gethostname()[:253] or "server", _held(self._nursery.way)
+        features = (f"uid:{os.geteuid()}", PING_FEATURE, *holds)
+        hello = messages.Hello(PROTOCOL, "server", "server", "", host, "", VERSION, os.getpid(), features=features)
+        self._say(hello)
         threading.Thread(target=self._tell, daemon=True, name="results").start()
         threading.Thread(target=self._look, daemon=True, name="leftovers").start()
         try:
@@ -230,23 +225,23 @@ class Embedded:
             self.journal.thank(name)
         leftovers.clear_leftovers()
 
-    def _take(self, message: JsonObject) -> None:
-        if message["type"] == "ping":
-            self._say("pong", id=message["id"])
-        elif message["type"] == "cancel":
-            self.executor.cancel(message["id"])
-        elif message["type"] == "ack":
-            self.journal.thank(message["id"])
-            self._told.discard(message["id"])
-        elif message["type"] == "command":
+    def _take(self, message: Any) -> None:
+        if isinstance(message, messages.Ping):
+            self._say(messages.Pong(message.id))
+        elif isinstance(message, messages.Cancel):
+            self.executor.cancel(message.id)
+        elif isinstance(message, messages.Ack):
+            self.journal.thank(message.id)
+            self._told.discard(message.id)
+        elif isinstance(message, messages.Command):
             try:
-                if not self.executor.submit(message["command"]):
-                    self._refuse(message["id"], "known", "this command was given before")
+                if not self.executor.submit(message.command):
+                    self._refuse(message.id, "known", "this command was given before")
             except OSError as error:
-                self._refuse(message["id"], "no_space", f"the executor's journal cannot be written: {error.strerror}")
+                self._refuse(message.id, "no_space", f"the executor's journal cannot be written: {error.strerror}")
 
     def _refuse(self, name: str, code: str, why: str) -> None:
-        self._say("refuse", id=name, of="command", code=code, message=why)
+        self._say(messages.Refuse(name, messages.Command.kind, code, why))
 
     # ---- from other threads
     def _wake(self) -> None:
@@ -257,7 +252,7 @@ class Embedded:
             self._ready.set()
 
     def _started(self, name: str, at: float) -> None:
-        self._say("started", command_id=name, started_at=at)
+        self._say(messages.Started(name, at))
 
     def _tell(self) -> None:
         """Results, and output that waits for more."""
@@ -270,11 +265,11 @@ class Embedded:
                 if result is not None:
                     self._told.add(name)
                     self._outputs.end(name)
-                    self._say("result", id=name, result=result)
+                    self._say(messages.Result(name, result))
 
-    def _say(self, kind: str, **fields: Any) -> None:
+    def _say(self, message: messages.Message) -> None:
         with contextlib.suppress(OSError):  # the reader meets the same, and ends
-            self.channel.send(messages.encode(kind, **fields))
+            self.channel.send(messages.encode(message))
 
     def _look(self) -> None:
         while True:

@@ -9,10 +9,11 @@ import collections
 import logging
 import threading
 import time
-from typing import Callable, Deque, Dict, NamedTuple, Optional
+from typing import Any, Callable, Deque, Dict, NamedTuple, Optional
 
-from opsapp.wire.commands import check_params, clean_output
+from opsapp.wire.commands import CommandSent, clean_output, read_params
 from opsapp.wire.fields import WireError
+from opsapp.wire.reports import CommandResult
 
 from .journal import ACCEPTED, STARTED, CommandJournal
 from .processes import Cancel, ProcessGroup, Ran, end_orphans
@@ -32,10 +33,10 @@ class CommandAnswer(NamedTuple):
 class CommandTask:
     """A command under way, as its handler sees it."""
 
-    def __init__(self, command: dict, params: dict, executor: "CommandExecutor"):
-        self.id = command["command_id"]
-        self.type = command["type"]
-        self.store = command.get("store") or ""
+    def __init__(self, command: CommandSent, params: Any, executor: "CommandExecutor"):
+        self.id = command.command_id
+        self.type = command.type
+        self.store = command.store or ""
         self.params = params
         self.cancel = Cancel()
         self._executor = executor
@@ -71,7 +72,7 @@ class CommandExecutor:
         self._clock = clock
         self._start_expiry_s = start_expiry_s
         self._wake = threading.Condition()
-        self._waiting: Dict[str, Deque[dict]] = {"heal": collections.deque(), "other": collections.deque()}
+        self._waiting: Dict[str, Deque[CommandSent]] = {"heal": collections.deque(), "other": collections.deque()}
         self._room = {"heal": HEAL_THREADS, "other": busy_limit}
         self._tasks: Dict[str, CommandTask] = {}
         self._cancelled: set = set()
@@ -92,7 +93,7 @@ class CommandExecutor:
             left = "; what was left of it was stopped" if stopped else ""
             self._finish(name, Ran("lost", None, b"", f"the agent ended while it ran{left}"), None, entry.at)
 
-    def submit(self, command: dict) -> bool:
+    def submit(self, command: CommandSent) -> bool:
         """True when the command is new. It is on the disk when this returns; OSError when it cannot be."""
         if not self.journal.accept(command, self._clock()):
             return False
@@ -135,8 +136,8 @@ class CommandExecutor:
             self._wake.wait_for(lambda: not self._tasks, seconds)
 
     # ---- inside
-    def _queue(self, command: dict) -> None:
-        lane = "heal" if command["type"] == "heal" else "other"
+    def _queue(self, command: CommandSent) -> None:
+        lane = "heal" if command.type == "heal" else "other"
         with self._wake:
             self._waiting[lane].append(command)
             if self._room[lane] > 0:
@@ -152,14 +153,14 @@ class CommandExecutor:
                 command = self._waiting[lane].popleft()
             self._run(command, lane)
 
-    def _run(self, command: dict, lane: str) -> None:
-        name, began = command["command_id"], self._clock()
+    def _run(self, command: CommandSent, lane: str) -> None:
+        name, began = command.command_id, self._clock()
         refused = self._refuse(command, began)
         if refused:
             self._finish(name, refused, None, began)
             return
         try:
-            params = check_params(command["type"], command["params"])
+            params = read_params(command.type, command.params)
         except WireError as error:
             self._finish(name, Ran("failed", None, b"", f"bad_params: {error}"), None, began)
             return
@@ -187,8 +188,8 @@ class CommandExecutor:
                 task.cancel.close()
                 self._wake.notify_all()
 
-    def _refuse(self, command: dict, now: float) -> Optional[Ran]:
-        name = command["command_id"]
+    def _refuse(self, command: CommandSent, now: float) -> Optional[Ran]:
+        name = command.command_id
         entry = self.journal.open()[name]
         with self._wake:
             if name in self._cancelled:
@@ -196,8 +197,8 @@ class CommandExecutor:
                 return Ran("cancelled", None, b"", "cancelled before it started")
         if now - entry.at > self._start_expiry_s:
             return Ran("failed", None, b"", "it could not be started in time")
-        if command["type"] not in self.handlers:
-            return Ran("failed", None, b"", f"bad_params: this agent knows no command {command['type']!r}")
+        if command.type not in self.handlers:
+            return Ran("failed", None, b"", f"bad_params: this agent knows no command {command.type!r}")
         return None
 
     def _handle(self, task: CommandTask) -> CommandAnswer:
@@ -209,21 +210,12 @@ class CommandExecutor:
 
     def _finish(self, name: str, ran: Ran, data: Optional[dict], began: float) -> None:
         output, truncated = clean_output(ran.output)
-        result = {
-            "command_id": name,
-            "status": ran.status,
-            "exit_code": ran.exit_code,
-            "output": output,
-            "truncated": truncated,
-            "reason": (ran.reason or "")[:2000] or None,
-            "started_at": began,
-            "finished_at": self._clock(),
-            "data": data,
-        }
+        reason = (ran.reason or "")[:2000] or None
+        result = CommandResult(name, ran.status, ran.exit_code, output, truncated, reason, began, self._clock(), data)
         while True:
             try:
                 self.journal.finish(name, result, self._clock())
-                log.info("command %s is %s %s", name, ran.status, result["reason"] or "")
+                log.info("command %s is %s %s", name, ran.status, reason or "")
                 break
             except OSError as error:  # a full disk must not lose a result: wait for room
                 log.error("result of %s cannot be written: %s", name, error)
@@ -233,6 +225,5 @@ class CommandExecutor:
 
 def told(task: CommandTask) -> str:
     """A command in the host's log: what it is about, none of its values that may be secret."""
-    params = task.params
-    words = [params.get("phase"), params.get("action_type"), params.get("service"), params.get("action")]
+    words = [getattr(task.params, name, None) for name in ("phase", "action_type", "service", "action")]
     return " ".join([task.type, *(word for word in words if word)])

@@ -15,10 +15,12 @@ import stat
 import time
 from typing import Any, Optional, Tuple
 
+from opsapp.wire.commands import FileGetParams, FilePutParams
 from opsapp.wire.frames import CHUNK, WINDOW, FileChunk
+from opsapp.wire.messages import Credit, Finish, Opened
 
 from .paths import NotAllowed, PathRules
-from .streams import OpenStream, StreamStopped, explain
+from .streams import OpenStream, StoredFile, StreamStopped, explain
 from .websocket import ServerSocket
 
 _CREDIT_STEP = 4 * CHUNK
@@ -31,14 +33,14 @@ _DIGESTS: "collections.OrderedDict[Tuple[int, ...], str]" = collections.OrderedD
 
 
 class FileGet(OpenStream):
-    def __init__(self, number: int, params: dict, ws: ServerSocket, rules: PathRules, most: int):
+    def __init__(self, number: int, params: FileGetParams, ws: ServerSocket, rules: PathRules, most: int):
         super().__init__(number, params, ws)
         self._rules = rules
         self._most = most
 
     def run(self) -> None:
         try:
-            with self._rules.open_for_reading(self.params["path"], self.params["role"]) as file:
+            with self._rules.open_for_reading(self.params.path, self.params.role) as file:
                 self._send(file)
         except OSError as error:
             raise explain(error) from None
@@ -46,22 +48,14 @@ class FileGet(OpenStream):
     def _send(self, file: Any) -> None:
         about = os.fstat(file.fileno())
         file, size = _contents(file, about)
-        offset, length = self.params["offset"], self.params["length"]
+        offset, length = self.params.offset, self.params.length
         if size > self._most:
             raise StreamStopped("too_large", f"the file has {size} bytes, {self._most} are allowed")
         if offset > size:
             raise StreamStopped("bad_request", "the offset is behind the file's end")
         end = size if length is None else min(size, offset + length)
-        whole = self._digest_of(file, about, size) if self.params["digest"] else None
-        self.say(
-            "opened",
-            size=size,
-            mtime=about.st_mtime,
-            offset=offset,
-            length=end - offset,
-            path=self.params["path"],
-            sha256=whole,
-        )
+        whole = self._digest_of(file, about, size) if self.params.digest else None
+        self.say(Opened(self.number, size, about.st_mtime, offset, end - offset, self.params.path, whole))
         file.seek(offset)
         digest, place = hashlib.sha256(), offset
         while place < end:
@@ -73,7 +67,7 @@ class FileGet(OpenStream):
             place += len(data)
         if whole and (offset, place) == (0, size) and digest.hexdigest() != whole:
             raise StreamStopped("io_error", "the file changed while it was read")
-        self.say("finish", size=place - offset, sha256=digest.hexdigest())
+        self.say(Finish(self.number, place - offset, digest.hexdigest()))
 
     def _digest_of(self, file: Any, about: os.stat_result, size: int) -> Optional[str]:
         """The SHA-256 of the whole file, remembered for who comes for it part by part; None when it takes too long."""
@@ -115,7 +109,7 @@ def _contents(file: Any, about: os.stat_result) -> Tuple[Any, int]:
 class FilePut(OpenStream):
     """Chunks come in the session's thread and are written in this stream's own."""
 
-    def __init__(self, number: int, params: dict, ws: ServerSocket, rules: PathRules, most: int):
+    def __init__(self, number: int, params: FilePutParams, ws: ServerSocket, rules: PathRules, most: int):
         super().__init__(number, params, ws)
         self._rules = rules
         self._most = most
@@ -132,8 +126,8 @@ class FilePut(OpenStream):
             raise StreamStopped("bad_request", "more was sent than the window allows")
         self._inbox.put(chunk.data)
 
-    def on_finish(self, message: dict) -> None:
-        self._inbox.put((message["size"], message["sha256"]))
+    def on_finish(self, message: Finish) -> None:
+        self._inbox.put((message.size, message.sha256))
 
     def leave(self) -> None:
         super().leave()
@@ -142,7 +136,7 @@ class FilePut(OpenStream):
     # ---- its own thread
     def run(self) -> None:
         try:
-            if self.params["size"] is not None and self.params["size"] > self._most:
+            if self.params.size is not None and self.params.size > self._most:
                 raise StreamStopped("too_large", f"{self._most} bytes are allowed")
             directory, name = self._place()
             try:
@@ -154,7 +148,7 @@ class FilePut(OpenStream):
 
     def _place(self) -> Tuple[int, str]:
         """A handle of the directory that is really meant, and the name in it."""
-        path = self.params["path"]
+        path = self.params.path
         real = self._rules.check(path, "operator")
         parent, name = os.path.split(real)
         if path.endswith("/") or not name or os.path.isdir(real):
@@ -164,7 +158,7 @@ class FilePut(OpenStream):
             os.close(directory)
             raise NotAllowed("the path changed while it was opened")
         room = os.fstatvfs(directory)
-        if self.params["size"] is not None and room.f_bavail * room.f_frsize < self.params["size"]:
+        if self.params.size is not None and room.f_bavail * room.f_frsize < self.params.size:
             os.close(directory)
             raise StreamStopped("no_space", "the file system has not enough room")
         return directory, name
@@ -177,7 +171,7 @@ class FilePut(OpenStream):
         )
         kept = False
         try:
-            self.say("opened", path=self.params["path"])
+            self.say(Opened(self.number, path=self.params.path))
             size, sha256 = self._receive(handle)
             if owner and os.geteuid() == 0:
                 os.fchown(handle, *owner)
@@ -190,7 +184,7 @@ class FilePut(OpenStream):
             os.close(handle)
             if not kept:
                 os.unlink(temporary, dir_fd=directory)
-        raise StreamStopped("end", "stored", path=self.params["path"], size=size, sha256=sha256)
+        raise StreamStopped("end", "stored", StoredFile(self.params.path, size, sha256))
 
     def _receive(self, handle: int) -> Tuple[int, str]:
         digest, size, owed = hashlib.sha256(), 0, 0
@@ -210,7 +204,7 @@ class FilePut(OpenStream):
             owed += len(piece)
             if owed >= _CREDIT_STEP:
                 self._granted += owed
-                self.say("credit", bytes=owed)
+                self.say(Credit(self.number, owed))
                 owed = 0
         if piece != (size, digest.hexdigest()):
             raise StreamStopped("bad_hash", "what arrived is not what was sent")

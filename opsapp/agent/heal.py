@@ -8,17 +8,16 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from opsapp.wire.actionparams import HealParams
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.actiontypes import OWN, Action, Handler
 from opsapp.wire.causes import LookSubject
-from opsapp.wire.commands import ASKING
-from opsapp.wire.fields import JsonObject
+from opsapp.wire.commands import ASKING, HealCommand
 from opsapp.wire.frames import OUTPUT_LIMIT
 from opsapp.wire.records import plain
-from opsapp.wire.reports import HostReport
+from opsapp.wire.reports import HostReport, Passed
 
 from . import protection, unittimes
 from .armed import CONFIRMED, UNDONE, Armed
@@ -30,7 +29,7 @@ from .looks import CauseLooks, finder
 from .native import Context
 from .processes import Cancel, ProcessGroup, Ran, run
 from .services import is_masked
-from .snapshots import KINDS, LocalHost, Snapshots
+from .snapshots import KINDS, LocalHost, Snapshot, Snapshots, snapshot_of
 
 log = logging.getLogger("heal")
 CHANGES = ("execute", "rollback")  # phases after which the host is not as it was
@@ -40,8 +39,8 @@ STEPS = checked_steps(tuple(ACTIONS.values()))
 class LocalStep:
     """What the steps of an undoing need of a task: no command asked for it."""
 
-    def __init__(self, params: dict, cancel: Cancel):
-        self.params = {"params": params, "timeout": None}
+    def __init__(self, snapshot: Snapshot, cancel: Cancel):
+        self.params = HealCommand("", 0, "rollback", snapshot.action_type, snapshot.params)
         self.cancel = cancel
 
     def on_start(self, group: ProcessGroup) -> None:
@@ -49,6 +48,12 @@ class LocalStep:
 
     def on_output(self, data: bytes) -> None:
         """Nobody watches."""
+
+
+class StepRun(NamedTuple):
+    argv: List[str]
+    exit_code: Optional[int]
+    status: str
 
 
 class Healer:
@@ -63,7 +68,7 @@ class Healer:
     ):
         self._journal = journal
         self._armed = armed
-        armed.undo = self._undo
+        armed.undo = lambda record: self._undo(record.snapshot)
         self._host = host
         self._snapshots = snapshots
         self._measure = measure
@@ -73,46 +78,46 @@ class Healer:
 
     def __call__(self, task: CommandTask) -> CommandAnswer:
         """A phase that the server asks for."""
-        asks = task.params["phase"] in ASKING  # whoever asks may know
-        if not (asks or self._journal.admit(task.params["token"], task.store)):
+        asks = task.params.phase in ASKING  # whoever asks may know
+        if not (asks or self._journal.admit(task.params.token, task.store)):
             return _refused("stale_token", {"newest": self._journal.newest(task.store)})
         return self.perform(task)
 
     def perform(self, task: Any) -> CommandAnswer:
         """One phase; those that change the host one after the other, whoever asks."""
-        if task.params["phase"] == "measure":
+        if task.params.phase == "measure":
             return CommandAnswer(Ran("done", 0, b""), {"phase": "measure", "report": plain(self._measure())})
-        if task.params["phase"] == "look":
+        if task.params.phase == "look":
             return self._look(task)
-        action = ACTIONS[task.params["action_type"]]
+        action = ACTIONS[task.params.action_type]
         phase = {
             "snapshot": self._snapshot,
             "execute": self._execute,
             "rollback": self._rollback,
             "confirm": self._confirm,
-        }[task.params["phase"]]
+        }[task.params.phase]
         with self._one:
             answer = phase(task, action)
-        if task.params["phase"] in CHANGES:
+        if task.params.phase in CHANGES:
             self._acted()
         return CommandAnswer(
-            answer.ran, {"phase": task.params["phase"], "action_type": action.name, **(answer.data or {})}
+            answer.ran, {"phase": task.params.phase, "action_type": action.name, **(answer.data or {})}
         )
 
     # ---- phases
     def _look(self, task: Any) -> CommandAnswer:
         """Why it is as it is. What shows it may come from outputs, and goes where an output goes."""
-        cause = self._looks(LookSubject.read(task.params["params"]))
+        cause = self._looks(LookSubject.read(task.params.params))
         evidence = "" if cause is None else "\n".join(cause.evidence)
         told = None if cause is None else cause.told()
         return CommandAnswer(Ran("done", 0, evidence.encode()), {"phase": "look", "cause": told})
 
     def _snapshot(self, task: Any, action: Action) -> CommandAnswer:
         snapshot, why = self._take(task, action)
-        return CommandAnswer(Ran("done", 0, b"", why), {"snapshot": snapshot})
+        return CommandAnswer(Ran("done", 0, b"", why), {"snapshot": snapshot and plain(snapshot)})
 
     def _execute(self, task: Any, action: Action) -> CommandAnswer:
-        params = task.params["params"]
+        params = task.params.params
         told = HealParams.read(params)
         protected = protection.refusal(action.name, told, self._host.protected)
         if protected:
@@ -128,17 +133,18 @@ class Healer:
         snapshot, why = self._take(task, action)
         if snapshot is None and action.reversible:
             return _refused(f"no_snapshot: {why}", {"snapshot": None})
-        state = snapshot["state"] if snapshot else {}
+        state = snapshot.state if snapshot else {}
         if action.snapshot == "process" and not state:
             return _refused(f"no_snapshot: {why}", {"snapshot": None})
-        data: JsonObject = {"handler": list(handler.tools), "snapshot": snapshot}
+        data: Dict[str, object] = {"handler": list(handler.tools), "snapshot": snapshot and plain(snapshot)}
         if why:
             data["snapshot_missing"] = why
-        if action.armed_s:
-            ran, data["steps"], armed = self._armed_steps(task, action, handler.argv(params), snapshot or {})
-            data.update(armed)
+        armed: Dict[str, object] = {}
+        if action.armed_s and snapshot:
+            ran, steps, armed = self._armed_steps(task, action, handler.argv(params), snapshot)
         else:
-            ran, data["steps"] = self._steps(task, action, handler.argv(params), state)
+            ran, steps = self._steps(task, action, handler.argv(params), state)
+        data.update(steps=_told(steps), **armed)
         if ran.status == "failed" and is_masked(state):
             ran = ran._replace(reason=f"masked: nothing can start {state['service']} until somebody unmasks it")
         if ran.status == "failed":
@@ -147,28 +153,27 @@ class Healer:
         return CommandAnswer(ran, data)
 
     def _armed_steps(
-        self, task: Any, action: Action, steps: List[List[str]], snapshot: JsonObject
-    ) -> Tuple[Ran, List[JsonObject], JsonObject]:
+        self, task: Any, action: Action, steps: List[List[str]], snapshot: Snapshot
+    ) -> Tuple[Ran, List[StepRun], Dict[str, object]]:
         """The record of the undoing first; what fails half-way is undone at once."""
-        heal_id = task.params["heal_id"]
-        wanted = float(task.params.get("arm_s") or action.armed_s or 0)
-        patience = _patience(task, action, task.params["params"])
-        self._armed.arm(heal_id, action.name, snapshot, patience.seconds + wanted)
-        ran, done = self._steps(task, action, steps, snapshot["state"])
+        heal_id = task.params.heal_id
+        wanted = float(task.params.arm_s or action.armed_s or 0)
+        patience = _patience(task, action, task.params.params)
+        self._armed.arm(heal_id, snapshot, patience.seconds + wanted)
+        ran, done = self._steps(task, action, steps, snapshot.state)
         if ran.status == "done":
             self._armed.postpone(heal_id, wanted)
             return ran, done, {"armed_s": wanted}
-        undone = self._undo({"action_type": action.name, "snapshot": snapshot})
+        undone = self._undo(snapshot)
         if undone:
             self._armed.settle(heal_id, UNDONE)
         return ran, done, {"undone": undone}
 
-    def _undo(self, record: dict) -> bool:
+    def _undo(self, snapshot: Snapshot) -> bool:
         """Bring back the state before an armed action; whether it is back. It takes no turn behind other heals."""
-        action, snapshot = ACTIONS[record["action_type"]], record["snapshot"]
-        cancel = Cancel()
+        action, cancel = ACTIONS[snapshot.action_type], Cancel()
         try:
-            ran, _, now = self._restore(LocalStep(snapshot["params"], cancel), action, snapshot)
+            ran, _, now = self._restore(LocalStep(snapshot, cancel), action, snapshot)
         except (OSError, ValueError, KeyError) as error:
             log.error("%s: the state cannot be looked at: %s", action.name, error)
             return False
@@ -183,21 +188,22 @@ class Healer:
         kind = KINDS.get(action.rollback or "")
         if kind is None or kind.restore is None:
             return _refused("not_reversible")
-        snapshot = task.params["snapshot"] or self._snapshots.load(task.params["heal_id"])
-        if not snapshot or snapshot.get("kind") != action.rollback:
+        sent = task.params.snapshot
+        snapshot = snapshot_of(sent) if sent else self._snapshots.load(task.params.heal_id)
+        if not snapshot or snapshot.kind != action.rollback:
             return _refused("no_snapshot")
         try:
             ran, steps, now = self._restore(task, action, snapshot)
         except (OSError, ValueError, KeyError) as error:
             return _refused(f"the state cannot be looked at: {error}", {"restored": False})
         if now is not None:
-            self._armed.settle(task.params["heal_id"], UNDONE)
-        return CommandAnswer(ran, {"restored": now is not None, "steps": steps, "state": now})
+            self._armed.settle(task.params.heal_id, UNDONE)
+        return CommandAnswer(ran, {"restored": now is not None, "steps": _told(steps), "state": now})
 
-    def _restore(self, task: Any, action: Action, snapshot: JsonObject) -> Tuple[Ran, List[JsonObject], Optional[dict]]:
+    def _restore(self, task: Any, action: Action, snapshot: Snapshot) -> Tuple[Ran, List[StepRun], Optional[Passed]]:
         """Back to a snapshot, unless things are so already; the state then, None when it is not back."""
-        kind, before = KINDS[action.rollback or ""], snapshot["state"]
-        params = {**snapshot.get("params", {}), **task.params["params"]}
+        kind, before = KINDS[action.rollback or ""], snapshot.state
+        params = {**snapshot.params, **task.params.params}
         if "pid" in before:
             params.update(pid=before["pid"], top=None)
         told = HealParams.read(params)
@@ -215,7 +221,7 @@ class Healer:
 
     def _confirm(self, task: Any, action: Action) -> CommandAnswer:
         """Keep an armed change for good. One that the timer has undone, or is undoing, stays undone."""
-        state = self._armed.confirm(task.params["heal_id"])
+        state = self._armed.confirm(task.params.heal_id)
         if state is None:
             return CommandAnswer(
                 Ran("done", 0, b"", f"{action.name} had armed nothing"), {"armed": False, "kept": False}
@@ -227,35 +233,29 @@ class Healer:
         )
 
     # ---- inside
-    def _take(self, task: Any, action: Action) -> Tuple[Optional[dict], Optional[str]]:
+    def _take(self, task: Any, action: Action) -> Tuple[Optional[Snapshot], Optional[str]]:
         """The snapshot of this heal, kept on the disk; or why there is none."""
         if action.snapshot is None:
             return None, "this action has no snapshot"
-        known = self._snapshots.load(task.params["heal_id"])
-        if known and known["action_type"] == action.name and known["params"] == task.params["params"]:
+        known = self._snapshots.load(task.params.heal_id)
+        if known and known.action_type == action.name and known.params == task.params.params:
             return known, None
         try:
-            state = KINDS[action.snapshot].take(HealParams.read(task.params["params"]), self._host)
+            state = KINDS[action.snapshot].take(HealParams.read(task.params.params), self._host)
         except (OSError, ValueError, KeyError, IndexError) as error:
             return None, str(error)
-        snapshot = {
-            "kind": action.snapshot,
-            "taken_at": time.time(),
-            "action_type": action.name,
-            "params": task.params["params"],
-            "state": state,
-        }
-        self._snapshots.save(task.params["heal_id"], snapshot)
+        snapshot = Snapshot(action.snapshot, time.time(), action.name, task.params.params, state)
+        self._snapshots.save(task.params.heal_id, snapshot)
         return snapshot, None
 
     def _steps(
-        self, task: Any, action: Action, steps: List[List[str]], state: JsonObject, params: Optional[JsonObject] = None
-    ) -> Tuple[Ran, List[JsonObject]]:
+        self, task: Any, action: Action, steps: List[List[str]], state: Passed, params: Optional[Passed] = None
+    ) -> Tuple[Ran, List[StepRun]]:
         """Argument lists and native steps in order, until one fails; all within one time-out."""
-        patience = _patience(task, action, params or task.params["params"])
+        patience = _patience(task, action, params or task.params.params)
         deadline = time.monotonic() + patience.seconds
         context = Context(
-            HealParams.read(params or task.params["params"]),
+            HealParams.read(params or task.params.params),
             state,
             self._host.capabilities,
             task.cancel,
@@ -264,7 +264,7 @@ class Healer:
             self._host.config,
             task.on_start,
         )
-        done: List[JsonObject] = []
+        done: List[StepRun] = []
         output = b""
         ran = Ran("done", 0, b"")
         for argv in steps:
@@ -281,17 +281,21 @@ class Healer:
                     on_output=task.on_output,
                 )
             output = (output + ran.output)[: OUTPUT_LIMIT + 1]
-            done.append({"argv": [part[:1000] for part in argv], "exit_code": ran.exit_code, "status": ran.status})
+            done.append(StepRun([part[:1000] for part in argv], ran.exit_code, ran.status))
             if ran.status != "done" and not (may_fail and ran.status == "failed"):
                 break
         return patience.told(ran._replace(output=output)), done
 
 
-def _patience(task: Any, action: Action, params: JsonObject) -> unittimes.UnitPatience:
+def _patience(task: Any, action: Action, params: Passed) -> unittimes.UnitPatience:
     """How long the steps of a heal may take: what was asked for, else what systemd says of the units."""
-    given = task.params["timeout"]
+    given = task.params.timeout
     return unittimes.UnitPatience(float(given)) if given else unittimes.for_action(action, params)
 
 
 def _refused(reason: str, data: Optional[dict] = None) -> CommandAnswer:
     return CommandAnswer(Ran("failed", None, b"", reason), data)
+
+
+def _told(steps: List[StepRun]) -> List[Dict[str, object]]:
+    return [step._asdict() for step in steps]

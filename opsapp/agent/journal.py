@@ -14,7 +14,10 @@ import os
 import threading
 from typing import Dict, List, Optional
 
-from opsapp.wire.fields import JsonObject, WireError, dumps, loads
+from opsapp.wire.commands import CommandSent, check_result
+from opsapp.wire.fields import WireError, dumps, loads
+from opsapp.wire.records import made, plain
+from opsapp.wire.reports import CommandResult, HeldCommand
 
 from .disk import LineFile, sync_directory, write_whole
 from .processes import ProcessGroup
@@ -32,7 +35,7 @@ NO_GROUP = ProcessGroup(0, 0, "")
 class CommandEntry:
     __slots__ = ("at", "command", "group", "state")
 
-    def __init__(self, state: str, at: float, command: Optional[dict] = None):
+    def __init__(self, state: str, at: float, command: Optional[CommandSent] = None):
         self.state = state
         self.at = at
         self.command = command
@@ -53,10 +56,10 @@ class CommandJournal:
         self.compact(now)
 
     # ---- reading
-    def held(self) -> List[dict]:
+    def held(self) -> List[HeldCommand]:
         with self._lock:
             return [
-                {"command_id": name, "state": "finished" if entry.state == FINISHED else "running"}
+                HeldCommand(name, "finished" if entry.state == FINISHED else "running")
                 for name, entry in self._entries.items()
                 if entry.state != THANKED
             ]
@@ -74,27 +77,28 @@ class CommandJournal:
             entry = self._entries.get(name)
             return entry.state if entry else None
 
-    def result(self, name: str) -> Optional[dict]:
+    def result(self, name: str) -> Optional[CommandResult]:
         """The kept result, read from its file; None once it was thanked for."""
         try:
             with open(self._path(name), "rb") as file:
-                return loads(file.read())
+                return made(CommandResult, check_result(loads(file.read())))
         except FileNotFoundError:
             return None
 
     # ---- the four steps
-    def accept(self, command: dict, now: float) -> bool:
+    def accept(self, command: CommandSent, now: float) -> bool:
         """True when the command is new, and now on the disk."""
+        name = command.command_id
         with self._lock:
-            if command["command_id"] in self._entries:
+            if name in self._entries:
                 return False
-            self._write({"did": ACCEPTED, "id": command["command_id"], "at": now, "command": command})
-            self._entries[command["command_id"]] = CommandEntry(ACCEPTED, now, command)
+            self._write(did=ACCEPTED, id=name, at=now, command=plain(command))
+            self._entries[name] = CommandEntry(ACCEPTED, now, command)
             return True
 
     def start(self, name: str, now: float) -> None:
         with self._lock:
-            self._write({"did": STARTED, "id": name, "at": now})
+            self._write(did=STARTED, id=name, at=now)
             self._entries[name].state = STARTED
 
     def process(self, name: str, group: ProcessGroup) -> None:
@@ -102,13 +106,13 @@ class CommandJournal:
 
         Not synced: it is of use to a later agent of the same boot only, and that one reads what the kernel holds."""
         with self._lock:
-            self._write(_told(name, group), sync=False)
+            self._write(sync=False, **_told(name, group))
             self._entries[name].group = group
 
-    def finish(self, name: str, result: dict, now: float) -> None:
-        write_whole(self._path(name), dumps(result))
+    def finish(self, name: str, result: CommandResult, now: float) -> None:
+        write_whole(self._path(name), dumps(plain(result)))
         with self._lock:
-            self._write({"did": FINISHED, "id": name, "at": now}, sync=False)
+            self._write(sync=False, did=FINISHED, id=name, at=now)
             entry = self._entries[name]
             entry.state, entry.at, entry.command = FINISHED, now, None
 
@@ -119,7 +123,7 @@ class CommandJournal:
             if entry is None or entry.state != FINISHED:
                 return
             try:
-                self._write({"did": THANKED, "id": name}, sync=False)
+                self._write(sync=False, did=THANKED, id=name)
             except OSError as error:
                 log.warning("%s is told again, because it cannot be noted that the server has it: %s", name, error)
                 return
@@ -132,7 +136,7 @@ class CommandJournal:
         the disk. `store` is the service's identity; services from before they had one have none."""
         with self._lock:
             if token > self._tokens.get(store, -1):
-                self._write({"did": "token", "token": token, "store": store})
+                self._write(did="token", token=token, store=store)
                 self._note_token(store, token)
             return token == self._tokens[store]
 
@@ -152,7 +156,8 @@ class CommandJournal:
                 return
             lines = [dumps({"did": "token", "token": token, "store": store}) for store, token in self._tokens.items()]
             for name, entry in self._entries.items():
-                lines.append(dumps({"did": ACCEPTED, "id": name, "at": entry.at, "command": entry.command}))
+                command = entry.command and plain(entry.command)
+                lines.append(dumps({"did": ACCEPTED, "id": name, "at": entry.at, "command": command}))
                 if entry.state == STARTED:
                     lines.append(dumps({"did": STARTED, "id": name, "at": entry.at}))
                     lines.append(dumps(_told(name, entry.group)))
@@ -168,7 +173,7 @@ class CommandJournal:
     def _path(self, name: str) -> str:
         return os.path.join(self.results, f"r-{name}.json")
 
-    def _write(self, record: JsonObject, sync: bool = True) -> None:
+    def _write(self, *, sync: bool = True, **record: object) -> None:
         self._lines.append(dumps(record), sync)
 
     def _replay(self, line: bytes) -> None:
@@ -181,7 +186,8 @@ class CommandJournal:
             store = record.get("store", "")
             self._note_token(store, max(record["token"], self._tokens.get(store, 0)))
         elif did == ACCEPTED:
-            self._entries[name] = CommandEntry(ACCEPTED, record["at"], record["command"])
+            command = record["command"]
+            self._entries[name] = CommandEntry(ACCEPTED, record["at"], command and made(CommandSent, command))
         elif name in self._entries:
             entry = self._entries[name]
             if did == "process":
@@ -216,5 +222,5 @@ class CommandJournal:
                 del self._entries[name]
 
 
-def _told(name: str, group: ProcessGroup) -> JsonObject:
+def _told(name: str, group: ProcessGroup) -> Dict[str, object]:
     return {"did": "process", "id": name, "pid": group.pid, "pid_start": group.started, "boot": group.boot}

@@ -11,15 +11,16 @@ import random
 import socket
 import threading
 import time
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, List, Optional, Tuple
 from urllib.parse import quote
 
-from opsapp.wire import messages
 from opsapp.wire.commands import fit_result
-from opsapp.wire.fields import JsonObject, WireError, dumps, loads
-from opsapp.wire.frames import CLOSE_CLONE, MAX_POLL_BODY
+from opsapp.wire.fields import WireError, dumps, loads
+from opsapp.wire.frames import CLOSE_CLONE, MAX_POLL_BODY, PROTOCOL
+from opsapp.wire.messages import Hello, PollAnswer, read_poll_answer
 from opsapp.wire.records import plain
-from opsapp.wire.reports import HostReport
+from opsapp.wire.reports import CommandResult, HostReport
+from opsapp.wire.version import VERSION
 
 from .config import AgentConfig
 from .executor import CommandExecutor
@@ -83,7 +84,7 @@ class Link:
         self.policies: Callable[[Any, str], None] = _no_policies
         self.on_key_refused: Callable[[], None] = lambda: None
         self.policy_version: Callable[[], int] = int
-        self.protect: Callable[[Optional[list]], None] = lambda names: None
+        self.protect: Callable[[Optional[Tuple[str, ...]]], None] = lambda names: None
         self.server_time: Callable[[Optional[float]], None] = lambda at: None
         self._streams = streams
         self._wake = threading.Event()
@@ -146,7 +147,7 @@ class Link:
         try:
             answer, _ = request(self._address, "POST", self._path("report"), self._config.key, body=body)
             if answer.status == 200:
-                messages.check_poll_answer(loads(answer.body))
+                read_poll_answer(loads(answer.body))
                 return True
             log.error("%s", self._explain(answer))
         except (TransportError, WireError) as error:
@@ -242,9 +243,9 @@ class Link:
         body = dumps(
             {
                 **plain(report),
-                "held": self._executor.journal.held(),
-                "results": results,
-                "outcomes": outcomes,
+                "held": list(map(plain, self._executor.journal.held())),
+                "results": list(map(plain, results)),
+                "outcomes": list(map(plain, outcomes)),
                 "policy_version": self.policy_version(),
                 "features": FEATURES,
             }
@@ -253,7 +254,7 @@ class Link:
             answer, ip = request(self._address, "POST", self._path("report"), self._config.key, body=body)
             if answer.status != 200:
                 raise TransportError(self._explain(answer))
-            self._see_to(messages.check_poll_answer(loads(answer.body)))
+            self._see_to(read_poll_answer(loads(answer.body)))
         except (TransportError, WireError) as error:
             log.info("%s", error)
             self._spool.keep(report)
@@ -264,9 +265,9 @@ class Link:
         self._backoff.reset()
         self.connected_once.set()
         for result in results:
-            self._executor.journal.thank(result["command_id"])
+            self._executor.journal.thank(result.command_id)
         for outcome in outcomes:
-            self._outcomes.thank(outcome["outcome_id"])
+            self._outcomes.thank(outcome.outcome_id)
         if not report.is_spooled:
             self._deliver_spooled()
         return True
@@ -278,9 +279,9 @@ class Link:
                 return
             self._spool.delivered()
 
-    def _results(self) -> List[dict]:
+    def _results(self) -> List[CommandResult]:
         """Results that fit into one body; a single one that does not is cut."""
-        chosen: List[dict] = []
+        chosen: List[CommandResult] = []
         room = self._room
         for name in self._executor.journal.unthanked():
             result = self._executor.journal.result(name)
@@ -289,27 +290,27 @@ class Link:
                 continue
             if not chosen:
                 result = fit_result(result, room)
-            room -= len(dumps(result)) + 1
+            room -= len(dumps(plain(result))) + 1
             if room < 0:
                 break
             chosen.append(result)
         return chosen
 
-    def _see_to(self, answer: dict) -> None:
-        self._reporter.set_interval(answer["interval"])
-        self.server_time(answer["time"])
-        self.protect(answer["protected_processes"])
-        if answer["policies"]:
+    def _see_to(self, answer: PollAnswer) -> None:
+        self._reporter.set_interval(answer.interval)
+        self.server_time(answer.time)
+        self.protect(answer.protected_processes)
+        if answer.policies:
             try:
-                self.policies(answer["policies"]["bundle"], answer["policies"]["signature"])
+                self.policies(answer.policies.bundle, answer.policies.signature)
             except (WireError, OSError) as error:
                 log.error("policies refused: %s", error)
-        for name in answer["cancel"]:
+        for name in answer.cancel:
             self._executor.cancel(name)
-        for command in answer["commands"]:
+        for command in answer.commands:
             refusal = accept(self._executor, command)
             if refusal:
-                log.warning("command %s not taken: %s", command["command_id"], refusal[1])
+                log.warning("command %s not taken: %s", command.command_id, refusal[1])
 
     def _explain(self, answer: HttpAnswer) -> str:
         self._retry_after = answer.retry_after() or 0.0
@@ -323,19 +324,22 @@ class Link:
     def _path(self, what: str) -> str:
         return f"/api/agents/{quote(self._config.agent_id, safe='')}/{what}"
 
-    def _hello(self) -> JsonObject:
+    def _hello(self) -> Hello:
         reporter = self._reporter
-        return {
-            "agent_id": self._config.agent_id,
-            "machine_id": reporter.machine_id,
-            "boot_id": reporter.metrics.boot_id,
-            "hostname": socket.gethostname(),
-            "os": reporter.metrics.os,
-            "pid": os.getpid(),
-            "held": self._executor.journal.held(),
-            "policy_version": self.policy_version(),
-            "time": time.time(),
-        }
+        return Hello(
+            PROTOCOL,
+            self._config.agent_id,
+            reporter.machine_id,
+            reporter.metrics.boot_id,
+            socket.gethostname(),
+            reporter.metrics.os,
+            VERSION,
+            os.getpid(),
+            tuple(self._executor.journal.held()),
+            self.policy_version(),
+            time.time(),
+            features=FEATURES,
+        )
 
 
 def _no_policies(_bundle: Any, _signature: str) -> None:

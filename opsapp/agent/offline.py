@@ -12,18 +12,20 @@ import os
 import secrets
 import threading
 import time
-from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+from dataclasses import replace
+from typing import Any, Callable, Dict, List, Literal, Optional, Set, Tuple
 
 from opsapp.wire import causes, heals
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.actiontypes import Action
 from opsapp.wire.alerts import AlertState, look
+from opsapp.wire.commands import HealCommand
 from opsapp.wire.conditions import Condition
 from opsapp.wire.fields import WireError, dumps, loads
 from opsapp.wire.heals import HostAnswer, StepEnd
 from opsapp.wire.policies import Policy, PolicyBundle, PolicyTerms, check_bundle, secret_of
 from opsapp.wire.readings import RUNS, key_of, of_report, of_service
-from opsapp.wire.reports import HostReport, Measurement
+from opsapp.wire.reports import HarmTold, HostReport, LocalOutcome, Measurement, Passed
 from opsapp.wire.verdicts import VERIFIED, ProofWindow, came_back
 
 from .armed import ALONE, Armed
@@ -44,8 +46,8 @@ class LocalTask:
 
     type = "heal"
 
-    def __init__(self, params: dict, on_start: Callable[[ProcessGroup], None]):
-        self.id = params["heal_id"]
+    def __init__(self, params: HealCommand, on_start: Callable[[ProcessGroup], None]):
+        self.id = params.heal_id
         self.params = params
         self.cancel = Cancel()
         self.on_start = on_start
@@ -187,20 +189,19 @@ class Offline:
         flaps = self._comes_and_goes((policy.rule_id, name))
         for position in positions:
             step = policy.steps[position]
-            outcome = {**self._begin(policy, name, condition, report, position), "case_id": case_id}
+            outcome = self._begin(policy, name, condition, report, position, case_id)
             try:
                 self._outcomes.begin(outcome)
             except OSError as error:  # what cannot be written down is not done
                 log.error("%s on %s is left alone: %s", step.action, name or "the host", error)
                 return
             began = time.monotonic()
-            step_outcome = self._step(policy, name, condition, outcome, flaps)
-            outcome = {**outcome, **step_outcome, "duration_s": round(time.monotonic() - began, 3)}
-            goes_on = heals.escalates(outcome["outcome"], position != positions[-1]) and self._is_alone()
-            outcome["escalated"] = goes_on
-            self._finish(outcome)
+            outcome = self._step(policy, name, condition, outcome, flaps)
+            duration_s = round(time.monotonic() - began, 3)
+            goes_on = heals.escalates(outcome.outcome, position != positions[-1]) and self._is_alone()
+            self._finish(replace(outcome, duration_s=duration_s, escalated=goes_on))
             self._tell()
-            log.info("alone: %s on %s: %s", step.action, name or "the host", outcome["outcome"])
+            log.info("alone: %s on %s: %s", step.action, name or "the host", outcome.outcome)
             if not goes_on:
                 return
 
@@ -222,55 +223,52 @@ class Offline:
                 positions.append(position)
         return positions
 
-    def _finish(self, outcome: dict) -> None:
+    def _finish(self, outcome: LocalOutcome) -> None:
         """On the disk, however long there is no room: those that come later wait behind it."""
         while True:
             try:
                 self._outcomes.finish(outcome)
                 return
             except OSError as error:
-                log.error("the outcome %s cannot be written: %s", outcome["outcome_id"], error)
+                log.error("the outcome %s cannot be written: %s", outcome.outcome_id, error)
             if self._stop.wait(DISK_RETRY_S):
                 return
 
-    def _begin(self, policy: Policy, name: str, condition: Condition, report: HostReport, position: int) -> dict:
+    def _begin(
+        self, policy: Policy, name: str, condition: Condition, report: HostReport, position: int, case_id: str
+    ) -> LocalOutcome:
         step, host = policy.steps[position], report.hostname
-        params = ACTIONS[step.action].complete(step.params, name or None)
-        assert self.bundle is not None
         values = self._readings(report)
-        return {
-            "outcome_id": secrets.token_hex(8),
-            "rule_id": policy.rule_id,
-            "condition": str(condition),
-            "target": f"{host}/{name}" if name else host,
-            "action_type": step.action,
-            "action_params": params,
-            "escalation_step": position,
-            "executed": True,
-            "action_success": 0,
-            "verified": 0,
-            "outcome": "failed",
-            "reason": None,
-            "duration_s": 0,
-            "created_at": self._outcomes.clock.wall(),
-            "policy_version": self.bundle.version,
-            "metrics_before": {key: values[key] for key in condition.names if key in values},
-            "metrics_after": {},
-        }
+        return LocalOutcome(
+            secrets.token_hex(8),
+            policy.rule_id,
+            "failed",
+            self._outcomes.clock.wall(),
+            case_id,
+            str(condition),
+            f"{host}/{name}" if name else host,
+            step.action,
+            ACTIONS[step.action].complete(step.params, name or None),
+            position,
+            policy_version=self.version,
+            metrics_before={key: values[key] for key in condition.names if key in values},
+        )
 
-    def _step(self, policy: Policy, name: str, condition: Condition, outcome: dict, flaps: bool) -> dict:
-        action = ACTIONS[outcome["action_type"]]
+    def _step(
+        self, policy: Policy, name: str, condition: Condition, outcome: LocalOutcome, flaps: bool
+    ) -> LocalOutcome:
+        action = ACTIONS[policy.steps[outcome.escalation_step].action]
         try:
-            params = action.check(outcome["action_params"])
+            params = action.check(outcome.action_params)
         except WireError as error:
-            return {"reason": f"bad_params: {error}", "executed": False}
-        others = self._others(policy, name, outcome["target"].partition("/")[0])
+            return replace(outcome, reason=f"bad_params: {error}", executed=False)
+        others = self._others(policy, name, outcome.target.partition("/")[0])
         answer = self._phase("execute", outcome, params)
         end = heals.broken(answer)
         if end is not None:
             cause = causes.read(answer.cause)
             reason = end.reason if cause is None else f"{cause.sentence} ({end.reason})"
-            return {**_told(end._replace(reason=reason)), "executed": answer.was_tried}
+            return replace(_ended(outcome, end._replace(reason=reason)), executed=answer.was_tried)
         earliest = self._pace.clock() + heals.settle_of(action, policy.settle_s)
         window = ProofWindow(earliest, earliest + policy.verify_timeout_s)
         proof = prove(condition, others, lambda: self._readings(self._measure()), window, flaps, self._pace)
@@ -281,33 +279,25 @@ class Offline:
         policies = () if self.bundle is None else self.bundle.terms.policies
         return Others(host, policies, (policy.rule_id, name), self._readings(self._recent(self._every())))
 
-    def _ending(self, action: Action, condition: Condition, outcome: dict, params: dict, proof: HealProof) -> dict:
+    def _ending(
+        self, action: Action, condition: Condition, outcome: LocalOutcome, params: Passed, proof: HealProof
+    ) -> LocalOutcome:
         """What follows from the proof, as the server has it: confirmed, rolled back, or left as it is."""
         judged, seen = proof.judgement, {key: proof.values[key] for key in condition.names if key in proof.values}
-        ending = {"action_success": 1, "metrics_after": seen}
+        outcome = replace(outcome, action_success=1, metrics_after=seen)
         if judged.kind == VERIFIED:
             if action.armed_s:  # nobody else is there who could say that we can still be reached
                 self._phase("confirm", outcome, params)
-            return {**ending, "verified": 1, "outcome": VERIFIED}
-        if proof.worse:
-            ending["worse"] = [harm._asdict() for harm in proof.worse]
+            return replace(outcome, verified=1, outcome=VERIFIED)
         end = StepEnd(judged.outcome, judged.reason)
         if heals.afterwards(end.outcome, action, True) == "rollback":  # what was begun has its snapshot on the disk
             end = heals.rolled_back(end.outcome, end.reason, self._phase("rollback", outcome, params))
-        return {**ending, **_told(end)}
+        return _ended(replace(outcome, worse=tuple(HarmTold(*harm) for harm in proof.worse)), end)
 
-    def _phase(self, phase: str, outcome: dict, params: dict) -> HostAnswer:
-        task = LocalTask(
-            {
-                "heal_id": f"{ALONE}{outcome['outcome_id']}",
-                "phase": phase,
-                "params": params,
-                "action_type": outcome["action_type"],
-                "snapshot": None,
-                "timeout": None,
-            },
-            lambda group: self._outcomes.process(outcome["outcome_id"], group),
-        )
+    def _phase(self, phase: str, outcome: LocalOutcome, params: Passed) -> HostAnswer:
+        name = outcome.outcome_id
+        command = HealCommand(f"{ALONE}{name}", 0, phase, outcome.action_type, params)
+        task = LocalTask(command, lambda group: self._outcomes.process(name, group))
         try:
             answer = self._healer.perform(task)
         except Exception as error:  # whatever a handler does, the heal must come to an end
@@ -319,5 +309,6 @@ class Offline:
         return HostAnswer.read({**ran._asdict(), "data": answer.data})
 
 
-def _told(end: StepEnd) -> dict:
-    return {"outcome": end.outcome, "reason": end.reason[:MOST_REASON], "verdict": end.verdict}
+def _ended(outcome: LocalOutcome, end: StepEnd) -> LocalOutcome:
+    verdict: Optional[Literal["inconclusive"]] = "inconclusive" if end.verdict else None
+    return replace(outcome, outcome=end.outcome, reason=end.reason[:MOST_REASON], verdict=verdict)

@@ -9,9 +9,12 @@ import contextlib
 import logging
 import os
 import threading
+from dataclasses import replace
 from typing import Dict, List, NamedTuple, Optional
 
-from opsapp.wire.fields import JsonObject, WireError, dumps, loads
+from opsapp.wire.fields import WireError, dumps, loads
+from opsapp.wire.records import made, plain
+from opsapp.wire.reports import LocalOutcome
 
 from .disk import LineFile
 from .processes import ProcessGroup, end_orphans
@@ -33,7 +36,7 @@ class Outcomes:
         self.clock = clock or SteadyClock()
         self._lock = threading.Lock()
         self._lines = LineFile(os.path.join(directory, "outcomes.jsonl"))
-        self._kept: Dict[str, dict] = {}  # in order of their beginning
+        self._kept: Dict[str, LocalOutcome] = {}  # in order of their beginning
         self._state: Dict[str, str] = {}
         self._at: Dict[str, HostMoment] = {}  # when those that are kept began
         self._groups: Dict[str, ProcessGroup] = {}  # of those begun: what a kill would leave running
@@ -45,9 +48,9 @@ class Outcomes:
                 self._replay(loads(line))
         self._lose_open()
 
-    def begin(self, outcome: dict) -> None:
+    def begin(self, outcome: LocalOutcome) -> None:
         """What is about to be done, as it will be told if nothing more becomes known."""
-        self._note(BEGUN, outcome["outcome_id"], outcome)
+        self._note(BEGUN, outcome, moment=self.clock.kept(self.clock.now()))
 
     def process(self, name: str, group: ProcessGroup) -> None:
         """The process group that a heal is about to run, so that a later agent can stop what was left of it."""
@@ -56,8 +59,8 @@ class Outcomes:
             self._lines.append(dumps(record), sync=False)
             self._replay(record)
 
-    def finish(self, outcome: dict) -> None:
-        self._note(DONE, outcome["outcome_id"], outcome)
+    def finish(self, outcome: LocalOutcome) -> None:
+        self._note(DONE, outcome)
 
     def thank(self, name: str) -> None:
         with self._lock:
@@ -73,15 +76,15 @@ class Outcomes:
             except OSError as error:  # told again, or written shorter next time
                 log.warning("it cannot be noted that the server has outcome %s: %s", name, error)
 
-    def waiting(self, most: int = 50) -> List[dict]:
+    def waiting(self, most: int = 50) -> List[LocalOutcome]:
         """The oldest that are done; an open one holds up those behind it, so that the order stays. When they began, by
         the clock as it is set now: the server knows by how much that one is off."""
-        outcomes: List[dict] = []
+        outcomes: List[LocalOutcome] = []
         with self._lock:
             for name, outcome in self._kept.items():
                 if self._state[name] != DONE or len(outcomes) >= most:
                     break
-                outcomes.append({**outcome, "created_at": self.clock.shown(self._at[name])})
+                outcomes.append(replace(outcome, created_at=self.clock.shown(self._at[name])))
         return outcomes
 
     def within(self, seconds: float) -> int:
@@ -99,39 +102,36 @@ class Outcomes:
     def close(self) -> None:
         self._lines.close()
 
-    def _note(self, did: str, name: str, outcome: Optional[dict]) -> None:
+    def _note(self, did: str, outcome: LocalOutcome, **more: object) -> None:
         with self._lock:
-            record: JsonObject = {"did": did, "id": name, "outcome": outcome}
-            if did == BEGUN:
-                record["moment"] = self.clock.kept(self.clock.now())
+            record = {"did": did, "id": outcome.outcome_id, "outcome": plain(outcome), **more}
             self._lines.append(dumps(record))
             self._replay(record)
 
     def _replay(self, record: dict) -> None:
-        if record["did"] == PROCESS:
-            self._groups[record["id"]] = ProcessGroup(*record["group"])
+        did, name = record["did"], record.get("id", "")
+        if did == PROCESS:
+            self._groups[name] = ProcessGroup(*record["group"])
             return
-        if record["did"] == PAST:
+        if did == PAST:
             self._replay_past(record)
             return
-        if record["did"] == BEGUN:
-            about = record["outcome"]
-            at = self._at[record["id"]] = self.clock.read(record.get("moment"), about["created_at"])
-            self._begun.append(HealStart(at, about["rule_id"], about["target"].partition("/")[2]))
-            if about.get("case_id") is None or about["case_id"] != self._case:
+        if did != BEGUN:
+            self._groups.pop(name, None)
+        if did == THANKED:
+            for kept in (self._kept, self._state, self._at):
+                kept.pop(name, None)
+            return
+        outcome = self._kept[name] = made(LocalOutcome, record["outcome"])
+        self._state[name] = did
+        if did == BEGUN:
+            at = self._at[name] = self.clock.read(record.get("moment"), outcome.created_at)
+            self._begun.append(HealStart(at, outcome.rule_id, outcome.target.partition("/")[2]))
+            if outcome.case_id is None or outcome.case_id != self._case:
                 self._cases.append(at)
-            self._case = about.get("case_id")
-        if record["did"] != BEGUN:
-            self._groups.pop(record["id"], None)
-        if record["did"] == THANKED:
-            self._kept.pop(record["id"], None)
-            self._state.pop(record["id"], None)
-            self._at.pop(record["id"], None)
-        else:
-            self._kept[record["id"]] = record["outcome"]
-            self._state[record["id"]] = record["did"]
+            self._case = outcome.case_id
 
-    def _past(self) -> JsonObject:
+    def _past(self) -> Dict[str, object]:
         """What older agents read, and beside it what they do not know."""
         kept = self.clock.kept
         return {
@@ -161,4 +161,4 @@ class Outcomes:
         for name in [name for name, state in self._state.items() if state == BEGUN]:
             stopped = name in self._groups and end_orphans(self._groups[name])
             left = "; what was left of it was stopped" if stopped else ""
-            self.finish({**self._kept[name], "outcome": "lost", "reason": f"the agent ended while it healed{left}"})
+            self.finish(replace(self._kept[name], outcome="lost", reason=f"the agent ended while it healed{left}"))

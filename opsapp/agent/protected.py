@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import Optional, Sequence, Set
+from typing import Optional, Sequence, Set, Tuple
 
 from opsapp.wire.fields import WireError, dumps, loads
 
@@ -26,7 +26,7 @@ class ProtectedNames:
         self.names: Set[str] = set(own)
         self._take(self._kept())
 
-    def take(self, names: Optional[list]) -> None:
+    def take(self, names: Optional[Tuple[str, ...]]) -> None:
         """What the server protects from now on; None when it does not say."""
         if names is not None and frozenset(names) != self._given:
             self._take(frozenset(names))

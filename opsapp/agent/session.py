@@ -8,16 +8,16 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Optional, Tuple, Union
 
 from opsapp.wire import messages
-from opsapp.wire.fields import JsonObject, WireError
-from opsapp.wire.frames import AGENT_PING_S, CLOSE_BAD_MESSAGE, PROTOCOL, SILENCE_S, unpack_chunk
+from opsapp.wire.commands import CommandSent
+from opsapp.wire.fields import WireError
+from opsapp.wire.frames import AGENT_PING_S, CLOSE_BAD_MESSAGE, SILENCE_S, unpack_chunk
+from opsapp.wire.messages import Ack, Message, Refuse
 from opsapp.wire.monitortypes import FINER, PLUGIN, PROBE
 from opsapp.wire.policies import BY_KEY
-from opsapp.wire.records import plain
-from opsapp.wire.reports import HostReport
-from opsapp.wire.version import VERSION
+from opsapp.wire.reports import CommandResult, HostReport
 
 from .executor import CommandExecutor
 from .journal import THANKED
@@ -33,8 +33,9 @@ from .websocket import ServerSocket, SessionClosed
 log = logging.getLogger("session")
 WELCOME_S = 15.0
 AGAIN_S = 60.0  # a result that was not thanked for by then is sent again
-FEATURES = [PROBE, PLUGIN, FINER, BY_KEY]
+FEATURES = (PROBE, PLUGIN, FINER, BY_KEY)
 REPORTS_MOST = 4  # unacknowledged at once
+FORGOTTEN = "its result was delivered before and is no longer kept"
 SPOOLED_EVERY_S = 0.005  # after days away there are thousands, and a server cuts off who sends too fast
 
 
@@ -42,7 +43,7 @@ class LinkSession:
     def __init__(
         self,
         ws: ServerSocket,
-        hello: JsonObject,
+        hello: messages.Hello,
         *,
         executor: CommandExecutor,
         reporter: Reporter,
@@ -51,7 +52,7 @@ class LinkSession:
         outcomes: Outcomes,
         plugins: PluginRunner,
         policies: Callable[[Any, str], None],
-        protect: Callable[[Optional[list]], None],
+        protect: Callable[[Optional[Tuple[str, ...]]], None],
         server_time: Callable[[Optional[float]], None],
     ):
         self.welcomed = False
@@ -71,7 +72,7 @@ class LinkSession:
         self._results: Dict[str, float] = {}
         self._look = threading.Event()
         self._look.set()
-        self._outputs = Outputs(lambda name, seq, data: self._offer("output", command_id=name, seq=seq, data=data))
+        self._outputs = Outputs(lambda name, seq, data: self._offer(messages.Output(name, seq, data)))
         self._spooled: Optional[str] = None
         self._spooled_next = 0.0
         self._number = 0
@@ -86,24 +87,27 @@ class LinkSession:
         self._ws.wake()
 
     def started(self, name: str, at: float) -> None:
-        self._offer("started", command_id=name, started_at=at)
+        self._offer(messages.Started(name, at))
 
     def output(self, name: str, data: bytes) -> None:
         if self._outputs.put(name, data):
             self._ws.wake()
 
-    def _offer(self, kind: str, **fields: Any) -> None:
+    def _offer(self, message: Message) -> None:
         """For those who watch only: nothing depends on its arrival."""
         if self.welcomed:
             try:
-                self._ws.send(messages.encode(kind, **fields))
+                self._say(message)
             except OSError as error:
-                log.debug("%s not sent: %s", kind, error)
+                log.debug("%s not sent: %s", message.kind, error)
+
+    def _say(self, message: Message) -> None:
+        self._ws.send(messages.encode(message))
 
     # ---- the owner's thread
     def run(self, stopping: Callable[[], bool]) -> None:
         """Until it ends (Closed), or until `stopping`."""
-        self._ws.send(messages.encode("hello", protocol=PROTOCOL, version=VERSION, features=FEATURES, **self._hello))
+        self._say(self._hello)
         began = time.monotonic()
         try:
             while not stopping():
@@ -137,7 +141,7 @@ class LinkSession:
         if now - max(self._pinged_at, self._ws.heard_at) >= AGENT_PING_S:
             self._pinged_at = now
             self._number += 1
-            self._ws.send(messages.encode("ping", id=f"p{self._number}"))
+            self._say(messages.Ping(f"p{self._number}"))
 
     def _send_waiting(self, now: float) -> None:
         while len(self._reports) < REPORTS_MOST:
@@ -159,8 +163,8 @@ class LinkSession:
                     self._spool.delivered()
         if self._outcome is None:
             for outcome in self._outcomes.waiting(1):
-                self._outcome = outcome["outcome_id"]
-                self._ws.send(messages.encode("outcome", id=self._outcome, outcome=outcome))
+                self._outcome = outcome.outcome_id
+                self._say(messages.OutcomeTold(self._outcome, outcome))
         if self._look.is_set() or (self._results and now - min(self._results.values()) > AGAIN_S):
             self._look.clear()
             self._send_results(now)
@@ -168,7 +172,7 @@ class LinkSession:
     def _report(self, report: HostReport) -> str:
         self._number += 1
         name = f"r{self._number}"
-        self._ws.send(messages.encode("report", id=name, report=plain(report)))
+        self._say(messages.Report(name, report))
         self._reports[name] = report
         return name
 
@@ -184,106 +188,93 @@ class LinkSession:
             return
         self._outputs.end(name)
         self._results[name] = now
-        self._ws.send(messages.encode("result", id=name, result=result))
+        self._say(messages.Result(name, result))
 
     # ---- what comes in
     def _on_text(self, frame: str) -> None:
         message = messages.decode(frame, messages.SERVER)
-        kind = message["type"]
-        if not self.welcomed and kind not in ("welcome", "refuse", "ping"):
-            raise WireError(f"{kind} before welcome")
-        handler = getattr(self, f"_on_{kind}", None)
-        if handler:
-            handler(message)
-        else:
-            self._streams.on_message(message)
+        if not self.welcomed and message.kind not in ("welcome", "refuse", "ping"):
+            raise WireError(f"{message.kind} before welcome")
+        handler = getattr(self, f"_on_{message.kind}", self._streams.on_message)
+        handler(message)
 
     def _on_binary(self, frame: bytes) -> None:
         self._streams.on_chunk(unpack_chunk(frame))
 
-    def _on_welcome(self, message: dict) -> None:
+    def _on_welcome(self, message: messages.Welcome) -> None:
         self.welcomed = True
-        self._server_time(message["time"])
-        self._take_settings(message)
+        self._server_time(message.time)
+        self._on_settings(message)
         self._streams.begin(self._ws)
-        log.info("session is open, reporting every %s s", message["interval"])
+        log.info("session is open, reporting every %s s", message.interval)
 
-    def _on_settings(self, message: dict) -> None:
-        self._take_settings(message)
+    def _on_settings(self, message: Union[messages.Welcome, messages.Settings]) -> None:
+        self._reporter.set_interval(message.interval)
+        self._protect(message.protected_processes)
 
-    def _take_settings(self, message: dict) -> None:
-        self._reporter.set_interval(message["interval"])
-        self._protect(message["protected_processes"])
+    def _on_ping(self, message: messages.Ping) -> None:
+        self._say(messages.Pong(message.id))
 
-    def _on_ping(self, message: dict) -> None:
-        self._ws.send(messages.encode("pong", id=message["id"]))
-
-    def _on_pong(self, message: dict) -> None:
+    def _on_pong(self, message: messages.Pong) -> None:
         """Heard: the socket has noted it."""
 
-    def _on_ack(self, message: dict) -> None:
-        name = message["id"]
-        if message["of"] == "report":
+    def _on_ack(self, message: Ack) -> None:
+        name = message.id
+        if message.of == "report":
             self._reports.pop(name, None)
             if name == self._spooled:
                 self._spool.delivered()
                 self._spooled = None
-        elif message["of"] == "result":
+        elif message.of == "result":
             self._results.pop(name, None)
             self._executor.journal.thank(name)
-        elif message["of"] == "outcome":
+        elif message.of == "outcome":
             self._outcomes.thank(name)
             self._outcome = None
 
-    def _on_refuse(self, message: dict) -> None:
-        log.warning("the server refused %s %s: %s", message["of"], message["id"], message["message"] or message["code"])
-        if message["of"] == "hello":
-            raise SessionClosed(CLOSE_BAD_MESSAGE, message["code"])
-        if message["id"]:
-            self._on_ack(message)  # it will never take it: give it up
+    def _on_refuse(self, message: Refuse) -> None:
+        log.warning("the server refused %s %s: %s", message.of, message.id, message.message or message.code)
+        if message.of == "hello":
+            raise SessionClosed(CLOSE_BAD_MESSAGE, message.code)
+        if message.id:
+            self._on_ack(Ack(message.id, message.of))  # it will never take it: give it up
 
-    def _on_command(self, message: dict) -> None:
-        name, command = message["id"], message["command"]
-        if command["command_id"] != name:
+    def _on_command(self, message: messages.Command) -> None:
+        name = message.id
+        if message.command.command_id != name:
             raise WireError("a command's two ids differ")
-        refusal = accept(self._executor, command)
+        refusal = accept(self._executor, message.command)
         if refusal:
-            self._ws.send(messages.encode("refuse", id=name, of="command", code=refusal[0], message=refusal[1]))
+            self._say(Refuse(name, message.kind, *refusal))
             return
-        self._ws.send(messages.encode("ack", id=name, of="command"))
+        self._say(Ack(name, message.kind))
         if self._executor.journal.state(name) == THANKED:
-            self._ws.send(messages.encode("result", id=name, result=forgotten(name)))
+            self._say(messages.Result(name, CommandResult(name, "lost", reason=FORGOTTEN)))
         elif name in self._results:
             self._send_result(name, time.monotonic())
 
-    def _on_policies(self, message: dict) -> None:
+    def _on_policies(self, message: messages.PoliciesTold) -> None:
         try:
-            self._policies(message["bundle"], message["signature"])
+            self._policies(message.bundle, message.signature)
         except (WireError, OSError) as error:
-            self._ws.send(
-                messages.encode("refuse", id=message["id"], of="policies", code="refused", message=str(error))
-            )
+            self._say(Refuse(message.id, message.kind, "refused", str(error)))
             return
-        self._ws.send(messages.encode("ack", id=message["id"], of="policies"))
+        self._say(Ack(message.id, message.kind))
 
-    def _on_probe(self, message: dict) -> None:
-        self._probing.take(message["id"], message["target"])
+    def _on_probe(self, message: messages.Probe) -> None:
+        self._probing.take(message.id, message.target)
 
-    def _on_cancel(self, message: dict) -> None:
-        self._executor.cancel(message["id"])
-        self._ws.send(messages.encode("ack", id=message["id"], of="cancel"))
+    def _on_cancel(self, message: messages.Cancel) -> None:
+        self._executor.cancel(message.id)
+        self._say(Ack(message.id, message.kind))
 
 
-def accept(executor: CommandExecutor, command: dict) -> Optional[tuple]:
+def accept(executor: CommandExecutor, command: CommandSent) -> Optional[Tuple[str, str]]:
     """Put a command on the disk and on its way; why not, when it cannot be. A known id is fine and does nothing."""
-    if executor.journal.state(command["command_id"]) is None and executor.journal.full():
+    if executor.journal.state(command.command_id) is None and executor.journal.full():
         return "busy", "too many commands are waiting"
     try:
         executor.submit(command)
     except OSError as error:
         return "no_space", f"the journal cannot be written: {error.strerror}"
     return None
-
-
-def forgotten(name: str) -> dict:
-    return {"command_id": name, "status": "lost", "reason": "its result was delivered before and is no longer kept"}

@@ -7,11 +7,14 @@ Each kind has `take(params) → state` and, where there is a way back, `restore(
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import Callable, Dict, List, NamedTuple, Optional, Set, Union
 
 from opsapp.wire.actionparams import HealParams
 from opsapp.wire.actiontypes import OWN
 from opsapp.wire.fields import WireError, dumps, loads
+from opsapp.wire.records import made, plain
+from opsapp.wire.reports import Passed
 
 from . import firewall, network, storage
 from .capabilities import ToolManifest
@@ -51,6 +54,22 @@ class LocalHost(NamedTuple):
     clock_ahead_s: Callable[[], Optional[float]] = lambda: None  # of the server's; None while that is unknown
 
 
+@dataclass(frozen=True)
+class Snapshot:
+    """The state from before an action, as it is kept and told."""
+
+    kind: str
+    taken_at: float
+    action_type: str
+    params: Passed
+    state: Passed
+
+
+def snapshot_of(kept: Dict[str, object]) -> Snapshot:
+    """What was written, or sent back; an older one may not say of which action it is."""
+    return made(Snapshot, {"kind": "", "taken_at": 0.0, "action_type": "", "params": {}, "state": {}, **kept})
+
+
 class SnapshotKind(NamedTuple):
     take: Callable[[HealParams, LocalHost], dict]
     restore: Union[str, Callable[[dict], List[List[str]]], None] = None  # a native step, or what makes argument lists
@@ -74,16 +93,16 @@ class Snapshots:
         self._directory = os.path.join(directory, "snapshots")
         os.makedirs(self._directory, mode=0o700, exist_ok=True)
 
-    def save(self, heal_id: str, snapshot: dict) -> None:
-        write_whole(self._path(heal_id), dumps(snapshot))
+    def save(self, heal_id: str, snapshot: Snapshot) -> None:
+        write_whole(self._path(heal_id), dumps(plain(snapshot)))
         kept = sorted(os.scandir(self._directory), key=lambda entry: entry.stat().st_mtime)
         for entry in kept[:-KEEP_MOST]:
             os.unlink(entry.path)
 
-    def load(self, heal_id: str) -> Optional[dict]:
+    def load(self, heal_id: str) -> Optional[Snapshot]:
         try:
             with open(self._path(heal_id), "rb") as file:
-                return loads(file.read())
+                return snapshot_of(loads(file.read()))
         except FileNotFoundError:
             return None
         except WireError as error:

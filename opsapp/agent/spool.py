@@ -12,8 +12,8 @@ import os
 import threading
 from typing import Deque, List, Optional
 
+from opsapp.wire.commands import read_report
 from opsapp.wire.fields import WireError, dumps, loads
-from opsapp.wire.messages import read_report
 from opsapp.wire.records import plain
 from opsapp.wire.reports import HostReport
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import errno
 import logging
 import threading
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, NamedTuple, Optional
 
-from opsapp.wire import messages
+from opsapp.wire.commands import read_stream_params
 from opsapp.wire.fields import WireError
 from opsapp.wire.frames import MAX_STREAMS, WINDOW, FileChunk, pack_chunk
+from opsapp.wire.messages import Close, Closed, Credit, Finish, Open, Opened, StreamMessage, encode
 
 from .paths import NotAllowed
 from .transport import TransportError
@@ -21,19 +22,25 @@ from .websocket import ServerSocket
 log = logging.getLogger("streams")
 
 
-class StreamStopped(Exception):
-    """A stream ends; `code` is one of messages.STREAM_ENDS."""
+class StoredFile(NamedTuple):
+    path: Optional[str] = None
+    size: Optional[int] = None
+    sha256: Optional[str] = None
 
-    def __init__(self, code: str, message: str = "", **more: Any):
+
+class StreamStopped(Exception):
+    """A stream ends; `code` is one of messages.STREAM_ENDS. `stored`: what became of a file that was sent."""
+
+    def __init__(self, code: str, message: str = "", stored: Optional[StoredFile] = None):
         super().__init__(message or code)
         self.code = code
-        self.more = more
+        self.stored = stored or StoredFile()
 
 
 class OpenStream:
     """One open stream: its sending side with the window the reader grants, and whether somebody still reads."""
 
-    def __init__(self, number: int, params: dict, ws: ServerSocket):
+    def __init__(self, number: int, params: Any, ws: ServerSocket):
         self.number = number
         self.params = params
         self._ws = ws
@@ -42,8 +49,8 @@ class OpenStream:
         self.left = threading.Event()
         self.fault: Optional[StreamStopped] = None  # what the reader did wrong
 
-    def say(self, kind: str, **fields: Any) -> None:
-        self._ws.send(messages.encode(kind, stream=self.number, **fields))
+    def say(self, message: StreamMessage) -> None:
+        self._ws.send(encode(message))
 
     def send_chunk(self, offset: int, data: bytes) -> None:
         """Waits for the window; Ended when the reader has left."""
@@ -78,7 +85,7 @@ class OpenStream:
     def on_chunk(self, chunk: FileChunk) -> None:
         raise StreamStopped("bad_request", "this stream takes no data")
 
-    def on_finish(self, message: dict) -> None:
+    def on_finish(self, message: Finish) -> None:
         raise StreamStopped("bad_request", "this stream takes no data")
 
     def run(self) -> None:
@@ -89,21 +96,21 @@ class OpenStream:
 class MetricsStream(OpenStream):
     """While it is open, reports come every 5 s; they travel as ordinary reports."""
 
-    def __init__(self, number: int, params: dict, ws: ServerSocket, on_metrics: Callable[[bool], None]):
+    def __init__(self, number: int, params: Any, ws: ServerSocket, on_metrics: Callable[[bool], None]):
         super().__init__(number, params, ws)
         self._on_metrics = on_metrics
 
     def run(self) -> None:
         self._on_metrics(True)
         try:
-            self.say("opened")
+            self.say(Opened(self.number))
             self.left.wait()
         finally:
             self._on_metrics(False)
         raise StreamStopped("left")
 
 
-Make = Callable[[int, dict, ServerSocket], OpenStream]
+Make = Callable[[int, Any, ServerSocket], OpenStream]
 
 
 class OpenStreams:
@@ -124,19 +131,18 @@ class OpenStreams:
             self._ws = None
 
     # ---- from the session's thread
-    def on_message(self, message: dict) -> None:
-        kind, number = message["type"], message["stream"]
-        if kind == "open":
-            self._begin(number, message["kind"], message["params"])
+    def on_message(self, message: StreamMessage) -> None:
+        if isinstance(message, Open):
+            self._begin(message.stream, message.opens, message.params)
             return
-        stream = self._open.get(number)
+        stream = self._open.get(message.stream)
         if stream is None:
             return  # it has ended meanwhile: its `closed` is on the way
-        if kind == "credit":
-            stream.grant(message["bytes"])
-        elif kind == "close":
+        if isinstance(message, Credit):
+            stream.grant(message.bytes)
+        elif isinstance(message, Close):
             stream.leave()
-        else:
+        elif isinstance(message, Finish):
             self._guard(stream, lambda: stream.on_finish(message))
 
     def on_chunk(self, chunk: FileChunk) -> None:
@@ -149,20 +155,24 @@ class OpenStreams:
         ws = self._ws
         if ws is None:
             return
-        if number in self._open or len(self._open) >= MAX_STREAMS:
-            ws.send(messages.encode("closed", stream=number, code="busy", message="too many streams are open"))
-            return
-        if kind not in self._kinds:
-            ws.send(messages.encode("closed", stream=number, code="unsupported"))
-            return
         try:
-            stream = self._kinds[kind](number, messages.check_stream_params(kind, params), ws)
-        except WireError as error:
-            ws.send(messages.encode("closed", stream=number, code="bad_request", message=str(error)))
+            stream = self._made(number, kind, params, ws)
+        except StreamStopped as refusal:
+            ws.send(encode(Closed(number, refusal.code, "" if refusal.code == str(refusal) else str(refusal))))
             return
         with self._lock:
             self._open[number] = stream
         threading.Thread(target=self._run, args=(stream,), daemon=True, name=f"stream-{kind}").start()
+
+    def _made(self, number: int, kind: str, params: Any, ws: ServerSocket) -> OpenStream:
+        if number in self._open or len(self._open) >= MAX_STREAMS:
+            raise StreamStopped("busy", "too many streams are open")
+        if kind not in self._kinds:
+            raise StreamStopped("unsupported")
+        try:
+            return self._kinds[kind](number, read_stream_params(kind, params), ws)
+        except WireError as error:
+            raise StreamStopped("bad_request", str(error)) from None
 
     def _run(self, stream: OpenStream) -> None:
         try:
@@ -189,7 +199,7 @@ class OpenStreams:
                 return
             del self._open[stream.number]
         try:
-            stream.say("closed", code=ended.code, message=str(ended), **ended.more)
+            stream.say(Closed(stream.number, ended.code, str(ended), *ended.stored))
         except TransportError as error:
             log.debug("nobody to tell that a stream ended: %s", error)
 

@@ -14,7 +14,9 @@ import subprocess
 import time
 from typing import Any, List, Optional
 
+from opsapp.wire.commands import LogTailParams
 from opsapp.wire.handles import readable
+from opsapp.wire.messages import Lines, LogLine, Opened
 
 from .commands import TAIL_MOST, tail
 from .paths import PathRules
@@ -31,7 +33,7 @@ MARK = "OPSAPP_AGENT_STREAM"
 
 
 class LogTail(OpenStream):
-    def __init__(self, number: int, params: dict, ws: ServerSocket, rules: PathRules, state_dir: str):
+    def __init__(self, number: int, params: LogTailParams, ws: ServerSocket, rules: PathRules, state_dir: str):
         super().__init__(number, params, ws)
         self._state_dir = state_dir
         self._rules = rules
@@ -41,7 +43,7 @@ class LogTail(OpenStream):
 
     def run(self) -> None:
         try:
-            if self.params["source"] == "file":
+            if self.params.source == "file":
                 self._follow_file()
             else:
                 self._follow_journal()
@@ -57,10 +59,10 @@ class LogTail(OpenStream):
             "--quiet",
             "--output=json",
             "--output-fields=MESSAGE,SYSLOG_IDENTIFIER,_PID",
-            f"--lines={self.params['lines']}",
+            f"--lines={self.params.lines}",
         ]
-        if self.params["unit"]:
-            argv.append(f"--unit={self.params['unit']}")
+        if self.params.unit:
+            argv.append(f"--unit={self.params.unit}")
         child = subprocess.Popen(
             argv,
             stdin=subprocess.DEVNULL,
@@ -70,7 +72,7 @@ class LogTail(OpenStream):
             start_new_session=True,
         )
         try:
-            self.say("opened")
+            self.say(Opened(self.number))
             self._read(child)
         finally:
             signal_group(child.pid, signal.SIGKILL)
@@ -95,7 +97,7 @@ class LogTail(OpenStream):
     def _follow_file(self) -> None:
         file = self._open()
         try:
-            self.say("opened", path=self.params["path"])
+            self.say(Opened(self.number, path=self.params.path))
             self._begin(file)
             rest = b""
             while not self.left.wait(FOLLOW_S):
@@ -113,10 +115,10 @@ class LogTail(OpenStream):
 
     def _begin(self, file: Any) -> None:
         """The last lines, or all behind the place that the reader knows; when they were written nobody can say."""
-        if self.params["after"]:
-            data = self._behind(file, *map(int, self.params["after"].split(":")))
-        elif self.params["lines"]:
-            data = tail(file, self.params["lines"])
+        if self.params.after:
+            data = self._behind(file, *map(int, self.params.after.split(":")))
+        elif self.params.lines:
+            data = tail(file, self.params.lines)
         else:
             file.seek(0, os.SEEK_END)
             data = b""
@@ -128,25 +130,25 @@ class LogTail(OpenStream):
     def _behind(self, file: Any, device: int, inode: int, offset: int) -> bytes:
         about = os.fstat(file.fileno())
         if (device, inode) != (about.st_dev, about.st_ino) or offset > about.st_size:
-            self._emit([{"line": "[the file was replaced meanwhile]", "place": _place(about, 0)}])
+            self._emit([LogLine(None, "[the file was replaced meanwhile]", _place(about, 0))])
             offset = 0
         if about.st_size - offset > TAIL_MOST:
-            self._emit([{"line": "[lines were left out: too much was written meanwhile]", "place": _place(about, 0)}])
+            self._emit([LogLine(None, "[lines were left out: too much was written meanwhile]", _place(about, 0))])
             return tail(file, TAIL_MOST)
         file.seek(offset)
         return file.read(TAIL_MOST)
 
-    def _placed(self, file: Any, lines: List[bytes], rest: int, at: Optional[float]) -> List[dict]:
+    def _placed(self, file: Any, lines: List[bytes], rest: int, at: Optional[float]) -> List[LogLine]:
         """Lines that were just read, `rest` bytes of a next one behind them, each with the place where it ends."""
         about, behind = os.fstat(file.fileno()), file.tell() - rest - sum(len(line) + 1 for line in lines)
         entries = []
         for line in lines:
             behind += len(line) + 1
-            entries.append({**_line(line, at), "place": _place(about, behind)})
+            entries.append(LogLine(at, _shown(line), _place(about, behind)))
         return entries
 
     def _open(self) -> Any:
-        return self._rules.open_for_reading(self.params["path"], self.params["role"])
+        return self._rules.open_for_reading(self.params.path, self.params.role)
 
     def _open_again(self) -> Any:
         """The file that took the place of a rotated one; it may need a moment."""
@@ -162,7 +164,7 @@ class LogTail(OpenStream):
         """Until another file has taken the place of one that was moved away, its writer goes on with the old one."""
         about = os.fstat(file.fileno())
         try:
-            there = os.stat(self.params["path"])
+            there = os.stat(self.params.path)
         except FileNotFoundError:
             now = time.monotonic()
             self._missing_since = now if self._missing_since is None else self._missing_since
@@ -184,17 +186,17 @@ class LogTail(OpenStream):
         return rest
 
     # ---- sending
-    def _emit(self, entries: List[dict]) -> None:
+    def _emit(self, entries: List[LogLine]) -> None:
         for start in range(0, len(entries), BATCH):
             batch = entries[start : start + BATCH]
             if self._dropped:
                 notice = f"[{self._dropped} lines were dropped: the reader is too slow]"
-                batch = [{"line": notice, **({"place": self._told} if self._told else {})}, *batch]
-            if not self.take_credit(sum(len(entry["line"]) + 1 for entry in batch)):
+                batch = [LogLine(None, notice, self._told), *batch]
+            if not self.take_credit(sum(entry.size for entry in batch)):
                 self._dropped += len(entries[start : start + BATCH])
                 continue
-            self._dropped, self._told = 0, batch[-1].get("place")
-            self.say("lines", lines=batch)
+            self._dropped, self._told = 0, batch[-1].place
+            self.say(Lines(self.number, tuple(batch)))
 
 
 def whose(state_dir: str) -> str:
@@ -208,7 +210,7 @@ def end_left(state_dir: str) -> int:
     return end_marked(MARK, whose(state_dir))
 
 
-def journal_entry(line: bytes) -> Optional[dict]:
+def journal_entry(line: bytes) -> Optional[LogLine]:
     if not line:
         return None
     try:
@@ -220,18 +222,13 @@ def journal_entry(line: bytes) -> Optional[dict]:
         message = bytes(message).decode("utf-8", "replace")
     name, pid = decoded.get("SYSLOG_IDENTIFIER"), decoded.get("_PID")
     label = f"{name}[{pid}]: " if name and pid else f"{name}: " if name else ""
-    entry = _line(f"{label}{message}".encode("utf-8", "replace"))
     stamp = decoded.get("__REALTIME_TIMESTAMP")
-    if isinstance(stamp, str) and stamp.isdigit():
-        entry["time"] = int(stamp) / 1e6
-    return entry
+    at = int(stamp) / 1e6 if isinstance(stamp, str) and stamp.isdigit() else None
+    return LogLine(at, _shown(f"{label}{message}".encode("utf-8", "replace")))
 
 
-def _line(raw: bytes, at: Optional[float] = None) -> dict:
-    entry: dict = {"line": raw[:LINE_MOST].decode("utf-8", "replace").rstrip("\r")}
-    if at is not None:
-        entry["time"] = at
-    return entry
+def _shown(raw: bytes) -> str:
+    return raw[:LINE_MOST].decode("utf-8", "replace").rstrip("\r")
 
 
 def _place(about: os.stat_result, behind: int) -> str:

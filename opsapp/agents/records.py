@@ -129,30 +129,6 @@ class FleetRow(MeasuredRow):
 
 
 @dataclass(frozen=True)
-class CommandSent:
-    command_id: Id
-    type: str
-    params: AnyValues
-    store: str | None  # which service asks
-
-
-@dataclass(frozen=True)
-class PollAnswer:
-    """What an agent that polls is told, without what one of before does not know, or what is not news."""
-
-    leaves_out_null: ClassVar[bool] = True
-
-    interval: Annotated[float, Between(0)]
-    commands: tuple[CommandSent, ...]
-    cancel: tuple[str, ...]
-    policy_version: Annotated[int, Between(0)]
-    time: Annotated[float | None, Between(0)] = None
-    protected_processes: tuple[str, ...] | None = None
-    policies: AnyValues | None = None
-    status: Literal["ok"] = "ok"
-
-
-@dataclass(frozen=True)
 class AgentKey:
     agent_id: str
     key: Annotated[str, Text(64, 64)]

@@ -17,7 +17,7 @@ import yaml
 from opsapp.wire.records import SaidAs
 
 from .estate import Estate, MonitorEntry, seconds, timed, with_user
-from .foreign import MANY, AsItIs, ForeignRecord, Label, NotImported, PartOf, Switch, Word, named
+from .foreign import MANY, AsItIs, ForeignRecord, Label, Labels, NotImported, PartOf, Switch, Word, named
 from .foreign import read as read_record
 
 USUAL_S, USUAL_TIMEOUT_S = 60.0, 10.0
@@ -32,13 +32,13 @@ class ScrapeTimes(ForeignRecord):
 
 @dataclass(frozen=True)
 class TargetGroup(ForeignRecord):
-    targets: Annotated[tuple[Label, ...] | None, MANY] = ()
+    targets: Labels = ()
     labels: dict[str, Label] | None = None
 
 
 @dataclass(frozen=True)
 class JobParams(ForeignRecord):
-    module: Annotated[tuple[Word, ...] | None, MANY] = None
+    module: Labels = None
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,8 @@ class HttpOptions(ProbeOptions):
     follow_redirects: Switch | None = None
     tls_config: Annotated[TlsConfig, PartOf(TlsConfig)] = TlsConfig()
     basic_auth: Annotated[BasicAuth | None, PartOf(BasicAuth)] = None
-    fail_if_body_matches_regexp: Annotated[tuple[Word, ...] | None, MANY] = ()
-    fail_if_body_not_matches_regexp: Annotated[tuple[Word, ...] | None, MANY] = ()
+    fail_if_body_matches_regexp: Labels = ()
+    fail_if_body_not_matches_regexp: Labels = ()
     valid_http_versions: AsItIs = None
     fail_if_not_ssl: Switch = False
 

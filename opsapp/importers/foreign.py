@@ -53,6 +53,7 @@ Measure = Annotated[float, LooseKind(lambda value: float(value or 0))]
 Json = Annotated[Any, LooseKind(json_value)]  # a value, or a text that says one
 AsItIs = Annotated[Any, Anything()]
 MANY = Most(100_000)
+Labels = Annotated[tuple[Label, ...] | None, MANY]
 
 
 @dataclass(frozen=True, kw_only=True)

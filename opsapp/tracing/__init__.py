@@ -17,7 +17,6 @@ def includeme(config: Configurator) -> None:
     from .config import TracingSettings
 
     config.add_section("tracing", TracingSettings)
-    config.add_evolve_step("tracing-1", "opsapp.tracing.resources.set_up", reversible=True)
     config.add_metrics("opsapp.tracing.engine.figures")
     config.add_preparation("opsapp.tracing.engine.prepare")
     config.add_engine("opsapp.tracing.engine.start")

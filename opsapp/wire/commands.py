@@ -7,33 +7,17 @@ Must not: run anything.
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, Tuple
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Dict, Literal, Optional, Tuple
 
 from .actions import ACTIONS
 from .causes import LookSubject
-from .fields import (
-    JsonObject,
-    WireError,
-    WireField,
-    boolean,
-    choice,
-    dumps,
-    integer,
-    json_object,
-    listing,
-    mapping,
-    may,
-    need,
-    number,
-    record,
-    text,
-)
+from .checks import OnWire, checks_of
+from .fields import JsonObject, WireError, dumps, integer, json_object, mapping, record, text
 from .frames import OUTPUT_LIMIT
-from .reports import RESULT
-
-ID = text(64, low=1, pattern=r"[A-Za-z0-9_.:-]+")
-SERVICE_NAME = text(255, low=1, pattern=r"[A-Za-z0-9_@.:\\][A-Za-z0-9_@.:\\-]*")
-ABSOLUTE_PATH = text(4096, low=1, pattern=r"/[^\0]*")
+from .kinds import REQUIRED, Choice, Text
+from .records import Between, Most, made, plain
+from .reports import REPORT, RESULT, CommandResult, HostReport, Id, Passed, Whole0
 
 FINAL_STATES = ("done", "failed", "timeout", "expired", "lost", "cancelled")
 HEAL_PHASES = ("snapshot", "execute", "rollback", "confirm", "measure", "look")
@@ -45,85 +29,177 @@ LEFT, KEPT, KEPT_APART = "left", "kept", "apart"
 
 DESCRIPTORS = 16  # of one program
 VARIABLE = text(128, low=1, pattern=r"[A-Za-z_][A-Za-z0-9_]*")
+
+Place = Annotated[Optional[str], Text(1, 80, r"[0-9]+:[0-9]+:[0-9]+")]  # in a file: device, inode, byte behind the line
+Size = Annotated[Optional[int], Between(0)]
+ServiceName = Annotated[str, Text(1, 255, r"[A-Za-z0-9_@.:\\][A-Za-z0-9_@.:\\-]*")]
+AbsolutePath = Annotated[str, Text(1, 4096, r"/[^\0]*")]
+Sha256 = Annotated[str, Text(64, 64, r"[0-9a-f]{64}")]
+Seconds = Annotated[int, Between(1, 3600)]
+LogKind = Literal["journald", "file"]
+Role = Literal["viewer", "operator"]
+Arguments = Annotated[Tuple[Annotated[str, Text(0, 65536)], ...], Most(1000)]
+ActionName = Annotated[Optional[str], Choice(*sorted(ACTIONS))]
+ActionParams = Annotated[Passed, OnWire(json_object(65536))]
+Variables = Annotated[Dict[str, str], OnWire(mapping(text(32768), 256, VARIABLE))]
 # variable -> what the program reads from the descriptor whose number the variable has. Without any it is not sent: an
 # older agent refuses what it does not know.
-_DESCRIPTORS = may(mapping(text(32768), DESCRIPTORS, VARIABLE))
-_TIMEOUT = may(integer(1, 3600), 60)
+Descriptors = Annotated[Optional[Dict[str, str]], OnWire(mapping(text(32768), DESCRIPTORS, VARIABLE))]
 
-COMMANDS: Dict[str, Dict[str, WireField]] = {
-    "shell": {
-        "command": need(text(65536, low=1)),
-        "timeout": _TIMEOUT,
-        "env": may(mapping(text(32768), 256, VARIABLE), {}),
-        "descriptors": _DESCRIPTORS,
-        # With an interpreter, `command` is a script that is handed to it as a file; without one, /bin/sh -c reads it.
-        "interpreter": may(text(255, low=1, pattern=r"[A-Za-z0-9/._+-]+")),
-    },
-    "service": {
-        "service": need(SERVICE_NAME),
-        "action": need(choice(*SERVICE_ACTIONS)),
-        "timeout": may(integer(1, 3600)),  # without one, as long as the unit itself says
-    },
-    "process_list": {
-        "sort": may(choice("cpu", "memory", "pid"), "cpu"),
-        "limit": may(integer(1, 1000), 100),
-        "timeout": _TIMEOUT,
-    },
-    "logs": {
-        "source": may(choice("journald", "file"), "journald"),
-        "unit": may(SERVICE_NAME),
-        "path": may(ABSOLUTE_PATH),
-        "lines": may(integer(1, 10000), 200),
-        "role": may(choice("viewer", "operator"), "operator"),
-        "timeout": _TIMEOUT,
-    },
-    "capabilities": {"timeout": _TIMEOUT},
-    "heal": {
-        "heal_id": need(ID),
-        "token": need(integer(0)),
-        "phase": need(choice(*HEAL_PHASES)),
-        "action_type": may(choice(*sorted(ACTIONS))),
-        "params": may(json_object(65536), {}),
-        "snapshot": may(json_object(262144)),
-        "timeout": may(integer(1, 3600)),
-        "arm_s": may(number(1, 86400)),  # of an armed action: when it is undone unless confirmed
-    },
-    "update": {
-        "version": need(text(64, low=1, pattern=r"[A-Za-z0-9.+_-]+")),
-        "sha256": need(text(64, low=64, pattern=r"[0-9a-f]{64}")),
-        "timeout": may(integer(1, 3600), 120),
-    },
-}
 
-# What the service asks of its own executor, and of no agent: a program of an automation, or the steps of an action.
-OWN_COMMANDS: Dict[str, Dict[str, WireField]] = {
-    "program": {
-        "name": need(ID),  # of the run or deed, for the environment and the names of directories
-        "steps": need(listing(listing(text(65536), 1000), 100)),  # argument lists, in order until one fails
-        "script": may(text(262144)),  # becomes a file, whose path is put at the end of the last step
-        "env": may(mapping(text(32768), 256, VARIABLE), {}),
-        "descriptors": _DESCRIPTORS,
-        "timeout": need(number(0.01, 86400)),
-        "grace": may(number(0, 60), 2.0),  # between TERM and KILL
-        "limits": may(mapping(integer(0), 10), {}),  # flags of ulimit
-        "umask": may(integer(0, 0o777), 0o077),
-        "keeping": may(choice(LEFT, KEPT, KEPT_APART), LEFT),
-        "no_new_privs": may(boolean(), False),  # set-uid programs gain nothing
-        "output": may(boolean(), False),  # whether the result has the output: what is streamed needs no copy
-        "action_type": may(choice(*sorted(ACTIONS))),  # with it, what is protected is not touched
-        "params": may(json_object(65536), {}),
-        "protected": may(listing(text(255, low=1), 1000), []),
-    }
-}
+@dataclass(frozen=True)
+class ShellParams:
+    command: Annotated[str, Text(1, 65536)]
+    timeout: Seconds = 60
+    env: Variables = field(default_factory=dict)
+    descriptors: Descriptors = None
+    # With an interpreter, `command` is a script that is handed to it as a file; without one, /bin/sh -c reads it.
+    interpreter: Annotated[Optional[str], Text(1, 255, r"[A-Za-z0-9/._+-]+")] = None
 
-# On the way type and params are only bounded: an agent answers what it does not know with a failed result, so that
-# a newer server can talk to it. check_params is the strict part, on both sides.
-COMMAND: Dict[str, WireField] = {
-    "command_id": need(ID),
-    "type": need(text(64, low=1)),
-    "params": may(json_object(400000), {}),
-    "store": may(ID),  # which service asks: a heal's token is compared with those of the same one
+
+@dataclass(frozen=True)
+class ServiceParams:
+    service: ServiceName
+    action: Annotated[str, Choice(*SERVICE_ACTIONS)]
+    timeout: Optional[Seconds] = None  # without one, as long as the unit itself says
+
+
+@dataclass(frozen=True)
+class ProcessListParams:
+    sort: Literal["cpu", "memory", "pid"] = "cpu"
+    limit: Annotated[int, Between(1, 1000)] = 100
+    timeout: Seconds = 60
+
+
+@dataclass(frozen=True)
+class LogParams:
+    source: LogKind = "journald"
+    unit: Optional[ServiceName] = None
+    path: Optional[AbsolutePath] = None
+    lines: Annotated[int, Between(1, 10000)] = 200
+    role: Role = "operator"
+    timeout: Seconds = 60
+
+
+@dataclass(frozen=True)
+class CapabilitiesParams:
+    timeout: Seconds = 60
+
+
+@dataclass(frozen=True)
+class HealCommand:
+    """One phase of a heal; `params` are those of its action (`actionparams`), or what a look is about."""
+
+    heal_id: Id
+    token: Whole0
+    phase: Annotated[str, Choice(*HEAL_PHASES)]
+    action_type: ActionName = None
+    params: ActionParams = field(default_factory=dict)
+    snapshot: Annotated[Optional[Passed], OnWire(json_object(262144))] = None
+    timeout: Optional[Seconds] = None
+    arm_s: Annotated[Optional[float], Between(1, 86400)] = None  # armed: when it is undone unless confirmed
+
+
+@dataclass(frozen=True)
+class UpdateParams:
+    version: Annotated[str, Text(1, 64, r"[A-Za-z0-9.+_-]+")]
+    sha256: Sha256
+    timeout: Annotated[int, Between(1, 3600)] = 120
+
+
+@dataclass(frozen=True)
+class ProgramParams:
+    """What the service asks of its own executor, and of no agent: a program of an automation, or the steps of an
+    action."""
+
+    name: Id  # of the run or deed, for the environment and the names of directories
+    steps: Annotated[Tuple[Arguments, ...], Most(100)]  # argument lists, in order until one fails
+    script: Annotated[Optional[str], Text(0, 262144)] = None  # a file, whose path is put at the end of the last step
+    env: Variables = field(default_factory=dict)
+    descriptors: Descriptors = None
+    timeout: Annotated[float, Between(0.01, 86400)] = REQUIRED
+    grace: Annotated[float, Between(0, 60)] = 2.0  # between TERM and KILL
+    limits: Annotated[Dict[str, int], OnWire(mapping(integer(0), 10))] = field(default_factory=dict)  # of ulimit
+    umask: Annotated[int, Between(0, 0o777)] = 0o077
+    keeping: Annotated[str, Choice(LEFT, KEPT, KEPT_APART)] = LEFT
+    no_new_privs: bool = False  # set-uid programs gain nothing
+    output: bool = False  # whether the result has the output: what is streamed needs no copy
+    action_type: ActionName = None  # with it, what is protected is not touched
+    params: ActionParams = field(default_factory=dict)
+    protected: Annotated[Tuple[Annotated[str, Text(1, 255)], ...], Most(1000)] = ()
+
+
+@dataclass(frozen=True)
+class CommandSent:
+    """On the way type and params are only bounded: an agent answers what it does not know with a failed result, so that
+    a newer server can talk to it. `check_params` is the strict part, on both sides."""
+
+    command_id: Id
+    type: Annotated[str, OnWire(text(64, low=1))]
+    params: Annotated[Passed, OnWire(json_object(400000))] = field(default_factory=dict)
+    store: Optional[Id] = None  # which service asks: a heal's token is compared with those of the same one
+
+
+PARAMS: Dict[str, Any] = {
+    "shell": ShellParams,
+    "service": ServiceParams,
+    "process_list": ProcessListParams,
+    "logs": LogParams,
+    "capabilities": CapabilitiesParams,
+    "heal": HealCommand,
+    "update": UpdateParams,
 }
+COMMANDS = {kind: checks_of(params) for kind, params in PARAMS.items()}
+_OWN = {"program": checks_of(ProgramParams)}
+
+
+# ---- what streams are asked for
+@dataclass(frozen=True)
+class FileGetParams:
+    path: AbsolutePath
+    role: Role = "operator"
+    offset: Whole0 = 0
+    length: Size = None
+    digest: bool = False
+
+
+@dataclass(frozen=True)
+class FilePutParams:
+    path: AbsolutePath
+    size: Size = None
+
+
+@dataclass(frozen=True)
+class LogTailParams:
+    source: LogKind = "journald"
+    unit: Optional[ServiceName] = None
+    path: Optional[AbsolutePath] = None
+    role: Role = "operator"
+    lines: Annotated[int, Between(0, 10000)] = 100
+    after: Place = None
+
+
+@dataclass(frozen=True)
+class MetricsParams:
+    """There is nothing to choose."""
+
+
+_STREAM_PARAMS: Dict[str, Any] = {
+    "file_get": FileGetParams,
+    "file_put": FilePutParams,
+    "logs": LogTailParams,
+    "metrics": MetricsParams,
+}
+STREAM_KINDS = tuple(_STREAM_PARAMS)
+
+
+def read_stream_params(kind: str, params: Any) -> Any:
+    asked = _STREAM_PARAMS[kind]
+    read = made(asked, record(params, checks_of(asked), what="params"))
+    if kind == "logs" and read.source == "file" and not read.path:
+        raise WireError("params: path is required", "invalid", {"path": "is required"})
+    return read
+
 
 _PARAM_NEEDS = {("logs", "journald"): "unit", ("logs", "file"): "path"}
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -131,7 +207,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 def check_params(kind: str, params: Any) -> JsonObject:
     """Validated parameters of a command with defaults filled in; unknown ones are refused by name."""
-    fields = COMMANDS.get(kind) or OWN_COMMANDS.get(kind)
+    fields = COMMANDS.get(kind) or _OWN.get(kind)
     if fields is None:
         known = ", ".join(sorted(COMMANDS))
         raise WireError("unknown command type", "unknown_type", {"type": f"must be one of {known}"})
@@ -150,11 +226,27 @@ def check_params(kind: str, params: Any) -> JsonObject:
     return clean
 
 
+def read_params(kind: str, params: Any) -> Any:
+    """The same as a record of `PARAMS`, or of the service's own."""
+    return made(PARAMS.get(kind, ProgramParams), check_params(kind, params))
+
+
 def check_result(value: Any) -> JsonObject:
     clean = record(value, RESULT, what="result")
     if len(clean["output"].encode("utf-8")) > OUTPUT_LIMIT:
         raise WireError("result: output is larger than 1 MiB", "too_large", {"output": "is larger than 1 MiB"})
     return clean
+
+
+def check_report(value: Any) -> JsonObject:
+    """A report body: unknown fields ignored, a missing number is None (unknown), every wrong field named."""
+    clean = record(value, REPORT, what="report")
+    clean["results"] = [check_result(result) for result in clean["results"]]
+    return clean
+
+
+def read_report(value: Any) -> HostReport:
+    return made(HostReport, check_report(value))
 
 
 def clean_output(raw: bytes, limit: int = OUTPUT_LIMIT) -> Tuple[str, bool]:
@@ -163,14 +255,14 @@ def clean_output(raw: bytes, limit: int = OUTPUT_LIMIT) -> Tuple[str, bool]:
     return _cut(shown, limit, len(raw) > limit)
 
 
-def fit_result(result: JsonObject, budget: int) -> JsonObject:
+def fit_result(result: CommandResult, budget: int) -> CommandResult:
     """The result itself, or a copy with its output cut so that its JSON has at most `budget` bytes."""
-    excess = len(dumps(result)) - budget
+    excess = len(dumps(plain(result))) - budget
     if excess <= 0:
         return result
-    size = len(result["output"].encode("utf-8"))
-    shown, _ = _cut(result["output"], max(0, size - excess), True)
-    return {**result, "output": shown, "truncated": True}
+    size = len(result.output.encode("utf-8"))
+    shown, _ = _cut(result.output, max(0, size - excess), True)
+    return replace(result, output=shown, truncated=True)
 
 
 def _cut(shown: str, limit: int, truncated: bool) -> Tuple[str, bool]:

@@ -6,23 +6,21 @@ Must not: keep state, touch sockets. What a message leads to is decided by whoev
 
 from __future__ import annotations
 
-from typing import Any, Dict, NamedTuple, Optional
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated, Any, Callable, ClassVar, Dict, Literal, Optional, Tuple, TypeVar
 
-from .checks import checks_of
-from .commands import ABSOLUTE_PATH, COMMAND, ID, SERVICE_NAME, check_result
+from .checks import OnWire, checks_of
+from .commands import STREAM_KINDS, CommandSent, Place, Sha256, Size, check_report, check_result
 from .fields import (
     JsonObject,
     WireError,
     WireField,
-    boolean,
     choice,
     dumps,
-    integer,
     json_object,
     listing,
     loads,
-    mapping,
-    may,
     need,
     nested,
     number,
@@ -30,22 +28,24 @@ from .fields import (
     text,
 )
 from .frames import MAX_TEXT_FRAME
-from .monitortypes import TYPES, every_own
-from .plugins import MOST_METRICS, UNIT_LENGTH
-from .probes import FAMILIES
-from .records import made
-from .reports import HELD, OUTCOME, REPORT, HostReport
-from .webchecks import MOST_BODY, STATUS_RANGE
+from .kinds import REQUIRED, Choice, Text
+from .probemessages import PROBE_TARGET, ProbeSeen
+from .records import Between, Most, SaidAs, made, plain
+from .reports import CommandResult, Count, HeldCommand, HostReport, Id, LocalOutcome, Passed, Whole0
 
+M = TypeVar("M", bound=type)
 AGENT, SERVER, BOTH = "agent", "server", "both"
-_SHA256 = text(64, low=64, pattern=r"[0-9a-f]{64}")
-_STREAM = need(integer(1, 2**32 - 1))
-_PROTECTED = may(listing(text(255, low=1), 1000))  # processes never to be acted upon, beside the agent's own list
-_FEATURES = may(listing(text(32), 50), [])  # what the agent understands beyond the first protocol
+Interval = Annotated[float, OnWire(number(0.05, 3600))]
+Protocol = Annotated[int, Between(1, 1000)]
+Stream = Annotated[int, Between(1, 2**32 - 1)]
+Kind = Annotated[str, Text(1, 32)]
+Words = Annotated[str, Text(0, 2000)]
+Line = Annotated[str, OnWire(text(65536, nul=True))]
+Path = Annotated[Optional[str], Text(0, 4096)]
+# Processes never to be acted upon, beside the agent's own list.
+Protected = Annotated[Optional[Tuple[Annotated[str, Text(1, 255)], ...]], Most(1000)]
+Features = Annotated[Tuple[Annotated[str, Text(0, 32)], ...], Most(50)]  # what it understands beyond the first protocol
 
-PLACE = text(80, low=1, pattern=r"[0-9]+:[0-9]+:[0-9]+")  # in a file: device, inode, byte behind the line
-
-STREAM_KINDS = ("file_get", "file_put", "logs", "metrics")
 STREAM_ENDS = (
     "end",
     "left",
@@ -61,200 +61,319 @@ STREAM_ENDS = (
     "gone",
 )
 
-# What an agent is asked to look at; `allow` and `deny` are the networks that the server's configuration names.
-PROBE_TARGET: Dict[str, WireField] = {
-    "type": need(choice(*(name for name, declared in TYPES.items() if declared.by_agents))),
-    "url": may(text(2000), ""),
-    "timeout": need(number(0.1, 60)),
-    "expected_status": may(integer(100, 599)),
-    "method": may(text(16, low=1), "GET"),
-    "headers": may(mapping(text(4000), 50), {}),
-    "follow_redirects": may(boolean(), True),
-    "verify_tls": may(boolean(), True),
-    "accepted_statuses": may(listing(text(7, low=3, pattern=STATUS_RANGE), 50), []),
-    "max_redirects": may(integer(0, 20)),
-    "ip_family": may(choice(*FAMILIES), FAMILIES[0]),
-    "body": may(text(MOST_BODY), ""),
-    **checks_of(every_own()),
-    "allow": may(listing(text(64), 1000), []),
-    "deny": may(listing(text(64), 1000), []),
-}
-# What it saw; `ok` null: it could not look.
-PROBED: Dict[str, WireField] = {
-    "ok": may(boolean()),
-    "response_time_ms": may(number(0)),
-    "detail": may(text(2000), ""),
-    "phases": may(mapping(number(0), 10)),
-    "certificate_days": may(number()),
-    "protocol": may(text(32)),
-    "http_status": may(integer(0, 999)),
-    "degraded": may(boolean()),
-    "metrics": may(mapping(number(), MOST_METRICS)),
-    "units": may(mapping(text(UNIT_LENGTH), MOST_METRICS)),
-}
 
-# policies.check_bundle looks into it, with the secret made from the agent's key.
-SIGNED_POLICIES: Dict[str, WireField] = {"bundle": need(json_object(400000)), "signature": need(_SHA256)}
+class MessageKind:
+    """Who sends a message of this record, and the checks of its fields."""
 
-POLL_ANSWER: Dict[str, WireField] = {
-    "status": need(choice("ok")),
-    "interval": need(number(0.05, 3600)),
-    "commands": may(listing(nested(COMMAND), 100), []),
-    "cancel": may(listing(ID, 100), []),
-    "policy_version": may(integer(0), 0),
-    "time": may(number(0)),
-    "protected_processes": _PROTECTED,
-    "policies": may(nested(SIGNED_POLICIES)),  # when the report named an older policy_version
-}
+    def __init__(self, sender: str, of: Any):
+        self.sender, self.of = sender, of
+
+    @cached_property
+    def fields(self) -> Dict[str, WireField]:
+        return checks_of(self.of)
 
 
-class MessageKind(NamedTuple):
-    sender: str
-    fields: Dict[str, WireField]
-    acked: bool = False
+MESSAGES: Dict[str, MessageKind] = {}
 
 
-def check_report(value: Any) -> JsonObject:
-    """A report body: unknown fields ignored, a missing number is None (unknown), every wrong field named."""
-    clean = record(value, REPORT, what="report")
-    clean["results"] = [check_result(result) for result in clean["results"]]
-    return clean
+def _by(sender: str) -> Callable[[M], M]:
+    def declare(record: M) -> M:
+        MESSAGES[record.kind] = MessageKind(sender, record)  # type: ignore[attr-defined]
+        return record
+
+    return declare
 
 
-def read_report(value: Any) -> HostReport:
-    return made(HostReport, check_report(value))
+class Message:
+    """What is said in a session, of one kind."""
+
+    kind: ClassVar[str]
 
 
-def check_poll_answer(value: Any) -> JsonObject:
-    return record(value, POLL_ANSWER, what="answer")
+@dataclass(frozen=True)
+class NamedMessage(Message):
+    id: Id
 
 
-MESSAGES: Dict[str, MessageKind] = {
-    # ---- the session itself
-    "hello": MessageKind(
-        AGENT,
-        {
-            "protocol": need(integer(1, 1000)),
-            "agent_id": need(ID),
-            "machine_id": need(text(64, low=1)),
-            "boot_id": may(text(64), ""),
-            "hostname": need(text(253, low=1)),
-            "os": may(text(255), ""),
-            "version": need(text(64, low=1)),
-            "pid": may(integer(1), None),
-            "held": may(listing(nested(HELD), 5000), []),
-            "policy_version": may(integer(0), 0),
-            "time": may(number(0)),  # what the host's clock shows
-            "capabilities": may(json_object(131072)),
-            "features": _FEATURES,
-        },
-    ),
-    "welcome": MessageKind(
-        SERVER,
-        {
-            "protocol": need(integer(1, 1000)),
-            "interval": need(number(0.05, 3600)),
-            "policy_version": may(integer(0), 0),
-            "time": may(number(0)),
-            "protected_processes": _PROTECTED,
-        },
-    ),
-    "settings": MessageKind(SERVER, {"interval": need(number(0.05, 3600)), "protected_processes": _PROTECTED}),
-    "ping": MessageKind(BOTH, {"id": need(ID)}),
-    "pong": MessageKind(BOTH, {"id": need(ID)}),
-    "ack": MessageKind(BOTH, {"id": need(ID), "of": need(text(32, low=1))}),
-    "refuse": MessageKind(
-        BOTH,
-        {"id": may(ID), "of": need(text(32, low=1)), "code": need(text(64, low=1)), "message": may(text(2000), "")},
-    ),
-    # ---- what the agent says
-    "report": MessageKind(AGENT, {"id": need(ID), "report": need(check_report)}, acked=True),
-    "result": MessageKind(AGENT, {"id": need(ID), "result": need(check_result)}, acked=True),
-    "outcome": MessageKind(AGENT, {"id": need(ID), "outcome": need(nested(OUTCOME))}, acked=True),
-    "started": MessageKind(AGENT, {"command_id": need(ID), "started_at": need(number(0))}),
-    "output": MessageKind(
-        AGENT, {"command_id": need(ID), "seq": need(integer(0)), "data": need(text(65536, nul=True))}
-    ),
-    "probed": MessageKind(AGENT, {"id": need(ID), "outcome": need(nested(PROBED))}),
-    # ---- what the server asks
-    "probe": MessageKind(SERVER, {"id": need(ID), "target": need(nested(PROBE_TARGET))}),
-    "command": MessageKind(SERVER, {"id": need(ID), "command": need(nested(COMMAND))}, acked=True),
-    "cancel": MessageKind(SERVER, {"id": need(ID)}, acked=True),
-    "policies": MessageKind(SERVER, {"id": need(ID), **SIGNED_POLICIES}, acked=True),
-    # ---- streams: files, logs, metrics
-    "open": MessageKind(
-        SERVER, {"stream": _STREAM, "kind": need(choice(*STREAM_KINDS)), "params": may(json_object(65536), {})}
-    ),
-    "opened": MessageKind(
-        AGENT,
-        {
-            "stream": _STREAM,
-            "size": may(integer(0)),
-            "mtime": may(number(0)),
-            "offset": may(integer(0), 0),
-            "length": may(integer(0)),
-            "path": may(text(4096)),
-            "sha256": may(_SHA256),
-        },
-    ),
-    "credit": MessageKind(BOTH, {"stream": _STREAM, "bytes": need(integer(1, 2**31))}),
-    "lines": MessageKind(
-        AGENT,
-        {
-            "stream": _STREAM,
-            "lines": need(
-                listing(
-                    nested({"time": may(number(0)), "line": need(text(65536, nul=True)), "place": may(PLACE)}), 1000
-                )
-            ),
-        },
-    ),
-    "finish": MessageKind(BOTH, {"stream": _STREAM, "size": need(integer(0)), "sha256": need(_SHA256)}),
-    "closed": MessageKind(
-        AGENT,
-        {
-            "stream": _STREAM,
-            "code": need(choice(*STREAM_ENDS)),
-            "message": may(text(2000), ""),
-            "path": may(text(4096)),
-            "size": may(integer(0)),
-            "sha256": may(_SHA256),
-        },
-    ),
-    "close": MessageKind(SERVER, {"stream": _STREAM}),
-}
-
-_ROLE = may(choice("viewer", "operator"), "operator")
-STREAM_PARAMS: Dict[str, Dict[str, WireField]] = {
-    "file_get": {
-        "path": need(ABSOLUTE_PATH),
-        "role": _ROLE,
-        "offset": may(integer(0), 0),
-        "length": may(integer(0)),
-        "digest": may(boolean(), False),
-    },
-    "file_put": {"path": need(ABSOLUTE_PATH), "size": may(integer(0))},
-    "logs": {
-        "source": may(choice("journald", "file"), "journald"),
-        "unit": may(SERVICE_NAME),
-        "path": may(ABSOLUTE_PATH),
-        "role": _ROLE,
-        "lines": may(integer(0, 10000), 100),
-        "after": may(PLACE),
-    },
-    "metrics": {},
-}
+@dataclass(frozen=True)
+class StreamMessage(Message):
+    stream: Stream
 
 
-def check_stream_params(kind: str, params: Any) -> JsonObject:
-    clean = record(params, STREAM_PARAMS[kind], what="params")
-    if kind == "logs" and clean["source"] == "file" and not clean["path"]:
-        raise WireError("params: path is required", "invalid", {"path": "is required"})
-    return clean
+# ---- the session itself
+@_by(AGENT)
+@dataclass(frozen=True)
+class Hello(Message):
+    kind = "hello"
+
+    protocol: Protocol
+    agent_id: Id
+    machine_id: Annotated[str, Text(1, 64)]
+    boot_id: Annotated[str, Text(0, 64)] = ""
+    hostname: Annotated[str, Text(1, 253)] = REQUIRED
+    os: Annotated[str, Text(0, 255)] = ""
+    version: Annotated[str, Text(1, 64)] = REQUIRED
+    pid: Annotated[Optional[int], Between(1)] = None
+    held: Annotated[Tuple[HeldCommand, ...], Most(5000)] = ()
+    policy_version: Whole0 = 0
+    time: Count = None  # what the host's clock shows
+    capabilities: Annotated[Optional[Passed], OnWire(json_object(131072))] = None
+    features: Features = ()
 
 
-def encode(kind: str, /, **fields: Any) -> str:
+@_by(SERVER)
+@dataclass(frozen=True)
+class Welcome(Message):
+    kind = "welcome"
+
+    protocol: Protocol
+    interval: Interval
+    policy_version: Whole0 = 0
+    time: Count = None
+    protected_processes: Protected = None
+
+
+@_by(SERVER)
+@dataclass(frozen=True)
+class Settings(Message):
+    """What the configuration says to agents."""
+
+    kind = "settings"
+
+    interval: Interval
+    protected_processes: Protected = None
+
+
+@_by(BOTH)
+@dataclass(frozen=True)
+class Ping(NamedMessage):
+    kind = "ping"
+
+
+@_by(BOTH)
+@dataclass(frozen=True)
+class Pong(NamedMessage):
+    kind = "pong"
+
+
+@_by(BOTH)
+@dataclass(frozen=True)
+class Ack(NamedMessage):
+    kind = "ack"
+
+    of: Kind
+
+
+@_by(BOTH)
+@dataclass(frozen=True)
+class Refuse(Message):
+    kind = "refuse"
+
+    id: Optional[Id] = None
+    of: Kind = REQUIRED
+    code: Annotated[str, Text(1, 64)] = REQUIRED
+    message: Words = ""
+
+
+# ---- what the agent says; what has an effect on the service is acknowledged
+@_by(AGENT)
+@dataclass(frozen=True)
+class Report(NamedMessage):
+    kind = "report"
+
+    report: Annotated[HostReport, OnWire(check_report)]
+
+
+@_by(AGENT)
+@dataclass(frozen=True)
+class Result(NamedMessage):
+    kind = "result"
+
+    result: Annotated[CommandResult, OnWire(check_result)]
+
+
+@_by(AGENT)
+@dataclass(frozen=True)
+class OutcomeTold(NamedMessage):
+    kind = "outcome"
+
+    outcome: LocalOutcome
+
+
+@_by(AGENT)
+@dataclass(frozen=True)
+class Started(Message):
+    kind = "started"
+
+    command_id: Id
+    started_at: Annotated[float, Between(0)]
+
+
+@_by(AGENT)
+@dataclass(frozen=True)
+class Output(Message):
+    kind = "output"
+
+    command_id: Id
+    seq: Whole0
+    data: Line
+
+
+@_by(AGENT)
+@dataclass(frozen=True)
+class Probed(NamedMessage):
+    kind = "probed"
+
+    outcome: ProbeSeen
+
+
+# ---- what the server asks
+
+
+@_by(SERVER)
+@dataclass(frozen=True)
+class Probe(NamedMessage):
+    kind = "probe"
+
+    target: Annotated[Passed, OnWire(nested(PROBE_TARGET))]
+
+
+@_by(SERVER)
+@dataclass(frozen=True)
+class Command(NamedMessage):
+    kind = "command"
+
+    command: CommandSent
+
+
+@_by(SERVER)
+@dataclass(frozen=True)
+class Cancel(NamedMessage):
+    kind = "cancel"
+
+
+@dataclass(frozen=True)
+class SignedPolicies:
+    """A bundle as it is stored, and the signature over just that; `policies.check_bundle` looks into it."""
+
+    bundle: Annotated[Passed, OnWire(json_object(400000))]
+    signature: Sha256
+
+
+@_by(SERVER)
+@dataclass(frozen=True)
+class PoliciesTold(SignedPolicies, NamedMessage):
+    kind = "policies"
+
+
+# ---- streams: files, logs, metrics
+@_by(SERVER)
+@dataclass(frozen=True)
+class Open(StreamMessage):
+    kind = "open"
+
+    opens: Annotated[str, SaidAs("kind"), Choice(*STREAM_KINDS)]
+    params: Annotated[Passed, OnWire(json_object(65536))] = field(default_factory=dict)
+
+
+@_by(AGENT)
+@dataclass(frozen=True)
+class Opened(StreamMessage):
+    kind = "opened"
+
+    size: Size = None
+    mtime: Count = None
+    offset: Whole0 = 0
+    length: Size = None
+    path: Path = None
+    sha256: Optional[Sha256] = None
+
+
+@_by(BOTH)
+@dataclass(frozen=True)
+class Credit(StreamMessage):
+    kind = "credit"
+
+    bytes: Annotated[int, Between(1, 2**31)]
+
+
+@dataclass(frozen=True)
+class LogLine:
+    time: Count = None
+    line: Line = REQUIRED
+    place: Place = None
+
+    @property
+    def size(self) -> int:
+        """Of the window: a log's lines are counted in characters."""
+        return len(self.line) + 1
+
+
+@_by(AGENT)
+@dataclass(frozen=True)
+class Lines(StreamMessage):
+    kind = "lines"
+
+    lines: Annotated[Tuple[LogLine, ...], Most(1000)]
+
+
+@_by(BOTH)
+@dataclass(frozen=True)
+class Finish(StreamMessage):
+    kind = "finish"
+
+    size: Whole0
+    sha256: Sha256
+
+
+@_by(AGENT)
+@dataclass(frozen=True)
+class Closed(StreamMessage):
+    kind = "closed"
+
+    code: Annotated[str, Choice(*STREAM_ENDS)]
+    message: Words = ""
+    path: Path = None
+    size: Size = None
+    sha256: Optional[Sha256] = None
+
+
+@_by(SERVER)
+@dataclass(frozen=True)
+class Close(StreamMessage):
+    kind = "close"
+
+
+# ---- what a poll is answered
+@dataclass(frozen=True)
+class PollAnswer:
+    """What an agent that polls is told, without what one of before does not know, or what is not news."""
+
+    leaves_out_null: ClassVar[bool] = True
+
+    interval: Annotated[float, Between(0), OnWire(number(0.05, 3600))]
+    commands: Annotated[Tuple[CommandSent, ...], OnWire(listing(nested(checks_of(CommandSent)), 100))] = ()
+    cancel: Annotated[Tuple[str, ...], OnWire(listing(text(64, low=1, pattern=r"[A-Za-z0-9_.:-]+"), 100))] = ()
+    policy_version: Whole0 = 0
+    time: Count = None
+    protected_processes: Annotated[Optional[Tuple[str, ...]], OnWire(listing(text(255, low=1), 1000))] = None
+    policies: Optional[SignedPolicies] = None  # when the report named an older policy_version
+    status: Literal["ok"] = "ok"
+
+
+_POLL_ANSWER = {**checks_of(PollAnswer), "status": need(choice("ok"))}
+
+
+def read_poll_answer(value: Any) -> PollAnswer:
+    return made(PollAnswer, record(value, _POLL_ANSWER, what="answer"))
+
+
+def encode(message: Message) -> str:
     """The text frame of one message. Checked on the way out too: a wrong one is our own mistake."""
+    return framed(message.kind, plain(message))
+
+
+def framed(kind: str, fields: JsonObject) -> str:
     clean = record(fields, MESSAGES[kind].fields, unknown="refuse", what=kind)
     shown = dumps({"type": kind, **{name: value for name, value in clean.items() if value is not None}})
     if len(shown) > MAX_TEXT_FRAME:
@@ -262,8 +381,13 @@ def encode(kind: str, /, **fields: Any) -> str:
     return shown.decode("utf-8")
 
 
-def decode(frame: Any, sender: str) -> JsonObject:
+def decode(frame: Any, sender: str) -> Any:
     """The validated message of a text frame that `sender` ("agent" or "server") sent; WireError for all else."""
+    kind, fields = unframed(frame, sender)
+    return made(MESSAGES[kind].of, fields)
+
+
+def unframed(frame: Any, sender: str) -> Tuple[str, JsonObject]:
     if len(frame) > MAX_TEXT_FRAME:
         raise WireError("frame too large", "too_large")
     value = loads(frame)
@@ -275,4 +399,4 @@ def decode(frame: Any, sender: str) -> JsonObject:
         raise WireError("unknown message type", "unknown_type")
     if message.sender not in (sender, BOTH):
         raise WireError(f"{kind} is not for the {sender} to send", "wrong_sender")
-    return {"type": kind, **record(value, message.fields, what=str(kind))}
+    return str(kind), record(value, message.fields, what=str(kind))

@@ -48,7 +48,7 @@ PROGRAM = """
     from opsapp.ui.plan.monitors import MONITORS
     from opsapp.ui.shapes.monitorform import kind_of
     from opsapp.web.openapi import document
-    from opsapp.wire import messages
+    from opsapp.wire import messages, probemessages
     from opsapp.wire.fields import record
     from tests.support.app import Service
 
@@ -89,7 +89,7 @@ PROGRAM = """
             seen.append(prober.probe(target))
             # The message to an agent, and what the agent makes of it
             asked = {"type": target.type, "url": target.url, "timeout": 5} | plain(target.own)
-            asked = record(json.loads(json.dumps(asked)), messages.PROBE_TARGET)
+            asked = record(json.loads(json.dumps(asked)), probemessages.PROBE_TARGET)
             seen.append(look(target_of(asked), gate_of(asked), None))
         prober.close()
     assert [outcome.detail for outcome in seen] == ["greeted", "greeted", "it said 'hi'", "it said 'hi'"]

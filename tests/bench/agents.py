@@ -17,8 +17,8 @@ from pathlib import Path
 import gevent
 from gevent import socket
 
-from opsapp.wire import messages
 from tests.bench import Row
+from tests.support import wire_messages
 from tests.support.frames import PING, PONG, TEXT, frame
 from tests.support.process import Serve
 
@@ -49,7 +49,7 @@ class Simulated:
         self.say("hello", protocol=1, agent_id=agent_id, machine_id=agent_id, hostname=f"h-{agent_id}", version="0")
 
     def say(self, kind, **fields):
-        self.link.sendall(frame(TEXT, messages.encode(kind, **fields)))
+        self.link.sendall(frame(TEXT, wire_messages.encode(kind, **fields)))
 
     def more(self):
         data = self.link.recv(65536)

@@ -87,17 +87,17 @@ def test_without_a_collector_nothing_is_made_kept_or_looked_for(here, service):
     here.run()
     assert not here.requests._waiting
     assert not here.node.transact(here.stories.anything, 0.0)
-    assert here.node.transact(lambda root: stored.traced_of(root).read) is None
+    assert here.node.transact(stored.read_so_far) is None
     assert here.counts == {"sent": 0, "dropped": 0}
 
 
 def test_a_collector_that_is_taken_out_leaves_nothing(here, service, receiver):
     here.to(url(receiver))
-    assert here.node.transact(lambda root: stored.traced_of(root).read) is not None
+    assert here.node.transact(stored.read_so_far) is not None
     service.ada.get("/api/me")
     here.to(None).run()
     assert not here.requests._waiting
-    assert here.node.transact(lambda root: stored.traced_of(root).read) is None
+    assert here.node.transact(stored.read_so_far) is None
     assert receiver.asked == 0
 
 

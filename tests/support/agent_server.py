@@ -19,9 +19,10 @@ from wsproto.events import AcceptConnection, BytesMessage, CloseConnection, Ping
 from wsproto.utilities import LocalProtocolError
 
 from opsapp.wire import messages
-from opsapp.wire.commands import check_params
+from opsapp.wire.commands import check_params, check_report
 from opsapp.wire.frames import CHUNK, WINDOW, FileChunk, pack_chunk, unpack_chunk
 from opsapp.wire.handles import readable
+from tests.support import wire_messages
 from tests.support.waiting import until
 
 KEY = "k" * 64
@@ -176,7 +177,7 @@ class AgentServer:
             return 503, {"error": "away", "code": "unavailable"}
         if len(body) > 1024 * 1024:
             return 413, {"error": "too large", "code": "too_large"}
-        report = messages.check_report(json.loads(body))
+        report = check_report(json.loads(body))
         with self.lock:
             if report["results"] and not self.thank:
                 return 503, {"error": "away", "code": "unavailable"}
@@ -212,7 +213,7 @@ class ServerSession:
         self.files = {}
 
     def say(self, kind, /, **fields):
-        self._send(TextMessage(data=messages.encode(kind, **fields)))
+        self._send(TextMessage(data=wire_messages.encode(kind, **fields)))
 
     def raw(self, data):
         self._send(TextMessage(data=data) if isinstance(data, str) else BytesMessage(data=data))
@@ -267,7 +268,7 @@ class ServerSession:
             self.text = getattr(self, "text", "") + event.data
             if event.message_finished:
                 text, self.text = self.text, ""
-                self._on_message(messages.decode(text, messages.AGENT))
+                self._on_message(wire_messages.decode(text, messages.AGENT))
         elif isinstance(event, BytesMessage):
             self.data = getattr(self, "data", b"") + bytes(event.data)
             if event.message_finished:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from opsapp.wire import messages
+from tests.support import wire_messages
 from tests.support.frames import CLOSE, TEXT, FrameClient, closing, frame
 
 
@@ -14,7 +15,7 @@ class Wire(FrameClient):
         super().__init__(serve.port, f"/api/agents/{agent_id}/session", [f"X-Agent-Key: {key}"], **more)
 
     def say(self, kind, **fields):
-        return self.text(messages.encode(kind, **fields))
+        return self.text(wire_messages.encode(kind, **fields))
 
     def text(self, text):
         return self.send(frame(TEXT, text))
@@ -30,7 +31,7 @@ class Wire(FrameClient):
             if frame.opcode == CLOSE:
                 return {"type": "close", "code": frame.code}
             if frame.opcode == TEXT:
-                message = messages.decode(frame.payload.decode(), messages.SERVER)
+                message = wire_messages.decode(frame.payload.decode(), messages.SERVER)
                 if kind in (None, message["type"]):
                     return message
 

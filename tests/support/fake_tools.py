@@ -11,6 +11,7 @@ from opsapp.agent.journal import CommandJournal
 from opsapp.agent.processes import Cancel
 from opsapp.agent.snapshots import LocalHost, Snapshots
 from opsapp.wire.actions import ACTIONS
+from opsapp.wire.commands import HealCommand
 
 TOOL = """#!/bin/sh
 {{ printf '%s' "$(basename "$0")"; for word in "$@"; do printf '\\037%s' "$word"; done; printf '\\n'; }} >> {record}
@@ -33,7 +34,7 @@ class Task:
     type = "heal"
 
     def __init__(self, params):
-        self.id, self.params, self.cancel = params["heal_id"], params, Cancel()
+        self.id, self.params, self.cancel = getattr(params, "heal_id", "c1"), params, Cancel()
 
     def on_start(self, group):
         pass
@@ -72,17 +73,7 @@ class Bench:
     def phase(self, phase, action, heal_id="h1", given=None, within=20, **params):
         if phase != "rollback":
             params = ACTIONS[action].check(params)
-        task = Task(
-            {
-                "heal_id": heal_id,
-                "phase": phase,
-                "action_type": action,
-                "params": params,
-                "snapshot": given,
-                "timeout": within,
-                "token": 1,
-            }
-        )
+        task = Task(HealCommand(heal_id, 1, phase, action, params, given, within))
         try:
             return self.healer.perform(task)
         finally:

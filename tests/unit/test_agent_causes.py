@@ -15,6 +15,7 @@ from opsapp.agent.local import Certificate
 from opsapp.agent.looks import AT_ONCE, CauseLooks, finder
 from opsapp.wire import causes
 from opsapp.wire.causes import CAUSES, LookSubject
+from opsapp.wire.commands import HealCommand
 from tests.support.certificates import Authority
 from tests.support.fake_tools import Bench, Task
 
@@ -399,7 +400,7 @@ def test_what_breaks_is_unknown():
 
 def test_the_phase_look_answers_with_the_cause_and_keeps_evidence_for_the_output(tmp_path, monkeypatch):
     bench = Bench(tmp_path, monkeypatch, systemd(["password: 1234"]))
-    task = Task({"heal_id": "h", "phase": "look", "params": {"service": "nginx"}, "token": 0})
+    task = Task(HealCommand("h", 0, "look", params={"service": "nginx"}))
     answer = bench.healer(task)
     assert answer.data == {"phase": "look", "cause": {"id": "exited", "fields": {"service": "nginx", "code": "1"}}}
     assert answer.ran.output == b"password: 1234"

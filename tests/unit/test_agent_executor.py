@@ -9,6 +9,7 @@ from opsapp.agent import executor as module
 from opsapp.agent.executor import CommandAnswer, CommandExecutor
 from opsapp.agent.journal import CommandJournal
 from opsapp.agent.processes import Ran
+from opsapp.wire.commands import CommandSent
 from tests.support.waiting import until
 
 
@@ -31,14 +32,14 @@ class Host:
 
     def _shell(self, task):
         self.begun.append(task.id)
-        if task.params["command"] == "fail":
+        if task.params.command == "fail":
             raise RuntimeError("boom")
         self.go.setdefault(task.id, threading.Event())
         until(lambda: self.go[task.id].is_set() or bool(task.cancel), what=f"the end of {task.id}")
         return CommandAnswer(Ran("cancelled", None, b"", task.cancel.why) if task.cancel else Ran("done", 0, b"ran"))
 
     def submit(self, name, kind="shell", **params):
-        return self.executor.submit({"command_id": name, "type": kind, "params": {"command": "x", **params}})
+        return self.executor.submit(CommandSent(name, kind, {"command": "x", **params}))
 
     def result(self, name):
         return until(lambda: self.journal.result(name), what=f"the result of {name}")
@@ -81,7 +82,7 @@ def test_what_was_just_taken_up_when_an_update_holds_everything_runs_when_it_is_
     monkeypatch.undo()
     host.begins("late")
     host.go["late"].set()
-    assert host.result("late")["status"] == "done"
+    assert host.result("late").status == "done"
 
 
 def test_what_waits_while_everything_is_held_begins_when_it_is_let_go(host):
@@ -105,13 +106,13 @@ def test_a_stop_ends_what_runs_and_leaves_what_has_not_begun_for_the_next_start(
     host.begins("runs")
     host.submit("waits")
     host.executor.stop(10)
-    assert (host.result("runs")["status"], host.result("runs")["reason"]) == ("cancelled", "the agent was stopped")
+    assert (host.result("runs").status, host.result("runs").reason) == ("cancelled", "the agent was stopped")
     host.journal.close()
     again = Host(tmp_path)
     again.executor.recover()
     again.begins("waits")
     again.go["waits"].set()
-    assert again.result("waits")["status"] == "done"
+    assert again.result("waits").status == "done"
     again.journal.close()
 
 
@@ -122,8 +123,8 @@ def test_cancelled_before_it_began_and_while_it_runs(tmp_path):
     host.submit("second")
     host.executor.cancel("second")
     host.executor.cancel("first")
-    assert host.result("first")["status"] == "cancelled"
-    assert host.result("second")["reason"] == "cancelled before it started"
+    assert host.result("first").status == "cancelled"
+    assert host.result("second").reason == "cancelled before it started"
     assert host.begun == ["first"]
     host.journal.close()
 
@@ -138,8 +139,8 @@ def test_cancelled_before_it_began_and_while_it_runs(tmp_path):
 )
 def test_a_command_that_cannot_be_done_comes_to_an_end(host, kind, params, reason):
     host.submit("c", kind, **params)
-    assert host.result("c")["status"] == "failed"
-    assert host.result("c")["reason"].startswith(reason)
+    assert host.result("c").status == "failed"
+    assert host.result("c").reason.startswith(reason)
 
 
 def test_one_that_waited_too_long_does_not_begin(tmp_path):
@@ -149,7 +150,7 @@ def test_one_that_waited_too_long_does_not_begin(tmp_path):
     host.submit("late")
     host.now += 61
     host.go["first"].set()
-    assert host.result("late")["reason"] == "it could not be started in time"
+    assert host.result("late").reason == "it could not be started in time"
     assert host.begun == ["first"]
     host.journal.close()
 
@@ -165,11 +166,11 @@ def test_what_cannot_be_written_down_is_not_done_and_those_behind_it_have_their_
 
     monkeypatch.setattr(host.journal, "start", no_room)
     host.submit("c")
-    assert host.result("c")["reason"] == "no_space: No space left on device"
+    assert host.result("c").reason == "no_space: No space left on device"
     host.submit("d")
     host.begins("d")
     host.go["d"].set()
-    assert (host.result("d")["status"], host.begun) == ("done", ["d"])
+    assert (host.result("d").status, host.begun) == ("done", ["d"])
     host.journal.close()
 
 
@@ -187,4 +188,4 @@ def test_a_full_disk_loses_no_result(host, monkeypatch):
     host.submit("c")
     host.begins("c")
     host.go["c"].set()
-    assert (host.result("c")["status"], full) == ("done", [])
+    assert (host.result("c").status, full) == ("done", [])

@@ -124,7 +124,7 @@ def test_how_each_service_manager_is_told(tools, action, argv):
 
 
 def task(**params):
-    return types.SimpleNamespace(params=params)
+    return types.SimpleNamespace(params=types.SimpleNamespace(**params))
 
 
 def test_what_no_tool_of_this_host_can_do_is_said():
@@ -219,9 +219,9 @@ def test_the_oldest_snapshots_go_first(tmp_path, monkeypatch):
     monkeypatch.setattr(snapshots, "KEEP_MOST", 2)
     kept = snapshots.Snapshots(str(tmp_path))
     for number in range(4):
-        kept.save(f"h{number}", {"kind": "host"})
+        kept.save(f"h{number}", snapshots.snapshot_of({"kind": "host"}))
         os.utime(tmp_path / f"snapshots/s-h{number}.json", (number, number))
-    kept.save("h4", {"kind": "host"})
+    kept.save("h4", snapshots.snapshot_of({"kind": "host"}))
     assert [kept.load(f"h{number}") is not None for number in range(5)] == [False, False, False, True, True]
 
 

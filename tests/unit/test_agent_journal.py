@@ -11,15 +11,16 @@ from opsapp.agent.disk import LineFile, write_whole
 from opsapp.agent.journal import KEEP_S, CommandJournal
 from opsapp.agent.processes import ProcessGroup
 from opsapp.agent.spool import Spool
-from opsapp.wire.reports import HostReport
+from opsapp.wire.commands import CommandSent
+from opsapp.wire.reports import CommandResult, HostReport
 
 
 def command(name):
-    return {"command_id": name, "type": "shell", "params": {"command": "true"}}
+    return CommandSent(name, "shell", {"command": "true"})
 
 
 def result(name):
-    return {"command_id": name, "status": "done", "output": "x"}
+    return CommandResult(name, "done", output="x")
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def test_the_four_steps_are_found_again(home):
     assert again.unthanked() == ["finished"]
     assert again.result("finished") == result("finished")
     assert again.result("thanked") is None
-    assert {one["command_id"]: one["state"] for one in again.held()} == {
+    assert {one.command_id: one.state for one in again.held()} == {
         "accepted": "running",
         "started": "running",
         "finished": "finished",

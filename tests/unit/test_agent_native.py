@@ -11,6 +11,7 @@ import pytest
 from opsapp.agent import native
 from opsapp.agent.guard import lives
 from opsapp.agent.processes import Cancel, start_time
+from opsapp.agent.snapshots import snapshot_of
 from opsapp.wire.actionparams import HealParams
 from tests.support.fake_tools import Bench
 from tests.support.waiting import until
@@ -71,7 +72,7 @@ def test_another_process_with_the_same_number_is_left_alone(bench, stray):
     pid = stray()
     before = bench.phase("snapshot", "process_kill", pid=pid).data["snapshot"]
     before["state"]["started"] -= 1
-    bench.healer._snapshots.save("h1", before)
+    bench.healer._snapshots.save("h1", snapshot_of(before))
     refused = bench.execute("process_kill", pid=pid)
     assert (refused.ran.status, refused.ran.reason) == ("failed", "the process is gone")
     assert lives(pid, start_time(pid))

@@ -143,7 +143,7 @@ def test_an_interface_that_does_not_come_up_is_told_and_undone_as_far_as_it_goes
     link.is_now(fails=["link set dev eth7 up"])
     failed = link.bench.execute("network_interface_restart", nic="eth7")
     assert (failed.ran.status, failed.ran.exit_code, failed.data["undone"]) == ("failed", 2, False)
-    assert link.bench.armed.waiting()[0]["state"] == "armed"  # the timer tries it again
+    assert link.bench.armed.waiting()[0].state == "armed"  # the timer tries it again
 
 
 def test_an_address_that_cannot_be_added_is_named(link):

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -16,10 +17,12 @@ from opsapp.agent.offline import Offline, readings
 from opsapp.agent.outcomes import Outcomes
 from opsapp.agent.processes import Ran
 from opsapp.agent.proof import ProofPace
+from opsapp.agent.snapshots import snapshot_of
 from opsapp.agent.steady import SteadyClock
 from opsapp.wire.fields import WireError, record
 from opsapp.wire.policies import check_bundle, secret_of, sign
-from opsapp.wire.reports import OUTCOME, HostReport, Measurement
+from opsapp.wire.records import plain
+from opsapp.wire.reports import OUTCOME, HarmTold, HostReport, LocalOutcome, Measurement
 
 KEY = "k" * 64
 
@@ -65,8 +68,8 @@ class Healer:
         self.data = {}
 
     def perform(self, task):
-        self.done.append((task.params["phase"], task.params["action_type"], task.params["params"]))
-        if task.params["phase"] == "rollback":
+        self.done.append((task.params.phase, task.params.action_type, task.params.params))
+        if task.params.phase == "rollback":
             return CommandAnswer(Ran("done", 0, b""), {"restored": self.restored})
         return CommandAnswer(self.ran, self.data)
 
@@ -119,10 +122,10 @@ def test_alone_it_heals_and_proves_it(made):
     offline.turn(report())
     assert healer.done == [("execute", "restart_service", {"service": "nginx"})]
     told = outcomes.waiting()[0]
-    assert (told["outcome"], told["verified"], told["action_success"]) == ("verified", 1, 1)
-    assert told["target"] == "box-1/nginx"
-    assert told["metrics_before"] == {"service.nginx.state": "failed"}
-    assert told["metrics_after"] == {"service.nginx.state": "active"}
+    assert (told.outcome, told.verified, told.action_success) == ("verified", 1, 1)
+    assert told.target == "box-1/nginx"
+    assert told.metrics_before == {"service.nginx.state": "failed"}
+    assert told.metrics_after == {"service.nginx.state": "active"}
 
 
 def test_policies_expire_by_the_servers_clock_and_not_by_this_hosts(made):
@@ -131,7 +134,7 @@ def test_policies_expire_by_the_servers_clock_and_not_by_this_hosts(made):
     offline, healer, outcomes = made(given=bundle(expires_at=now - day + 3600), server_time=lambda: now - day)
     offline.turn(report())
     assert len(healer.done) == 1
-    assert outcomes.waiting()[0]["case_id"]
+    assert outcomes.waiting()[0].case_id
     late, healer, _ = made(given=bundle(expires_at=now + 3600), server_time=lambda: now + day)
     late.turn(report())
     assert healer.done == []
@@ -187,7 +190,7 @@ def test_a_full_disk_keeps_it_from_acting_and_loses_no_outcome(made, monkeypatch
     assert healer.done == []
     offline.turn(report())
     assert (len(healer.done), full) == (1, [])
-    assert [one["outcome"] for one in outcomes.waiting()] == ["verified"]
+    assert [one.outcome for one in outcomes.waiting()] == ["verified"]
 
 
 def test_cooldown_and_budget_hold_it_back(made, hosttime):
@@ -197,7 +200,7 @@ def test_cooldown_and_budget_hold_it_back(made, hosttime):
         hosttime.go(seconds)
         offline.turn(report())
     assert len(healer.done) == 2
-    assert [one["outcome"] for one in outcomes.waiting()] == ["failed", "failed"]
+    assert [one.outcome for one in outcomes.waiting()] == ["failed", "failed"]
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["goes on", "started again"])
@@ -222,7 +225,7 @@ def test_a_clock_that_is_set_neither_gives_nor_takes_budget_or_cooldown(made, ho
     hosttime.wall += jump
     assert [turn(200), turn(3000)] == [2, 2], "the budget of the hour is used up"
     assert [turn(400), turn(200)] == [3, 4], "an hour after each it is not"
-    begun = [row["created_at"] for row in outcomes.waiting()]
+    begun = [row.created_at for row in outcomes.waiting()]
     assert [round(hosttime.wall - at) for at in begun] == [3900, 3800, 200, 0], (
         "they are told by the clock as it is now"
     )
@@ -269,25 +272,25 @@ def test_it_goes_on_to_the_next_step_until_one_resolves_it(made):
     answers = iter([report(), report("active")])
     offline._measure = lambda: next(answers)
     offline.turn(report())
-    assert [(one["action_type"], one["escalation_step"], one["outcome"]) for one in outcomes.waiting()] == [
+    assert [(one.action_type, one.escalation_step, one.outcome) for one in outcomes.waiting()] == [
         ("service_reset_failed", 0, "failed"),
         ("restart_service", 1, "verified"),
     ]
-    assert [one["escalated"] for one in outcomes.waiting()] == [True, False]
+    assert [one.escalated for one in outcomes.waiting()] == [True, False]
 
 
 def test_the_last_step_of_a_chain_stands_for_its_event_whatever_came_of_it(made):
     steps = [{"action": "service_reset_failed", "params": {}}, {"action": "restart_service", "params": {}}]
     offline, _, outcomes = made(after="failed", given=bundle(policy(steps=steps)))
     offline.turn(report())
-    assert [(one["outcome"], one["escalated"]) for one in outcomes.waiting()] == [("failed", True), ("failed", False)]
+    assert [(one.outcome, one.escalated) for one in outcomes.waiting()] == [("failed", True), ("failed", False)]
 
 
 def test_what_is_not_known_afterwards_is_inconclusive_and_not_rolled_back(made):
     offline, healer, outcomes = made(given=bundle())
     offline._measure = lambda: HostReport("box-1", "Debian")
     offline.turn(report())
-    assert (outcomes.waiting()[0]["outcome"], outcomes.waiting()[0]["verified"]) == ("inconclusive", 0)
+    assert (outcomes.waiting()[0].outcome, outcomes.waiting()[0].verified) == ("inconclusive", 0)
     assert [phase for phase, _, _ in healer.done] == ["execute"]
 
 
@@ -302,7 +305,7 @@ def test_what_may_have_cut_the_host_off_is_not_kept_on_a_guess(made, restored, o
     offline.turn(report(metrics={"vpn.wg0.up": 0}))
     assert [phase for phase, _, _ in healer.done] == ["execute", "rollback"]
     told = outcomes.waiting()[0]
-    assert (told["outcome"], told.get("verdict"), told["verified"]) == (outcome, verdict, 0)
+    assert (told.outcome, told.verdict, told.verified) == (outcome, verdict, 0)
 
 
 WG0 = {"interface": "wg0"}
@@ -314,7 +317,7 @@ def test_what_nobody_confirmed_is_not_done_again_until_the_server_was_heard(made
     """The server asked for it and was not heard since: done again alone it would be kept, and the host cut off for
     good."""
     armed = Armed(str(tmp_path))
-    armed.arm("case.0", "vpn_reconnect", {"params": WG0}, 0.0 if is_undone else 60.0)
+    armed.arm("case.0", snapshot_of({"action_type": "vpn_reconnect", "params": WG0}), 0.0 if is_undone else 60.0)
     if is_undone:
         armed.undo = lambda record: True
         armed.turn()
@@ -328,7 +331,11 @@ def test_it_is_done_alone_when(made, tmp_path, why):
     armed = Armed(str(tmp_path))
     params = {"interface": "wg7"} if why == "another interface" else WG0
     seconds = -120.0 if why == "heard since" else 60.0  # the server was heard a minute ago
-    armed.arm("alone.1" if why == "done alone" else "case.0", "vpn_reconnect", {"params": params}, seconds)
+    armed.arm(
+        "alone.1" if why == "done alone" else "case.0",
+        snapshot_of({"action_type": "vpn_reconnect", "params": params}),
+        seconds,
+    )
     if why == "confirmed":
         armed.confirm("case.0")
     offline, healer, _ = made(given=bundle(TUNNEL))
@@ -338,13 +345,13 @@ def test_it_is_done_alone_when(made, tmp_path, why):
 
 
 def test_the_other_steps_of_a_chain_are_done(made, tmp_path):
-    Armed(str(tmp_path)).arm("case.0", "vpn_reconnect", {"params": WG0}, 60.0)
+    Armed(str(tmp_path)).arm("case.0", snapshot_of({"action_type": "vpn_reconnect", "params": WG0}), 60.0)
     chain = [*TUNNEL["steps"], {"action": "flush_dns", "params": {}}]
     offline, healer, outcomes = made(given=bundle({**TUNNEL, "steps": chain}))
     offline._measure = lambda: report(metrics={"vpn.wg0.up": 1})
     offline.turn(report(metrics={"vpn.wg0.up": 0}))
     assert [action for _, action, _ in healer.done] == ["flush_dns"]
-    assert [row["escalated"] for row in outcomes.waiting()] == [False]
+    assert [row.escalated for row in outcomes.waiting()] == [False]
 
 
 def test_the_cause_that_a_failed_act_has_found_is_told(made):
@@ -353,7 +360,7 @@ def test_the_cause_that_a_failed_act_has_found_is_told(made):
     healer.data = {"cause": {"id": "masked", "fields": {"service": "nginx"}}}
     offline.turn(report())
     (told,) = outcomes.waiting()
-    assert told["reason"] == "nginx is masked: nothing can start it until somebody unmasks it (exit code 1)"
+    assert told.reason == "nginx is masked: nothing can start it until somebody unmasks it (exit code 1)"
 
 
 def test_what_failed_half_way_and_was_undone_at_once_is_rolled_back(made):
@@ -361,7 +368,7 @@ def test_what_failed_half_way_and_was_undone_at_once_is_rolled_back(made):
     healer.ran, healer.data = Ran("failed", 1, b"", "no such device"), {"undone": True}
     offline.turn(report(metrics={"vpn.wg0.up": 0}))
     told = outcomes.waiting()[0]
-    assert (told["outcome"], told["reason"]) == ("rolled_back", "no such device; undone")
+    assert (told.outcome, told.reason) == ("rolled_back", "no such device; undone")
 
 
 @pytest.mark.parametrize(("restored", "outcome"), [(True, "rolled_back"), (False, "failed")])
@@ -372,8 +379,8 @@ def test_what_did_not_help_and_can_be_undone_is_undone(made, restored, outcome):
     offline._measure = lambda: report(mem_percent=50)
     offline.turn(report(mem_percent=50))
     assert [phase for phase, _, _ in healer.done] == ["execute", "rollback"]
-    assert outcomes.waiting()[0]["outcome"] == outcome
-    assert outcomes.waiting()[0]["target"] == "box-1"
+    assert outcomes.waiting()[0].outcome == outcome
+    assert outcomes.waiting()[0].target == "box-1"
 
 
 # -- the proof: as the server has it ----------------------------------------------------------------------------------
@@ -421,23 +428,20 @@ STARTS, RUNS = report("failed"), report("active")
 def test_a_service_that_needs_20_s_is_verified_alone_at_the_first_look_that_finds_it_well(made):
     steps = [{"action": "restart_service", "params": {}}, {"action": "service_dependency_restart", "params": {}}]
     [told], looks, done = proved(made, {0: STARTS, 20: RUNS}, steps=steps)
-    assert (told["outcome"], done) == ("verified", ["execute"])
+    assert (told.outcome, done) == ("verified", ["execute"])
     assert looks == [5, 10, 15, 20]
 
 
 def test_what_does_not_help_has_failed_alone_at_the_deadline_and_the_next_step_begins_then(made):
     steps = [{"action": "restart_service", "params": {}}, {"action": "service_dependency_restart", "params": {}}]
     told, looks, _ = proved(made, {0: STARTS, 75: RUNS}, steps=steps)
-    assert [(row["outcome"], row["reason"]) for row in told] == [
-        ("failed", "the condition still holds"),
-        ("verified", None),
-    ]
+    assert [(row.outcome, row.reason) for row in told] == [("failed", "the condition still holds"), ("verified", None)]
     assert looks[12:14] == [65, 70]
 
 
 def test_unknown_stays_unknown_alone(made):
     [told], looks, _ = proved(made, {0: HostReport("box-1", "Debian")})
-    assert (told["outcome"], told["reason"], looks[-1]) == ("inconclusive", "the condition is unknown", 65)
+    assert (told.outcome, told.reason, looks[-1]) == ("inconclusive", "the condition is unknown", 65)
 
 
 def test_what_comes_back_after_a_heal_alone_has_to_stay_well(made):
@@ -446,7 +450,7 @@ def test_what_comes_back_after_a_heal_alone_has_to_stay_well(made):
     offline.turn(report())
     days.now, days.looks = 1000.0, []
     offline.turn(report())
-    assert [row["outcome"] for row in outcomes.waiting()] == ["verified", "verified"]
+    assert [row.outcome for row in outcomes.waiting()] == ["verified", "verified"]
     assert days.looks == [5, 10]
 
 
@@ -458,10 +462,10 @@ def test_a_heal_alone_that_makes_something_else_worse_is_undone_and_says_so(made
     full = report("active", disks={"/var": 99.0})
     [told], looks, done = proved(made, {0: full}, DISK, steps=pause)
     harm = {"rule_id": "disk", "target": "box-1//var", "condition": "disk./var.percent > 95"}
-    assert (told["outcome"], told["verified"], told["worse"]) == ("rolled_back", 0, [harm])
-    assert told["reason"] == "worse: disk./var.percent > 95 holds on box-1//var (rule disk); restored"
+    assert (told.outcome, told.verified, told.worse) == ("rolled_back", 0, (HarmTold(**harm),))
+    assert told.reason == "worse: disk./var.percent > 95 holds on box-1//var (rule disk); restored"
     assert (looks, done) == ([5], ["execute", "rollback"])
-    assert record(told, OUTCOME)["worse"] == [harm]
+    assert record(plain(told), OUTCOME)["worse"] == [harm]
 
 
 @pytest.mark.parametrize("other", [
@@ -471,21 +475,21 @@ def test_a_heal_alone_that_makes_something_else_worse_is_undone_and_says_so(made
 ])  # fmt: skip
 def test_alone_what_was_not_known_to_be_well_is_not_worse(made, other):
     told, _, _ = proved(made, {0: report("active", disks={"/var": 99.0}, swap_percent=99)}, other)
-    assert [row["outcome"] for row in told if row["rule_id"] == "nginx-down"] == ["verified"]
+    assert [row.outcome for row in told if row.rule_id == "nginx-down"] == ["verified"]
 
 
 def test_once_the_server_is_heard_again_it_decides(made):
     steps = [{"action": "restart_service", "params": {}}, {"action": "service_dependency_restart", "params": {}}]
     [told], looks, done = proved(made, {0: STARTS}, steps=steps, heard_at=12)
-    assert (told["outcome"], told["escalated"]) == ("inconclusive", False)
-    assert told["reason"] == "the service is heard again: it decides from here on"
+    assert (told.outcome, told.escalated) == ("inconclusive", False)
+    assert told.reason == "the service is heard again: it decides from here on"
     assert (looks, done) == ([5, 10, 15], ["execute"])
 
 
 def test_an_agent_that_is_stopped_does_not_know(made):
     [told], looks, _ = proved(made, {0: STARTS}, stops_at=10)
-    assert (told["outcome"], looks) == ("inconclusive", [5, 10])
-    assert told["reason"] == "the agent was stopped before it was known"
+    assert (told.outcome, looks) == ("inconclusive", [5, 10])
+    assert told.reason == "the agent was stopped before it was known"
 
 
 def test_a_star_is_every_one_of_them(made):
@@ -556,7 +560,7 @@ def test_what_an_agent_must_not_do_alone_is_refused_even_when_signed(wrong):
 
 
 def outcome(name, at=1.0):
-    return {"outcome_id": name, "rule_id": "r", "target": "box-1", "outcome": "verified", "created_at": at}
+    return LocalOutcome(name, "r", "verified", at, target="box-1")
 
 
 def test_outcomes_wait_in_order_over_restarts_and_a_begun_one_is_lost(tmp_path):
@@ -566,10 +570,10 @@ def test_outcomes_wait_in_order_over_restarts_and_a_begun_one_is_lost(tmp_path):
     first.finish(outcome("o2"))
     assert first.waiting() == []  # o1 is still under way: the order stays
     first.finish(outcome("o1"))
-    assert [one["outcome_id"] for one in first.waiting()] == ["o1", "o2"]
+    assert [one.outcome_id for one in first.waiting()] == ["o1", "o2"]
     first.thank("o1")
     again = Outcomes(str(tmp_path))
-    assert [(one["outcome_id"], one["outcome"]) for one in again.waiting()] == [("o2", "verified"), ("o3", "lost")]
+    assert [(one.outcome_id, one.outcome) for one in again.waiting()] == [("o2", "verified"), ("o3", "lost")]
     again.thank("o2")
     again.thank("o3")
     again.thank("never")
@@ -585,7 +589,7 @@ def test_what_was_told_to_the_server_counts_against_budget_and_cooldown_all_the_
         hosttime.go(seconds)
         offline.turn(report())
         for told in outcomes.waiting():
-            outcomes.thank(told["outcome_id"])
+            outcomes.thank(told.outcome_id)
         assert (outcomes.waiting(), len(healer.done)) == ([], heals)
     given = bundle(policy(cooldown_s=100), budget=9, version=2)
     again, healer, outcomes = made(given=given, clock=hosttime.clock())
@@ -602,8 +606,9 @@ def test_the_steps_of_a_case_count_once_through_a_restart_and_a_receipt(tmp_path
     steps = [("o1", "c1"), ("o2", "c1"), ("o3", "c2"), ("o4", "c2")]
     for name, case_id in steps:
         hosttime.go(1)
-        outcomes.begin({**outcome(name, hosttime.wall), "case_id": case_id})
-        outcomes.finish({**outcome(name, hosttime.wall), "case_id": case_id})
+        begun = replace(outcome(name, hosttime.wall), case_id=case_id)
+        outcomes.begin(begun)
+        outcomes.finish(begun)
     assert [outcomes.within(seconds) for seconds in (4, 3, 1)] == [2, 1, 0]
     assert Outcomes(str(tmp_path), hosttime.clock()).within(9) == 2
     for name, _ in steps:
@@ -674,8 +679,8 @@ def test_what_the_agent_refused_to_begin_is_told_as_not_executed(made):
     healer.ran = Ran("failed", None, b"", "protected: service nginx")
     offline.turn(report())
     [told] = outcomes.waiting()
-    assert (told["outcome"], told["executed"]) == ("failed", False)
-    assert record(told, OUTCOME)["executed"] is False
+    assert (told.outcome, told.executed) == ("failed", False)
+    assert record(plain(told), OUTCOME)["executed"] is False
 
 
 def test_what_was_over_shortly_before_comes_and_goes_however_long_ago_the_heal_began(made, hosttime):
@@ -687,5 +692,5 @@ def test_what_was_over_shortly_before_comes_and_goes_however_long_ago_the_heal_b
         hosttime.go(seconds)
         days.now, days.looks = 1000.0, []
         offline.turn(seen)
-    assert [row["outcome"] for row in outcomes.waiting()] == ["verified", "verified"]
+    assert [row.outcome for row in outcomes.waiting()] == ["verified", "verified"]
     assert days.looks == [5, 10]

@@ -11,9 +11,10 @@ from opsapp.agent.probing.plugins import PluginRunner
 from opsapp.agent.probing.probesunderway import Probing, gate_of, look, message_of, target_of
 from opsapp.agent.processes import signal_group, start_time
 from opsapp.agent.tails import end_left
-from opsapp.wire import messages
+from opsapp.wire import probemessages
 from opsapp.wire.fields import record
 from opsapp.wire.probes import ProbeUnavailable
+from opsapp.wire.records import plain
 from tests.support import plugins
 from tests.support.plugins import write_plugin
 from tests.support.waiting import until
@@ -31,7 +32,7 @@ def runner(place):
 
 
 def seen(place, *command, timeout=5, running=None):
-    asked = record({"type": "plugin", "timeout": timeout, "command": list(command)}, messages.PROBE_TARGET)
+    asked = record({"type": "plugin", "timeout": timeout, "command": list(command)}, probemessages.PROBE_TARGET)
     return look(target_of(asked), gate_of(asked), (running or runner(place)).probe)
 
 
@@ -212,20 +213,20 @@ def test_the_answer_comes_in_time_and_fits_into_its_message(place, monkeypatch):
         is_over.set()
 
     monkeypatch.setattr(processes, "end_group", held)
-    probing = Probing(lambda kind, **said: answers.append((is_over.is_set(), json.dumps(said))), runner(place))
-    probing.take("p1", record({"type": "plugin", "timeout": 0.5, "command": [path]}, messages.PROBE_TARGET))
+    probing = Probing(lambda said: answers.append((is_over.is_set(), json.dumps(plain(said)))), runner(place))
+    probing.take("p1", record({"type": "plugin", "timeout": 0.5, "command": [path]}, probemessages.PROBE_TARGET))
     until(lambda: answers, what="the answer")
     may_end.set()
     until(is_over.is_set, what="the plugin's end")
     ((was_over, answer),) = answers
     assert not was_over
-    assert record(json.loads(answer)["outcome"], messages.PROBED)["ok"] is False
+    assert record(json.loads(answer)["outcome"], probemessages.PROBED)["ok"] is False
 
 
 def test_what_cannot_be_printed_does_not_silence_the_answer(place):
     path = write_plugin(place, "check_nul", r"printf 'OK\000 fine | a\000=1m\000s\n'")
-    told = json.loads(json.dumps(message_of(seen(place, path))))
-    assert record(told, messages.PROBED)["detail"] == "OK  fine"
+    told = json.loads(json.dumps(plain(message_of(seen(place, path)))))
+    assert record(told, probemessages.PROBED)["detail"] == "OK  fine"
     assert (told["metrics"], told["units"]) == ({"a_": 0.001}, {"a_": "s"})
 
 

@@ -13,8 +13,9 @@ from cryptography import x509
 from opsapp.agent.probing import gate
 from opsapp.agent.probing.plugins import PluginRunner
 from opsapp.agent.probing.probesunderway import MOST, SLACK_S, Probing, gate_of, look, message_of, target_of
-from opsapp.wire import messages, probes
+from opsapp.wire import probemessages, probes
 from opsapp.wire.fields import record
+from opsapp.wire.records import plain
 from tests.support.certificates import Authority
 from tests.support.targets import NameServer, blackhole, refused_port, website
 from tests.support.waiting import until
@@ -27,13 +28,13 @@ ZONE = {("shop.example", "A"): ["192.0.2.7"], ("shop.example", "MX"): ["10 mx.ex
 
 
 def asked(kind, url, **more):
-    return record({"type": kind, "url": url, "timeout": 5, **more}, messages.PROBE_TARGET)
+    return record({"type": kind, "url": url, "timeout": 5, **more}, probemessages.PROBE_TARGET)
 
 
 def seen(kind, url, **more):
     target = asked(kind, url, **more)
     found = look(target_of(target), gate_of(target), None)
-    return record(message_of(found), messages.PROBED)  # it fits into its message
+    return record(plain(message_of(found)), probemessages.PROBED)  # it fits into its message
 
 
 @pytest.fixture(scope="module")
@@ -209,13 +210,13 @@ def test_it_answers_in_time_whatever_the_target_does(site, path, monkeypatch):
         join(thread, timeout)
 
     monkeypatch.setattr(threading.Thread, "join", noted)
-    running = Probing(lambda kind, **said: (answers.append(said), came.set()), PluginRunner((), "/"))
+    running = Probing(lambda said: (answers.append(said), came.set()), PluginRunner((), "/"))
     running.take("p1", asked("http", site.url.rstrip("/") + path, timeout=0.5))
     until(came.is_set, 30, what="the answer")
     assert waits == [0.5 + SLACK_S]
-    assert answers[0]["id"] == "p1"
-    assert answers[0]["outcome"]["ok"] is False
-    assert "no answer within 0.5 s" in answers[0]["outcome"]["detail"]
+    assert answers[0].id == "p1"
+    assert answers[0].outcome.ok is False
+    assert "no answer within 0.5 s" in answers[0].outcome.detail
 
 
 def test_a_probe_has_all_of_its_time_and_no_more(monkeypatch):
@@ -233,9 +234,9 @@ def test_a_probe_has_all_of_its_time_and_no_more(monkeypatch):
 def test_only_so_many_at_once_and_the_others_are_unknown():
     with blackhole() as port:
         answers = []
-        running = Probing(lambda kind, **said: answers.append(said["outcome"]), PluginRunner((), "/"))
+        running = Probing(lambda said: answers.append(said.outcome), PluginRunner((), "/"))
         for n in range(MOST + 1):
             running.take(f"p{n}", asked("http", f"http://127.0.0.1:{port}/", timeout=1))
-        assert [answer["ok"] for answer in answers] == [None]
+        assert [answer.ok for answer in answers] == [None]
         until(lambda: len(answers) == MOST + 1, what="every answer")
-        assert all(json.dumps(answer) for answer in answers)
+        assert all(json.dumps(plain(answer)) for answer in answers)

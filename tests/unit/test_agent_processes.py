@@ -24,6 +24,7 @@ import os, signal, sys, time
 from opsapp.agent.commands import shell
 from opsapp.agent.executor import CommandExecutor
 from opsapp.agent.journal import CommandJournal
+from opsapp.wire.commands import CommandSent
 
 def killed(name, group):
     print(group.pid, flush=True)
@@ -33,8 +34,8 @@ journal = CommandJournal(sys.argv[1], 0)
 journal.process = killed
 executor = CommandExecutor(journal, {"shell": shell}, busy_limit=1, start_expiry_s=60, tell=lambda: None,
                     output=lambda name, data: None, started=lambda name, at: None)
-executor.submit({"command_id": "c1", "type": "shell",
-                 "params": {"command": f"while :; do echo x >> {sys.argv[2]}; sleep 0.02; done"}})
+executor.submit(CommandSent("c1", "shell",
+                 {"command": f"while :; do echo x >> {sys.argv[2]}; sleep 0.02; done"}))
 time.sleep(60)
 """
 
@@ -63,7 +64,7 @@ def test_what_the_agent_had_not_noted_yet_never_runs(tmp_path):
     CommandExecutor(
         again, {}, busy_limit=1, start_expiry_s=60, tell=lambda: None, output=lambda *_: None, started=lambda *_: None
     ).recover()
-    assert again.result("c1")["status"] == "lost"
+    assert again.result("c1").status == "lost"
     assert not marker.exists()
     again.close()
 

@@ -13,10 +13,10 @@ from opsapp.agent.config import AgentConfig
 from opsapp.agent.reporter import MOST, Reporter, bounded
 from opsapp.agent.services import NoManager, UnitStates
 from opsapp.agent.spool import Spool
-from opsapp.wire import messages
 from opsapp.wire.readings import of_report
 from opsapp.wire.records import plain
 from opsapp.wire.reports import HostReport
+from tests.support import wire_messages
 from tests.support.waiting import until
 
 NAMES = st.text(st.characters(), max_size=300)
@@ -26,7 +26,7 @@ NAMES = st.text(st.characters(), max_size=300)
 def test_odd_names_are_left_out_or_made_readable(numbers, states):
     given = {"disks": numbers, "metrics": numbers, "services": states, "containers": states}
     report = bounded(HostReport("box-1", "Debian", **{field: dict(values) for field, values in given.items()}))
-    assert messages.encode("report", id="r1", report=plain(report))
+    assert wire_messages.encode("report", id="r1", report=plain(report))
 
 
 def test_too_much_of_anything_is_cut_to_what_the_wire_takes():
@@ -36,7 +36,7 @@ def test_too_much_of_anything_is_cut_to_what_the_wire_takes():
     cut = bounded(report)
     assert {field: len(getattr(cut, field)) for field in MOST} == MOST
     assert min(cut.disks) == "00000"
-    assert messages.decode(messages.encode("report", id="r1", report=plain(cut)), "agent")
+    assert wire_messages.decode(wire_messages.encode("report", id="r1", report=plain(cut)), "agent")
 
 
 class Units:

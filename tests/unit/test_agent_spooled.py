@@ -9,6 +9,7 @@ from opsapp.agent.session import LinkSession
 from opsapp.agents.engine.session import RATE
 from opsapp.wire import messages
 from opsapp.wire.reports import HostReport
+from tests.support import wire_messages
 from tests.support.clock import FakeClock
 
 SPOOLED = 200
@@ -37,15 +38,15 @@ class QuickServer:
     """A socket to a server that thanks for each report at once: nothing but the agent itself is slow."""
 
     def __init__(self, clock):
-        self._clock, self._answers = clock, [messages.encode("welcome", protocol=1, interval=60, time=clock.now())]
+        self._clock, self._answers = clock, [wire_messages.encode("welcome", protocol=1, interval=60, time=clock.now())]
         self.heard_at = clock.monotonic()
         self.on_text = self.on_binary = None
         self.waits = []
 
     def send(self, text):
-        message = messages.decode(text, messages.AGENT)
+        message = wire_messages.decode(text, messages.AGENT)
         if message["type"] == "report":
-            self._answers.append(messages.encode("ack", id=message["id"], of="report"))
+            self._answers.append(wire_messages.encode("ack", id=message["id"], of="report"))
 
     def turn(self, most):
         """The next answer; without one the agent waits as long as it said."""
@@ -76,7 +77,7 @@ def test_what_was_spooled_is_sent_no_faster_than_a_server_takes_it(clock):
     spool, server = Spooled(), QuickServer(clock)
     LinkSession(
         server,
-        {"agent_id": "a1", "machine_id": "m", "hostname": "h", "os": "x", "held": [], "policy_version": 0},
+        messages.Hello(1, "a1", "m", hostname="h", version="0"),
         executor=SimpleNamespace(journal=SimpleNamespace(unthanked=list)),
         reporter=SimpleNamespace(set_interval=lambda _seconds: None, not_taken=lambda _report: None),
         spool=spool,

@@ -10,7 +10,7 @@ from opsapp.agent import tails
 from opsapp.agent.config import AgentConfig
 from opsapp.agent.paths import PathRules
 from opsapp.agent.streams import StreamStopped
-from opsapp.wire.messages import check_stream_params
+from opsapp.wire.commands import read_stream_params
 from tests.support.manyfiles import holding
 from tests.support.waiting import until
 
@@ -32,7 +32,7 @@ class Reader:
         self.session = Session()
         rules = PathRules(AgentConfig(server="http://127.0.0.1:1", agent_id="a1", key="k", state_dir=str(state)))
         self.tail = tails.LogTail(
-            3, check_stream_params("logs", {"role": "operator", **params}), self.session, rules, str(state)
+            3, read_stream_params("logs", {"role": "operator", **params}), self.session, rules, str(state)
         )
         self.end = None
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -296,10 +296,10 @@ def test_a_journal_reader_that_ends_by_itself_ends_the_stream(follow, journal):
 )
 def test_entries_of_the_journal(raw, line):
     entry = tails.journal_entry(raw)
-    assert (entry and entry["line"]) == line
+    assert (entry and entry.line) == line
 
 
 def test_a_line_longer_than_a_message_is_cut():
     entry = tails.journal_entry(json.dumps({"MESSAGE": "x" * 100_000, "__REALTIME_TIMESTAMP": 5}).encode())
-    assert len(entry["line"]) == tails.LINE_MOST
+    assert len(entry.line) == tails.LINE_MOST
     assert "time" not in entry

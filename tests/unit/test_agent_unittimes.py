@@ -6,7 +6,7 @@ from opsapp.agent import commands, unittimes
 from opsapp.agent.unittimes import UnitPatience
 from opsapp.healing.engine import commands as sent
 from opsapp.wire.actions import ACTIONS
-from opsapp.wire.commands import check_params
+from opsapp.wire.commands import check_params, read_params
 from tests.support.fake_tools import Bench, Known, Task
 
 SLOW = "TimeoutStartUSec=1min 30s\nTimeoutStopUSec=5min"
@@ -71,7 +71,7 @@ def test_a_unit_that_takes_longer_than_the_usual_time_is_waited_for(tmp_path, mo
 def test_a_service_that_takes_longer_than_the_usual_time_is_waited_for(tmp_path, monkeypatch):
     Bench(tmp_path, monkeypatch, {"systemctl": said(SLOW)})
     monkeypatch.setattr(unittimes, "UNIT_TIMEOUT_S", 0.1)
-    asked = Task({"heal_id": "c1", **check_params("service", {"service": "web", "action": "restart"})})
+    asked = Task(read_params("service", {"service": "web", "action": "restart"}))
     assert commands.service(asked, Known({"systemctl"})).ran.status == "done"
 
 
@@ -86,9 +86,9 @@ def test_who_reaches_the_limit_is_told_what_systemd_allows(tmp_path, monkeypatch
 
 def test_who_gives_a_time_is_given_it(tmp_path, monkeypatch):
     Bench(tmp_path, monkeypatch, {"systemctl": said(SLOW)})
-    given = check_params("service", {"service": "web", "action": "restart", "timeout": 1})
-    assert given["timeout"] == 1
-    assert commands.service(Task({"heal_id": "c1", **given}), Known({"systemctl"})).ran.status == "done"
+    given = read_params("service", {"service": "web", "action": "restart", "timeout": 1})
+    assert given.timeout == 1
+    assert commands.service(Task(given), Known({"systemctl"})).ran.status == "done"
 
 
 def test_the_service_leaves_it_to_the_host_and_waits_as_long_as_that_may_take():

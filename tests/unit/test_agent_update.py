@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 from opsapp.agent import update
 from opsapp.agent.update import Updater
+from opsapp.wire.commands import UpdateParams
 from tests.support.waiting import until
 
 
@@ -19,7 +20,7 @@ def test_the_second_of_two_is_refused_and_leaves_the_first_one_alone(tmp_path, m
         raise OSError("the end of this test")
 
     monkeypatch.setattr(updater, "_fetch", fetch)
-    task = SimpleNamespace(id="c", params={"version": "2", "sha256": "0" * 64})
+    task = SimpleNamespace(id="c", params=UpdateParams("2", "0" * 64))
     first = threading.Thread(target=lambda: answers.append(updater(task)))
     first.start()
     until(begun.is_set, what="the first one's download")
@@ -36,6 +37,6 @@ def test_what_a_package_brought_is_left_to_the_package(tmp_path, monkeypatch):
     monkeypatch.setattr(update, "program", lambda: str(tmp_path / "agent.pyz"))
     (tmp_path / update.PACKAGED).write_text("by dpkg\n")
     updater = Updater(SimpleNamespace(state_dir=str(tmp_path)), [], lambda place: None)
-    task = SimpleNamespace(id="c", params={"version": "2", "sha256": "0" * 64})
+    task = SimpleNamespace(id="c", params=UpdateParams("2", "0" * 64))
     assert updater(task).ran.reason == "packaged: install the new opsapp-agent package on this host"
     assert not (tmp_path / "agent.pyz.new").exists()

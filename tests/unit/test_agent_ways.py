@@ -355,7 +355,7 @@ def test_a_rule_into_each_firewall_and_out_again(rule, tool, script, added, remo
     mark = done.data["snapshot"]["state"]["mark"]
     assert done.ran.status == "done", done
     assert [word.replace("MARK", mark) for word in added] in bench.calls()
-    assert bench.armed.waiting()[0]["state"] == "armed"
+    assert bench.armed.waiting()[0].state == "armed"
     back = bench.phase("rollback", "firewall_rule_add", given=done.data["snapshot"])
     assert (back.ran.status, back.data["restored"]) == ("done", True)
     assert [word.replace("MARK", mark) for word in removed] in bench.calls()
@@ -435,7 +435,7 @@ def test_names_fail_over_in_resolved_and_back(resolved, tmp_path):
     assert done.ran.status == "done", done
     acting = [call for call in resolved.calls() if "--no-pager" not in call]
     assert acting == [["resolvectl", "dns", "eth0", "127.0.0.2", "192.0.2.9"]]
-    assert resolved.armed.waiting()[0]["state"] == "armed"
+    assert resolved.armed.waiting()[0].state == "armed"
     back = resolved.phase("rollback", "failover_dns", given=done.data["snapshot"])
     assert (back.ran.status, back.data["restored"]) == ("done", True), back
     now = [(tmp_path / name).read_text() for name in ("eth0", "wlan0")]

@@ -14,7 +14,7 @@ from opsapp.agent.probing.gate import SocketGate
 from opsapp.agent.session import FEATURES
 from opsapp.ui.plan.monitors import CREATE
 from opsapp.ui.shapes.monitorform import kind_of
-from opsapp.wire import dns, messages, probes, webchecks
+from opsapp.wire import dns, probemessages, probes, webchecks
 from opsapp.wire.addresses import AddressPolicy
 from opsapp.wire.fields import record
 from opsapp.wire.monitortypes import TYPES, every_own
@@ -46,7 +46,7 @@ def test_every_type_is_in_the_guide():
 @pytest.mark.parametrize("declared", [declared for declared in TYPES.values() if declared.by_agents])
 def test_every_type_that_agents_probe_fits_into_the_message_to_agents(declared):
     target = {"type": declared.name, "url": "x://y", "timeout": 5} | plain(declared.own(every_own()()))
-    assert record(target, messages.PROBE_TARGET)["type"] == declared.name
+    assert record(target, probemessages.PROBE_TARGET)["type"] == declared.name
 
 
 @pytest.mark.parametrize("declared", [declared for declared in TYPES.values() if declared.address])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from opsapp.wire import messages, plugins
+from opsapp.wire import plugins, probemessages
 from opsapp.wire.conditions import parse
 from opsapp.wire.fields import record
 from opsapp.wire.plugins import MOST_METRICS, READ, outcome_of, read_output
@@ -94,7 +94,7 @@ def test_a_long_output_is_gone_through_once(monkeypatch, data):
 @example(b"|a=" + b"1" * 60_000 + b"x1")
 def test_any_output_is_read_and_fits_into_its_message(raw):
     outcome = outcome_of(0, raw, 1.0)
-    told = record({"metrics": outcome.metrics, "units": outcome.units}, messages.PROBED)
+    told = record({"metrics": outcome.metrics, "units": outcome.units}, probemessages.PROBED)
     assert (told["metrics"], told["units"]) == (outcome.metrics, outcome.units)
     for name in outcome.metrics or ():
         assert parse(f"{PLUGIN}{name} > 1").names == (f"{PLUGIN}{name}",)

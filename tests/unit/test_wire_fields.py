@@ -4,10 +4,13 @@ import pytest
 
 from opsapp.wire import fields
 from opsapp.wire.actions import ACTIONS
-from opsapp.wire.commands import OUTPUT_LIMIT, check_params, check_result, fit_result
+from opsapp.wire.commands import OUTPUT_LIMIT, check_params, check_result, fit_result, read_stream_params
 from opsapp.wire.fields import FieldProblem, WireError, dumps
 from opsapp.wire.frames import MAX_BINARY_FRAME, FileChunk, pack_chunk, unpack_chunk
-from opsapp.wire.messages import MAX_TEXT_FRAME, check_poll_answer, check_stream_params, decode, encode
+from opsapp.wire.messages import MAX_TEXT_FRAME, Cancel, decode, read_poll_answer
+from opsapp.wire.records import plain
+from opsapp.wire.reports import CommandResult
+from tests.support.wire_messages import encode
 
 DEEP = [[[]]]
 for _ in range(200):
@@ -67,11 +70,11 @@ def test_a_firewall_rule_that_can():
 
 
 def test_a_result_is_cut_to_what_fits_and_no_more():
-    result = {"command_id": "c1", "status": "done", "output": "ä" * 1000, "truncated": False}
+    result = CommandResult("c1", "done", output="ä" * 1000)
     assert fit_result(result, 10_000) is result
     cut = fit_result(result, 500)
-    assert len(dumps(cut)) <= 500
-    assert cut["truncated"] is True
+    assert len(dumps(plain(cut))) <= 500
+    assert cut.truncated is True
     with pytest.raises(WireError) as caught:
         check_result({"command_id": "c1", "status": "done", "output": "ä" * (OUTPUT_LIMIT // 2 + 1)})
     assert caught.value.code == "too_large"
@@ -108,7 +111,7 @@ def test_messages_that_are_none(frame, code):
 
 
 def test_what_the_server_says_arrives_as_it_was_said():
-    assert decode(encode("cancel", id="c1"), "server") == {"type": "cancel", "id": "c1"}
+    assert decode(encode("cancel", id="c1"), "server") == Cancel("c1")
     with pytest.raises(WireError):
         encode("cancel", id="c1", more=1)
     with pytest.raises(WireError):
@@ -116,15 +119,15 @@ def test_what_the_server_says_arrives_as_it_was_said():
 
 
 def test_a_file_to_follow_has_a_path():
-    assert check_stream_params("logs", {"unit": "nginx.service"})["source"] == "journald"
+    assert read_stream_params("logs", {"unit": "nginx.service"}).source == "journald"
     with pytest.raises(WireError, match="path is required"):
-        check_stream_params("logs", {"source": "file"})
+        read_stream_params("logs", {"source": "file"})
 
 
 def test_an_answer_to_a_poll():
-    assert check_poll_answer({"status": "ok", "interval": 15})["commands"] == []
+    assert read_poll_answer({"status": "ok", "interval": 15}).commands == ()
     with pytest.raises(WireError):
-        check_poll_answer({"status": "ok", "interval": 0})
+        read_poll_answer({"status": "ok", "interval": 0})
 
 
 HEAL = {"heal_id": "h1", "token": 1, "action_type": "restart_service", "params": {"service": "nginx"}}

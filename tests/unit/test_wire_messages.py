@@ -7,10 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from opsapp.wire import messages
-from opsapp.wire.commands import COMMANDS, check_params, clean_output, fit_result
+from opsapp.wire.commands import COMMANDS, check_params, check_report, clean_output, fit_result, read_report
 from opsapp.wire.fields import WireError, dumps
 from opsapp.wire.frames import CHUNK, MAX_TEXT_FRAME, OUTPUT_LIMIT, FileChunk, pack_chunk, unpack_chunk
-from opsapp.wire.reports import RESULT_STATES
+from opsapp.wire.records import plain
+from opsapp.wire.reports import RESULT_STATES, CommandResult
+from tests.support import wire_messages
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -42,7 +44,7 @@ RESULT = {"command_id": "c1", "status": "done", "exit_code": 0, "output": "hello
     ],
 )
 def test_what_the_agent_says_arrives_as_it_was_said(kind, fields):
-    heard = messages.decode(messages.encode(kind, **fields), "agent")
+    heard = wire_messages.decode(wire_messages.encode(kind, **fields), "agent")
     assert heard["type"] == kind
     for name, value in fields.items():
         if isinstance(value, dict):
@@ -53,8 +55,8 @@ def test_what_the_agent_says_arrives_as_it_was_said(kind, fields):
 
 def test_a_command_arrives_even_of_a_kind_from_the_future():
     sent = {"command_id": "c1", "type": "teleport", "params": {"to": "mars"}}
-    frame = messages.encode("command", id="c1", command=sent)
-    assert messages.decode(frame, "server")["command"] == {**sent, "store": None}
+    frame = wire_messages.encode("command", id="c1", command=sent)
+    assert wire_messages.decode(frame, "server")["command"] == {**sent, "store": None}
 
 
 def test_parameters_get_their_defaults():
@@ -63,7 +65,7 @@ def test_parameters_get_their_defaults():
 
 
 def test_a_message_from_the_wrong_side_is_refused():
-    frame = messages.encode("command", id="c1", command={"command_id": "c1", "type": "capabilities", "params": {}})
+    frame = wire_messages.encode("command", id="c1", command={"command_id": "c1", "type": "capabilities", "params": {}})
     with pytest.raises(WireError) as caught:
         messages.decode(frame, "agent")
     assert caught.value.code == "wrong_sender"
@@ -108,12 +110,12 @@ def test_too_large_a_frame_is_refused_unread():
 
 def test_every_wrong_field_is_named_at_once():
     with pytest.raises(WireError) as caught:
-        messages.check_report({"hostname": "", "cpu_percent": "x", "services": []})
+        check_report({"hostname": "", "cpu_percent": "x", "services": []})
     assert set(caught.value.fields) == {"hostname", "os", "cpu_percent", "services"}
 
 
 def test_unknown_report_fields_are_ignored_and_missing_numbers_stay_unknown():
-    report = messages.read_report({**REPORT, "from_the_future": {"a": [1]}, "disks": {"/": 7, "/gone": None}})
+    report = read_report({**REPORT, "from_the_future": {"a": [1]}, "disks": {"/": 7, "/gone": None}})
     assert (report.cpu_percent, report.mem_percent, report.held, report.disks) == (3.5, None, None, {"/": 7})
 
 
@@ -140,7 +142,7 @@ def test_no_message_causes_anything_but_a_wire_error(kind, noise, data):
         except WireError:
             continue
         assert message.sender in (sender, messages.BOTH)
-        dumps({name: value for name, value in heard.items() if name in message.fields})
+        assert messages.decode(messages.encode(heard), message.sender.replace("both", sender)) == heard
 
 
 @given(st.sampled_from(sorted(COMMANDS)), JSON)
@@ -196,16 +198,16 @@ def test_output_within_the_limit_is_not_called_truncated():
 
 def test_the_largest_result_fits_into_a_frame():
     output, _ = clean_output(b'"\n\\\x00' * OUTPUT_LIMIT)
-    assert messages.encode("result", id="c", result={**RESULT, "output": output})
+    assert wire_messages.encode("result", id="c", result={**RESULT, "output": output})
 
 
 @given(st.text(max_size=4000), st.integers(300, 3000))
 def test_a_cut_result_fits_its_budget(output, budget):
-    result = {**RESULT, "output": output, "truncated": False}
+    result = CommandResult("c1", "done", 0, output)
     cut = fit_result(result, budget)
-    assert len(dumps(cut)) <= budget
-    assert cut["truncated"] == (cut is not result)
-    assert output.startswith(cut["output"])
+    assert len(dumps(plain(cut))) <= budget
+    assert cut.truncated == (cut is not result)
+    assert output.startswith(cut.output)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 2**63 - 1), st.binary(min_size=1, max_size=200))
@@ -232,7 +234,7 @@ def test_an_agent_cannot_call_a_command_queued():
 
 
 def test_poll_answers_are_checked_like_messages():
-    answer = messages.check_poll_answer(
+    answer = messages.read_poll_answer(
         {
             "status": "ok",
             "interval": 15,
@@ -240,6 +242,6 @@ def test_poll_answers_are_checked_like_messages():
             "policy_version": 0,
         }
     )
-    assert answer["commands"][0]["command_id"] == "c1"
+    assert answer.commands[0].command_id == "c1"
     with pytest.raises(WireError):
-        messages.check_poll_answer({"status": "ok", "interval": 15, "commands": [{"command_id": "", "type": "shell"}]})
+        messages.read_poll_answer({"status": "ok", "interval": 15, "commands": [{"command_id": "", "type": "shell"}]})

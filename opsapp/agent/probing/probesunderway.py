@@ -7,10 +7,12 @@ import threading
 from typing import Callable, List
 
 from opsapp.wire.addresses import AddressPolicy
-from opsapp.wire.fields import JsonObject
+from opsapp.wire.messages import Probed
 from opsapp.wire.monitortypes import TYPES
+from opsapp.wire.probemessages import ProbeAsked, ProbeNetworks, ProbeSeen
 from opsapp.wire.probes import GENERAL, Outcome, Probe, ProbeTarget, guarded
 from opsapp.wire.records import made
+from opsapp.wire.reports import Passed
 
 from . import web
 from .gate import SocketGate
@@ -22,21 +24,21 @@ SLACK_S = 0.25  # for a probe that notices by itself that its time is up
 
 
 class Probing:
-    """`answer("probed", id=…, outcome=…)` may be called from any thread."""
+    """`answer` may be called from any thread."""
 
-    def __init__(self, answer: Callable[..., None], plugins: PluginRunner):
+    def __init__(self, answer: Callable[[Probed], None], plugins: PluginRunner):
         self._answer = answer
         self._plugins = plugins
         self._running = threading.BoundedSemaphore(MOST)
 
-    def take(self, name: str, asked: JsonObject) -> None:
+    def take(self, name: str, asked: Passed) -> None:
         """From the session's thread; `asked` is a `messages.PROBE_TARGET`."""
         if self._running.acquire(blocking=False):
             threading.Thread(target=self._wait_for, args=(name, asked), daemon=True, name="probe").start()
         else:
-            self._answer("probed", id=name, outcome=message_of(Outcome(None, None, "too many probes are under way")))
+            self._answer(Probed(name, message_of(Outcome(None, None, "too many probes are under way"))))
 
-    def _wait_for(self, name: str, asked: JsonObject) -> None:
+    def _wait_for(self, name: str, asked: Passed) -> None:
         target, gate = target_of(asked), gate_of(asked)
         outcomes: List[Outcome] = []
         prober = threading.Thread(target=self._look, args=(target, gate, outcomes), daemon=True, name="looking")
@@ -44,7 +46,7 @@ class Probing:
         prober.join(target.timeout + SLACK_S)
         gate.end()
         late = Outcome(False, None, f"no answer within {target.timeout:g} s")
-        self._answer("probed", id=name, outcome=message_of(outcomes[0] if outcomes else late))
+        self._answer(Probed(name, message_of(outcomes[0] if outcomes else late)))
 
     def _look(self, target: ProbeTarget, gate: SocketGate, outcomes: List[Outcome]) -> None:
         try:
@@ -66,16 +68,19 @@ def look(target: ProbeTarget, gate: SocketGate, plugin: Probe) -> Outcome:
         gate.clear()
 
 
-def target_of(asked: JsonObject) -> ProbeTarget:
-    own = made(TYPES[asked["type"]].settings, asked)
-    return ProbeTarget("", **{name: asked[name] for name in GENERAL}, own=own, body=asked["body"].encode())
+def target_of(asked: Passed) -> ProbeTarget:
+    general = made(ProbeAsked, asked)
+    own = made(TYPES[general.type].settings, asked)
+    told = {name: getattr(general, name) for name in GENERAL}
+    return ProbeTarget("", **told, own=own, body=general.body.encode())
 
 
-def gate_of(asked: JsonObject) -> SocketGate:
-    return SocketGate(asked["timeout"], AddressPolicy(asked["allow"], asked["deny"]), asked["ip_family"])
+def gate_of(asked: Passed) -> SocketGate:
+    general, networks = made(ProbeAsked, asked), made(ProbeNetworks, asked)
+    return SocketGate(general.timeout, AddressPolicy(networks.allow, networks.deny), general.ip_family)
 
 
-def message_of(outcome: Outcome) -> JsonObject:
+def message_of(outcome: Outcome) -> ProbeSeen:
     """Targets have a say in the detail: the message would be refused if it held what cannot be printed."""
     plain = "".join(char if char.isprintable() else " " for char in outcome.detail[:500]).strip()
-    return outcome._replace(detail=plain)._asdict()
+    return ProbeSeen(*outcome._replace(detail=plain))

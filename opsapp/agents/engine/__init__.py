@@ -18,15 +18,7 @@ from .commands import (
     recall_command,
     send_command,
 )
-from .executor import (
-    ExecutorProcess,
-    Result,
-    executor_history,
-    executor_of,
-    executor_trouble,
-    needs_admin,
-    require_author,
-)
+from .executor import ExecutorProcess, executor_history, executor_of, executor_trouble, needs_admin, require_author
 from .executor_standing import not_held
 from .memory import subject
 from .outputs import outputs_of
@@ -40,7 +32,6 @@ __all__ = [
     "ExecutorProcess",
     "HostFacts",
     "HostsStanding",
-    "Result",
     "SilentHost",
     "answer_of",
     "cancel_command",

@@ -20,8 +20,9 @@ from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.seals import seal_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
-from opsapp.wire.commands import check_params
+from opsapp.wire.commands import CommandSent, check_params
 from opsapp.wire.fields import WireError, dumps
+from opsapp.wire.records import plain
 from opsapp.wire.reports import CommandResult
 
 QUEUE, RESULTS = "agent-commands", "command-results"
@@ -144,7 +145,7 @@ def tell(root: Root, agent: Agent, ended: Sequence[str] = ()) -> None:
     emit(root, EVENT, {"agent_id": agent.id, "label": agent.label, "ended": list(ended)})
 
 
-def claim(root: Root, sessions: Mapping[str, str]) -> dict[str, tuple[list[JsonObject], list[str]]]:
+def claim(root: Root, sessions: Mapping[str, str]) -> dict[str, tuple[list[CommandSent], list[str]]]:
     """What has to go out on these sessions ({agent: session id}) now. It is marked as offered by the commit, before
     it is sent: from then on only the agent knows."""
     now, offers = node_of(root).clock.now(), {}
@@ -156,12 +157,12 @@ def claim(root: Root, sessions: Mapping[str, str]) -> dict[str, tuple[list[JsonO
     return offers
 
 
-def fitting(commands: list[JsonObject]) -> list[JsonObject]:
+def fitting(commands: list[CommandSent]) -> list[CommandSent]:
     """As many as one answer carries; the others come with the next."""
-    chosen: list[JsonObject] = []
+    chosen: list[CommandSent] = []
     room = MOST_BYTES_AT_ONCE
     for command in commands[:MOST_AT_ONCE]:
-        room -= len(dumps(command))
+        room -= len(dumps(plain(command)))
         if room < 0 and chosen:
             break
         chosen.append(command)

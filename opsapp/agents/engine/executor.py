@@ -19,12 +19,13 @@ from gevent.lock import Semaphore
 from gevent.queue import Empty, SimpleQueue
 
 from opsapp.agents.config import ExecutorSettings
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Forbidden
 from opsapp.wire import messages
-from opsapp.wire.commands import check_params
+from opsapp.wire.commands import CommandSent, ProgramParams, read_params
 from opsapp.wire.fields import WireError
 from opsapp.wire.frames import APART_FEATURE, LENGTH, MAX_TEXT_FRAME, PING_FEATURE, UNREAD_FEATURE
+from opsapp.wire.records import plain
+from opsapp.wire.reports import CommandResult, Passed
 
 from . import executor_launch
 from .executor_launch import ExecutorUser, Launched, NoExecutor
@@ -43,8 +44,8 @@ NO_ANSWER_S = 5.0  # beyond a command's own time-out and grace
 TOLD_S = 900.0  # how long health tells of one that ended
 LONGEST_WAIT_S = 30.0  # before one is started again that ends each time
 LOST = "the executor ended while it ran"
+Word = messages.Started | messages.Output | CommandResult  # what is said of a command
 OVERDUE = "no end of it was heard within its time-out: the executor does not answer"
-Result = JsonObject
 
 
 def prepare(node: Node) -> None:
@@ -107,7 +108,7 @@ class _Command:
     """One command on its way: what the executor says of it, for the greenlet that waits."""
 
     def __init__(self) -> None:
-        self.said: SimpleQueue[tuple[str, Any]] = SimpleQueue()
+        self.said: SimpleQueue[Word] = SimpleQueue()
         self.sent = False
         self.cancelled = False
 
@@ -184,7 +185,7 @@ class ExecutorProcess:
 
     def _ping(self) -> None:
         try:
-            self._send("ping", id="ping")
+            self._send(messages.Ping("ping"))
         except OSError as gone:
             log.info("the executor was not asked whether it is there: %s", gone)
 
@@ -234,9 +235,9 @@ class ExecutorProcess:
         was_ready, why, self._hangs = self._ready.is_set(), self._hangs or why, None
         self._ready.clear()
         self._sock.close()
-        for command in self._commands.values():
+        for command_id, command in self._commands.items():
             if command.sent:
-                command.said.put(("result", {"status": "lost", "reason": LOST}))
+                command.said.put(CommandResult(command_id, "lost", reason=LOST))
         code = self._reap()
         self.problem = why if code in (None, 0) else f"{why} (exit code {code})"
         self._sock = self._launched = None
@@ -266,38 +267,35 @@ class ExecutorProcess:
 
     # -- messages
 
-    def _on_message(self, message: JsonObject) -> None:
-        kind = message["type"]
-        if kind == "hello":
+    def _on_message(self, message: Any) -> None:
+        if isinstance(message, messages.Hello):
             self._check(message)
             self.problem = ""
-            self._failures, self._answers_pings = 0, PING_FEATURE in message["features"]
-            self.holds = frozenset(message["features"]) & {UNREAD_FEATURE, APART_FEATURE}
+            self._failures, self._answers_pings = 0, PING_FEATURE in message.features
+            self.holds = frozenset(message.features) & {UNREAD_FEATURE, APART_FEATURE}
             self._ready.set()
-            log.info("executor started pid=%s user=%s holds=%s", message["pid"], self.whose.name, sorted(self.holds))
-        elif kind == "result":
-            self._send("ack", id=message["id"], of="result")
-            self._tell(message["id"], "result", message["result"])
-        elif kind == "refuse":
-            self._tell(message["id"], "result", {"status": "failed", "reason": message["message"]})
-        elif kind == "output":
-            self._tell(message["command_id"], "output", message["data"])
-        elif kind == "started":
-            self._tell(message["command_id"], "started", None)
+            log.info("executor started pid=%s user=%s holds=%s", message.pid, self.whose.name, sorted(self.holds))
+        elif isinstance(message, messages.Result):
+            self._send(messages.Ack(message.id, message.kind))
+            self._tell(message.id, message.result)
+        elif isinstance(message, messages.Refuse):
+            self._tell(message.id or "", CommandResult(message.id or "", "failed", reason=message.message))
+        elif isinstance(message, messages.Output | messages.Started):
+            self._tell(message.command_id, message)
 
-    def _check(self, hello: JsonObject) -> None:
+    def _check(self, hello: messages.Hello) -> None:
         """One that systemd starts says as whom it runs: were it not the user that is configured, operators could write
         what runs as somebody else."""
-        if f"uid:{self.whose.uid}" not in hello["features"]:
+        if f"uid:{self.whose.uid}" not in hello.features:
             raise OSError(f"it does not run as {self.whose.name}")
 
-    def _tell(self, command_id: str, kind: str, value: Any) -> None:
+    def _tell(self, command_id: str, word: Word) -> None:
         command = self._commands.get(command_id)
         if command is not None:
-            command.said.put((kind, value))
+            command.said.put(word)
 
-    def _send(self, kind: str, **fields: Any) -> None:
-        data = messages.encode(kind, **fields).encode()
+    def _send(self, message: messages.Message) -> None:
+        data = messages.encode(message).encode()
         with self._writing:
             self._sock.sendall(LENGTH.pack(len(data)) + data)
 
@@ -306,49 +304,50 @@ class ExecutorProcess:
     def run(
         self,
         command_id: str,
-        params: JsonObject,
+        params: Passed,
         *,
         on_start: Callable[[], None] = lambda: None,
         on_output: Callable[[str], None] = lambda text: None,
-    ) -> Result:
-        """Have a program run, and wait for its end: {status, exit_code, output, reason, data}. It begins at most once:
-        where nobody can tell how far it came, it is `lost`."""
+    ) -> CommandResult:
+        """Have a program run, and wait for its end. It begins at most once: where nobody can tell how far it came, it
+        is `lost`."""
         command = self._commands[command_id] = _Command()
         try:
-            checked = check_params("program", dict(params))
+            checked: ProgramParams = read_params("program", params)
             self._node.wake("executor")
             if not self._ready.wait(READY_S):
-                return _result("failed", f"the executor is not running: {self.problem}")
+                return CommandResult(command_id, "failed", reason=f"the executor is not running: {self.problem}")
             if command.cancelled:
-                return _result("cancelled", None)
+                return CommandResult(command_id, "cancelled")
             command.sent = True
-            asked = {"command_id": command_id, "type": "program", "params": checked}
-            self._send("command", id=command_id, command=asked)
-            overdue_at = self._node.clock.monotonic() + checked["timeout"] + checked["grace"] + NO_ANSWER_S
+            self._send(messages.Command(command_id, CommandSent(command_id, "program", plain(checked))))
+            overdue_at = self._node.clock.monotonic() + checked.timeout + checked.grace + NO_ANSWER_S
             while True:
-                kind, value = self._next_word(command, overdue_at)
-                if kind == "result":
-                    return {**_result("", None), **value}
-                if kind == "output":
-                    on_output(value)
+                word = self._next_word(command, overdue_at)
+                if word is None:
+                    return CommandResult(command_id, "lost", reason=OVERDUE)
+                if isinstance(word, CommandResult):
+                    return word
+                if isinstance(word, messages.Output):
+                    on_output(word.data)
                 else:
                     on_start()
         except WireError as wrong:
-            return _result("failed", f"it cannot be handed to the executor: {wrong}")
+            return CommandResult(command_id, "failed", reason=f"it cannot be handed to the executor: {wrong}")
         except OSError:
-            return _result("lost", LOST)
+            return CommandResult(command_id, "lost", reason=LOST)
         finally:
             del self._commands[command_id]
 
-    def _next_word(self, command: _Command, overdue_at: float) -> tuple[str, Any]:
-        """What is said of it next. An executor that is silent holds nothing beyond the command's own time-out."""
+    def _next_word(self, command: _Command, overdue_at: float) -> Word | None:
+        """What is said of it next. An executor that is silent holds nothing beyond the command's own time-out: None."""
         while True:
             now = self._node.clock.monotonic()
             try:
                 return command.said.get(timeout=max(1.0, overdue_at - now))
             except Empty:
                 if self._node.clock.monotonic() - self._heard >= 2 * PING_S:
-                    return "result", {"status": "lost", "reason": OVERDUE}
+                    return None
 
     def cancel(self, command_id: str) -> None:
         """It ends soon, `cancelled` unless it was over already."""
@@ -361,7 +360,7 @@ class ExecutorProcess:
 
     def _send_cancel(self, command_id: str) -> None:
         try:
-            self._send("cancel", id=command_id)
+            self._send(messages.Cancel(command_id))
         except OSError as gone:
             log.info("a cancel was not sent, the executor is gone: %s", gone)
 
@@ -381,7 +380,3 @@ class ExecutorProcess:
             self._reader.join(REAP_S)
         if self._place is not None:
             executor_launch.remove(self._place, self._data)
-
-
-def _result(status: str, reason: str | None) -> Result:
-    return {"status": status, "exit_code": None, "output": "", "reason": reason, "data": None}

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from opsapp.agents.resources import Agent, Policies, agents_of, find_agent
 from opsapp.lib.ids import digest
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
 from opsapp.wire.fields import WireError, record
+from opsapp.wire.messages import SignedPolicies
 from opsapp.wire.policies import BUNDLE, BY_KEY, PolicyBundle, PolicyTerms, secret_of, sign
 
 from .directory import touched
@@ -41,11 +41,9 @@ def shown_key(key: str) -> ShownKey:
     return ShownKey(digest(key), secret_of(key))
 
 
-class SignedPolicies(NamedTuple):
-    """A bundle as it is stored, and the signature over just that."""
-
-    bundle: JsonObject
-    signature: str
+class NewerPolicies(NamedTuple):
+    version: int
+    signed: SignedPolicies
 
 
 def give_policies(root: Root, agent_id: str, terms: PolicyTerms, *, expires_at: float) -> int:
@@ -91,15 +89,15 @@ def version_of(agent: Agent) -> int:
     return 0 if agent.policies is None else agent.policies.bundle["version"]
 
 
-def newer_than(agent: Agent, held: int | None, secret: str) -> SignedPolicies | None:
+def newer_than(agent: Agent, held: int | None, secret: str) -> NewerPolicies | None:
     """Signed with `secret`, when the agent holds an older version than this node knows."""
     if agent.policies is None or version_of(agent) <= (held or 0):
         return None
     bundle = agent.policies.bundle
-    return SignedPolicies(bundle, sign(bundle, secret))
+    return NewerPolicies(version_of(agent), SignedPolicies(bundle, sign(bundle, secret)))
 
 
-def waiting_policies(root: Root, agent_id: str, held: int, secret: str) -> SignedPolicies | None:
+def waiting_policies(root: Root, agent_id: str, held: int, secret: str) -> NewerPolicies | None:
     """The same for a session that is open."""
     agent = agents_of(root).get(agent_id)
     return None if agent is None else newer_than(agent, held, secret)

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from opsapp.agents.logic import by_our_clock, changed_profile, with_silence
-from opsapp.agents.records import CommandSent, PollAnswer
 from opsapp.agents.resources import POLL, Agent, Manifest, agents_of, keep_index, keep_outcome, rename_host
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict
 from opsapp.notify import engine as notify
 from opsapp.runtime.events import emit
@@ -16,7 +14,8 @@ from opsapp.runtime.fence import store_id
 from opsapp.runtime.node import Node, node_of
 from opsapp.runtime.wakes import after_commit, wake_after_commit
 from opsapp.tree.root import Root
-from opsapp.wire.records import made
+from opsapp.wire.commands import CommandSent
+from opsapp.wire.messages import PollAnswer
 from opsapp.wire.reports import HostProfile, HostReport, LocalOutcome
 
 from . import commands, policies
@@ -212,7 +211,7 @@ def take_poll(root: Root, agent: Agent, report: HostReport, *, key: policies.Sho
     sent = commands.fitting(sent)
     if report.held is None:
         for command in sent:
-            queue.acknowledge(command["command_id"], now)
+            queue.acknowledge(command.command_id, now)
     after_commit(root, node.post, memory.polled, agent.id, poller)
     keep_index(root, agent)
     policies.catch_up(root, agent, report.policy_version)
@@ -233,11 +232,11 @@ def refuse_clone(agent: Agent, poller: Poller, connected: bool, memory: Memory) 
         raise Clone("Another machine reports with this key.")
 
 
-def answer(node: Node, agent: Agent, sent: list[JsonObject], cancels: list[str]) -> PollAnswer:
+def answer(node: Node, agent: Agent, sent: list[CommandSent], cancels: list[str]) -> PollAnswer:
     """What every poll is answered."""
     return PollAnswer(
         interval=memory_of(node).interval_of(agent.id),
-        commands=tuple(made(CommandSent, command) for command in sent),
+        commands=tuple(sent),
         cancel=tuple(cancels[:100]),
         policy_version=policies.version_of(agent),
     )
@@ -246,5 +245,5 @@ def answer(node: Node, agent: Agent, sent: list[JsonObject], cancels: list[str])
 def further(reply: PollAnswer, node: Node, agent: Agent, report: HostReport, key: policies.ShownKey) -> PollAnswer:
     """The answer with what it has beside that for an agent that says which policies it holds."""
     newer = policies.newer_than(agent, report.policy_version, key.secret_for(report.features))
-    protected, signed = tuple(memory_of(node).protected), None if newer is None else newer._asdict()
+    protected, signed = tuple(memory_of(node).protected), None if newer is None else newer.signed
     return replace(reply, time=node.clock.now(), protected_processes=protected, policies=signed)

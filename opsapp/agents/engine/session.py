@@ -16,13 +16,16 @@ from gevent.event import AsyncResult
 from transaction.interfaces import TransientError
 
 from opsapp.lib.ids import new_id
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Problem, Unauthenticated
 from opsapp.runtime.node import Node
 from opsapp.runtime.queue import until_stored
-from opsapp.wire import frames, messages, records, reports
+from opsapp.wire import frames, messages
+from opsapp.wire.commands import CommandSent, read_report
 from opsapp.wire.fields import WireError
+from opsapp.wire.messages import Message, StreamMessage
 from opsapp.wire.monitortypes import TYPES
+from opsapp.wire.probes import Outcome
+from opsapp.wire.reports import Passed
 
 from . import commands, policies, session_store
 from .memory import memory_of
@@ -72,7 +75,7 @@ class NodeSessions(Protocol):
 
     def leave(self, session: AgentSession) -> bool: ...
 
-    def settings(self) -> JsonObject: ...
+    def settings(self) -> messages.Settings: ...
 
 
 class AgentSession:
@@ -87,8 +90,8 @@ class AgentSession:
         self.policy_version = 0  # that it holds, or is being sent
         self.ended = False
         self.streams = AgentStreams(self._send_or_drop)
-        self.measures: JsonObject = {}
-        self.probes: JsonObject = {}
+        self.measures: dict[str, AsyncResult] = {}
+        self.probes: dict[str, AsyncResult] = {}
         self.features: frozenset[str] = frozenset()  # what the agent understands beyond the first protocol
         self._sessions = sessions
         self._node: Node = sessions.node
@@ -101,12 +104,12 @@ class AgentSession:
         self._tokens, self._filled_at = BURST, self._node.clock.monotonic()
 
     # ---- from any greenlet
-    def post(self, text: str) -> None:
+    def post(self, message: Message) -> None:
         """Send soon, in order, without making the caller wait for a slow agent."""
         if len(self._waiting) >= QUEUE_MOST:
             self.stop(frames.CLOSE_TOO_FAST, "the agent does not read")
             return
-        self._waiting.append(text)
+        self._waiting.append(messages.encode(message))
         if not self._pumping:
             self._pumping = True
             gevent.spawn(self._pump)
@@ -127,37 +130,36 @@ class AgentSession:
         except LineClosed:
             self.streams.end()
 
-    def offer(self, sent: list[JsonObject], cancels: list[str]) -> None:
+    def offer(self, sent: list[CommandSent], cancels: list[str]) -> None:
         """Commands and cancellations that are committed as offered to this session."""
         for command in sent:
-            self.post(messages.encode("command", id=command["command_id"], command=command))
+            self.post(messages.Command(command.command_id, command))
         for command_id in cancels:
-            self.post(messages.encode("cancel", id=command_id))
+            self.post(messages.Cancel(command_id))
 
     def measure(self, token: int, store: str) -> AsyncResult:
         """A fresh report, asked for now under a token of this store. It has no effect on the host, so nothing of it is
         stored."""
         name = f"measure-{new_id()}"
         self.measures[name] = AsyncResult()
-        params = {"heal_id": name, "token": token, "phase": "measure"}
-        command = {"command_id": name, "type": "heal", "params": params, "store": store}
-        self.post(messages.encode("command", id=name, command=command))
+        params: Passed = {"heal_id": name, "token": token, "phase": "measure"}
+        self.post(messages.Command(name, CommandSent(name, "heal", params, store)))
         return self.measures[name]
 
     def renew_settings(self) -> None:
         """The configuration has changed."""
-        self.post(messages.encode("settings", **self._sessions.settings()))
+        self.post(self._sessions.settings())
 
-    def probe(self, target: JsonObject) -> AsyncResult:
+    def probe(self, target: Passed) -> AsyncResult:
         """What the agent sees of a target, asked now; None when it cannot say. Nothing of it is stored."""
         name, answer = f"probe-{new_id()}", AsyncResult()
         if self.ended:
             answer.set(None)
-        elif not self.features >= TYPES[target["type"]].features(target):  # it would take the message for a mistake
-            answer.set({"ok": None, "detail": f"its agent is too old for monitors of the type {target['type']}"})
+        elif not self.features >= (looks := TYPES[str(target["type"])]).features(target):  # a mistake, to it
+            answer.set(Outcome(None, None, f"its agent is too old for monitors of the type {looks.name}"))
         else:
             self.probes[name] = answer
-            self.post(messages.encode("probe", id=name, target=target))
+            self.post(messages.Probe(name, target))
         return answer
 
     def renew_policies(self) -> None:
@@ -171,15 +173,15 @@ class AgentSession:
         except LineClosed:
             log.debug("policies wait for the next session agent=%s", self.agent_id)
 
-    def _hand_over(self, given: policies.SignedPolicies | None) -> None:
-        if given is not None and given.bundle["version"] > self.policy_version:
-            self.policy_version = given.bundle["version"]
-            self.post(messages.encode("policies", id=f"policies-{self.policy_version}", **given._asdict()))
+    def _hand_over(self, given: policies.NewerPolicies | None) -> None:
+        if given is not None and given.version > self.policy_version:
+            self.policy_version, signed = given.version, given.signed
+            self.post(messages.PoliciesTold(f"policies-{given.version}", signed.bundle, signed.signature))
 
     def deleted(self, unfinished: list[str]) -> None:
         """The agent is no more: what it runs for us is stopped with the last words of this session."""
         for command_id in unfinished:
-            self._send_or_drop(messages.encode("cancel", id=command_id))
+            self._send_or_drop(messages.encode(messages.Cancel(command_id)))
         self.stop(frames.CLOSE_BAD_KEY, "the agent was deleted")
 
     def stop(self, code: int, reason: str) -> None:
@@ -211,18 +213,18 @@ class AgentSession:
         if frame is None:
             return False
         hello = messages.decode(_text(frame), messages.AGENT)
-        if hello["type"] != "hello":
-            raise WireError(f"{hello['type']} before hello")
-        if hello["protocol"] != frames.PROTOCOL or hello["agent_id"] != self.agent_id:
-            self._refuse_hello("bad_protocol" if hello["agent_id"] == self.agent_id else "not_yours")
+        if not isinstance(hello, messages.Hello):
+            raise WireError(f"{hello.kind} before hello")
+        if hello.protocol != frames.PROTOCOL or hello.agent_id != self.agent_id:
+            self._refuse_hello("bad_protocol" if hello.agent_id == self.agent_id else "not_yours")
             raise WireError("a hello for another protocol or agent")
-        self.machine_id = hello["machine_id"]
+        self.machine_id = hello.machine_id
         if not self._sessions.admit(self):
             self._durably(session_store.flag_clone, self.agent_id)
             return self._turn_away(frames.CLOSE_CLONE, "clone")
         return self._welcome(hello)
 
-    def _welcome(self, hello: JsonObject) -> bool:
+    def _welcome(self, hello: messages.Hello) -> bool:
         try:
             self.number, offered, given = self._durably(
                 session_store.open_session, self.agent_id, self.key, self.id, hello, self._ip
@@ -234,17 +236,21 @@ class AgentSession:
             return self._turn_away(frames.CLOSE_CLONE, "clone")
         if self.ended:
             return False
-        self.features = frozenset(hello["features"])
+        self.features = frozenset(hello.features)
         self._memory.connected.add(self.agent_id)
         now = self._node.clock.now()
-        self._memory.note_clock(self.agent_id, hello["time"], now)
-        self._line.send(messages.encode("welcome", protocol=frames.PROTOCOL, time=now, **self._sessions.settings()))
+        self._memory.note_clock(self.agent_id, hello.time, now)
+        settings = self._sessions.settings()
+        self._say(messages.Welcome(frames.PROTOCOL, settings.interval, 0, now, settings.protected_processes))
         self.offer(*offered)
-        self.policy_version = hello["policy_version"]
+        self.policy_version = hello.policy_version
         self._hand_over(given)
         self._sessions.welcomed()
-        log.info("session open agent=%s host=%s ip=%s", self.agent_id, hello["hostname"], self._ip)
+        log.info("session open agent=%s host=%s ip=%s", self.agent_id, hello.hostname, self._ip)
         return True
+
+    def _say(self, message: Message) -> None:
+        self._line.send(messages.encode(message))
 
     def _turn_away(self, code: int, why: str) -> bool:
         self._sessions.refused += 1
@@ -254,7 +260,7 @@ class AgentSession:
         return False
 
     def _refuse_hello(self, code: str) -> None:
-        self._line.send(messages.encode("refuse", of="hello", code=code))
+        self._say(messages.Refuse(None, messages.Hello.kind, code))
 
     def _talk(self) -> None:
         while not self.ended:
@@ -322,75 +328,74 @@ class AgentSession:
                     raise
 
     # ---- messages
-    def _on(self, message: JsonObject) -> None:
-        kind = message["type"]
-        if kind in ("opened", "lines", "credit", "finish", "closed"):
+    def _on(self, message: Any) -> None:
+        if isinstance(message, StreamMessage):
             self.streams.on_message(message)
             return
-        handler = getattr(self, f"_on_{kind}", None)
+        handler = getattr(self, f"_on_{message.kind}", None)
         if handler is None:
-            raise WireError(f"{kind} has no place here")
+            raise WireError(f"{message.kind} has no place here")
         handler(message)
 
-    def _ack(self, message: JsonObject) -> None:
-        self._line.send(messages.encode("ack", id=message["id"], of=message["type"]))
+    def _ack(self, message: messages.NamedMessage) -> None:
+        self._say(messages.Ack(message.id, message.kind))
 
-    def _on_ping(self, message: JsonObject) -> None:
-        self._line.send(messages.encode("pong", id=message["id"]))
+    def _on_ping(self, message: messages.Ping) -> None:
+        self._say(messages.Pong(message.id))
 
-    def _on_pong(self, message: JsonObject) -> None:
+    def _on_pong(self, message: messages.Pong) -> None:
         """It has been heard; the socket keeps the time."""
 
-    def _on_report(self, message: JsonObject) -> None:
-        report = records.made(reports.HostReport, message["report"])
+    def _on_report(self, message: messages.Report) -> None:
+        report = message.report
         if self._memory.tells_news(self.agent_id, report, self._ip):
             self._durably(session_store.store_report, self.agent_id, report, self._ip, self.id)
         if not self.ended:
             self._memory.observe(self.agent_id, report, self._node.clock.now())
             self._ack(message)
 
-    def _on_result(self, message: JsonObject) -> None:
-        result = records.made(reports.CommandResult, message["result"])
-        if message["id"] != result.command_id:
+    def _on_result(self, message: messages.Result) -> None:
+        result = message.result
+        if message.id != result.command_id:
             raise WireError("a result's two ids differ")
-        if waiter := self.measures.pop(message["id"], None):
-            waiter.set((result.data or {}).get("report") if result.status == "done" else None)
-        elif not message["id"].startswith("measure-"):
+        if waiter := self.measures.pop(message.id, None):
+            measured = (result.data or {}).get("report") if result.status == "done" else None
+            waiter.set(measured and read_report(measured))
+        elif not message.id.startswith("measure-"):
             self._flush((commands.take_result, (self.agent_id, result, self.id)))
-        outputs_of(self._node).forget(message["id"])
+        outputs_of(self._node).forget(message.id)
         self._ack(message)
 
-    def _on_probed(self, message: JsonObject) -> None:
-        waiter = self.probes.pop(message["id"], None)
+    def _on_probed(self, message: messages.Probed) -> None:
+        waiter = self.probes.pop(message.id, None)
         if waiter is not None:  # else it came too late
-            waiter.set(message["outcome"])
+            waiter.set(message.outcome.outcome)
 
-    def _on_outcome(self, message: JsonObject) -> None:
-        outcome = records.made(reports.LocalOutcome, message["outcome"])
-        self._durably(session_store.store_outcome, self.agent_id, outcome)
+    def _on_outcome(self, message: messages.OutcomeTold) -> None:
+        self._durably(session_store.store_outcome, self.agent_id, message.outcome)
         self._ack(message)
 
-    def _on_started(self, message: JsonObject) -> None:
-        if message["command_id"] not in self.measures:
-            self._soon(commands.started, self.agent_id, message["command_id"], message["started_at"])
+    def _on_started(self, message: messages.Started) -> None:
+        if message.command_id not in self.measures:
+            self._soon(commands.started, self.agent_id, message.command_id, message.started_at)
 
-    def _on_output(self, message: JsonObject) -> None:
-        chunk = (message["command_id"], message["seq"], message["data"])
+    def _on_output(self, message: messages.Output) -> None:
+        chunk = (message.command_id, message.seq, message.data)
         outputs_of(self._node).hand_on(*chunk)
         relay_of(self._node).output(*chunk)
 
-    def _on_ack(self, message: JsonObject) -> None:
-        if message["of"] == "command" and message["id"] not in self.measures:
-            self._soon(commands.acknowledged, self.agent_id, message["id"])
+    def _on_ack(self, message: messages.Ack) -> None:
+        if message.of == "command" and message.id not in self.measures:
+            self._soon(commands.acknowledged, self.agent_id, message.id)
 
-    def _on_refuse(self, message: JsonObject) -> None:
-        log.warning("agent %s refuses %s: %s %s", self.agent_id, message["of"], message["code"], message["message"])
-        if message["of"] == "command" and message["id"]:
-            waiter = self.measures.pop(message["id"], None)
+    def _on_refuse(self, message: messages.Refuse) -> None:
+        log.warning("agent %s refuses %s: %s %s", self.agent_id, message.of, message.code, message.message)
+        if message.of == "command" and message.id:
+            waiter = self.measures.pop(message.id, None)
             if waiter is not None:
                 waiter.set(None)
             else:
-                refusal = (self.agent_id, message["id"], message["code"], message["message"], self.id)
+                refusal = (self.agent_id, message.id, message.code, message.message, self.id)
                 self._durably(commands.refused, *refusal)
 
 

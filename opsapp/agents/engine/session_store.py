@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from opsapp.agents.resources import Agent, agents_of, find_agent
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Unauthenticated
 from opsapp.runtime.events import emit
 from opsapp.runtime.fence import store_id
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
-from opsapp.wire.records import made
-from opsapp.wire.reports import HeldCommand, HostProfile, HostReport, LocalOutcome
+from opsapp.wire.commands import CommandSent
+from opsapp.wire.messages import Hello
+from opsapp.wire.reports import HostProfile, HostReport, LocalOutcome
 
 from . import commands, policies, reports
 from .directory import lives_elsewhere, touched
 from .memory import memory_of
 from .reports import Clone
 
-Offered = tuple[list[JsonObject], list[str]]
-Opened = tuple[int, Offered, policies.SignedPolicies | None]
+Offered = tuple[list[CommandSent], list[str]]
+Opened = tuple[int, Offered, policies.NewerPolicies | None]
 
 
-def open_session(root: Root, agent_id: str, key: policies.ShownKey, session: str, hello: JsonObject, ip: str) -> Opened:
+def open_session(root: Root, agent_id: str, key: policies.ShownKey, session: str, hello: Hello, ip: str) -> Opened:
     """The agent is here, on this node, on this machine: its number among the agent's sessions, the commands that wait
     for it, and its policies where it holds older ones.
 
@@ -32,21 +32,21 @@ def open_session(root: Root, agent_id: str, key: policies.ShownKey, session: str
         raise Unauthenticated("The key has been replaced or revoked.")
     node, state = node_of(root), agent.state
     now = node.clock.now()
-    if lives_elsewhere(node, state) and state.machine_id != hello["machine_id"]:
+    if lives_elsewhere(node, state) and state.machine_id != hello.machine_id:
         raise Clone("Another machine is connected with this key.")
-    reports.note_host(root, agent, made(HostProfile, hello), ip)
-    reports.note_manifest(root, agent, hello.get("capabilities"))
-    state.machine_id = hello["machine_id"]
+    profile = HostProfile(hello.hostname, hello.os, hello.version, machine_id=hello.machine_id, boot_id=hello.boot_id)
+    reports.note_host(root, agent, profile, ip)
+    reports.note_manifest(root, agent, hello.capabilities)
+    state.machine_id = hello.machine_id
     state.session_number += 1
     touched(root, agent.id, session_number=state.session_number)
     reports.become(root, agent, "online", session=session)
-    held = [made(HeldCommand, command) for command in hello["held"]]
-    ended = agent.commands.reconcile(held, now, delivered_before=now, machine=state.machine_id)
+    ended = agent.commands.reconcile(hello.held, now, delivered_before=now, machine=state.machine_id)
     offered = agent.commands.offer(session, now, again=True, store=store_id(root), machine=state.machine_id)
     commands.settle(root, agent, ended=ended)
-    policies.catch_up(root, agent, hello["policy_version"])
-    secret = key.secret_for(hello["features"])
-    return state.session_number, offered, policies.newer_than(agent, hello["policy_version"], secret)
+    policies.catch_up(root, agent, hello.policy_version)
+    secret = key.secret_for(hello.features)
+    return state.session_number, offered, policies.newer_than(agent, hello.policy_version, secret)
 
 
 def close_session(root: Root, agent_id: str, session: str) -> None:

@@ -9,14 +9,17 @@ import gevent
 from gevent.event import AsyncResult
 
 from opsapp.agents.resources import with_open_commands
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Unavailable
 from opsapp.runtime import peers
 from opsapp.runtime.events import Event
 from opsapp.runtime.fence import store_id
 from opsapp.runtime.node import Node
 from opsapp.wire import frames
-from opsapp.wire.records import plain
+from opsapp.wire.messages import Settings
+from opsapp.wire.probemessages import ProbeAsked
+from opsapp.wire.probes import Outcome
+from opsapp.wire.records import made
+from opsapp.wire.reports import Measurement, Passed
 
 from . import commands, records
 from .directory import CHANGED
@@ -43,7 +46,7 @@ class Sessions:
         self.live: dict[str, AgentSession] = {}
         self._pushing = False
         self._seen_transaction: Any = None
-        self._settings: JsonObject | None = None
+        self._settings: Settings | None = None
         self.sent = self.refused = 0
         self.patience = Patience(node.clock)
 
@@ -96,10 +99,10 @@ class Sessions:
                 self.sent += len(sent)
         return bool(offers)
 
-    def settings(self) -> JsonObject:
+    def settings(self) -> Settings:
         """What the configuration says to agents."""
         memory = memory_of(self.node)
-        return {"interval": memory.interval, "protected_processes": memory.protected}
+        return Settings(memory.interval, tuple(memory.protected))
 
     def _tell_settings(self) -> None:
         now = self.settings()
@@ -123,10 +126,10 @@ class Sessions:
         elif session.number and event.data.get("policy_version", 0) > session.policy_version:
             session.renew_policies()
 
-    def open_stream(self, agent_id: str, kind: str, params: JsonObject) -> AgentStream:
+    def open_stream(self, agent_id: str, kind: str, params: Passed) -> AgentStream:
         """A stream to an agent that is connected here."""
-        session = self.live.get(agent_id)
-        if session is None or session.ended or not session.number:
+        session = open_session(self.node, agent_id)
+        if session is None:
             raise Unavailable("The agent is not connected.", code="agent_offline", retry_after=10)
         return session.streams.open(kind, params)
 
@@ -141,70 +144,70 @@ def prepare(node: Node) -> None:
     node.events.listen(sessions.on_event)
 
 
-def request_report(node: Node, agent_id: str, timeout: float = 10.0, token: int = 0) -> JsonObject | None:
+def request_report(node: Node, agent_id: str, timeout: float = 10.0, token: int = 0) -> Measurement | None:
     """A report measured after this call, or None in time. On the hub: the calling greenlet waits.
 
     A connected agent is asked, by the node that holds its session; of one that polls the next report is awaited.
     """
-    session = sessions_of(node).live.get(agent_id)
-    if session is not None and not session.ended and session.number:
+    session = open_session(node, agent_id)
+    if session is not None:
         return _measured_by(node, session, timeout, token)
     other_node = node.transact(records.session_elsewhere, agent_id)
     if other_node is not None:
-        return _asked_there(node, other_node, {"agent_id": agent_id, "timeout": timeout, "token": token})
+        asked = {"agent_id": agent_id, "timeout": timeout, "token": token}
+        told = _ask(node, other_node, MEASURE, asked, "report")
+        return told and made(Measurement, told)
     arrived = AsyncResult()
-    stop = memory_of(node).watch(agent_id, lambda report, at: arrived.set(plain(report)))
+    stop = memory_of(node).watch(agent_id, lambda report, at: arrived.set(report))
     try:
         return _within(arrived, timeout)
     finally:
         stop()
 
 
-def measured_here(node: Node, agent_id: str, timeout: float, token: int) -> JsonObject | None:
+def measured_here(node: Node, agent_id: str, timeout: float, token: int) -> Measurement | None:
     """The same for another node that asks: None when there is no session here."""
-    session = sessions_of(node).live.get(agent_id)
-    return _measured_by(node, session, timeout, token) if session is not None and session.number else None
+    session = open_session(node, agent_id)
+    return None if session is None else _measured_by(node, session, timeout, token)
 
 
-def _measured_by(node: Node, session: AgentSession, timeout: float, token: int) -> JsonObject | None:
+def _measured_by(node: Node, session: AgentSession, timeout: float, token: int) -> Measurement | None:
     return _within(session.measure(token, node.transact(store_id)), timeout)
 
 
-def request_probe(node: Node, agent_id: str, target: JsonObject) -> JsonObject | None:
-    """What an agent sees of a target (`messages.PROBE_TARGET`), or None: it is gone, or says nothing in time. On the
-    hub: the calling greenlet waits. The agent is asked by the node that holds its session."""
-    session = sessions_of(node).live.get(agent_id)
-    if session is not None and not session.ended and session.number:
+def request_probe(node: Node, agent_id: str, target: Passed) -> Outcome | None:
+    """What an agent sees of a target (`probemessages.PROBE_TARGET`), or None: it is gone, or says nothing in time. On
+    the hub: the calling greenlet waits. The agent is asked by the node that holds its session."""
+    if open_session(node, agent_id) is not None:
         return probed_here(node, agent_id, target)
     other_node = node.transact(records.session_elsewhere, agent_id)
-    if other_node is None:
-        return None
-    try:
-        return peers.ask(node, other_node, PROBE, {"agent_id": agent_id, "target": target})["outcome"]
-    except Unavailable as problem:
-        log.warning("no probe from agent=%s: %s", agent_id, problem)
-        return None
+    told = other_node and _ask(node, other_node, PROBE, {"agent_id": agent_id, "target": target}, "outcome")
+    return Outcome(**told) if told else None
 
 
-def probed_here(node: Node, agent_id: str, target: JsonObject) -> JsonObject | None:
+def probed_here(node: Node, agent_id: str, target: Passed) -> Outcome | None:
     """The same for another node that asks: None when there is no session here."""
+    session = open_session(node, agent_id)
+    if session is None:
+        return None
+    return _within(session.probe(target), made(ProbeAsked, target).timeout + PROBE_GRACE_S)
+
+
+def open_session(node: Node, agent_id: str) -> AgentSession | None:
+    """That of an agent which is connected here."""
     session = sessions_of(node).live.get(agent_id)
-    if session is None or session.ended or not session.number:
-        return None
-    outcome = _within(session.probe(target), target["timeout"] + PROBE_GRACE_S)
-    # What is unknown is left out: a node of the version before may have asked, and does not know every name.
-    return outcome and {name: value for name, value in outcome.items() if name == "ok" or value is not None}
+    return session if session is not None and session.number and not session.ended else None
 
 
-def _asked_there(node: Node, name: str, asked: JsonObject) -> JsonObject | None:
+def _ask(node: Node, name: str, path: str, asked: Passed, wanted: str) -> Any:
     try:
-        return peers.ask(node, name, MEASURE, asked)["report"]
+        return peers.ask(node, name, path, asked)[wanted]
     except Unavailable as problem:
-        log.warning("no fresh report of agent=%s: %s", asked["agent_id"], problem)
+        log.warning("no %s of agent=%s: %s", wanted, asked["agent_id"], problem)
         return None
 
 
-def _within(arrived: AsyncResult, timeout: float) -> JsonObject | None:
+def _within(arrived: AsyncResult, timeout: float) -> Any:
     try:
         return arrived.get(timeout=timeout)
     except gevent.Timeout:

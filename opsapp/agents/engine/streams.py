@@ -12,10 +12,10 @@ from typing import Any
 from gevent.event import Event
 
 from opsapp.lib import problems
-from opsapp.lib.jsontypes import JsonObject
-from opsapp.wire import messages
 from opsapp.wire.fields import WireError
 from opsapp.wire.frames import CHUNK, MAX_STREAMS, WINDOW, FileChunk, pack_chunk
+from opsapp.wire.messages import Close, Closed, Credit, Finish, Lines, Open, Opened, StreamMessage, encode
+from opsapp.wire.reports import Passed
 
 GRANT_STEP = 4 * CHUNK
 OPEN_S = 15.0
@@ -27,8 +27,8 @@ Send = Callable[[str | bytes], None]
 class EndOfStream(Exception):
     """The stream is over; `message` is the agent's `closed`."""
 
-    def __init__(self, message: JsonObject):
-        super().__init__(message["code"])
+    def __init__(self, message: Closed):
+        super().__init__(message.code)
         self.message = message
 
 
@@ -42,25 +42,25 @@ class AgentStream:
         self._on_end = on_end
         self._items: deque[Any] = deque()
         self._event = Event()
-        self._closed: JsonObject | None = None
+        self._closed: Closed | None = None
         self._credit = WINDOW
         self._granted = WINDOW
         self._received = 0
         self._owed = 0
         self._next_offset: int | None = None
-        self.on_closed: Callable[[JsonObject], Any] = lambda message: None
+        self.on_closed: Callable[[Closed], Any] = lambda message: None
 
     # ---- from the session
-    def on_message(self, message: JsonObject) -> None:
-        if message["type"] == "credit":
-            self._credit = min(self._credit + message["bytes"], 2**31)
-        elif message["type"] == "closed":
+    def on_message(self, message: StreamMessage) -> None:
+        if isinstance(message, Credit):
+            self._credit = min(self._credit + message.bytes, 2**31)
+        elif isinstance(message, Closed):
             self.end(message)
         else:
-            if message["type"] == "lines":
-                self._count(sum(len(line["line"]) + 1 for line in message["lines"]))
-            elif message["type"] == "opened":
-                self._next_offset = message["offset"] or 0
+            if isinstance(message, Lines):
+                self._count(sum(line.size for line in message.lines))
+            elif isinstance(message, Opened):
+                self._next_offset = message.offset
             self._items.append(message)
         self._event.set()
 
@@ -78,7 +78,7 @@ class AgentStream:
         if self._received > self._granted + WINDOW:
             raise WireError("more was sent than the window allows", "too_fast")
 
-    def end(self, message: JsonObject) -> None:
+    def end(self, message: Closed) -> None:
         if self._closed is None:
             self._closed = message
             self._event.set()
@@ -96,7 +96,7 @@ class AgentStream:
                 return None
         return self._items.popleft()
 
-    def opened(self) -> JsonObject:
+    def opened(self) -> Opened:
         """The agent's `opened`, or the problem that it has."""
         try:
             item = self.take(OPEN_S)
@@ -105,7 +105,7 @@ class AgentStream:
         if item is None:
             self.close()
             raise problems.Unavailable("The agent does not answer.", code="agent_silent", retry_after=5)
-        if not isinstance(item, dict) or item["type"] != "opened":
+        if not isinstance(item, Opened):
             raise WireError(f"{self.kind} began with something else", "bad_frame")
         return item
 
@@ -116,7 +116,7 @@ class AgentStream:
             owed, self._owed = self._owed, 0
             self._granted += owed
             if owed and self._closed is None:
-                self._send(messages.encode("credit", stream=self.number, bytes=owed))
+                self._send(encode(Credit(self.number, owed)))
 
     def write(self, offset: int, data: bytes) -> None:
         """One chunk to the agent; waits for its window. Ended when it has given up."""
@@ -131,10 +131,10 @@ class AgentStream:
         self._credit -= len(data)
         self._send(pack_chunk(FileChunk(self.number, offset, data)))
 
-    def finish(self, size: int, sha256: str) -> JsonObject:
+    def finish(self, size: int, sha256: str) -> Closed:
         """All is sent: what the agent made of it."""
         if self._closed is None:
-            self._send(messages.encode("finish", stream=self.number, size=size, sha256=sha256))
+            self._send(encode(Finish(self.number, size, sha256)))
         while True:
             try:
                 if self.take(WRITE_S) is None:
@@ -145,8 +145,8 @@ class AgentStream:
     def close(self, why: str = "left") -> None:
         """The reader has left; the agent ends its side."""
         if self._closed is None:
-            self._send(messages.encode("close", stream=self.number))
-            self.end({"code": why, "message": ""})
+            self._send(encode(Close(self.number)))
+            self.end(Closed(self.number, why))
 
 
 class AgentStreams:
@@ -157,13 +157,13 @@ class AgentStreams:
         self._number = 0
         self._open: dict[int, AgentStream] = {}
 
-    def open(self, kind: str, params: JsonObject) -> AgentStream:
+    def open(self, kind: str, params: Passed) -> AgentStream:
         if len(self._open) >= MAX_STREAMS:
             raise problems.TooMany("Too many streams of this agent are open.", code="too_many_streams", retry_after=5)
         self._number += 1
         stream = AgentStream(self._number, kind, self._send, self._forget)
         self._open[stream.number] = stream
-        self._send(messages.encode("open", stream=stream.number, kind=kind, params=params))
+        self._send(encode(Open(stream.number, kind, params)))
         return stream
 
     @property
@@ -173,8 +173,8 @@ class AgentStreams:
     def _forget(self, number: int) -> None:
         self._open.pop(number, None)
 
-    def on_message(self, message: JsonObject) -> None:
-        stream = self._open.get(message["stream"])
+    def on_message(self, message: StreamMessage) -> None:
+        stream = self._open.get(message.stream)
         if stream is not None:
             stream.on_message(message)
 
@@ -191,12 +191,12 @@ class AgentStreams:
     def end(self) -> None:
         """The session is over, and so are they."""
         for stream in list(self._open.values()):
-            stream.end({"code": "gone", "message": "the agent's session ended"})
+            stream.end(Closed(stream.number, "gone", "the agent's session ended"))
 
 
-def problem_of(closed: JsonObject) -> problems.Problem:
+def problem_of(closed: Closed) -> problems.Problem:
     """Why the agent closed a stream, as the caller is told."""
-    code, message = closed["code"], closed.get("message") or ""
+    code, message = closed.code, closed.message
     if code == "not_found":
         return problems.NotFound(message or "There is no such file.", code="no_such_file")
     if code == "not_allowed":

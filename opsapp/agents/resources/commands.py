@@ -22,6 +22,7 @@ from opsapp.runtime.sealedfields import SealedFields
 from opsapp.runtime.seals import Reseal, Seal, seal_of
 from opsapp.tree.counted import LAST, descending
 from opsapp.tree.folder import Folder, Record
+from opsapp.wire.commands import CommandSent
 from opsapp.wire.reports import CommandResult, HeldCommand
 
 KEPT = 200
@@ -113,10 +114,10 @@ class Command(SealedFields, Record):
             requested_by=self.requested_by,
         )
 
-    def on_the_wire(self) -> JsonObject:
+    def on_the_wire(self, store: str | None) -> CommandSent:
         """Without what is null: an older agent refuses a parameter that it does not know."""
         params = {name: value for name, value in self._concealed()[0].items() if value is not None}
-        return {"command_id": self.__name__, "type": self.type, "params": params}
+        return CommandSent(self.__name__, self.type, params, store)
 
     def began(self, at: float, now: float) -> None:
         """The host says when. Its clock may be a day off, and we may hear of the delivery later than it began."""
@@ -183,7 +184,7 @@ class Commands(Folder):
 
     def offer(
         self, to: str, now: float, *, again: bool, store: str = "", machine: str = ""
-    ) -> tuple[list[JsonObject], list[str]]:
+    ) -> tuple[list[CommandSent], list[str]]:
         """(commands, ids to cancel) that have to be sent to this session; with `again` those sent before, too. `store`
         is the service's identity, which goes with each. What another machine has been given is its own: nobody but that
         machine knows whether it runs."""
@@ -198,7 +199,7 @@ class Commands(Folder):
                     continue
                 if command.offered_to != to:
                     command.offered_to, command.machine = to, machine
-                sent.append({**command.on_the_wire(), "store": store or None})
+                sent.append(command.on_the_wire(store or None))
             if command.cancel_requested and command.offered_to and (again or command.cancel_to != to):
                 if command.cancel_to != to:
                     command.cancel_to = to

@@ -17,7 +17,6 @@ from opsapp.agents.engine import records
 from opsapp.agents.engine.sessions import sessions_of
 from opsapp.agents.engine.streams import AgentStream, EndOfStream, problem_of
 from opsapp.agents.resources import Agent
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import BeyondTheEnd, Invalid, Problem, TooLarge, Unavailable, UpstreamFailed
 from opsapp.runtime.node import Node
 from opsapp.web import api, peers
@@ -26,6 +25,7 @@ from opsapp.web.answers import Stream as StreamAnswer
 from opsapp.web.bodies import RAW
 from opsapp.web.uploads import FileForm, boundary_of, receive_form
 from opsapp.wire.frames import CHUNK
+from opsapp.wire.messages import Closed, Opened
 
 from . import held_elsewhere
 from .journals import require_reader
@@ -56,7 +56,7 @@ class FileSource:
 
     def __init__(self, node: Node, agent_id: str, path: str, role: str, wanted: Range | None, if_range: str | None):
         self._node, self._agent_id = node, agent_id
-        self._params = {"path": path, "role": role}
+        self._path, self._role = path, role
         self._wanted, self._if_range = wanted, if_range
         self._stream: AgentStream | None = None
         self._length = 0
@@ -78,31 +78,32 @@ class FileSource:
         """The file's size and mark, without any of it."""
         about = self._open(offset=0, length=0)
         self.close()
-        return about["size"], mark_of(about)
+        return about.size or 0, mark_of(about)
 
     def _begin(self, part: tuple[int, int] | None, offset: int, length: int | None) -> Head:
         about = self._open(offset=offset, digest=True, **({} if length is None else {"length": length}))
         most = self._node.config[AgentSettings].max_file_bytes
-        if about["length"] > most:
+        length = self._length = about.length or 0
+        if length > most:
             self.close()
             raise TooLarge(f"At most {most} bytes of a file are sent.")
-        self._length = about["length"]
-        name = quote(self._params["path"].rpartition("/")[2])
+        name = quote(self._path.rpartition("/")[2])
         headers = {
-            "Content-Length": str(about["length"]),
+            "Content-Length": str(length),
             "Content-Disposition": f"attachment; filename*=UTF-8''{name}",
             "Accept-Ranges": "bytes",
             "ETag": mark_of(about),
         }
-        if about["sha256"]:
-            headers |= digest_headers(about["sha256"])
+        if about.sha256:
+            headers |= digest_headers(about.sha256)
         if part is None:
             return Head(headers=headers)
-        headers["Content-Range"] = f"bytes {part[0]}-{part[1]}/{about['size']}"
+        headers["Content-Range"] = f"bytes {part[0]}-{part[1]}/{about.size}"
         return Head("206 Partial Content", headers)
 
-    def _open(self, **more: Any) -> JsonObject:
-        self._stream = sessions_of(self._node).open_stream(self._agent_id, "file_get", {**self._params, **more})
+    def _open(self, **more: object) -> Opened:
+        asked = {"path": self._path, "role": self._role, **more}
+        self._stream = sessions_of(self._node).open_stream(self._agent_id, "file_get", asked)
         return self._stream.opened()
 
     def __iter__(self) -> Iterator[bytes]:
@@ -112,13 +113,13 @@ class FileSource:
             try:
                 item = stream.take(PATIENCE_S)
             except EndOfStream as ended:
-                if sealed and ended.message["code"] == "end":
+                if sealed and ended.message.code == "end":
                     break
                 raise problem_of(ended.message) from None
             if item is None:
                 raise Unavailable("The agent has stopped sending.", code="agent_silent")
-            if isinstance(item, dict):
-                if (item["size"], item["sha256"]) != (size, digest.hexdigest()):
+            if not isinstance(item, bytes):
+                if (item.size, item.sha256) != (size, digest.hexdigest()):
                     raise UpstreamFailed("The file changed while it was transferred.", code="bad_hash")
                 sealed = True
                 continue
@@ -136,9 +137,9 @@ class FileSource:
             self._stream = None
 
 
-def mark_of(about: JsonObject) -> str:
+def mark_of(about: Opened) -> str:
     """An ETag: the file as it was, by its size and time."""
-    return f'"{about["size"]:x}-{int((about["mtime"] or 0) * 1e6):x}"'
+    return f'"{about.size:x}-{int((about.mtime or 0) * 1e6):x}"'
 
 
 def digest_headers(sha256: str) -> dict[str, str]:
@@ -208,20 +209,20 @@ class FileUpload:
             self._stream.close()
             raise Invalid({"sha256": "is not that of the file that came"})
         stored = self._stream.finish(*sent)
-        if stored["code"] != "end":
+        if stored.code != "end":
             raise refusal(stored)
-        if (stored["size"], stored["sha256"]) != sent:
+        if (stored.size, stored.sha256) != sent:
             raise UpstreamFailed("The agent stored other bytes than those that were sent.", code="bad_hash")
-        return 200, {}, {"status": "stored", "path": stored["path"], "size": sent[0], "sha256": sent[1]}
+        return 200, {}, {"status": "stored", "path": stored.path, "size": sent[0], "sha256": sent[1]}
 
     def abort(self) -> None:
         assert self._stream is not None
         self._stream.close()
 
 
-def refusal(closed: JsonObject) -> Problem:
+def refusal(closed: Closed) -> Problem:
     problem = problem_of(closed)
-    return Invalid({"dest": closed.get("message") or "cannot be used"}) if isinstance(problem, Invalid) else problem
+    return Invalid({"dest": closed.message or "cannot be used"}) if isinstance(problem, Invalid) else problem
 
 
 @api.act(

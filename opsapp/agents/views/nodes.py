@@ -13,6 +13,9 @@ from opsapp.web import api
 from opsapp.web.answers import Deferred
 from opsapp.web.bodies import RAW
 from opsapp.web.jsontext import loads
+from opsapp.wire.probes import Outcome
+from opsapp.wire.records import plain
+from opsapp.wire.reports import Measurement
 
 
 @api.act(Root, PATH[1:], role="node", body=RAW)
@@ -26,13 +29,21 @@ def heard(context: Root, request: Request) -> Any:
 def measure(context: Root, request: Request) -> Any:
     """A fresh report of an agent whose session is here, or null."""
     node, asked = request.node, loads(request.body)
-    return Deferred(
-        lambda: (200, {}, {"report": measured_here(node, asked["agent_id"], asked["timeout"], asked["token"])})
-    )
+    return Deferred(lambda: (200, {}, {"report": _plain(measured_here(node, **asked))}))
 
 
 @api.act(Root, PROBE[1:], role="node", body=RAW)
 def probe(context: Root, request: Request) -> Any:
     """What an agent whose session is here sees of a target, or null."""
     node, asked = request.node, loads(request.body)
-    return Deferred(lambda: (200, {}, {"outcome": probed_here(node, asked["agent_id"], asked["target"])}))
+    return Deferred(lambda: (200, {}, {"outcome": _told(probed_here(node, **asked))}))
+
+
+def _plain(report: Measurement | None) -> dict[str, object] | None:
+    return None if report is None else plain(report)
+
+
+def _told(seen: Outcome | None) -> dict[str, object] | None:
+    """What is unknown is left out: a node of the version before may have asked, and does not know every name."""
+    told = {} if seen is None else seen._asdict()
+    return {name: value for name, value in told.items() if name == "ok" or value is not None} or None

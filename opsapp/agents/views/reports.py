@@ -9,14 +9,14 @@ from pyramid.request import Request
 from opsapp.agents.engine import reports, session_store
 from opsapp.agents.engine.memory import memory_of
 from opsapp.agents.engine.policies import shown_key
-from opsapp.agents.records import PollAnswer
 from opsapp.agents.resources import Agent
 from opsapp.lib.problems import Invalid
 from opsapp.runtime.wakes import after_commit
 from opsapp.web import api
 from opsapp.web.bodies import RAW, read_object
+from opsapp.wire.commands import read_report
 from opsapp.wire.fields import WireError
-from opsapp.wire.messages import read_report
+from opsapp.wire.messages import PollAnswer
 from opsapp.wire.reports import HostReport
 
 

@@ -16,20 +16,19 @@ from opsapp.agents.engine.memory import memory_of
 from opsapp.agents.engine.sessions import sessions_of
 from opsapp.agents.engine.streams import AgentStream, EndOfStream
 from opsapp.agents.resources import StreamFacet
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid, Unavailable
 from opsapp.runtime.node import Node
 from opsapp.web import api, peers, sse
 from opsapp.web.answers import Head
+from opsapp.wire.messages import Lines, LogLine
 from opsapp.wire.records import plain
-from opsapp.wire.reports import AgentMetrics
+from opsapp.wire.reports import AgentMetrics, Passed
 
 from . import held_elsewhere
 from .journals import require_reader
 
 RESUME_LINES = 10_000
 PLACE = re.compile(r"[0-9]{1,20}:[0-9]{1,20}:[0-9]{1,20}")
-Params = JsonObject
 
 
 def when_gone(node: Node, agent_id: str, end: Callable[[str], None]) -> Callable[[], None]:
@@ -48,7 +47,7 @@ def when_gone(node: Node, agent_id: str, end: Callable[[str], None]) -> Callable
 class LogSource:
     """Lines as they are written. What the reader takes is what the agent may send more."""
 
-    def __init__(self, node: Node, agent_id: str, params: Params, after: str | None):
+    def __init__(self, node: Node, agent_id: str, params: Passed, after: str | None):
         self._node, self._agent_id = node, agent_id
         self._params, self._after = params, after
         self._stream: AgentStream | None = None
@@ -78,16 +77,15 @@ class LogSource:
             try:
                 item = self._stream.take(sse.COMMENT_EVERY_S)
             except EndOfStream as ended:
-                code, message = ended.message["code"], ended.message.get("message") or ""
-                yield sse.encode({"reason": code, "message": message}, event="end")
+                yield sse.encode({"reason": ended.message.code, "message": ended.message.message}, event="end")
                 return
             if item is None:
                 yield sse.COMMENT
-            elif isinstance(item, dict) and item["type"] == "lines":
-                fresh = [line for line in item["lines"] if line["time"] is None or line["time"] > self._since]
+            elif isinstance(item, Lines):
+                fresh = [line for line in item.lines if line.time is None or line.time > self._since]
                 yield b"".join(event_of(fresh_line, number + n) for n, fresh_line in enumerate(fresh, 1))
                 number += len(fresh)
-                self._stream.used(sum(len(line["line"]) + 1 for line in item["lines"]))
+                self._stream.used(sum(line.size for line in item.lines))
 
     def end(self, reason: str) -> None:
         """Whoever reads may read no more."""
@@ -101,10 +99,10 @@ class LogSource:
             self._stream.close()
 
 
-def event_of(line: JsonObject, number: int) -> bytes:
-    at = line["time"]
-    name = line["place"] or f"{'' if at is None else repr(at)}-{number}"
-    return sse.encode({"time": None if at is None else int(at), "line": line["line"]}, event="log", id=name)
+def event_of(line: LogLine, number: int) -> bytes:
+    at = line.time
+    name = line.place or f"{'' if at is None else repr(at)}-{number}"
+    return sse.encode({"time": None if at is None else int(at), "line": line.line}, event="log", id=name)
 
 
 def time_of(event_id: str | None) -> float | None:
@@ -157,7 +155,7 @@ def metrics_feed(node: Node, agent_id: str) -> sse.Feed:
         endings.append(when_gone(node, agent_id, feed.end))
         if agent_id in sessions_of(node).live:
             stream = sessions_of(node).open_stream(agent_id, "metrics", {})
-            stream.on_closed = lambda message: feed.end("agent_" + message["code"])
+            stream.on_closed = lambda message: feed.end(f"agent_{message.code}")
             endings.append(stream.close)
 
     def closing(_feed: sse.Feed) -> None:

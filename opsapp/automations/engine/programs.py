@@ -9,11 +9,12 @@ from dataclasses import asdict
 from typing import NamedTuple
 
 from opsapp.agents.config import ExecutorSettings
-from opsapp.agents.engine import ExecutorProcess, Result
+from opsapp.agents.engine import ExecutorProcess
 from opsapp.automations.config import AutomationSettings
 from opsapp.automations.logic.jobs import Job, ScriptWork, ServiceWork
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.commands import KEPT, KEPT_APART, LEFT
+from opsapp.wire.reports import CommandResult
 
 FLAGS = {"open_files": ("n", 1), "memory_mb": ("v", 1024), "file_mb": ("f", 2048), "cpu_s": ("t", 1)}  # of ulimit
 
@@ -43,13 +44,13 @@ class Program:
         params = asked(self._job, self._settings, self._keeping)
         return self._ended(self._executor.run(self._id, params, on_start=started, on_output=on_output))
 
-    def _ended(self, result: Result) -> AttemptEnd:
-        status, reason = result["status"], result["reason"]
+    def _ended(self, result: CommandResult) -> AttemptEnd:
+        status, reason = result.status, result.reason
         if status == "timeout":
             return AttemptEnd("timeout", None, f"not finished within {self._job.timeout:g} s")
         if status == "cancelled":
             return AttemptEnd("cancelled", None, self._why or reason)
-        return AttemptEnd(status, result["exit_code"], reason)
+        return AttemptEnd(status, result.exit_code, reason)
 
 
 def asked(job: Job, settings: AutomationSettings, executor: ExecutorSettings) -> JsonObject:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import gevent
 
 from opsapp.agents.config import ProtectedSettings
-from opsapp.agents.engine import Result, executor_of
+from opsapp.agents.engine import executor_of
 from opsapp.automations.engine import webhook_sender_of
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.server_actions import ActionEnd, OwnCommand, ServerAction, WebhookCall
@@ -24,6 +24,7 @@ from opsapp.runtime.queue import until_stored
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS
+from opsapp.wire.reports import CommandResult
 
 if TYPE_CHECKING:
     from opsapp.monitoring.engine import Reply
@@ -136,12 +137,12 @@ def called(reply: Reply, problem: str) -> ActionEnd:
     return ActionEnd("failed", f"webhook: {problem or f'HTTP {reply.status}'}", output=output, data=data)
 
 
-def ran(result: Result, timeout: float, *, stopping: bool) -> ActionEnd:
+def ran(result: CommandResult, timeout: float, *, stopping: bool) -> ActionEnd:
     """The executor's result of a command, as the answer to a heal."""
-    end = ActionEnd(*(result[name] for name in ("status", "reason", "exit_code", "output")))
+    end = ActionEnd(result.status, result.reason, result.exit_code, result.output)
     if end.status == "cancelled" and stopping:
         return end._replace(status="lost", reason=STOPPED)
     if end.status == "timeout":
         end = end._replace(reason=f"not done within {timeout:g} s")
-    step = (result["data"] or {}).get("step")
+    step = (result.data or {}).get("step")
     return end._replace(reason=f"{step}: {end.reason}") if end.reason and step else end

@@ -107,7 +107,7 @@ def probe_from_agent(node: Node, agent_id: str, target: ProbeTarget) -> Outcome:
     asked |= {"accepted_statuses": list(target.accepted_statuses), "body": target.body.decode()}
     asked |= {"allow": list(section.allow_networks), "deny": list(section.deny_networks)}
     seen = request_probe(node, agent_id, asked)
-    return Outcome(None, None, _not_reached(node, agent_id)) if seen is None else Outcome(**seen)
+    return Outcome(None, None, _not_reached(node, agent_id)) if seen is None else seen
 
 
 def _not_reached(node: Node, agent_id: str) -> str:

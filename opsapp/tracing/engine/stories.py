@@ -69,7 +69,7 @@ class Stories:
         """Where no collector is named there is nothing to do."""
         if self._collector.settings.endpoint is None:
             return _is_traced(root)
-        return not _is_traced(root) or is_behind(root, self._ahead(stored.traced_of(root).read or {}))
+        return not _is_traced(root) or is_behind(root, self._ahead(stored.read_so_far(root) or {}))
 
     def _ahead(self, read: Positions) -> Positions:
         return {writer: max(read.get(writer, 0), self._read.get(writer, 0)) for writer in {*read, *self._read}}
@@ -95,7 +95,7 @@ class Stories:
 
 
 def _is_traced(root: Root) -> bool:
-    return stored.traced_of(root).read is not None
+    return stored.read_so_far(root) is not None
 
 
 def _forget(root: Root) -> None:

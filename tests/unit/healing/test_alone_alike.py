@@ -62,7 +62,7 @@ class Host:
         return self.report()
 
     def perform(self, task):
-        phase = task.params["phase"]
+        phase = task.params.phase
         self.phases.append(phase)
         if phase == "execute":
             ran = Ran(self.answer.status, self.answer.exit_code, b"", self.answer.reason)
@@ -92,8 +92,8 @@ def told_alone(directory, host, action, settle_s, patience_s):
     offline = alone(directory, host, action, settle_s, patience_s)
     offline.turn(HostReport("box-1", "Debian", metrics={"vpn.wg0.up": 0}, disks={"/var": 10.0}))
     told = offline._outcomes.waiting()[0]
-    reason = told["reason"] or "the condition is known false"
-    return told["outcome"], reason, told.get("verdict"), bool(told.get("worse"))
+    reason = told.reason or "the condition is known false"
+    return told.outcome, reason, told.verdict, bool(told.worse)
 
 
 def told_by_stages(host, action, settle_s, patience_s, looks):
