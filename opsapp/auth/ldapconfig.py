@@ -71,24 +71,23 @@ class LdapSettings:
     @staticmethod
     def across(sound: JsonObject) -> dict[str, str]:
         """Once enabled, all that a sign-in needs must be there, and no password may travel in the open unasked."""
-        if not sound.get("enabled"):
+        get = sound.get
+        if not get("enabled"):
             return {}
-        wrong = {name: "is required when ldap is enabled" for name in ("uri", "base") if not sound.get(name)}
-        if not any((sound.get("role_map") or {}).values()):
-            wrong["role_map"] = "names no group, so nobody could sign in"
-        if bool(sound.get("bind_dn")) != bool(sound.get("bind_password")):
-            wrong["bind_password"] = "goes with bind_dn: give both, or none to search without a name"
-        if not sound.get("member_of") and not sound.get("group_base"):
-            wrong["member_of"] = "is left out, and so is group_base: nobody would be in a group"
-        return wrong | _protection(sound)
+        wrong = {name: "is required when ldap is enabled" for name in ("uri", "base") if not get(name)}
+        if not any((get("role_map") or {}).values()):
+            wrong |= {"role_map": "names no group, so nobody could sign in"}
+        if bool(get("bind_dn")) != bool(get("bind_password")):
+            wrong |= {"bind_password": "goes with bind_dn: give both, or none to search without a name"}
+        if not get("member_of") and not get("group_base"):
+            wrong |= {"member_of": "is left out, and so is group_base: nobody would be in a group"}
+        return wrong | _protection(get("uri"), bool(get("start_tls")), bool(get("allow_plain")))
 
 
-def _protection(sound: JsonObject) -> dict[str, str]:
-    if not sound.get("uri"):
-        return {}
-    tls, later = place_of(str(sound["uri"])).tls, bool(sound.get("start_tls"))
+def _protection(uri: str | None, later: bool, plain: bool) -> dict[str, str]:
+    tls = uri is not None and place_of(uri).tls
     if tls and later:
         return {"start_tls": "is for ldap://; ldaps:// is encrypted from the start"}
-    if not (tls or later or sound.get("allow_plain")):
+    if uri and not (tls or later or plain):
         return {"uri": "sends passwords in the open: use ldaps://, start_tls, or say allow_plain"}
     return {}

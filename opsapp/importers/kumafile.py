@@ -44,6 +44,8 @@ BESIDES = (
     ("api_key_list", "api_key", "API key", "name"),
 )
 HISTORY = ("heartbeat", "heartbeats")
+DAYS = "stat_daily"
+MOST_DAYS = 366  # of each monitor: years of thousands would fill the memory
 _SQLITE = b"SQLite format 3\0"
 
 
@@ -64,8 +66,9 @@ class KumaFile:
 
 def read_file(path: str) -> KumaFile:
     """ValueError when this is no file of Uptime Kuma."""
-    content = Path(path).read_bytes()
-    return _from_database(path) if content.startswith(_SQLITE) else _from_json(json.loads(content))
+    with Path(path).open("rb") as file:
+        is_database = file.read(len(_SQLITE)) == _SQLITE
+    return _from_database(path) if is_database else _from_json(json.loads(Path(path).read_bytes()))
 
 
 def _from_json(document: Any) -> KumaFile:
@@ -132,7 +135,7 @@ def _from_tables(tables: Tables) -> KumaFile:
         tables.if_present(KumaGroup, "group"),
         tables.if_present(KumaGroupTie, "monitor_group"),
         tables.if_present(KumaDomain, "status_page_cname"),
-        tables.if_present(KumaDay, "stat_daily"),
+        tuple(_days(tables)),
         str(told[0]) if told and told[0] else None,
     )
 
@@ -154,6 +157,17 @@ def _monitors(tables: Tables) -> Iterator[KumaMonitor]:
         yield replace(
             monitor, tags=tuple(tags.get(of, ())), notification_idlist=told.get(of, {}), accepted_statuscodes=codes
         )
+
+
+def _days(tables: Tables) -> Iterator[KumaDay]:
+    """The last days of each monitor, in their order."""
+    if DAYS not in tables.present:
+        return
+    ranked = f"SELECT *, row_number() OVER (PARTITION BY monitor_id ORDER BY timestamp DESC) AS place FROM {DAYS}"
+    wanted = "SELECT monitor_id, timestamp, up, down"
+    text = f"{wanted} FROM ({ranked}) WHERE place <= ? ORDER BY monitor_id, timestamp"
+    for row in tables.database.execute(text, (MOST_DAYS,)):
+        yield read(KumaDay, dict(row))
 
 
 def _besides(tables: Tables) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from .kumafile import KumaFile
 from .kumarecords import KumaDay
 
-DAY_S, MOST_DAYS = 86_400, 366
+DAY_S = 86_400
 
 
 def days_by_name(file: KumaFile, names: dict[int, str]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -21,8 +21,7 @@ def days_by_name(file: KumaFile, names: dict[int, str]) -> Iterator[tuple[str, t
         rows.setdefault(row.monitor_id, []).append(row)
     intervals = {monitor.id: int(monitor.interval or 60) for monitor in file.monitors}
     for monitor_id, name in names.items():
-        of_monitor = sorted(rows.get(monitor_id, []), key=lambda row: row.timestamp)[-MOST_DAYS:]
-        days = tuple(day for row in of_monitor if (day := _day(row, intervals[monitor_id])))
+        days = tuple(day for row in rows.get(monitor_id, ()) if (day := _day(row, intervals[monitor_id])))
         if days:
             yield name, days
 

@@ -1,7 +1,10 @@
 """A real slapd in a directory of the test: no root, a store and people of its own, TLS by an authority of the test."""
 
+import contextlib
 import shutil
+import socket
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -158,3 +161,57 @@ def asked_at(slapd, **settings):
     """What `auth.ldap` says of this directory."""
     usual = {"enabled": True, "uri": slapd.tls, "ca_file": slapd.ca_file, "base": PEOPLE, "role_map": ROLES}
     return usual | {"bind_dn": SERVICE_DN, "bind_password": SERVICE_PASSWORD, "timeout_s": 20.0} | settings
+
+
+class Relay:
+    """Stands between a service and a directory, without TLS. `at_answer(n)` is called with the number of each answer to
+    a bind of a connection, before it is passed on; False from it: it never is."""
+
+    def __init__(self, port):
+        self._port = port
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.uri = f"ldap://127.0.0.1:{self._listening.getsockname()[1]}"
+        self.at_answer = lambda number: True
+        self._held = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                near = self._listening.accept()[0]
+                far = socket.create_connection(("127.0.0.1", self._port))
+                self._held += [near, far]
+                threading.Thread(target=self._forth, args=(near, far), daemon=True).start()
+                threading.Thread(target=self._back, args=(far, near), daemon=True).start()
+
+    def _forth(self, near, far):
+        with contextlib.suppress(OSError):
+            while data := near.recv(65536):
+                far.sendall(data)
+        with contextlib.suppress(OSError):
+            far.shutdown(socket.SHUT_RDWR)
+
+    def _back(self, far, near):
+        answers = 0
+        with contextlib.suppress(OSError):
+            while data := far.recv(65536):
+                if is_bind_response(data):
+                    answers += 1
+                    if not self.at_answer(answers):
+                        return
+                near.sendall(data)
+        with contextlib.suppress(OSError):
+            near.shutdown(socket.SHUT_RDWR)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._listening.close()
+        for held in self._held:
+            held.close()
+
+
+def is_bind_response(data):
+    """A message with a short length: 30 n 02 1 id 61."""
+    return len(data) > 5 and data[0] == 0x30 and data[1] < 0x80 and data[2] == 0x02 and data[4 + data[3]] == 0x61

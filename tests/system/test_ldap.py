@@ -182,6 +182,16 @@ def test_one_person_is_one_user_whatever_the_name(service, slapd):
     assert sign_in(service, "jean") | {"token": ""} == {"token": "", "username": "jean-2", "role": "operator"}
 
 
+@pytest.mark.attack
+def test_an_entry_that_cannot_be_used_is_the_trouble_of_nobody_else(service, slapd):
+    service.configure(LdapSettings, id_attribute="employeeNumber")
+    assert sign_in(service, "vic", status=401)["code"] == "bad_credentials"
+    assert refusals(service)[0] == ("vic", "no_id")
+    slapd.change("vic", employeeNumber="7")
+    assert sign_in(service, "vic")["username"] == "vic"
+    assert directorycheck.directory_trouble(service.node) is None
+
+
 def test_groups_are_searched_where_people_do_not_name_them(service, slapd):
     slapd.add("posy")
     slapd.tell(f"dn: cn=night,{GROUPS}\nobjectClass: posixGroup\ncn: night\ngidNumber: 7\nmemberUid: posy\n")
@@ -406,7 +416,7 @@ def test_the_services_password_may_be_a_secret_of_the_service(service, slapd):
     assert sign_in(service, "vic", status=503)["code"] == "directory_unreachable"
     assert "names a secret" in directorycheck.directory_trouble(service.node)
     service.ada.post_json("/api/secrets", {"name": "DIRECTORY", "value": SERVICE_PASSWORD}, status=201)
-    service.clock.advance(6)
+    service.clock.advance(16)
     assert sign_in(service, "vic")["role"] == "viewer"
     told = str(service.ada.get("/api/settings").json)
     assert SERVICE_PASSWORD not in told

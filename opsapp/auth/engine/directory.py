@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from opsapp.auth import resources
 from opsapp.auth.config import LoginSettings
@@ -24,9 +24,9 @@ from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
 
 from . import federated, signin
-from .directorystate import DirectoryUnreachable, state_of
+from .directorystate import DirectoryBusy, DirectoryUnreachable, state_of
 from .federated import Arrival
-from .ldapclient import DirectorySilent, Person, Visit
+from .ldapclient import DirectoryPerson, DirectorySilent, PersonUnclear, Visit
 from .limits import count_attempt, login_counters, turn_of
 from .passwords import ClientLeft
 from .signin import Client, login_refused, wrong_credentials
@@ -37,10 +37,10 @@ Answer = TypeVar("Answer")
 HasLeft = Callable[[], bool]
 
 
-class Judged(NamedTuple):
+class DirectoryAnswer(NamedTuple):
     """What a directory says to a name and a password: a person, or why not."""
 
-    person: Person | None
+    person: DirectoryPerson | None
     role: str | None = None
     reason: str = ""
 
@@ -53,9 +53,16 @@ def sign_in(
     name = asked_name(username) if node.config[LdapSettings].enabled else None
     if name is None or node.transact(_is_local, name):
         return signin.sign_in(node, username, password, client, has_left)
-    counters = login_counters(node, client.ip, name, client.held)
-    with state_of(node).admitted(turn_of(counters)):
-        return _sign_in(node, name, password, client, counters, has_left)
+    try:
+        return _sign_in(node, name, password, client, has_left)
+    except Forbidden as refusal:
+        login_refused(node, name, client, refusal.code)
+        raise wrong_credentials() from None
+    except (ClientLeft, DirectoryBusy):
+        raise
+    except Problem as problem:
+        login_refused(node, name, client, problem.code)
+        raise
 
 
 def _is_local(root: Root, username: str) -> bool:
@@ -63,22 +70,13 @@ def _is_local(root: Root, username: str) -> bool:
     return user is not None and user.source == "local"
 
 
-def _sign_in(
-    node: Node, name: str, password: str, client: Client, counters: Any, has_left: HasLeft
-) -> LoggedIn | SecondStepDue:
-    try:
-        _must_answer(node)
+def _sign_in(node: Node, name: str, password: str, client: Client, has_left: HasLeft) -> LoggedIn | SecondStepDue:
+    counters = login_counters(node, client.ip, name, client.held)
+    _must_answer(node)
+    with state_of(node).admitted(turn_of(counters)):
         count_attempt(node, counters)
-        judged: Judged = _asked(node, turn_of(counters), has_left, lambda visit: _judge(visit, name, password))
-        return _entered(node, judged, client)
-    except Forbidden as refusal:
-        login_refused(node, name, client, refusal.code)
-        raise wrong_credentials() from None
-    except ClientLeft:
-        raise
-    except Problem as problem:
-        login_refused(node, name, client, problem.code)
-        raise
+        judged: DirectoryAnswer = _asked(node, turn_of(counters), has_left, lambda visit: _judge(visit, name, password))
+    return _entered(node, judged, client)
 
 
 def _must_answer(node: Node) -> None:
@@ -87,23 +85,30 @@ def _must_answer(node: Node) -> None:
         raise DirectoryUnreachable
 
 
-def _judge(visit: Visit, name: str, password: str) -> Judged:
+def _judge(visit: Visit, name: str, password: str) -> DirectoryAnswer:
+    try:
+        return _judged(visit, name, password)
+    except PersonUnclear as unclear:
+        return DirectoryAnswer(None, reason=str(unclear))
+
+
+def _judged(visit: Visit, name: str, password: str) -> DirectoryAnswer:
     people = visit.people(name)
     if len(people) != 1:
         visit.no_password(password)
-        return Judged(None, reason="ambiguous_user" if people else "unknown_user")
+        return DirectoryAnswer(None, reason="ambiguous_user" if people else "unknown_user")
     (person,) = people
     if not visit.is_password(person.dn, password):
-        return Judged(None, reason="bad_credentials")
+        return DirectoryAnswer(None, reason="bad_credentials")
     visit.sign_in()
-    return Judged(person, role_in(visit, person))
+    return DirectoryAnswer(person, role_in(visit, person))
 
 
-def role_in(visit: Visit, person: Person) -> str | None:
+def role_in(visit: Visit, person: DirectoryPerson) -> str | None:
     return role_of(visit.groups_of(person), asdict(visit.settings.role_map))
 
 
-def _entered(node: Node, judged: Judged, client: Client) -> LoggedIn | SecondStepDue:
+def _entered(node: Node, judged: DirectoryAnswer, client: Client) -> LoggedIn | SecondStepDue:
     if judged.person is None:
         raise Forbidden("The directory does not let this person in.", code=judged.reason)
     person, settings = judged.person, node.config[LdapSettings]

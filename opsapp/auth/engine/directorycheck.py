@@ -22,7 +22,7 @@ from opsapp.tree.root import Root
 
 from . import directory, federated
 from .directorystate import LONG_S, state_of
-from .ldapclient import DirectorySilent, Visit
+from .ldapclient import DirectorySilent, PersonUnclear, Visit
 
 EVERY_S, LOOK_S = 8.0, 5.0  # so it is known within 15 s that it hangs
 AGAIN_S = 300.0  # after a check that the directory did not answer
@@ -31,7 +31,7 @@ TOGETHER = 20  # that one transaction judges
 Row = TypeVar("Row")
 
 
-class Known(NamedTuple):
+class KnownUser(NamedTuple):
     """A user of the directory, as one was when the check began. Another `generation` or sign-in: it is not the same
     any more."""
 
@@ -41,10 +41,10 @@ class Known(NamedTuple):
     last_login: int | None
 
 
-class Verdict(NamedTuple):
+class RoleVerdict(NamedTuple):
     """What the directory says of somebody: the role there, None without one."""
 
-    known: Known
+    known: KnownUser
     role: str | None
 
 
@@ -92,10 +92,10 @@ def check(node: Node) -> bool:
     return False
 
 
-def _known(root: Root) -> list[Known]:
+def _known(root: Root) -> list[KnownUser]:
     users = resources.users_of(root).values()
     return [
-        Known(user.__name__, user.entry_id, user.generation, user.last_login)
+        KnownUser(user.__name__, user.entry_id, user.generation, user.last_login)
         for user in users
         if user.source == "ldap" and user.entry_id and not user.disabled
     ]
@@ -107,17 +107,21 @@ def _chunks(rows: list[Row], size: int) -> Iterator[list[Row]]:
         yield chunk
 
 
-def _survey(node: Node, settings: LdapSettings, page: list[Known]) -> list[Verdict]:
-    def ask(visit: Visit) -> list[Verdict]:
+def _survey(node: Node, settings: LdapSettings, page: list[KnownUser]) -> list[RoleVerdict]:
+    def ask(visit: Visit) -> list[RoleVerdict]:
         people = {person.id: person for person in visit.people_of(bytes.fromhex(known.entry_id) for known in page)}
-        found = ((known, people.get(bytes.fromhex(known.entry_id))) for known in page)
-        return [Verdict(known, None if person is None else directory.role_in(visit, person)) for known, person in found]
+        verdicts = []
+        for known in page:
+            person = people.get(bytes.fromhex(known.entry_id))
+            with suppress(PersonUnclear):  # unknown is unknown
+                verdicts.append(RoleVerdict(known, None if person is None else directory.role_in(visit, person)))
+        return verdicts
 
     password = directory.bind_password_of(node, settings)
     return node.lane("ldap-check", 1).run(directory.visited, node, settings, password, ask, PAGE_S)
 
 
-def _doubt(node: Node, settings: LdapSettings, verdicts: list[Verdict]) -> str:
+def _doubt(node: Node, settings: LdapSettings, verdicts: list[RoleVerdict]) -> str:
     """Why none of it is believed, or nothing."""
     if not verdicts or any(verdict.role is not None for verdict in verdicts):
         return ""
@@ -129,7 +133,7 @@ def _doubt(node: Node, settings: LdapSettings, verdicts: list[Verdict]) -> str:
     return "" if shown else "it shows nobody at all"
 
 
-def _judge(root: Root, verdicts: list[Verdict]) -> None:
+def _judge(root: Root, verdicts: list[RoleVerdict]) -> None:
     for verdict in verdicts:
         user = resources.find_enabled(root, verdict.known.username)
         if user is None or user.source != "ldap":

@@ -13,7 +13,7 @@ from opsapp.runtime.node import Node
 
 KEY = "opsapp.directory"
 RETRY_S = 10
-UNREACHED_S = 5.0  # so long nobody asks a directory again that did not answer
+UNREACHED_S = 15.0  # so long nobody waits for a directory that did not answer, unless a look meets it before
 LONG_S = 12.0  # a question that takes so long is no good sign, whatever comes of it
 MOST_OF_A_GROUP = 16  # that ask or wait: who comes behind them is asked to come again
 

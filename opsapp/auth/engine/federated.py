@@ -6,6 +6,7 @@ Must not: ask anybody (`provider`, `ldapclient`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from opsapp.audit.engine import SHELL, Actor, note
@@ -13,7 +14,6 @@ from opsapp.auth import resources
 from opsapp.auth.logic.claims import username_for
 from opsapp.auth.records import LoggedIn, SecondStepDue, Source
 from opsapp.auth.resources import federation
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Forbidden, Problem
 from opsapp.tree.acl import ROLES
 from opsapp.tree.root import Root
@@ -27,7 +27,7 @@ class Arrival(NamedTuple):
     source: Source
     subject: str
     role: str | None
-    claims: JsonObject
+    claims: Mapping[str, object]
     entry_id: str | None = None
 
 
@@ -80,7 +80,7 @@ def _change(root: Root, user: resources.User, wanted: resources.AccountChange, a
 
 def _make(root: Root, arrival: Arrival, role: str, client: Client) -> resources.User:
     """A user for somebody who comes for the first time. A name that exists is never adopted."""
-    name = username_for(arrival.claims, lambda username: username in resources.users_of(root))
+    name = username_for(dict(arrival.claims), lambda username: username in resources.users_of(root))
     user = resources.create(root, name, role, "", now_of(root), source=arrival.source)
     federation.bind_subject(root, user, arrival.subject)
     user.entry_id = arrival.entry_id

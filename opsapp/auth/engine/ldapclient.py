@@ -45,7 +45,18 @@ class DirectorySilent(Exception):
     """It has not answered, or not with what a directory says. Nothing is known then."""
 
 
-class Person(NamedTuple):
+class PersonUnclear(Exception):
+    """The directory answers, and what it says of this one person cannot be used. Says why, for the audit record."""
+
+
+class DirectoryEntry(NamedTuple):
+    """Its attributes by their names in small letters: a directory writes them as it likes."""
+
+    dn: str
+    values: dict[str, list[bytes]]
+
+
+class DirectoryPerson(NamedTuple):
     """An entry that the filter for users has found."""
 
     dn: str
@@ -114,7 +125,7 @@ class Visit:
         with plainly_said():
             if self._bind(dn, password):
                 return True
-            if self._link.result["result"] in REFUSED:
+            if self._code() in REFUSED:
                 return False
             raise DirectorySilent(f"it answers {self._said()} to a password")
 
@@ -133,6 +144,9 @@ class Visit:
         if self._link.closed:
             raise DirectorySilent("it has ended the connection")
 
+    def _code(self) -> int | None:
+        return (self._link.result or {}).get("result")
+
     def _said(self) -> str:
         return str((self._link.result or {}).get("description", "nothing"))
 
@@ -140,11 +154,11 @@ class Visit:
         """That the base is there; DirectorySilent where it cannot be seen."""
         self._search(self.settings.base, "(objectClass=*)", (), scope="BASE")
 
-    def people(self, username: str) -> list[Person]:
+    def people(self, username: str) -> list[DirectoryPerson]:
         """Whom the filter finds; two where there are more than one."""
         return self._people(filled(self.settings.user_filter, {USERNAME: username}), 2)
 
-    def people_of(self, ids: Iterable[bytes]) -> list[Person]:
+    def people_of(self, ids: Iterable[bytes]) -> list[DirectoryPerson]:
         wanted = list(ids)
         return self._people(of_ids(self.settings.user_filter, self.settings.id_attribute, wanted), 2 * len(wanted))
 
@@ -152,28 +166,29 @@ class Visit:
         """Whether the service may see people at all."""
         return bool(self._people(of_anybody(self.settings.user_filter), 1))
 
-    def _people(self, condition: str, most: int) -> list[Person]:
+    def _people(self, condition: str, most: int) -> list[DirectoryPerson]:
         own = self.settings
         names = [name for name in (own.name_attribute, own.id_attribute, own.member_of) if name]
         return [self._person(entry) for entry in self._search(own.base, condition, names, most=most)]
 
-    def _person(self, entry: dict[str, Any]) -> Person:
-        own, values = self.settings, _raw_of(entry)
+    def _person(self, entry: DirectoryEntry) -> DirectoryPerson:
+        own, values = self.settings, entry.values
         ids, names = values.get(own.id_attribute.lower(), []), values.get(own.name_attribute.lower(), [])
         if len(ids) != 1 or not ids[0]:
-            raise DirectorySilent(f"it shows no {own.id_attribute} of {entry['dn']}")
+            log.warning("the directory shows no %s of %s", own.id_attribute, entry.dn)
+            raise PersonUnclear("no_id")
         name = names[0].decode("utf-8", "replace") if names else ""
         groups = values.get((own.member_of or "").lower(), [])
-        return Person(entry["dn"], ids[0], name, tuple(group.decode("utf-8", "replace") for group in groups))
+        return DirectoryPerson(entry.dn, ids[0], name, tuple(group.decode("utf-8", "replace") for group in groups))
 
-    def groups_of(self, person: Person) -> frozenset[NormalDn]:
+    def groups_of(self, person: DirectoryPerson) -> frozenset[NormalDn]:
         """All groups that the person is in; nested ones too where the settings say so."""
         known: set[str] = set()
         fresh = {*person.member_of, *self._searched(person.dn, person.name)}
         for _ in range(DEEPEST):
             known |= fresh
             if len(known) > MOST_GROUPS:
-                raise DirectorySilent(f"more than {MOST_GROUPS} groups of one person")
+                raise PersonUnclear("too_many_groups")
             if not fresh or not self.settings.nested_groups:
                 break
             fresh = {outer for dn in fresh for outer in self._around(dn, person.name)} - known
@@ -185,13 +200,13 @@ class Visit:
         named = self.settings.member_of
         if named:
             for entry in self._search(dn, "(objectClass=*)", (named,), scope="BASE", may_be_absent=True):
-                yield from (group.decode("utf-8", "replace") for group in _raw_of(entry).get(named.lower(), []))
+                yield from (group.decode("utf-8", "replace") for group in entry.values.get(named.lower(), []))
 
     def _searched(self, dn: str, name: str) -> list[str]:
         if not self.settings.group_base:
             return []
         condition = filled(self.settings.group_filter, {DN: dn, USERNAME: name})
-        return [str(entry["dn"]) for entry in self._search(self.settings.group_base, condition, ())]
+        return [entry.dn for entry in self._search(self.settings.group_base, condition, ())]
 
     def _search(
         self,
@@ -202,7 +217,7 @@ class Visit:
         most: int = 0,
         scope: str = "SUBTREE",
         may_be_absent: bool = False,
-    ) -> list[dict[str, Any]]:
+    ) -> list[DirectoryEntry]:
         with plainly_said():
             self._must_be_open()
             self._link.search(
@@ -214,17 +229,17 @@ class Visit:
                 size_limit=most,
                 time_limit=math.ceil(self._seconds),
             )
-            code = self._link.result["result"]
+            code = self._code()
             if code == ABSENT and may_be_absent:
                 return []
             if code != FOUND and not (code == MORE and most):
                 raise DirectorySilent(f"it answers {self._said()} to a search below {base}")
-            return [entry for entry in self._link.response or [] if entry["type"] == "searchResEntry"]
+            return [_entry(told) for told in self._link.response or [] if told.get("type") == "searchResEntry"]
 
 
-def _raw_of(entry: dict[str, Any]) -> dict[str, list[bytes]]:
-    """The attributes of an entry by their names in small letters: a directory writes them as it likes."""
-    return {name.lower(): values for name, values in entry["raw_attributes"].items()}
+def _entry(told: Any) -> DirectoryEntry:
+    values = {name.lower(): values for name, values in told.get("raw_attributes", {}).items()}
+    return DirectoryEntry(str(told.get("dn")), values)
 
 
 @contextlib.contextmanager
@@ -232,7 +247,7 @@ def plainly_said() -> Iterator[None]:
     """DirectorySilent for whatever ldap3 makes of an answer, or of none."""
     try:
         yield
-    except DirectorySilent:
+    except (DirectorySilent, PersonUnclear):
         raise
     except Exception as problem:
         log.warning("directory not reached: %s: %s", type(problem).__name__, problem)

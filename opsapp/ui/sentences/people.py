@@ -165,6 +165,11 @@ WHY_REFUSED = {
     "invalid": "the values are not valid",
     "malformed_json": "the body is not JSON",
     "bad_credentials": "wrong name or password",
+    "unknown_user": "nobody of this name in the directory",
+    "ambiguous_user": "more than one of this name in the directory",
+    "no_id": "the directory shows no id of this person",
+    "too_many_groups": "too many groups in the directory",
+    "directory_unreachable": "the directory did not answer",
 }
 MAKES = ("create", "apply_template", "import")  # refused, they name the place where the thing would have been
 
