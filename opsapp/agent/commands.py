@@ -10,7 +10,7 @@ import pwd
 import tempfile
 from typing import Callable, Dict, List, NamedTuple
 
-from opsapp.wire.commands import LogParams, ProcessListParams, ServiceParams, ShellParams
+from opsapp.wire.commands import LogParams, ProcessListParams, ServiceCommand, ShellParams
 from opsapp.wire.fields import dumps
 
 from . import unittimes
@@ -76,7 +76,7 @@ def service_argv(capabilities: ToolManifest, name: str, action: str) -> List[str
 
 
 def service(task: CommandTask, capabilities: ToolManifest) -> CommandAnswer:
-    params: ServiceParams = task.params
+    params: ServiceCommand = task.params
     argv = service_argv(capabilities, params.service, params.action)
     if not argv:
         return CommandAnswer(Ran("failed", None, b"", "no_capable_handler: no service manager works here"))

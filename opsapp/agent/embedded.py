@@ -22,7 +22,7 @@ from typing import Any, List, Optional, Set, Tuple
 
 from opsapp.wire import messages
 from opsapp.wire.actionparams import HealParams
-from opsapp.wire.commands import KEPT_APART, LEFT, CommandSent, ProgramParams
+from opsapp.wire.commands import KEPT_APART, LEFT, CommandSent, ProgramCommand
 from opsapp.wire.fields import WireError
 from opsapp.wire.frames import APART_FEATURE, LENGTH, MAX_TEXT_FRAME, PING_FEATURE, PROTOCOL, UNREAD_FEATURE
 from opsapp.wire.handles import readable
@@ -98,7 +98,7 @@ class Programs:
         self._nursery = nursery
 
     def __call__(self, task: CommandTask) -> CommandAnswer:
-        params: ProgramParams = task.params
+        params: ProgramCommand = task.params
         group: List[ProcessGroup] = []
         refused = params.action_type and protection.refusal(
             params.action_type, HealParams.read(params.params), {*PROTECTED, *params.protected}
@@ -126,7 +126,7 @@ class Programs:
 
     def _steps(self, task: CommandTask, directory: str, started: Any) -> Tuple[Ran, str]:
         """The last result, and the program that it is of."""
-        params: ProgramParams = task.params
+        params: ProgramCommand = task.params
         output, steps = b"", list(map(list, params.steps))
         deadline = time.monotonic() + params.timeout
         env = {**params.env, "HOME": directory, "TMPDIR": directory, **leftovers.marks(params.name)}
@@ -159,7 +159,7 @@ class Programs:
                 break
         return ran._replace(output=output), argv[0]
 
-    def _starter(self, params: ProgramParams) -> Optional[Starter]:
+    def _starter(self, params: ProgramCommand) -> Optional[Starter]:
         """None: what it starts and leaves lives on."""
         if params.keeping == LEFT:
             return None
@@ -190,7 +190,7 @@ class Embedded:
             output=self._output,
             started=self._started,
         )
-        self._outputs = Outputs(lambda name, seq, data: self._say(messages.Output(name, seq, data)))
+        self._outputs = Outputs(lambda name, seq, data: self._say(messages.OutputTold(name, seq, data)))
         self._ready = threading.Event()
         self._told: Set[str] = set()
 
@@ -228,12 +228,12 @@ class Embedded:
     def _take(self, message: Any) -> None:
         if isinstance(message, messages.Ping):
             self._say(messages.Pong(message.id))
-        elif isinstance(message, messages.Cancel):
+        elif isinstance(message, messages.CancelAsked):
             self.executor.cancel(message.id)
         elif isinstance(message, messages.Ack):
             self.journal.thank(message.id)
             self._told.discard(message.id)
-        elif isinstance(message, messages.Command):
+        elif isinstance(message, messages.CommandTold):
             try:
                 if not self.executor.submit(message.command):
                     self._refuse(message.id, "known", "this command was given before")
@@ -241,7 +241,7 @@ class Embedded:
                 self._refuse(message.id, "no_space", f"the executor's journal cannot be written: {error.strerror}")
 
     def _refuse(self, name: str, code: str, why: str) -> None:
-        self._say(messages.Refuse(name, messages.Command.kind, code, why))
+        self._say(messages.Refuse(name, messages.CommandTold.kind, code, why))
 
     # ---- from other threads
     def _wake(self) -> None:
@@ -267,7 +267,7 @@ class Embedded:
                     self._outputs.end(name)
                     self._say(messages.Result(name, result))
 
-    def _say(self, message: messages.Message) -> None:
+    def _say(self, message: messages.SessionMessage) -> None:
         with contextlib.suppress(OSError):  # the reader meets the same, and ends
             self.channel.send(messages.encode(message))
 

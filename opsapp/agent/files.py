@@ -17,7 +17,7 @@ from typing import Any, Optional, Tuple
 
 from opsapp.wire.commands import FileGetParams, FilePutParams
 from opsapp.wire.frames import CHUNK, WINDOW, FileChunk
-from opsapp.wire.messages import Credit, Finish, Opened
+from opsapp.wire.messages import Credit, Finish, StreamOpened
 
 from .paths import NotAllowed, PathRules
 from .streams import OpenStream, StoredFile, StreamStopped, explain
@@ -55,7 +55,7 @@ class FileGet(OpenStream):
             raise StreamStopped("bad_request", "the offset is behind the file's end")
         end = size if length is None else min(size, offset + length)
         whole = self._digest_of(file, about, size) if self.params.digest else None
-        self.say(Opened(self.number, size, about.st_mtime, offset, end - offset, self.params.path, whole))
+        self.say(StreamOpened(self.number, size, about.st_mtime, offset, end - offset, self.params.path, whole))
         file.seek(offset)
         digest, place = hashlib.sha256(), offset
         while place < end:
@@ -171,7 +171,7 @@ class FilePut(OpenStream):
         )
         kept = False
         try:
-            self.say(Opened(self.number, path=self.params.path))
+            self.say(StreamOpened(self.number, path=self.params.path))
             size, sha256 = self._receive(handle)
             if owner and os.geteuid() == 0:
                 os.fchown(handle, *owner)

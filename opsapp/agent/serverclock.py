@@ -8,15 +8,24 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Callable, Optional
+from typing import Callable, NamedTuple, Optional
 
-from opsapp.wire.fields import JsonObject, WireError, dumps, loads
+from opsapp.wire.fields import WireError, dumps, loads
 
 from .disk import write_whole
 from .steady import since_boot
 
 log = logging.getLogger("clock")
 UNSURE_S = 1.0  # a difference that is not worth a write
+
+
+class HeardTime(NamedTuple):
+    """What the server said last, and what this host's clocks showed then."""
+
+    server: float
+    running: float
+    wall: float
+    boot_id: str
 
 
 class ServerClock:
@@ -36,13 +45,11 @@ class ServerClock:
 
     def heard(self, server: Optional[float]) -> None:
         """The server has just said what time it is."""
-        if server is None or (
-            self._kept and self._kept["boot_id"] == self._boot_id and abs(self.now() - server) < UNSURE_S
-        ):
+        if server is None or (self._is_of_this_boot() and abs(self.now() - server) < UNSURE_S):
             return
-        self._kept = {"server": server, "running": self._running(), "wall": self._wall(), "boot_id": self._boot_id}
+        self._kept = HeardTime(server, self._running(), self._wall(), self._boot_id)
         try:
-            write_whole(self._path, dumps(self._kept))
+            write_whole(self._path, dumps(self._kept._asdict()))
         except OSError as error:
             log.warning("the server's time is not kept over a restart: %s", error)
 
@@ -51,23 +58,25 @@ class ServerClock:
         kept = self._kept
         if not kept:
             return self._wall()
-        if kept["boot_id"] == self._boot_id:
-            return kept["server"] + self._running() - kept["running"]
-        return kept["server"] + self._wall() - kept["wall"]
+        if self._is_of_this_boot():
+            return kept.server + self._running() - kept.running
+        return kept.server + self._wall() - kept.wall
 
     def ahead_s(self) -> Optional[float]:
         """By how much this host's clock is ahead of the server's; None while that was not heard since this boot."""
-        is_heard = bool(self._kept) and self._kept["boot_id"] == self._boot_id
-        return self._wall() - self.now() if is_heard else None
+        return self._wall() - self.now() if self._is_of_this_boot() else None
 
-    def _load(self) -> JsonObject:
+    def _is_of_this_boot(self) -> bool:
+        return self._kept is not None and self._kept.boot_id == self._boot_id
+
+    def _load(self) -> Optional[HeardTime]:
         try:
             with open(self._path, "rb") as file:
                 kept = loads(file.read())
-            times = {name: float(kept[name]) for name in ("server", "running", "wall")}
-            return {"boot_id": str(kept["boot_id"]), **times}
+            server, running, wall = (float(kept[name]) for name in HeardTime._fields[:3])
+            return HeardTime(server, running, wall, str(kept["boot_id"]))
         except FileNotFoundError:
-            return {}
+            return None
         except (OSError, WireError, KeyError, TypeError, ValueError) as error:
             log.error("the server's time is not known until it says it again: %s", error)
-            return {}
+            return None

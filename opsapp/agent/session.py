@@ -14,7 +14,7 @@ from opsapp.wire import messages
 from opsapp.wire.commands import CommandSent
 from opsapp.wire.fields import WireError
 from opsapp.wire.frames import AGENT_PING_S, CLOSE_BAD_MESSAGE, SILENCE_S, unpack_chunk
-from opsapp.wire.messages import Ack, Message, Refuse
+from opsapp.wire.messages import Ack, Refuse, SessionMessage
 from opsapp.wire.monitortypes import FINER, PLUGIN, PROBE
 from opsapp.wire.policies import BY_KEY
 from opsapp.wire.reports import CommandResult, HostReport
@@ -72,7 +72,7 @@ class LinkSession:
         self._results: Dict[str, float] = {}
         self._look = threading.Event()
         self._look.set()
-        self._outputs = Outputs(lambda name, seq, data: self._offer(messages.Output(name, seq, data)))
+        self._outputs = Outputs(lambda name, seq, data: self._offer(messages.OutputTold(name, seq, data)))
         self._spooled: Optional[str] = None
         self._spooled_next = 0.0
         self._number = 0
@@ -93,7 +93,7 @@ class LinkSession:
         if self._outputs.put(name, data):
             self._ws.wake()
 
-    def _offer(self, message: Message) -> None:
+    def _offer(self, message: SessionMessage) -> None:
         """For those who watch only: nothing depends on its arrival."""
         if self.welcomed:
             try:
@@ -101,7 +101,7 @@ class LinkSession:
             except OSError as error:
                 log.debug("%s not sent: %s", message.kind, error)
 
-    def _say(self, message: Message) -> None:
+    def _say(self, message: SessionMessage) -> None:
         self._ws.send(messages.encode(message))
 
     # ---- the owner's thread
@@ -195,7 +195,7 @@ class LinkSession:
         message = messages.decode(frame, messages.SERVER)
         if not self.welcomed and message.kind not in ("welcome", "refuse", "ping"):
             raise WireError(f"{message.kind} before welcome")
-        handler = getattr(self, f"_on_{message.kind}", self._streams.on_message)
+        handler = getattr(self, f"_on_{message.kind}", None) or self._streams.on_message
         handler(message)
 
     def _on_binary(self, frame: bytes) -> None:
@@ -239,7 +239,7 @@ class LinkSession:
         if message.id:
             self._on_ack(Ack(message.id, message.of))  # it will never take it: give it up
 
-    def _on_command(self, message: messages.Command) -> None:
+    def _on_command(self, message: messages.CommandTold) -> None:
         name = message.id
         if message.command.command_id != name:
             raise WireError("a command's two ids differ")
@@ -264,7 +264,7 @@ class LinkSession:
     def _on_probe(self, message: messages.Probe) -> None:
         self._probing.take(message.id, message.target)
 
-    def _on_cancel(self, message: messages.Cancel) -> None:
+    def _on_cancel(self, message: messages.CancelAsked) -> None:
         self._executor.cancel(message.id)
         self._say(Ack(message.id, message.kind))
 

@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, NamedTuple, Optional
 from opsapp.wire.commands import read_stream_params
 from opsapp.wire.fields import WireError
 from opsapp.wire.frames import MAX_STREAMS, WINDOW, FileChunk, pack_chunk
-from opsapp.wire.messages import Close, Closed, Credit, Finish, Open, Opened, StreamMessage, encode
+from opsapp.wire.messages import Close, Credit, Finish, Open, StreamClosed, StreamMessage, StreamOpened, encode
 
 from .paths import NotAllowed
 from .transport import TransportError
@@ -103,7 +103,7 @@ class MetricsStream(OpenStream):
     def run(self) -> None:
         self._on_metrics(True)
         try:
-            self.say(Opened(self.number))
+            self.say(StreamOpened(self.number))
             self.left.wait()
         finally:
             self._on_metrics(False)
@@ -158,7 +158,7 @@ class OpenStreams:
         try:
             stream = self._made(number, kind, params, ws)
         except StreamStopped as refusal:
-            ws.send(encode(Closed(number, refusal.code, "" if refusal.code == str(refusal) else str(refusal))))
+            ws.send(encode(StreamClosed(number, refusal.code, "" if refusal.code == str(refusal) else str(refusal))))
             return
         with self._lock:
             self._open[number] = stream
@@ -199,7 +199,7 @@ class OpenStreams:
                 return
             del self._open[stream.number]
         try:
-            stream.say(Closed(stream.number, ended.code, str(ended), *ended.stored))
+            stream.say(StreamClosed(stream.number, ended.code, str(ended), *ended.stored))
         except TransportError as error:
             log.debug("nobody to tell that a stream ended: %s", error)
 

@@ -16,7 +16,7 @@ from typing import Any, List, Optional
 
 from opsapp.wire.commands import LogTailParams
 from opsapp.wire.handles import readable
-from opsapp.wire.messages import Lines, LogLine, Opened
+from opsapp.wire.messages import Lines, LogLine, StreamOpened
 
 from .commands import TAIL_MOST, tail
 from .paths import PathRules
@@ -72,7 +72,7 @@ class LogTail(OpenStream):
             start_new_session=True,
         )
         try:
-            self.say(Opened(self.number))
+            self.say(StreamOpened(self.number))
             self._read(child)
         finally:
             signal_group(child.pid, signal.SIGKILL)
@@ -97,7 +97,7 @@ class LogTail(OpenStream):
     def _follow_file(self) -> None:
         file = self._open()
         try:
-            self.say(Opened(self.number, path=self.params.path))
+            self.say(StreamOpened(self.number, path=self.params.path))
             self._begin(file)
             rest = b""
             while not self.left.wait(FOLLOW_S):

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from opsapp.automations.records import DeclaredInput
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound
 from opsapp.tree.acl import ROLES
 from opsapp.web.openapi import endpoints
@@ -185,7 +184,7 @@ def many_of(page: Page, acts: dict[str, Act]) -> dict[str, ManyActs]:
     return mine
 
 
-def filled(pattern: str, values: Mapping[str, object]) -> str | None:
+def filled(pattern: str, values: object) -> str | None:
     """A path with its names filled in; None where there is nothing to fill in."""
     names = {name for _, name, _, _ in Formatter().parse(pattern) if name}
     if any(dig(values, name) in (None, "") for name in names):
@@ -224,13 +223,13 @@ def choices_of(field: Field, row: Mapping[str, object]) -> tuple[str, ...]:
 INPUT_KINDS = {"integer": "number", "number": "number", "boolean": "flag", "choice": "choice"}
 
 
-def for_row(act: Act, row: dict[str, Any]) -> Act:
+def for_row(act: Act, row: object) -> Act:
     """The act with a field for each input that the row declares, as it was answered or sent."""
     declared = dig(row, act.inputs) if act.inputs else None
     return act._replace(fields=act.fields + tuple(map(_input_field, declared or ())))
 
 
-def _input_field(given: DeclaredInput | JsonObject) -> Field:
+def _input_field(given: Any) -> Field:
     declared = given if isinstance(given, DeclaredInput) else made(DeclaredInput, given)
     default = declared.default
     preset = "" if default is None else json.dumps(default) if isinstance(default, bool) else str(default)
@@ -252,7 +251,7 @@ class Shown(NamedTuple):
     part: Part
     name: str
     value: Any  # what the API said, or the part of it that is picked
-    rows: list[JsonObject]
+    rows: list[Any]
     total: int | None
     offset: int
     before: str | None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -24,7 +24,6 @@ from opsapp.auth.resources import Wishes, find_enabled, wishes_of
 from opsapp.lib import durations
 from opsapp.lib.cronwords import WEEKDAYS
 from opsapp.lib.ids import new_token
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound, Problem
 from opsapp.tracing.interfaces import is_traced
 from opsapp.web.answers import Elsewhere
@@ -34,7 +33,7 @@ from opsapp.web.errors import ROLE_TOO_LOW
 from opsapp.web.forms import first_look
 
 from . import builder, files, formvalues, sentences, words
-from .counts import counts_of
+from .counts import Counts, ReaderPresence, counts_of
 from .guidebook import PLACE
 from .help import help_for, upwards
 from .menu import Menu, menu_for
@@ -50,26 +49,47 @@ ZONE = "opsapp_zone"  # the cookie in which a browser says where its clock is
 _LOCAL = re.compile(r"/(?![/\\])[!-~]*")
 
 
-def render(template: str, values: dict[str, Any], status: int = 200, parts: Sequence[str] = ()) -> Response:
-    """A page from plain values, or some blocks of it; `me` and `csrf` are absent for who is not signed in.
+class PageReader(NamedTuple):
+    username: str
+    role: str
+
+
+NOBODY: Any = None
+
+
+class Frame(NamedTuple):
+    """What every page knows of its reader, and has around it; `me` and `csrf` are absent for who is not signed in."""
+
+    me: PageReader | None = None
+    csrf: str | None = None
+    once: str | None = None
+    menu: Menu | tuple[()] = ()
+    path: str | None = None
+    here: str | None = None
+    help: str = PLACE
+    counts: Counts | None = None
+    presence: ReaderPresence | None = None
+    theme: str = "system"
+    stream_after: str | None = None
+    deleted: object = None
+    reader: Reader = NOBODY
+
+
+def render(template: str, values: Mapping[str, object], status: int = 200, parts: Sequence[str] = ()) -> Response:
+    """A page from plain values, or some blocks of it.
 
     `ui` holds the macros of parts.jinja2 with this page's values: a block that is shown alone has them too."""
-    unknown: JsonObject = {
-        "me": None,
-        "csrf": None,
-        "once": None,
-        "menu": (),
-        "path": None,
-        "reader": None,
+    known: dict[str, object] = {
+        **Frame()._asdict(),
         "acts": {},
         "bulk": {},
         "withheld": (),
         "options": {},
         "known_names": {},
+        "saved_filters": (),
+        "live_main": "",
+        **values,
     }
-    unknown |= {"here": None, "saved_filters": (), "deleted": None}
-    unknown |= {"presence": None, "counts": None, "live_main": "", "theme": "system", "help": PLACE}
-    known = unknown | values
     known["ui"] = _templates.get_template("parts.jinja2").make_module(known)
     page = _templates.get_template(template)
     if len(parts) > 1:
@@ -89,7 +109,7 @@ def parts_asked(request: Request) -> list[str]:
     return list(dict.fromkeys(request.headers.get(PART, "").split()))
 
 
-def _block(page: Template, name: str, values: dict[str, Any]) -> str:
+def _block(page: Template, name: str, values: dict[str, object]) -> str:
     """What is inside one block: what the live module puts in the place of what it shows."""
     name = name.replace("-", "_")
     block = page.blocks.get(name) or _templates.get_template("base.jinja2").blocks.get(name)
@@ -112,51 +132,35 @@ def _stream_after(request: Request) -> str | None:
 
 def page(request: Request, template: str, **values: Any) -> Response:
     """A page for the caller, or what the live module asks for of it."""
-    return render(template, known_of(request) | values, parts=parts_asked(request))
+    return render(template, frame_of(request)._asdict() | values, parts=parts_asked(request))
 
 
-EVERY_PAGE = frozenset(
-    (
-        "me",
-        "csrf",
-        "once",
-        "menu",
-        "path",
-        "here",
-        "counts",
-        "presence",
-        "theme",
-        "stream_after",
-        "reader",
-        "bulk",
-        "options",
-        "known_names",
-        "help",
-        "deleted",
-    )
-)
+EVERY_PAGE = frozenset((*Frame._fields, "bulk", "options", "known_names"))
 OVERLAP_S = 2.0  # what happened while a page was made comes again when its stream begins
 
 
-def known_of(request: Request) -> dict[str, Any]:
-    """What every page knows of its reader. Who has to set up a second factor first sees nothing around it."""
-    framed = request.caller and not must_set_up(request)
-    secret = getattr(request, "cookie_secret", None)
-    me = framed and {"username": request.caller.name, "role": request.caller.role}
-    token = masked_token(secret, form_key(request.node)) if secret else None
-    once = first_look(request, ONCE) or new_token()  # the forms of this page; one that is drawn again keeps its name
+def frame_of(request: Request) -> Frame:
+    """Who has to set up a second factor first sees nothing around the page."""
+    caller, secret = request.caller, getattr(request, "cookie_secret", None)
+    framed = caller and not must_set_up(request)
+    wishes = wishes_of(find_enabled(request.root, caller.name)) if caller else Wishes()
     pages = builder.known_for(request)
-    menu = menu_for(pages, request.caller.role, request.path_info) if framed else Menu()
-    known = {"me": me, "csrf": token, "once": once, "menu": menu, "path": request.path_info}
-    known["help"] = help_for(request.path_info)
-    wishes = wishes_of(find_enabled(request.root, request.caller.name)) if request.caller else Wishes()
     counts = counts_of(request) if framed else None
-    presence = counts.presence(request.caller.name) if counts and pages.may(request.caller.role, SAYS_HERE) else None
-    known |= {"counts": counts, "presence": presence, "theme": wishes.theme}
-    known["stream_after"] = _stream_after(request)
-    known["here"] = with_query(request.path_info, query_with(request.GET))
-    known["deleted"] = undo_of(request, request.GET.get("undo", "")) if request.caller else None
-    return known | {"reader": reader_of(request, wishes) if request.caller else None}
+    return Frame(
+        me=PageReader(caller.name, caller.role) if framed else None,
+        csrf=masked_token(secret, form_key(request.node)) if secret else None,
+        once=first_look(request, ONCE) or new_token(),  # the page's forms; one that is drawn again keeps its name
+        menu=menu_for(pages, caller.role, request.path_info) if framed else Menu(),
+        path=request.path_info,
+        here=with_query(request.path_info, query_with(request.GET)),
+        help=help_for(request.path_info),
+        counts=counts,
+        presence=counts.presence(caller.name) if counts and pages.may(caller.role, SAYS_HERE) else None,
+        theme=wishes.theme,
+        stream_after=_stream_after(request),
+        deleted=undo_of(request, request.GET.get("undo", "")) if caller else None,
+        reader=reader_of(request, wishes) if caller else NOBODY,
+    )
 
 
 def reader_of(request: Request, wishes: Wishes) -> Reader:
@@ -202,15 +206,18 @@ def error_page(known_pages: builder.Known, asked: Asked, status: int, problem: P
         wanted = asked.path + (f"?{asked.query}" if asked.query and "token" not in asked.query else "")
         return see_other("/login?next=" + quote(wanted, safe="/"))
     titles = {401: "Sign in first", 403: "Not allowed", 404: "Not found", 503: "Not now"}
-    me = asked.username and {"username": asked.username, "role": asked.role}
-    title = titles.get(status, "That did not work")
-    fields = getattr(problem, "fields", None)
-    known = {"title": title, "problem": problem, "asked": asked, "me": me, "fields": fields, "path": asked.path}
-    known["menu"] = menu_for(known_pages, asked.role, asked.path) if asked.role else Menu()
-    known["help"] = help_for(asked.path)
+    me = PageReader(asked.username, asked.role or "") if asked.username else None
     leads_on = me and (status == 404 or problem.code == ROLE_TOO_LOW)
-    known["above"] = place_above(known_pages, asked, status) if leads_on else None
-    known["leads_back"] = me and asked.method == "POST" and not leads_on
+    menu = menu_for(known_pages, asked.role, asked.path) if asked.role else Menu()
+    known = {
+        **Frame(me=me, menu=menu, path=asked.path, help=help_for(asked.path))._asdict(),
+        "title": titles.get(status, "That did not work"),
+        "problem": problem,
+        "asked": asked,
+        "fields": getattr(problem, "fields", None),
+        "above": place_above(known_pages, asked, status) if leads_on else None,
+        "leads_back": me and asked.method == "POST" and not leads_on,
+    }
     return render("problem.jinja2", known, status)
 
 
@@ -247,7 +254,7 @@ def _for_reader(shown: Callable[[float, Reader], Markup]) -> Callable[[Context, 
 
 
 def compile_templates(names: Iterable[str]) -> None:
-    """Whoever asks for them finds them."""
+    """PageReader asks for them finds them."""
     for name in names:
         _templates.get_template(name)
 

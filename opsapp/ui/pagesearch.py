@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
-
-from opsapp.lib.jsontypes import JsonObject
+from urllib.parse import urlencode
 
 from . import guidebook
 from .builder import dig, filled
@@ -59,11 +58,11 @@ KINDS = (
 )  # fmt: skip
 
 
-def query_of(kind: SearchedList, words: str) -> JsonObject:
-    return {"q": words, "limit": kind.limit} if kind.asks else {"limit": kind.limit}
+def query_of(kind: SearchedList, words: str) -> str:
+    return urlencode(({"q": words} if kind.asks else {}) | {"limit": str(kind.limit)})
 
 
-def hits_of(kind: SearchedList, rows: Iterable[JsonObject], words: str) -> Hits:
+def hits_of(kind: SearchedList, rows: Iterable[object], words: str) -> Hits:
     """Those that fit best first; of those that fit alike, the order of the list stays."""
     wanted = words.casefold().split()
     if not kind.asks:
@@ -82,7 +81,7 @@ def _distance(name: str, wanted: list[str]) -> int:
     return 2 if holds([name], wanted) else 3
 
 
-def _hit(kind: SearchedList, row: JsonObject) -> Hit:
+def _hit(kind: SearchedList, row: object) -> Hit:
     note, state = _first(row, "cause", "description", "url", "hostname"), _first(row, "status", "last_status")
     path, query = dig(row, "path"), dig(row, "query")
     place = filled(kind.place, row) or kind.place if query is None else with_query(path, query)

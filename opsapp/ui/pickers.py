@@ -11,7 +11,6 @@ from urllib.parse import quote, urlencode
 
 from pyramid.request import Request
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import NotFound, Unreadable
 
 from .apicalls import ask, value_of
@@ -68,7 +67,7 @@ class Choosable(NamedTuple):
     names: dict[str, str]
 
 
-def choosable(request: Request, reader: Reader, fields: Sequence[Field], shown: Iterable[JsonObject]) -> Choosable:
+def choosable(request: Request, reader: Reader, fields: Sequence[Field], shown: Iterable[object]) -> Choosable:
     """For these fields. `shown` are the things whose stored values the forms hold."""
     options: dict[str, tuple[PickOption, ...]] = {}
     names: dict[str, str] = {}
@@ -87,7 +86,7 @@ def choosable(request: Request, reader: Reader, fields: Sequence[Field], shown: 
     return Choosable(options, names)
 
 
-def _stored_ids(fields: Iterable[Field], shown: Iterable[JsonObject]) -> dict[str, set[str]]:
+def _stored_ids(fields: Iterable[Field], shown: Iterable[object]) -> dict[str, set[str]]:
     """The ids that the fields of these things hold, by kind."""
     things, stored = list(shown), dict[str, set[str]]()
     for field in fields:
@@ -133,7 +132,7 @@ def _named_in_list(request: Request, pickable: Pickable, ids: set[str]) -> dict[
     return names
 
 
-def _found(request: Request, pickable: Pickable, limit: int, text: str = "") -> list[tuple[JsonObject, str]]:
+def _found(request: Request, pickable: Pickable, limit: int, text: str = "") -> list[tuple[object, str]]:
     """Rows of the API's list with what each is called."""
     query = {"limit": limit} | ({"q": text} if text else {})
     rows = value_of(ask(request, "GET", pickable.source, urlencode(query)))
@@ -141,7 +140,7 @@ def _found(request: Request, pickable: Pickable, limit: int, text: str = "") -> 
     return named_rows + (_found(request, KINDS[pickable.also], limit, text) if pickable.also else [])
 
 
-def named(row: JsonObject, pickable: Pickable) -> str:
+def named(row: object, pickable: Pickable) -> str:
     return str(dig(row, pickable.name) or dig(row, "hostname") or dig(row, "id"))
 
 

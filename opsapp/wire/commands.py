@@ -58,7 +58,7 @@ class ShellParams:
 
 
 @dataclass(frozen=True)
-class ServiceParams:
+class ServiceCommand:
     service: ServiceName
     action: Annotated[str, Choice(*SERVICE_ACTIONS)]
     timeout: Optional[Seconds] = None  # without one, as long as the unit itself says
@@ -108,7 +108,7 @@ class UpdateParams:
 
 
 @dataclass(frozen=True)
-class ProgramParams:
+class ProgramCommand:
     """What the service asks of its own executor, and of no agent: a program of an automation, or the steps of an
     action."""
 
@@ -140,9 +140,9 @@ class CommandSent:
     store: Optional[Id] = None  # which service asks: a heal's token is compared with those of the same one
 
 
-PARAMS: Dict[str, Any] = {
+PARAMS: Dict[str, type] = {
     "shell": ShellParams,
-    "service": ServiceParams,
+    "service": ServiceCommand,
     "process_list": ProcessListParams,
     "logs": LogParams,
     "capabilities": CapabilitiesParams,
@@ -150,7 +150,7 @@ PARAMS: Dict[str, Any] = {
     "update": UpdateParams,
 }
 COMMANDS = {kind: checks_of(params) for kind, params in PARAMS.items()}
-_OWN = {"program": checks_of(ProgramParams)}
+_OWN = {"program": checks_of(ProgramCommand)}
 
 
 # ---- what streams are asked for
@@ -184,7 +184,7 @@ class MetricsParams:
     """There is nothing to choose."""
 
 
-_STREAM_PARAMS: Dict[str, Any] = {
+_STREAM_PARAMS: Dict[str, type] = {
     "file_get": FileGetParams,
     "file_put": FilePutParams,
     "logs": LogTailParams,
@@ -228,7 +228,7 @@ def check_params(kind: str, params: Any) -> JsonObject:
 
 def read_params(kind: str, params: Any) -> Any:
     """The same as a record of `PARAMS`, or of the service's own."""
-    return made(PARAMS.get(kind, ProgramParams), check_params(kind, params))
+    return made(PARAMS.get(kind, ProgramCommand), check_params(kind, params))
 
 
 def check_result(value: Any) -> JsonObject:

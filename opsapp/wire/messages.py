@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, Callable, ClassVar, Dict, Literal, Optional, Tuple, TypeVar
+from typing import Annotated, Any, Callable, ClassVar, Dict, Literal, Mapping, Optional, Tuple, TypeVar
 
 from .checks import OnWire, checks_of
 from .commands import STREAM_KINDS, CommandSent, Place, Sha256, Size, check_report, check_result
@@ -47,19 +47,9 @@ Protected = Annotated[Optional[Tuple[Annotated[str, Text(1, 255)], ...]], Most(1
 Features = Annotated[Tuple[Annotated[str, Text(0, 32)], ...], Most(50)]  # what it understands beyond the first protocol
 
 STREAM_ENDS = (
-    "end",
-    "left",
-    "not_found",
-    "not_allowed",
-    "too_large",
-    "bad_hash",
-    "bad_request",
-    "busy",
-    "no_space",
-    "io_error",
-    "unsupported",
-    "gone",
-)
+    "end", "left", "not_found", "not_allowed", "too_large", "bad_hash", "bad_request", "busy", "no_space", "io_error",
+    "unsupported", "gone",
+)  # fmt: skip
 
 
 class MessageKind:
@@ -84,26 +74,26 @@ def _by(sender: str) -> Callable[[M], M]:
     return declare
 
 
-class Message:
+class SessionMessage:
     """What is said in a session, of one kind."""
 
     kind: ClassVar[str]
 
 
 @dataclass(frozen=True)
-class NamedMessage(Message):
+class NamedMessage(SessionMessage):
     id: Id
 
 
 @dataclass(frozen=True)
-class StreamMessage(Message):
+class StreamMessage(SessionMessage):
     stream: Stream
 
 
 # ---- the session itself
 @_by(AGENT)
 @dataclass(frozen=True)
-class Hello(Message):
+class Hello(SessionMessage):
     kind = "hello"
 
     protocol: Protocol
@@ -123,7 +113,7 @@ class Hello(Message):
 
 @_by(SERVER)
 @dataclass(frozen=True)
-class Welcome(Message):
+class Welcome(SessionMessage):
     kind = "welcome"
 
     protocol: Protocol
@@ -135,7 +125,7 @@ class Welcome(Message):
 
 @_by(SERVER)
 @dataclass(frozen=True)
-class Settings(Message):
+class Settings(SessionMessage):
     """What the configuration says to agents."""
 
     kind = "settings"
@@ -166,7 +156,7 @@ class Ack(NamedMessage):
 
 @_by(BOTH)
 @dataclass(frozen=True)
-class Refuse(Message):
+class Refuse(SessionMessage):
     kind = "refuse"
 
     id: Optional[Id] = None
@@ -202,7 +192,7 @@ class OutcomeTold(NamedMessage):
 
 @_by(AGENT)
 @dataclass(frozen=True)
-class Started(Message):
+class Started(SessionMessage):
     kind = "started"
 
     command_id: Id
@@ -211,7 +201,7 @@ class Started(Message):
 
 @_by(AGENT)
 @dataclass(frozen=True)
-class Output(Message):
+class OutputTold(SessionMessage):
     kind = "output"
 
     command_id: Id
@@ -224,7 +214,7 @@ class Output(Message):
 class Probed(NamedMessage):
     kind = "probed"
 
-    outcome: ProbeSeen
+    outcome: ProbeSeen = REQUIRED
 
 
 # ---- what the server asks
@@ -240,7 +230,7 @@ class Probe(NamedMessage):
 
 @_by(SERVER)
 @dataclass(frozen=True)
-class Command(NamedMessage):
+class CommandTold(NamedMessage):
     kind = "command"
 
     command: CommandSent
@@ -248,7 +238,7 @@ class Command(NamedMessage):
 
 @_by(SERVER)
 @dataclass(frozen=True)
-class Cancel(NamedMessage):
+class CancelAsked(NamedMessage):
     kind = "cancel"
 
 
@@ -278,7 +268,7 @@ class Open(StreamMessage):
 
 @_by(AGENT)
 @dataclass(frozen=True)
-class Opened(StreamMessage):
+class StreamOpened(StreamMessage):
     kind = "opened"
 
     size: Size = None
@@ -328,7 +318,7 @@ class Finish(StreamMessage):
 
 @_by(AGENT)
 @dataclass(frozen=True)
-class Closed(StreamMessage):
+class StreamClosed(StreamMessage):
     kind = "closed"
 
     code: Annotated[str, Choice(*STREAM_ENDS)]
@@ -368,12 +358,12 @@ def read_poll_answer(value: Any) -> PollAnswer:
     return made(PollAnswer, record(value, _POLL_ANSWER, what="answer"))
 
 
-def encode(message: Message) -> str:
+def encode(message: SessionMessage) -> str:
     """The text frame of one message. Checked on the way out too: a wrong one is our own mistake."""
     return framed(message.kind, plain(message))
 
 
-def framed(kind: str, fields: JsonObject) -> str:
+def framed(kind: str, fields: Mapping[str, object]) -> str:
     clean = record(fields, MESSAGES[kind].fields, unknown="refuse", what=kind)
     shown = dumps({"type": kind, **{name: value for name, value in clean.items() if value is not None}})
     if len(shown) > MAX_TEXT_FRAME:

@@ -1,6 +1,7 @@
 """Whatever happens in whatever order: one terminal outcome per event, no effect twice, dry run as the deed."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -9,6 +10,7 @@ from opsapp.healing.engine.dryrun import dry_run
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.case import RuleEvent
 from opsapp.healing.stages.ledger import OUTCOMES
+from opsapp.healing.whatif import EventAsked
 from opsapp.wire.records import plain
 from tests.support.hosts import place
 
@@ -151,16 +153,16 @@ def test_the_dry_run_predicts_what_then_happens_and_changes_nothing(ward, level,
 
 def test_the_dry_run_sees_the_case_that_would_absorb(ward):
     here = ward(RULES[0]).at("execute").report(service__nginx__state="failed").turn()
-    event = {"source": "test", "rule_id": "nginx", "target": "box-1/nginx", "severity": "warning", "metrics": {}}
+    event = EventAsked("test", "nginx", None, "box-1/nginx", "warning", {})
     found = plain(here.node.transact(dry_run, event))
     assert (found["would"], found["correlation"]["case_id"]) == ("absorb", here.cases[0]["id"])
 
 
 def test_metrics_of_the_event_stand_in_for_the_live_ones(ward):
     here = ward(RULES[1]).at("notify", "cpu")
-    event = {"source": "test", "rule_id": "cpu", "target": "box-1", "severity": "warning"}
-    assert here.node.transact(dry_run, {**event, "metrics": {"cpu_percent": 95}}).would == "notify"
-    assert here.node.transact(dry_run, {**event, "metrics": {"cpu_percent": 5}}).would == "nothing"
+    event = EventAsked("test", "cpu", None, "box-1", "warning", {})
+    assert here.node.transact(dry_run, replace(event, metrics={"cpu_percent": 95})).would == "notify"
+    assert here.node.transact(dry_run, replace(event, metrics={"cpu_percent": 5})).would == "nothing"
 
 
 def test_a_storm_with_one_root_is_one_heal(ward):

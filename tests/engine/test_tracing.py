@@ -306,7 +306,7 @@ def test_many_cases_at_once_are_each_a_trace_in_messages_that_a_collector_takes(
     cases = receiver.named("heal down")
     assert len({span.trace for span in cases}) == len(cases) == count
     assert {span.facts["opsapp.heal.outcome"] for span in cases} == {"notified"}
-    assert max(sizes) < 4000
+    assert max(sizes) <= stories.AT_ONCE
 
 
 def test_pages_of_runs_and_cases_say_under_which_id_their_trace_is_found(ward, receiver):

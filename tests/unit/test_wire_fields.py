@@ -7,7 +7,7 @@ from opsapp.wire.actions import ACTIONS
 from opsapp.wire.commands import OUTPUT_LIMIT, check_params, check_result, fit_result, read_stream_params
 from opsapp.wire.fields import FieldProblem, WireError, dumps
 from opsapp.wire.frames import MAX_BINARY_FRAME, FileChunk, pack_chunk, unpack_chunk
-from opsapp.wire.messages import MAX_TEXT_FRAME, Cancel, decode, read_poll_answer
+from opsapp.wire.messages import MAX_TEXT_FRAME, CancelAsked, decode, read_poll_answer
 from opsapp.wire.records import plain
 from opsapp.wire.reports import CommandResult
 from tests.support.wire_messages import encode
@@ -111,7 +111,7 @@ def test_messages_that_are_none(frame, code):
 
 
 def test_what_the_server_says_arrives_as_it_was_said():
-    assert decode(encode("cancel", id="c1"), "server") == Cancel("c1")
+    assert decode(encode("cancel", id="c1"), "server") == CancelAsked("c1")
     with pytest.raises(WireError):
         encode("cancel", id="c1", more=1)
     with pytest.raises(WireError):

@@ -21,7 +21,7 @@ from gevent.queue import Empty, SimpleQueue
 from opsapp.agents.config import ExecutorSettings
 from opsapp.lib.problems import Forbidden
 from opsapp.wire import messages
-from opsapp.wire.commands import CommandSent, ProgramParams, read_params
+from opsapp.wire.commands import CommandSent, ProgramCommand, read_params
 from opsapp.wire.fields import WireError
 from opsapp.wire.frames import APART_FEATURE, LENGTH, MAX_TEXT_FRAME, PING_FEATURE, UNREAD_FEATURE
 from opsapp.wire.records import plain
@@ -44,7 +44,7 @@ NO_ANSWER_S = 5.0  # beyond a command's own time-out and grace
 TOLD_S = 900.0  # how long health tells of one that ended
 LONGEST_WAIT_S = 30.0  # before one is started again that ends each time
 LOST = "the executor ended while it ran"
-Word = messages.Started | messages.Output | CommandResult  # what is said of a command
+Word = messages.Started | messages.OutputTold | CommandResult  # what is said of a command
 OVERDUE = "no end of it was heard within its time-out: the executor does not answer"
 
 
@@ -280,7 +280,7 @@ class ExecutorProcess:
             self._tell(message.id, message.result)
         elif isinstance(message, messages.Refuse):
             self._tell(message.id or "", CommandResult(message.id or "", "failed", reason=message.message))
-        elif isinstance(message, messages.Output | messages.Started):
+        elif isinstance(message, messages.OutputTold | messages.Started):
             self._tell(message.command_id, message)
 
     def _check(self, hello: messages.Hello) -> None:
@@ -294,7 +294,7 @@ class ExecutorProcess:
         if command is not None:
             command.said.put(word)
 
-    def _send(self, message: messages.Message) -> None:
+    def _send(self, message: messages.SessionMessage) -> None:
         data = messages.encode(message).encode()
         with self._writing:
             self._sock.sendall(LENGTH.pack(len(data)) + data)
@@ -313,14 +313,14 @@ class ExecutorProcess:
         is `lost`."""
         command = self._commands[command_id] = _Command()
         try:
-            checked: ProgramParams = read_params("program", params)
+            checked: ProgramCommand = read_params("program", params)
             self._node.wake("executor")
             if not self._ready.wait(READY_S):
                 return CommandResult(command_id, "failed", reason=f"the executor is not running: {self.problem}")
             if command.cancelled:
                 return CommandResult(command_id, "cancelled")
             command.sent = True
-            self._send(messages.Command(command_id, CommandSent(command_id, "program", plain(checked))))
+            self._send(messages.CommandTold(command_id, CommandSent(command_id, "program", plain(checked))))
             overdue_at = self._node.clock.monotonic() + checked.timeout + checked.grace + NO_ANSWER_S
             while True:
                 word = self._next_word(command, overdue_at)
@@ -328,7 +328,7 @@ class ExecutorProcess:
                     return CommandResult(command_id, "lost", reason=OVERDUE)
                 if isinstance(word, CommandResult):
                     return word
-                if isinstance(word, messages.Output):
+                if isinstance(word, messages.OutputTold):
                     on_output(word.data)
                 else:
                     on_start()
@@ -360,7 +360,7 @@ class ExecutorProcess:
 
     def _send_cancel(self, command_id: str) -> None:
         try:
-            self._send(messages.Cancel(command_id))
+            self._send(messages.CancelAsked(command_id))
         except OSError as gone:
             log.info("a cancel was not sent, the executor is gone: %s", gone)
 

@@ -22,7 +22,7 @@ from opsapp.runtime.queue import until_stored
 from opsapp.wire import frames, messages
 from opsapp.wire.commands import CommandSent, read_report
 from opsapp.wire.fields import WireError
-from opsapp.wire.messages import Message, StreamMessage
+from opsapp.wire.messages import SessionMessage, StreamMessage
 from opsapp.wire.monitortypes import TYPES
 from opsapp.wire.probes import Outcome
 from opsapp.wire.reports import Passed
@@ -104,7 +104,7 @@ class AgentSession:
         self._tokens, self._filled_at = BURST, self._node.clock.monotonic()
 
     # ---- from any greenlet
-    def post(self, message: Message) -> None:
+    def post(self, message: SessionMessage) -> None:
         """Send soon, in order, without making the caller wait for a slow agent."""
         if len(self._waiting) >= QUEUE_MOST:
             self.stop(frames.CLOSE_TOO_FAST, "the agent does not read")
@@ -133,9 +133,9 @@ class AgentSession:
     def offer(self, sent: list[CommandSent], cancels: list[str]) -> None:
         """Commands and cancellations that are committed as offered to this session."""
         for command in sent:
-            self.post(messages.Command(command.command_id, command))
+            self.post(messages.CommandTold(command.command_id, command))
         for command_id in cancels:
-            self.post(messages.Cancel(command_id))
+            self.post(messages.CancelAsked(command_id))
 
     def measure(self, token: int, store: str) -> AsyncResult:
         """A fresh report, asked for now under a token of this store. It has no effect on the host, so nothing of it is
@@ -143,7 +143,7 @@ class AgentSession:
         name = f"measure-{new_id()}"
         self.measures[name] = AsyncResult()
         params: Passed = {"heal_id": name, "token": token, "phase": "measure"}
-        self.post(messages.Command(name, CommandSent(name, "heal", params, store)))
+        self.post(messages.CommandTold(name, CommandSent(name, "heal", params, store)))
         return self.measures[name]
 
     def renew_settings(self) -> None:
@@ -181,7 +181,7 @@ class AgentSession:
     def deleted(self, unfinished: list[str]) -> None:
         """The agent is no more: what it runs for us is stopped with the last words of this session."""
         for command_id in unfinished:
-            self._send_or_drop(messages.encode(messages.Cancel(command_id)))
+            self._send_or_drop(messages.encode(messages.CancelAsked(command_id)))
         self.stop(frames.CLOSE_BAD_KEY, "the agent was deleted")
 
     def stop(self, code: int, reason: str) -> None:
@@ -216,7 +216,8 @@ class AgentSession:
         if not isinstance(hello, messages.Hello):
             raise WireError(f"{hello.kind} before hello")
         if hello.protocol != frames.PROTOCOL or hello.agent_id != self.agent_id:
-            self._refuse_hello("bad_protocol" if hello.agent_id == self.agent_id else "not_yours")
+            code = "bad_protocol" if hello.agent_id == self.agent_id else "not_yours"
+            self._say(messages.Refuse(None, hello.kind, code))
             raise WireError("a hello for another protocol or agent")
         self.machine_id = hello.machine_id
         if not self._sessions.admit(self):
@@ -249,18 +250,15 @@ class AgentSession:
         log.info("session open agent=%s host=%s ip=%s", self.agent_id, hello.hostname, self._ip)
         return True
 
-    def _say(self, message: Message) -> None:
+    def _say(self, message: SessionMessage) -> None:
         self._line.send(messages.encode(message))
 
     def _turn_away(self, code: int, why: str) -> bool:
         self._sessions.refused += 1
         log.warning("session refused agent=%s ip=%s: %s", self.agent_id, self._ip, why)
-        self._refuse_hello(why)
+        self._say(messages.Refuse(None, messages.Hello.kind, why))
         self._line.close(code, why)
         return False
-
-    def _refuse_hello(self, code: str) -> None:
-        self._say(messages.Refuse(None, messages.Hello.kind, code))
 
     def _talk(self) -> None:
         while not self.ended:
@@ -367,8 +365,7 @@ class AgentSession:
         self._ack(message)
 
     def _on_probed(self, message: messages.Probed) -> None:
-        waiter = self.probes.pop(message.id, None)
-        if waiter is not None:  # else it came too late
+        if waiter := self.probes.pop(message.id, None):  # else it came too late
             waiter.set(message.outcome.outcome)
 
     def _on_outcome(self, message: messages.OutcomeTold) -> None:
@@ -379,7 +376,7 @@ class AgentSession:
         if message.command_id not in self.measures:
             self._soon(commands.started, self.agent_id, message.command_id, message.started_at)
 
-    def _on_output(self, message: messages.Output) -> None:
+    def _on_output(self, message: messages.OutputTold) -> None:
         chunk = (message.command_id, message.seq, message.data)
         outputs_of(self._node).hand_on(*chunk)
         relay_of(self._node).output(*chunk)
@@ -391,12 +388,10 @@ class AgentSession:
     def _on_refuse(self, message: messages.Refuse) -> None:
         log.warning("agent %s refuses %s: %s %s", self.agent_id, message.of, message.code, message.message)
         if message.of == "command" and message.id:
-            waiter = self.measures.pop(message.id, None)
-            if waiter is not None:
+            if waiter := self.measures.pop(message.id, None):
                 waiter.set(None)
             else:
-                refusal = (self.agent_id, message.id, message.code, message.message, self.id)
-                self._durably(commands.refused, *refusal)
+                self._durably(commands.refused, self.agent_id, message.id, message.code, message.message, self.id)
 
 
 def _text(frame: str | bytes) -> str:

@@ -14,7 +14,7 @@ from gevent.event import Event
 from opsapp.lib import problems
 from opsapp.wire.fields import WireError
 from opsapp.wire.frames import CHUNK, MAX_STREAMS, WINDOW, FileChunk, pack_chunk
-from opsapp.wire.messages import Close, Closed, Credit, Finish, Lines, Open, Opened, StreamMessage, encode
+from opsapp.wire.messages import Close, Credit, Finish, Lines, Open, StreamClosed, StreamMessage, StreamOpened, encode
 from opsapp.wire.reports import Passed
 
 GRANT_STEP = 4 * CHUNK
@@ -27,7 +27,7 @@ Send = Callable[[str | bytes], None]
 class EndOfStream(Exception):
     """The stream is over; `message` is the agent's `closed`."""
 
-    def __init__(self, message: Closed):
+    def __init__(self, message: StreamClosed):
         super().__init__(message.code)
         self.message = message
 
@@ -42,24 +42,24 @@ class AgentStream:
         self._on_end = on_end
         self._items: deque[Any] = deque()
         self._event = Event()
-        self._closed: Closed | None = None
+        self._closed: StreamClosed | None = None
         self._credit = WINDOW
         self._granted = WINDOW
         self._received = 0
         self._owed = 0
         self._next_offset: int | None = None
-        self.on_closed: Callable[[Closed], Any] = lambda message: None
+        self.on_closed: Callable[[StreamClosed], Any] = lambda message: None
 
     # ---- from the session
     def on_message(self, message: StreamMessage) -> None:
         if isinstance(message, Credit):
             self._credit = min(self._credit + message.bytes, 2**31)
-        elif isinstance(message, Closed):
+        elif isinstance(message, StreamClosed):
             self.end(message)
         else:
             if isinstance(message, Lines):
                 self._count(sum(line.size for line in message.lines))
-            elif isinstance(message, Opened):
+            elif isinstance(message, StreamOpened):
                 self._next_offset = message.offset
             self._items.append(message)
         self._event.set()
@@ -78,7 +78,7 @@ class AgentStream:
         if self._received > self._granted + WINDOW:
             raise WireError("more was sent than the window allows", "too_fast")
 
-    def end(self, message: Closed) -> None:
+    def end(self, message: StreamClosed) -> None:
         if self._closed is None:
             self._closed = message
             self._event.set()
@@ -96,7 +96,7 @@ class AgentStream:
                 return None
         return self._items.popleft()
 
-    def opened(self) -> Opened:
+    def opened(self) -> StreamOpened:
         """The agent's `opened`, or the problem that it has."""
         try:
             item = self.take(OPEN_S)
@@ -105,7 +105,7 @@ class AgentStream:
         if item is None:
             self.close()
             raise problems.Unavailable("The agent does not answer.", code="agent_silent", retry_after=5)
-        if not isinstance(item, Opened):
+        if not isinstance(item, StreamOpened):
             raise WireError(f"{self.kind} began with something else", "bad_frame")
         return item
 
@@ -131,7 +131,7 @@ class AgentStream:
         self._credit -= len(data)
         self._send(pack_chunk(FileChunk(self.number, offset, data)))
 
-    def finish(self, size: int, sha256: str) -> Closed:
+    def finish(self, size: int, sha256: str) -> StreamClosed:
         """All is sent: what the agent made of it."""
         if self._closed is None:
             self._send(encode(Finish(self.number, size, sha256)))
@@ -146,7 +146,7 @@ class AgentStream:
         """The reader has left; the agent ends its side."""
         if self._closed is None:
             self._send(encode(Close(self.number)))
-            self.end(Closed(self.number, why))
+            self.end(StreamClosed(self.number, why))
 
 
 class AgentStreams:
@@ -191,10 +191,10 @@ class AgentStreams:
     def end(self) -> None:
         """The session is over, and so are they."""
         for stream in list(self._open.values()):
-            stream.end(Closed(stream.number, "gone", "the agent's session ended"))
+            stream.end(StreamClosed(stream.number, "gone", "the agent's session ended"))
 
 
-def problem_of(closed: Closed) -> problems.Problem:
+def problem_of(closed: StreamClosed) -> problems.Problem:
     """Why the agent closed a stream, as the caller is told."""
     code, message = closed.code, closed.message
     if code == "not_found":

@@ -25,7 +25,7 @@ from opsapp.web.answers import Stream as StreamAnswer
 from opsapp.web.bodies import RAW
 from opsapp.web.uploads import FileForm, boundary_of, receive_form
 from opsapp.wire.frames import CHUNK
-from opsapp.wire.messages import Closed, Opened
+from opsapp.wire.messages import StreamClosed, StreamOpened
 
 from . import held_elsewhere
 from .journals import require_reader
@@ -101,7 +101,7 @@ class FileSource:
         headers["Content-Range"] = f"bytes {part[0]}-{part[1]}/{about.size}"
         return Head("206 Partial Content", headers)
 
-    def _open(self, **more: object) -> Opened:
+    def _open(self, **more: object) -> StreamOpened:
         asked = {"path": self._path, "role": self._role, **more}
         self._stream = sessions_of(self._node).open_stream(self._agent_id, "file_get", asked)
         return self._stream.opened()
@@ -137,7 +137,7 @@ class FileSource:
             self._stream = None
 
 
-def mark_of(about: Opened) -> str:
+def mark_of(about: StreamOpened) -> str:
     """An ETag: the file as it was, by its size and time."""
     return f'"{about.size:x}-{int((about.mtime or 0) * 1e6):x}"'
 
@@ -220,7 +220,7 @@ class FileUpload:
         self._stream.close()
 
 
-def refusal(closed: Closed) -> Problem:
+def refusal(closed: StreamClosed) -> Problem:
     problem = problem_of(closed)
     return Invalid({"dest": closed.message or "cannot be used"}) if isinstance(problem, Invalid) else problem
 

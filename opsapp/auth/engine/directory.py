@@ -37,6 +37,10 @@ Answer = TypeVar("Answer")
 HasLeft = Callable[[], bool]
 
 
+class NotLetIn(Exception):
+    """By the directory. Says why, for the audit record."""
+
+
 class DirectoryAnswer(NamedTuple):
     """What a directory says to a name and a password: a person, or why not."""
 
@@ -55,8 +59,9 @@ def sign_in(
         return signin.sign_in(node, username, password, client, has_left)
     try:
         return _sign_in(node, name, password, client, has_left)
-    except Forbidden as refusal:
-        login_refused(node, name, client, refusal.code)
+    except (NotLetIn, Forbidden) as refusal:
+        reason = refusal.code if isinstance(refusal, Forbidden) else str(refusal)
+        login_refused(node, name, client, reason)
         raise wrong_credentials() from None
     except (ClientLeft, DirectoryBusy):
         raise
@@ -110,7 +115,7 @@ def role_in(visit: Visit, person: DirectoryPerson) -> str | None:
 
 def _entered(node: Node, judged: DirectoryAnswer, client: Client) -> LoggedIn | SecondStepDue:
     if judged.person is None:
-        raise Forbidden("The directory does not let this person in.", code=judged.reason)
+        raise NotLetIn(judged.reason)
     person, settings = judged.person, node.config[LdapSettings]
     claims = {"preferred_username": person.name, "sub": "user"}
     entry_id = person.id.hex()

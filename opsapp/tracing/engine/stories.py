@@ -26,17 +26,17 @@ from .happened import Acted, spans_of
 log = logging.getLogger(__name__)
 
 LEASE = "tracing"
-PAGE = 10  # batches of a writer: as many as a collector takes in one message, also where each tells of a hundred cases
+PAGE = 10  # batches of a writer
+AT_ONCE = 500  # spans of a message
 KEEP_S = 900.0
 AGENT = "opsapp-agent"
 
 
 class TracedPage(NamedTuple):
-    """`body`: the message, or nothing. `late`: events that waited for too long."""
+    """`messages`: each with how many spans it has. `late`: spans that waited for too long."""
 
     read: Positions
-    body: bytes
-    spans: int
+    messages: list[tuple[bytes, int]]
     late: int
 
 
@@ -58,9 +58,10 @@ class Stories:
             return False
         page: TracedPage = self._node.transact(self._next_page)
         self._collector.dropped += page.late
-        if page.body and self._collector.send(page.body, page.spans) == "away":
-            return False
-        if page.body or page.late:
+        for body, count in page.messages:
+            if self._collector.send(body, count) == "away":
+                return False
+        if page.messages or page.late:
             until_stored(self._node, _arrived, page.read)
         moved, self._read = page.read != self._read, page.read
         return moved
@@ -91,7 +92,8 @@ class Stories:
                 late += len(made)
             else:
                 spans += [(SpanSource(AGENT if span.host else service, span.host), encoded(span)) for span in made]
-        return TracedPage(read, message(spans), len(spans), late)
+        parts = (spans[first : first + AT_ONCE] for first in range(0, len(spans), AT_ONCE))
+        return TracedPage(read, [(message(part), len(part)) for part in parts], late)
 
 
 def _is_traced(root: Root) -> bool:

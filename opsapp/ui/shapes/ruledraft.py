@@ -18,7 +18,6 @@ from opsapp.ui.questions import Question
 from opsapp.ui.reader import Answers
 from opsapp.ui.rowmoves import moved
 from opsapp.wire.actions import ACTIONS
-from opsapp.wire.records import settings_of
 
 from .conditionbuilder import build
 
@@ -71,25 +70,28 @@ def _acted(steps: list[StepDraft], do: str, new: str) -> list[StepDraft]:
 
 def of_rule(said: RuleSettings) -> RuleDraft:
     """A saved rule as a form shows it."""
-    rule: JsonObject = settings_of(said)
-    saved = {name: rule[name] for name in TEXTS + DURATIONS if rule[name] is not None}
-    values = {name: str(saved.get(name, "")) for name in TEXTS}
-    values |= {name: durations.in_words(saved[name]) if name in saved else "" for name in DURATIONS}
-    targets = said.targets or RuleTargets()
-    values["targets"] = "some" if said.targets else ""
-    values["agents"], values["monitors"] = ", ".join(targets.agents), ", ".join(targets.monitors)
-    values["wait"] = said.wait or ""
-    values["holdout"] = str(said.holdout.share) if said.holdout else ""
-    values["waves"] = _in_waves(said.waves)
-    values["budget_slo"] = str(said.budget.slo) if said.budget else ""
-    values["budget_window"] = _told_span(said.budget.window) if said.budget else ""
-    values["enabled"] = "true" if said.enabled else ""
-    values["runs_on"] = said.acts_on or ""
+    targets, texts = said.targets or RuleTargets(), {"for": str(said.hold)}
+    values = {name: texts.get(name) or str(getattr(said, name)) for name in TEXTS}
+    for name in DURATIONS:
+        seconds = getattr(said, name)
+        values |= {name: "" if seconds is None else durations.in_words(seconds)}
+    values |= {
+        "targets": "some" if said.targets else "",
+        "agents": ", ".join(targets.agents),
+        "monitors": ", ".join(targets.monitors),
+        "wait": said.wait or "",
+        "holdout": str(said.holdout.share) if said.holdout else "",
+        "waves": _in_waves(said.waves),
+        "budget_slo": str(said.budget.slo) if said.budget else "",
+        "budget_window": _told_span(said.budget.window) if said.budget else "",
+        "enabled": "true" if said.enabled else "",
+        "runs_on": said.acts_on or "",
+    }
     steps = tuple(StepDraft(step.action, _told(step.params)) for step in said.steps)
     return RuleDraft(values, steps, alone=not said.escalation_chain)
 
 
-def _told(params: JsonObject) -> dict[str, str]:
+def _told(params: Mapping[str, object]) -> dict[str, str]:
     return {name: _text(value) for name, value in params.items() if value is not None}
 
 
@@ -102,31 +104,35 @@ def _text(value: object) -> str:
 def rule_of(draft: RuleDraft) -> JsonObject:
     """The rule as the API takes it. What is not readable as its type goes as it is: the API names the field."""
     values = draft.values
-    body: JsonObject = {name: values[name].replace("\r\n", "\n") for name in TEXTS if values.get(name)}
-    body["condition"] = " ".join(values.get("condition", "").split())
-    body |= {name: _seconds(values[name]) if values.get(name) else None for name in DURATIONS if name in values}
-    if body.get("cooldown_s") is None:
-        body.pop("cooldown_s", None)
-    body["enabled"] = bool(values.get("enabled"))
-    body["wait"] = values.get("wait") or None
-    body["holdout"] = {"share": _number(values["holdout"])} if values.get("holdout") else None
-    body["waves"] = _waves(values.get("waves", ""))
+    texts = {name: text.replace("\r\n", "\n") for name, text in values.items() if name in TEXTS and text}
+    times = {name: _seconds(text) if text else None for name, text in values.items() if name in DURATIONS}
     slo, window = values.get("budget_slo"), _span(values.get("budget_window") or "30d")
-    body["budget"] = {"slo": _number(slo), "window": window} if slo else None
-    body["description"] = values.get("description", "")
-    body["for"] = _span(values.get("for") or "0")
     agents, monitors = names(values.get("agents", "")), names(values.get("monitors", ""))
-    body["targets"] = {"agents": agents, "monitors": monitors} if agents or monitors else None
+    share = values.get("holdout")
+    return {
+        **texts,
+        **{name: time for name, time in times.items() if time is not None or name != "cooldown_s"},
+        "condition": " ".join(values.get("condition", "").split()),
+        "enabled": bool(values.get("enabled")),
+        "wait": values.get("wait") or None,
+        "holdout": {"share": _number(share)} if share else None,
+        "waves": _waves(values.get("waves", "")),
+        "budget": {"slo": _number(slo), "window": window} if slo else None,
+        "description": values.get("description", ""),
+        "for": _span(values.get("for") or "0"),
+        "targets": {"agents": agents, "monitors": monitors} if agents or monitors else None,
+        **_acts(draft, values.get("runs_on") or None),
+    }
+
+
+def _acts(draft: RuleDraft, where: str | None) -> JsonObject:
+    """Its steps; one that is bound to a host, or was saved so, is the rule's `action`."""
+    first = {"type": draft.steps[0].action, "target": where} if draft.steps else None
+    if first is not None and len(draft.steps) == 1 and (draft.alone or where):
+        params = _typed(draft.steps[0])
+        return {"action": first | ({"params": params} if params else {}), "escalation_chain": []}
     chain = [{"action": step.action, "params": _typed(step)} for step in draft.steps]
-    where = values.get("runs_on") or None
-    if len(chain) == 1 and (draft.alone or where):
-        body["action"], body["escalation_chain"] = {"type": chain[0]["action"], "target": where}, []
-        if chain[0]["params"]:
-            body["action"]["params"] = chain[0]["params"]
-    else:
-        body["action"] = {"type": chain[0]["action"], "target": where} if chain and where else None
-        body["escalation_chain"] = chain
-    return body
+    return {"action": first if where else None, "escalation_chain": chain}
 
 
 def _seconds(text: str) -> object:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
-
 from pyramid.request import Request
 from pyramid.response import Response
 
@@ -13,7 +11,8 @@ from opsapp.ui import pagesearch
 from opsapp.ui.apicalls import ask, value_of
 from opsapp.ui.builder import find
 from opsapp.ui.builder import known_of as pages_of
-from opsapp.ui.pages import frame_part, known_of, parts_asked, render
+from opsapp.ui.menu import Menu
+from opsapp.ui.pages import frame_of, frame_part, parts_asked, render
 from opsapp.web import api
 
 LONGEST = 200
@@ -32,18 +31,16 @@ def found(context: FindPage, request: Request) -> Response:
 
 
 def search(request: Request) -> Response:
-    known = known_of(request)
-    words = known["reader"].query.get("q", "").strip()[:LONGEST]
-    hits = [
-        look(request, kind, words) for kind in pagesearch.KINDS if words and known["reader"].may(f"GET {kind.source}")
-    ]
-    hits = [pagesearch.pages_of(known["menu"], words), *hits, pagesearch.guide_of(words)]
-    values = known | {"title": "Find", "words": words, "hits": [group for group in hits if group.rows]}
+    frame = frame_of(request)
+    words = frame.reader.query.get("q", "").strip()[:LONGEST]
+    hits = [look(request, kind, words) for kind in pagesearch.KINDS if words and frame.reader.may(f"GET {kind.source}")]
+    hits = [pagesearch.pages_of(frame.menu or Menu(), words), *hits, pagesearch.guide_of(words)]
+    values = frame._asdict() | {"title": "Find", "words": words, "hits": [group for group in hits if group.rows]}
     return render("find.jinja2", values, parts=parts_asked(request))
 
 
 def look(request: Request, kind: pagesearch.SearchedList, words: str) -> pagesearch.Hits:
-    rows = value_of(ask(request, "GET", kind.source, urlencode(pagesearch.query_of(kind, words))))
+    rows = value_of(ask(request, "GET", kind.source, pagesearch.query_of(kind, words)))
     hits = pagesearch.hits_of(kind, rows, words)
     known = pages_of(request.registry)
     above = kind.place.partition("/{")[0]

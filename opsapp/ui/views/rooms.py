@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import is_dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pyramid.httpexceptions import HTTPNotFound
@@ -13,29 +12,25 @@ from pyramid.response import Response
 
 from opsapp.auth.confirmation import is_confirmed
 from opsapp.auth.records import FilterRecord
-from opsapp.lib.jsontypes import JsonObject
-from opsapp.lib.problems import Conflict, Forbidden, Invalid, OutcomeUnknown, Problem, UpstreamFailed
-from opsapp.runtime.node import Node
+from opsapp.lib.problems import Forbidden, Invalid
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import Root
 from opsapp.ui import builder, drafts, keptforms, many, pickers, repeats
 from opsapp.ui.apicalls import ask, value_of
 from opsapp.ui.drafts import REDRAW, Draw, Redrawn
 from opsapp.ui.formvalues import body_of, given_to, redrawn
-from opsapp.ui.pages import COUNTS, EVERY_PAGE, frame_part, known_of, local_path, parts_asked, render, see_other
+from opsapp.ui.pages import COUNTS, EVERY_PAGE, frame_of, frame_part, local_path, parts_asked, render, see_other
 from opsapp.ui.plan import FILTERS, PAGES, Act, Page, is_list
 from opsapp.ui.plan.outcomes import outcome_of
-from opsapp.ui.reader import Answers, Reader, query_with, with_query
+from opsapp.ui.reader import Answers, Reader
 from opsapp.web import api, idempotency
 from opsapp.web.answers import Deferred, Elsewhere
-from opsapp.web.config import WebSettings
 from opsapp.web.errors import role_too_low, status_of
 from opsapp.web.forms import read_form
-from opsapp.web.idempotency import SentForm
 from opsapp.web.refusals import UNDO
-from opsapp.wire.records import plain
 
-REFUSALS = (Conflict, Forbidden)  # of what was filled in: the form is shown again with it
+from .sentacts import REFUSALS, after, again, again_at, deleted_at, late, sent_act
+
 PROOF = "confirm-proof"
 REDRAWN = "redraw"  # the name of buttons that change the rows of a form, and nothing else
 CODE = re.compile(r"\d{6}")
@@ -87,11 +82,20 @@ class FormAgain(NamedTuple):
     """A form that was sent and is shown once more on its page: as it was filled in, with its answer or its mistakes."""
 
     form_name: str = ""
-    given: JsonObject = {}
+    given: Mapping[str, object] = {}
     wrong: dict[str, str] = {}
     problem: str = ""
     tried: Any = None
     problem_status: int = 422  # the status with a problem
+
+
+class PageValues(NamedTuple):
+    """What a page's template needs; `file`: its name and its text, of a page that is one."""
+
+    values: dict[str, object]
+    reader: Reader
+    answers: Answers
+    file: list[str] | None
 
 
 def show(request: Request, page: Page, ids: dict[str, str], path: str, tried: FormAgain = FormAgain()) -> Response:
@@ -100,64 +104,65 @@ def show(request: Request, page: Page, ids: dict[str, str], path: str, tried: Fo
     return drawn(page, values_of(request, page, ids, path, parts), tried, parts)
 
 
-def values_of(request: Request, page: Page, ids: dict[str, str], path: str, blocks: Sequence[str] = ()) -> JsonObject:
+def values_of(request: Request, page: Page, ids: dict[str, str], path: str, blocks: Sequence[str] = ()) -> PageValues:
     """All that a page's template needs of the store, or these blocks of it: it may be drawn later, when the request is
     gone."""
     own_blocks = [block for block in blocks if block != COUNTS]
     made_of = builder.narrowed(page, own_blocks) if own_blocks else page
-    whole = made_of is page
-    values = known_of(request)
-    reader = values["reader"]
-    values |= {"page": page, "path": path, "said": None if values["deleted"] else said(page, reader.query.get("said"))}
-    values |= {"forms": [act for act in page.forms if reader.may(act.api)], "acts": builder.acts_of(page, reader.may)}
-    values["bulk"] = builder.many_of(page, values["acts"])
+    whole, known = made_of is page, builder.known_of(request.registry)
+    frame = frame_of(request)
+    reader, acts = frame.reader, builder.acts_of(page, frame.reader.may)
     needed = builder.needed_for(page)
     if needed and not reader.may(needed):
-        raise role_too_low(reader.role, builder.known_of(request.registry).roles.get(needed))
-    values["withheld"] = builder.withheld_of(builder.known_of(request.registry), page, reader.role)
+        raise role_too_low(reader.role, known.roles.get(needed))
     sections = builder.show(made_of, ids, reader, lambda path, query: ask(request, "GET", path, query), value_of)
-    if page.file is not None:
-        values["file"] = tuple(builder.dig(sections[0].value, field) for field in page.file)
     fields = [field for act in builder.acts_of(made_of, reader.may).values() for field in act.fields]
     fields += [field for part in made_of.parts for field in part.filters if whole]
     shown = [section.value for section in sections if not isinstance(section.value, list)]
-    values["options"], values["known_names"] = pickers.choosable(request, reader, fields, shown)
-    values |= {
+    choosable = pickers.choosable(request, reader, fields, shown)
+    rows: list[FilterRecord] = value_of(ask(request, "GET", FILTERS)) if whole and is_list(page) and frame.csrf else []
+    answers = Answers(dict.fromkeys(part.name for part in made_of.parts))
+    answers.update((section.name, section.value) for section in sections)
+    values = {
+        **frame._asdict(),
+        "page": page,
+        "path": path,
+        "said": None if frame.deleted else said(page, reader.query.get("said")),
+        "forms": [act for act in page.forms if reader.may(act.api)],
+        "acts": acts,
+        "bulk": builder.many_of(page, acts),
+        "withheld": builder.withheld_of(known, page, reader.role),
+        "options": choosable.options,
+        "known_names": choosable.names,
         "title": title_of(page, sections),
         "sections": [section for section in sections if not section.part.hidden],
+        "live_main": builder.told_of(page) if page.template == builder.GENERIC else "",
+        "saved_filters": [row for row in rows if row.path == path],
+        "totals": {section.name: section.total for section in sections},
+        "answers": answers,
     }
-    if page.template == builder.GENERIC:
-        values["live_main"] = builder.told_of(page)
-    if whole and is_list(page) and values["csrf"]:
-        rows: list[FilterRecord] = value_of(ask(request, "GET", FILTERS))
-        values["saved_filters"] = [row for row in rows if row.path == path]
-    values["totals"] = {section.name: section.total for section in sections}
-    values["answers"] = Answers.fromkeys(part.name for part in made_of.parts)
-    values["answers"].update((section.name, section.value) for section in sections)
-    if made_of.shape is not None:
-        shaped = made_of.shape(values["answers"], reader)
-        if taken := shaped.keys() & EVERY_PAGE:
-            raise TypeError(f"every page has its own {sorted(taken)}: {page.path} needs other names")
-        values |= shaped
-    return values
+    shaped = {} if made_of.shape is None else made_of.shape(answers, reader)
+    if taken := shaped.keys() & EVERY_PAGE:
+        raise TypeError(f"every page has its own {sorted(taken)}: {page.path} needs other names")
+    file = page.file and [builder.dig(sections[0].value, field) for field in page.file]
+    return PageValues(values | shaped, reader, answers, file)
 
 
-def drawn(page: Page, values: JsonObject, tried: FormAgain, parts: Sequence[str] = ()) -> Response:
-    if page.file is not None:
-        return as_file(*values["file"])
-    return render(page.template, values | tried._asdict(), tried.problem_status if tried.problem else 200, parts)
+def drawn(page: Page, made: PageValues, tried: FormAgain, parts: Sequence[str] = ()) -> Response:
+    if made.file:
+        return as_file(*made.file)
+    return render(page.template, made.values | tried._asdict(), tried.problem_status if tried.problem else 200, parts)
 
 
 def drawing(request: Request, page: Page, ids: dict[str, str], path: str) -> Draw:
     """How the page is drawn with what is known of its draft, once that is there."""
-    values = values_of(request, page, ids, path)
-    reader: Reader = values["reader"]
+    made = values_of(request, page, ids, path)
 
     def draw(draft: Redrawn) -> Response:
-        told = draft.read_by(reader)
-        shaped = {} if page.shape is None else page.shape(Answers(values["answers"] | draft.answers), told)
+        told = draft.read_by(made.reader)
+        shaped = {} if page.shape is None else page.shape(Answers(made.answers | draft.answers), told)
         status = 422 if draft.problem else 200
-        return render(page.template, values | FormAgain()._asdict() | {"reader": told} | shaped, status)
+        return render(page.template, made.values | FormAgain()._asdict() | {"reader": told} | shaped, status)
 
     return draw
 
@@ -216,14 +221,17 @@ def refilled(request: Request, page: Page, ids: dict[str, str], place: str, form
     given = given_to(act, redrawn(act, form, form.get(REDRAWN, "")))
     if act.here:
         return show(request, page, ids, place, FormAgain(form["act"], given))
-    values = known_of(request) | {"title": act.label, "page": page, "path": place, "name": form["act"], "act": act}
-    return render("again.jinja2", values | {"row": row, "given": given, "problem": None, "fields": {}})
+    sent = sent_act(request, page, place, form["act"], act, row, given)
+    return render("again.jinja2", sent.shown_with(problem=None, fields={}))
 
 
-def named_by(request: Request, page: Page, ids: dict[str, str], form: dict[str, str]) -> tuple[Act, JsonObject, str]:
+def named_by(
+    request: Request, page: Page, ids: dict[str, str], form: dict[str, str]
+) -> tuple[Act, dict[str, object], str]:
     """The act that a form names, the row that it is about, and the API's path."""
     act = builder.act_of(page, form.get("act", ""))
-    row: JsonObject = {name[4:]: text for name, text in form.items() if name.startswith("row-")} | ids
+    row: dict[str, object] = {name[4:]: text for name, text in form.items() if name.startswith("row-")}
+    row |= ids
     path = act and builder.filled(act.path, row)
     if act is None or path is None or any(not row.get(name) for name in builder.names_of(act)):
         raise HTTPNotFound
@@ -238,40 +246,38 @@ def change_one(request: Request, page: Page, ids: dict[str, str], place: str, fo
     sent = repeats.sent(request, form)
     if not (sent.first_time or act.tries):
         return see_other(repeats.again_led_to(sent, again_at(request, place)))
-    values = known_of(request) | {"title": act.label, "page": page, "path": place, "name": form["act"]}
-    values["back"] = local_path(form["back"]) if "back" in form else again_at(request, place, said=form["act"])
-    values["server"] = (request.node.config[WebSettings].base_url or request.host_url).rstrip("/")
-    with_form = values | {"act": act, "row": row, "given": given_to(act, form)}
+    name, given, back = form["act"], given_to(act, form), local_path(form["back"]) if "back" in form else ""
+    with_form = sent_act(request, page, place, name, act, row, given, back)
+    tried = FormAgain(name, given)
     try:
-        named, unknown = pickers.resolved(request, values["reader"], act, form)
+        named, unknown = pickers.resolved(request, with_form.reader, act, form)
         if unknown:
             raise Invalid(unknown)
-        with_form["sent"] = body_of(act, named, row, request.node.config.timezone)
-        answer = ask(request, act.method, path, body=with_form["sent"])
+        body = body_of(act, named, row, request.node.config.timezone)
+        with_form.values.update(sent=body)
+        answer = ask(request, act.method, path, body=body)
     except Invalid as problem:
         if act.here:
-            tried = FormAgain(form["act"], with_form["given"], problem.fields, problem.message)
-            return show(request, page, ids, place, tried)
+            return show(request, page, ids, place, tried._replace(wrong=problem.fields, problem=problem.message))
         return again(problem, with_form)
     except REFUSALS as problem:
         if problem.code == many.UNCONFIRMED:
-            return ask_to_confirm(values, form)
+            return ask_to_confirm(with_form.values, form)
         if not act.fields:
             raise
         if not act.here:
             return again(problem, with_form)
-        met = FormAgain(form["act"], with_form["given"], problem=problem.message, problem_status=status_of(problem))
+        met = tried._replace(problem=problem.message, problem_status=status_of(problem))
         return show(request, page, ids, place, met)
     if isinstance(answer, Deferred):
         if act.tries:
             shown_later = values_of(request, page, ids, place)
-            tried = FormAgain(form["act"], with_form["given"])
             return Deferred(lambda: drawn(page, shown_later, tried._replace(tried=value_of(answer))))
         node = request.node
-        return Deferred(lambda: late(act, answer, with_form, node, sent))
+        return Deferred(lambda: late(answer, with_form, node, sent))
     if act.tries:
-        return show(request, page, ids, place, FormAgain(form["act"], with_form["given"], tried=value_of(answer)))
-    response = after(act, value_of(answer), with_form)
+        return show(request, page, ids, place, tried._replace(tried=value_of(answer)))
+    response = after(value_of(answer), with_form)
     if response.status_int == 303:
         response.location = deleted_at(response.location, answer.headers.get(UNDO))
         idempotency.leads_to(request.root, sent, response.location)
@@ -283,7 +289,8 @@ def change_many(request: Request, page: Page, place: str, form: dict[str, str]) 
     act = builder.act_of(page, form.get("do", ""))
     if act is None or not act.many:
         raise HTTPNotFound
-    values = known_of(request) | {"page": page, "path": place, "name": form["do"], "query": request.query_string}
+    frame = frame_of(request)._asdict()
+    values = frame | {"page": page, "path": place, "name": form["do"], "query": request.query_string}
     if keptforms.REFILL in form or many.needs_asking(act, form) or not many.chosen_of(form):
         return many.asked_first(act, form, values)
     sent = repeats.sent(request, form)
@@ -297,7 +304,7 @@ def change_many(request: Request, page: Page, place: str, form: dict[str, str]) 
         return ask_to_confirm(values, form)
 
 
-def ask_to_confirm(values: dict[str, Any], form: dict[str, str], problem: Invalid | None = None) -> Response:
+def ask_to_confirm(values: dict[str, object], form: dict[str, str], problem: Invalid | None = None) -> Response:
     """What was filled in, kept, with a field for the proof that the API asks for first."""
     kept = {name: text for name, text in form.items() if name not in (PROOF, "csrf_token")}
     known = {"title": "Confirm that it is you", "kept": kept, "proof": PROOF, "problem": problem}
@@ -306,7 +313,7 @@ def ask_to_confirm(values: dict[str, Any], form: dict[str, str], problem: Invali
 
 def confirmed_first(place: str, request: Request, form: dict[str, str]) -> Deferred:
     """Confirm the session, and send the browser to the same place with the same form."""
-    values = known_of(request) | {"path": place}
+    values = frame_of(request)._asdict() | {"path": place}
     field = "code" if CODE.fullmatch(form[PROOF]) else "password"
     answer = ask(request, "POST", "/api/me/confirm", body={field: form[PROOF]})
 
@@ -320,52 +327,10 @@ def confirmed_first(place: str, request: Request, form: dict[str, str]) -> Defer
     return Deferred(fn)
 
 
-def declared_inputs(request: Request, page: Page, name: str, act: Act, ids: dict[str, str]) -> dict[str, Any]:
+def declared_inputs(request: Request, page: Page, name: str, act: Act, ids: dict[str, str]) -> dict[str, object]:
     """The inputs that the thing shown on this page declares, as the API says now."""
     part = builder.part_of(page, name)
     source = builder.filled(part.source, ids) if part is not None and part.facts else None
     if source is None:
         return {}
     return {act.inputs: builder.dig(value_of(ask(request, "GET", source)), act.inputs)}
-
-
-def late(act: Act, answer: Deferred, with_form: dict[str, Any], node: Node, sent: SentForm) -> Response:
-    """What comes of it outside of the transaction. A form that was refused may be sent again as it is."""
-    try:
-        response = after(act, value_of(answer), with_form)
-    except OutcomeUnknown:
-        raise
-    except Problem as problem:
-        node.transact(idempotency.forget_form, sent)
-        if isinstance(problem, Invalid) or (isinstance(problem, REFUSALS) and act.fields):
-            return again(problem, with_form)
-        if isinstance(problem, UpstreamFailed) and act.here:
-            return see_other(with_form["back"].replace("said=", "failed="))  # the page says why
-        raise
-    if response.status_int == 303:
-        node.transact(idempotency.leads_to, sent, response.location)
-    return response
-
-
-def after(act: Act, value: Any, values: dict[str, Any]) -> Response:
-    value = plain(value) if is_dataclass(value) else value
-    if act.shows:
-        return render(act.result, values | {"act": act, "value": value})
-    known = values["row"] | (value if isinstance(value, dict) else {})
-    return see_other(known["page"] if act.leads else builder.filled(act.goes, known) or values["back"])
-
-
-def deleted_at(place: str, deletion_id: str | None) -> str:
-    """The page that says what was deleted, and offers to put it back."""
-    return place if deletion_id is None else f"{place}{'&' if '?' in place else '?'}undo={deletion_id}"
-
-
-def again_at(request: Request, place: str, **said: str) -> str:
-    """Back to the page as it was asked for: the list keeps its filters."""
-    return with_query(place, query_with(request.GET, **said))
-
-
-def again(problem: Problem, values: dict[str, Any]) -> Response:
-    """The form once more, as it was filled in, with what is wrong beside it."""
-    fields = problem.fields if isinstance(problem, Invalid) else {}
-    return render("again.jinja2", values | {"problem": problem, "fields": fields}, status_of(problem))
