@@ -10,9 +10,10 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Callable, Dict, List, Optional
 
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.fields import WireError, dumps, loads
 from opsapp.wire.kinds import Anything
 from opsapp.wire.records import made, plain

@@ -8,9 +8,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Dict, List, Mapping, Optional, Tuple
 
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.fields import Check, FieldProblem, JsonObject, boolean, listing, number, text
 from opsapp.wire.urls import is_plain_abroad, web_problem
 from opsapp.wire.version import VERSION

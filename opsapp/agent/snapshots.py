@@ -7,11 +7,11 @@ Each kind has `take(params) → state` and, where there is a way back, `restore(
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Callable, Dict, List, NamedTuple, Optional, Set, Union
 
 from opsapp.wire.actionparams import HealParams
 from opsapp.wire.actiontypes import OWN
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.fields import WireError, dumps, loads
 from opsapp.wire.records import made, plain
 from opsapp.wire.reports import Passed

@@ -92,7 +92,7 @@ class Updater:
     def _update(self, task: CommandTask, path: str) -> CommandAnswer:
         fresh = fresh_of(path)
         try:
-            self._fetch(fresh, task.params["sha256"])
+            self._fetch(fresh, task.params.sha256)
             why = self._prove(task, fresh)
             assert self.executor is not None
             if not why and not self.executor.hold(task.id, IDLE_S):
@@ -103,8 +103,8 @@ class Updater:
                         "state": TRIAL,
                         "command_id": task.id,
                         "from": VERSION,
-                        "to": task.params["version"],
-                        "sha256": task.params["sha256"],
+                        "to": task.params.version,
+                        "sha256": task.params.sha256,
                         "place": path,
                     }
                 )
@@ -132,8 +132,8 @@ class Updater:
         """Why the new file must not take over; None when it told the right version and reached the server."""
         start = restart_argv(self._argv, fresh)
         told = run([*start, "--version"], TELL_S, task.cancel, limit=4096)
-        if told.output.decode("utf-8", "replace").split()[-1:] != [task.params["version"]]:
-            return f"the new file does not say it is version {task.params['version']}"
+        if told.output.decode("utf-8", "replace").split()[-1:] != [task.params.version]:
+            return f"the new file does not say it is version {task.params.version}"
         env = {
             "OPSAPP_SERVER": self._config.server,
             "OPSAPP_AGENT_ID": self._config.agent_id,

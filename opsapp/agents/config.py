@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.settings import Between, Length, Most
+from opsapp.wire.dataclass import dataclass
 
 from .logic import PRIVATE_LOGS
 

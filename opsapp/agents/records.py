@@ -6,11 +6,12 @@ Must not: know what is stored (`resources`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any, ClassVar, Literal
 
 from opsapp.lib.visible import name_kind
 from opsapp.wire.commands import COMMANDS, check_params
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.fields import WireError
 from opsapp.wire.kinds import Anything, AnyValues, Choice, DeclaredField, MapOf, Text, Whole
 from opsapp.wire.records import AT_TIMES, Between, Most, Told

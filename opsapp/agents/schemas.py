@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from opsapp.web.fields import Body, Paging, Query, choice, field, list_of, map_of, number, order, text, whole
+from opsapp.wire.dataclass import dataclass
 
 from .logic import MEASURED, STATUSES
 

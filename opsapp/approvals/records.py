@@ -6,9 +6,9 @@ Must not: know what is stored (`resources`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import AnyValues, Choice, Text
 from opsapp.wire.records import AT_TIMES, Between
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from opsapp.lib.settings import Between
+from opsapp.wire.dataclass import dataclass
 
 
 @dataclass(frozen=True)

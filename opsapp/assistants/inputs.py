@@ -6,12 +6,12 @@ Must not: know HTTP, or what a tool does.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from opsapp.healing.records import NewRule, RuleAction, condition_problem
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import MAX_LENGTH
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Anything, CheckedBy, Choice, DeclaredField, MapOf, Text
 from opsapp.wire.records import Between, SaidAs
 

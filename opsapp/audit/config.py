@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from opsapp.audit.logic.receivers import receiver_problem
 from opsapp.lib.settings import Between, CheckedBy, Length
+from opsapp.wire.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Anything
 from opsapp.wire.records import AT_TIMES
 

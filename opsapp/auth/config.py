@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.networks import is_protected
 from opsapp.lib.settings import Between, CheckedBy, Length, Most
 from opsapp.tree.acl import ROLES
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Choice
 from opsapp.wire.urls import web_problem
 

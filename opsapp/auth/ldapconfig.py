@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.settings import Between, CheckedBy, Length, Most
+from opsapp.wire.dataclass import dataclass
 
 from .logic.directory import DN, USERNAME, dn_problem, filter_problem, place_of
 

@@ -6,11 +6,11 @@ Must not: know what is stored (`resources`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from opsapp.lib.visible import name_kind
 from opsapp.lib.zones import zone_problem
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import CheckedBy, Choice, Text, Whole
 from opsapp.wire.records import AT_TIMES, Between, FormField, Most, Since, Told
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.zones import zone_problem
 from opsapp.tree.acl import ROLES
 from opsapp.web.fields import Body, Paging, choice, field, flag, name_text, order, text, whole, with_settings
+from opsapp.wire.dataclass import dataclass
 
 from .records import NAME
 

@@ -7,10 +7,10 @@ Must not: know what is stored (`resources`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from opsapp.lib.visible import name_kind
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Scalar, Text, Whole
 from opsapp.wire.records import AT_TIMES, Most, Sealed, Told
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from opsapp import app
@@ -16,6 +15,7 @@ from opsapp.runtime.ascodeapply import ApplyingActor
 from opsapp.web import ascode as documents
 from opsapp.web import configfile
 from opsapp.web.ascode import AskedFor
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import AnyValues
 from opsapp.wire.records import made
 

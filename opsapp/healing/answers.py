@@ -7,9 +7,9 @@ Must not: know the store, decide anything.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import AnyValues, Choice, DeclaredField, MapOf, Scalar
 from opsapp.wire.records import AT_TIMES, Between, Most, SaidAs
 

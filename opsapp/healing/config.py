@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Literal
 
 from opsapp.agents.config import NamedMetrics, ProtectedSettings
 from opsapp.lib.durations import DurationKind
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.settings import Between, CheckedBy, Length, Most
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.records import made
 
 from .logic.chain import LEAST_DAYS

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated, ClassVar
 
@@ -23,6 +22,7 @@ from opsapp.tree.counted import LAST, StoredCounts, newest
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Text
 from opsapp.wire.records import Between, FormField, Most, Since, Told, made, settings_of
 

@@ -6,10 +6,10 @@ Must not: know what is stored (`resources`), or what happened (`engine`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from opsapp.lib.zones import zone_problem
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import CheckedBy, Text
 from opsapp.wire.records import Between, FormField, Since, Told
 

@@ -5,9 +5,9 @@ Plain values, times in seconds. What nobody knows is None or `unknown`. Must not
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Text
 from opsapp.wire.records import Between, Most
 

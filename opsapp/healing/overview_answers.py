@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from opsapp.monitoring.records import Cause, CertificateEnd, Status
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.records import Between, Most
 
 from .health_answers import HoldRecord

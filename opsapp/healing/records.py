@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from opsapp.lib.durations import DurationKind, seconds
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.conditions import MAX_LENGTH, ConditionError, parse
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Anything, CheckedBy, Choice, DeclaredField, MapOf, Text
 from opsapp.wire.records import AT_TIMES, Between, IfSaid, Most, SaidAs, Sealed, Since, Told, plain
 

@@ -4,9 +4,9 @@ a draft rule over the past. Declared once (`wire.records`)."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Anything, Choice, DeclaredField, JsonKind, MapOf, Number, Scalar, Text
 from opsapp.wire.records import Between, Most, SaidAs
 

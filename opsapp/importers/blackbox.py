@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
 
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.records import SaidAs
 
 from .estate import Estate, MonitorEntry, seconds, timed, with_user

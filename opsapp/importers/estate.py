@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -17,6 +17,7 @@ from opsapp.monitoring.earlier import EarlierDaysAsCode
 from opsapp.monitoring.records import MonitorSettings
 from opsapp.notify.records import ChannelAsCode
 from opsapp.statuspages.records import OwnPageAsCode, PageAsCode
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.records import parts_of, settings_of
 
 from .foreign import NotImported

@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Annotated, Any, TypeVar
 
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import LEFT_OUT, Anything, JsonKind, Wrong
 from opsapp.wire.records import DeclaredObject, Most, ReadOnly, made
 

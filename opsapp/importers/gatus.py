@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import yaml
+
+from opsapp.wire.dataclass import dataclass
 
 from .estate import Estate, MonitorEntry, seconds, timed
 from .foreign import (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from opsapp.notify.interfaces import BY_NAME, wrong_fields
 from opsapp.notify.records import ChannelAsCode
+from opsapp.wire.dataclass import dataclass
 
 from .estate import Estate
 from .foreign import ForeignRecord, NotImported, Switch, Word, named, read

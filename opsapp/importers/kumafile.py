@@ -10,9 +10,11 @@ import contextlib
 import json
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from opsapp.wire.dataclass import dataclass
 
 from .foreign import NotImported, named, read
 from .kumarecords import (

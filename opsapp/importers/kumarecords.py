@@ -5,9 +5,9 @@ Must not: say what becomes of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.records import ReadOnly
 
 from .foreign import MANY, AsItIs, Figure, ForeignRecord, Json, Measure, Number, PartOf, Switch, Word

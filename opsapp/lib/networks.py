@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import urlsplit
 
 from opsapp.lib.settings import CheckedBy, Length, Most
 from opsapp.wire.addresses import METADATA_NETWORKS, AddressPolicy, carried, plain_address
+from opsapp.wire.dataclass import dataclass
 
 __all__ = [
     "METADATA_NETWORKS",

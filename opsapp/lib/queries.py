@@ -5,9 +5,9 @@ Must not: know a list.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Text
 from opsapp.wire.records import Between
 

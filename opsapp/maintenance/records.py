@@ -6,12 +6,12 @@ Must not: know what is stored (`resources`), or when a window is on (`logic`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from opsapp.lib import cron
 from opsapp.lib.durations import seconds
 from opsapp.lib.visible import name_kind
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import CheckedBy, Choice, Text
 from opsapp.wire.records import AT_TIMES, Between, FormField, InAnswers, Most, Since, Told
 

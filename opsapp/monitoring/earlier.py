@@ -7,13 +7,13 @@ A day that was measured here is never told by these. Must not: be written by any
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date
 from typing import Annotated
 
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import CheckedBy, Text
 from opsapp.wire.records import Most
 

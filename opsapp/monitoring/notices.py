@@ -7,7 +7,6 @@ One that is over stays for a while, to be read by who is signed in. Must not: kn
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from BTrees.OOBTree import OOTreeSet
@@ -18,6 +17,7 @@ from opsapp.monitoring.records import PublicNotice, Severity
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.places import ApiPlace
 from opsapp.tree.root import Root
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Text
 from opsapp.wire.records import FormField, InAnswers, Since, Told, made, settings_of
 

@@ -5,7 +5,6 @@ Must not: know how they are answered.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from opsapp.lib.jsontypes import JsonObject
@@ -18,6 +17,7 @@ from opsapp.monitoring.logic.report import BY, SORTS, TARGET, TARGETS
 from opsapp.monitoring.logic.settings import Id
 from opsapp.monitoring.logic.state import STATUSES
 from opsapp.monitoring.logic.uptime import DAYS
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import CheckedBy, Choice, Text
 from opsapp.wire.monitortypes import TYPES
 from opsapp.wire.records import Between, Most

@@ -6,11 +6,11 @@ Must not: know the store, or look at anything.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from opsapp.monitoring.logic.settings import Id, MonitorSettings
 from opsapp.monitoring.logic.state import STATUSES
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import AnyValues, Choice, Text
 from opsapp.wire.plugins import MOST_METRICS, UNIT_LENGTH
 from opsapp.wire.records import AT_TIMES, Between, FormField, Most, Since

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.records import Between
 
 

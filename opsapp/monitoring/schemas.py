@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from opsapp.monitoring.logic.settings import Id
 from opsapp.monitoring.logic.told import ToldTrouble
 from opsapp.monitoring.records import INCIDENT_STAGES
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Choice, Text
 
 Note = Annotated[str, Text(0, 5000)]

@@ -5,10 +5,10 @@ Must not: know what is stored (`resources`), or Apprise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from opsapp.lib.visible import name_kind
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Text
 from opsapp.wire.records import Between, FormField, Most, Sealed, Since, Told
 

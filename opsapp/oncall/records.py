@@ -5,12 +5,12 @@ Other rooms may import them. Must not: know what is stored (`resources`), or who
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Annotated, ClassVar, Literal
 
 from opsapp.lib.visible import name_kind
 from opsapp.lib.zones import zone_problem
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import CheckedBy, Choice, Text
 from opsapp.wire.records import Between, FormField, Most, Since, Told
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from opsapp.lib.queries import LongQuery
 from opsapp.maintenance.records import Wall
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Choice, Text
 
 from .records import ANSWERED, ENDED, OVER, RUNNING, UNANSWERED

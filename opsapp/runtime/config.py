@@ -7,11 +7,12 @@ node without a file.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Annotated, Any, TypeVar
 
 from opsapp.lib.settings import CheckedBy, Length
 from opsapp.lib.zones import zone_problem
+from opsapp.wire.dataclass import dataclass
 
 Section = TypeVar("Section")
 

@@ -6,13 +6,13 @@ Lives here because series may not know of nodes. The work itself is in `opsapp.s
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
 from opsapp.lib.settings import Between
 from opsapp.series import erasure, folds, history_root
 from opsapp.tree.root import Root
+from opsapp.wire.dataclass import dataclass
 
 from . import leases
 from .base import NodeBase

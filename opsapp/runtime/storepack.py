@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -19,6 +18,7 @@ from ZODB.FileStorage import FileStorage
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.lib.settings import Between
 from opsapp.tree.root import Root
+from opsapp.wire.dataclass import dataclass
 
 from . import diskspace, indexed, past
 from .base import NodeBase

@@ -6,11 +6,12 @@ Must not: know what is stored (`resources`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any, ClassVar, Literal
 
 from opsapp.lib.addresses import HIDDEN
 from opsapp.lib.visible import name_kind
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import CheckedBy, Choice, Text
 from opsapp.wire.records import AT_TIMES, Between, FormField, InAnswers, Most, Sealed, Since, Told, made
 from opsapp.wire.urls import web_problem

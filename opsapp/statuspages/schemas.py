@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from opsapp.lib.queries import LongQuery
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Text
 
 

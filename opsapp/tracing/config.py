@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated
 
 from opsapp.lib.settings import Between, CheckedBy, Length
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import DeclaredField, MapOf, Text
 from opsapp.wire.records import Sealed
 from opsapp.wire.urls import web_problem

@@ -5,9 +5,8 @@ Must not: declare what the API answers as a record already (`records` of its roo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from opsapp.healing.records import InletLabels
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import AnyValues
 
 

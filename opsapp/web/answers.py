@@ -12,12 +12,13 @@ import contextlib
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyramid.response import Response
 
 from opsapp.lib.problems import TooLarge
+from opsapp.wire.dataclass import dataclass
 
 from .asked import Asked
 

@@ -6,8 +6,9 @@ A stream or a deferred answer outlives its view: it may keep an `Asked`, never t
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 from typing import Any
+
+from opsapp.wire.dataclass import dataclass
 
 REQUEST_ID = "opsapp.request_id"
 USERNAME = "opsapp.username"

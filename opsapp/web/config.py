@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from opsapp.lib.networks import network_problem
 from opsapp.lib.settings import Between, CheckedBy, Length, Most
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.urls import web_problem
 
 Network = Annotated[str, Length(1, 60), CheckedBy(network_problem)]

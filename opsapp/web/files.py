@@ -10,7 +10,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, is_dataclass
+from dataclasses import is_dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pyramid.request import Request
@@ -21,6 +21,7 @@ from opsapp.lib.months import month_back, month_problem, month_span
 from opsapp.lib.zones import zone_problem
 from opsapp.runtime.node import Node
 from opsapp.tree.root import Root
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import CheckedBy, Text
 from opsapp.wire.records import made, parts_of, plain
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from opsapp.wire.dataclass import dataclass
 
 from .fields import Body, Query, anything, list_of, map_of, text, whole
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import Annotated
 
 from pyramid.request import Request
 
 from opsapp.lib.queries import NameQuery
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Text
 from opsapp.wire.records import made
 

@@ -7,12 +7,13 @@ the file is spooled to disk. Must not be here: where a file goes.
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import IO, Any, Protocol
 
 from multipart import MultipartError, ParserLimitReached, PushMultipartParser, parse_options_header
 
 from opsapp.lib.problems import Invalid, Malformed, TooLarge, UnsupportedType
+from opsapp.wire.dataclass import dataclass
 
 FORM = "multipart/form-data"
 _READ = 64 * 1024

@@ -7,12 +7,13 @@ Must not: run anything.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Annotated, Any, Dict, Literal, Optional, Tuple
 
 from .actions import ACTIONS
 from .causes import LookSubject
 from .checks import OnWire, checks_of
+from .dataclass import dataclass
 from .fields import JsonObject, WireError, dumps, integer, json_object, mapping, record, text
 from .frames import OUTPUT_LIMIT
 from .kinds import REQUIRED, Choice, Text

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, NamedTuple
+
+from .dataclass import dataclass
 
 Wrong = dict[str, str]  # what is wrong, by dotted path
 DEEPEST = 50

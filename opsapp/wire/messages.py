@@ -6,12 +6,13 @@ Must not: keep state, touch sockets. What a message leads to is decided by whoev
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Annotated, Any, Callable, ClassVar, Dict, Literal, Mapping, Optional, Tuple, TypeVar
 
 from .checks import OnWire, checks_of
 from .commands import STREAM_KINDS, CommandSent, Place, Sha256, Size, check_report, check_result
+from .dataclass import dataclass
 from .fields import (
     JsonObject,
     WireError,

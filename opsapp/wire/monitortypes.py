@@ -8,12 +8,12 @@ the probes of server and agents. A type whose answer comes over the web gives a 
 from __future__ import annotations
 
 import re
-from dataclasses import make_dataclass
 from functools import lru_cache
 from typing import Any, Callable, Dict, NamedTuple, Optional, Set, Tuple, Type, get_type_hints
 from urllib.parse import SplitResult, urlsplit
 
 from . import dns, probes, webchecks
+from .dataclass import dataclass
 from .kinds import LEFT_OUT, REQUIRED, DeclaredField
 from .records import parts_of
 from .typesettings import (
@@ -177,11 +177,12 @@ TYPES: Dict[str, MonitorType] = {declared.name: declared for declared in _DECLAR
 def every_own() -> Any:
     """The record of those settings of all types, as the API has them beside each other: what a type needs is None where
     the monitor is of another one."""
-    hints: Dict[str, Tuple[str, Any, Any]] = {}
+    own: Dict[str, Tuple[Any, Any]] = {}  # the type and what it is where nothing was said
     for declared in TYPES.values():
         types = get_type_hints(declared.settings, include_extras=True)
         for part in declared.own_parts:
             default = None if part.default in (REQUIRED, LEFT_OUT) else part.default
-            hint = Optional[types[part.name]] if default is None else types[part.name]
-            hints.setdefault(part.name, (part.name, hint, default))
-    return make_dataclass("EveryTypeSettings", hints.values(), frozen=True)
+            own.setdefault(part.name, (Optional[types[part.name]] if default is None else types[part.name], default))
+    defaults = {name: default for name, (_hint, default) in own.items()}
+    hints = {name: hint for name, (hint, _default) in own.items()}
+    return dataclass(frozen=True)(type("EveryTypeSettings", (), {"__annotations__": hints, **defaults}))

@@ -5,10 +5,11 @@ Must not: look (`probes`), or know a type of monitors (`monitortypes`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Dict, Optional, Tuple
 
 from .checks import OnWire, checks_of
+from .dataclass import dataclass
 from .fields import WireField, mapping, number, text
 from .kinds import REQUIRED, Choice, Text
 from .monitortypes import TYPES, every_own

@@ -6,10 +6,11 @@ A number that is None is unknown; so is what an older agent does not say. Must n
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, ClassVar, Dict, Literal, Optional, Tuple
 
 from .checks import OnWire, checks_of
+from .dataclass import dataclass
 from .fields import json_object, listing, text
 from .frames import OUTPUT_LIMIT
 from .kinds import Anything, Choice, DeclaredField, JsonKind, ListOf, MapOf, Number, Scalar, Text, Whole

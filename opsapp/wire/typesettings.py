@@ -7,9 +7,9 @@ Must not: know the types (`monitortypes`), or look at anything.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Annotated, Any, Dict, NamedTuple, Optional, Tuple
 
+from .dataclass import dataclass
 from .jsonpath import parse_path
 from .kinds import Anything, CheckedBy, Choice, Text
 from .records import Between, FormField, IfSaid, Most, Sealed

@@ -28,7 +28,7 @@ FREE = {
     "GET /api/agents/{agent_id}/commands/{command_id} .data{}",
     "GET /api/agents/{agent_id}/commands/{command_id} .params{}",
     "POST /api/agents/{agent_id}/report .commands[].params{}",
-    "POST /api/agents/{agent_id}/report .policies{}",  # signed as a whole
+    "POST /api/agents/{agent_id}/report .policies.bundle{}",  # signed as a whole
     "POST /api/apply .changes[].after{}",  # by the kind of thing
     "POST /api/apply .changes[].before{}",
     "GET /api/approvals [].plan{}",  # by what is approved

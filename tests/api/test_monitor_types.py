@@ -10,7 +10,7 @@ PROGRAM = """
     import sys
     import threading
     import time
-    from dataclasses import dataclass
+    from opsapp.wire.dataclass import dataclass
     from typing import Annotated
 
     from opsapp.wire import monitortypes

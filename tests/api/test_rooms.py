@@ -1,5 +1,6 @@
 """The pages of the table: what they show is what the API says, what they change the API changes."""
 
+import dataclasses
 from dataclasses import replace
 from html.parser import HTMLParser
 from typing import get_args
@@ -15,7 +16,7 @@ from opsapp.monitoring.resources import monitors_of
 from opsapp.ui import builder
 from opsapp.ui.menu import DOORS
 from opsapp.ui.plan import PAGES
-from opsapp.ui.reader import AnswerOf
+from opsapp.ui.reader import AnswerOf, ReadAs
 from opsapp.ui.views import find, rooms
 from opsapp.web.declared import adapted, answer_of
 from opsapp.web.openapi import endpoints
@@ -156,14 +157,27 @@ def test_every_row_of_the_table_names_views_that_there_are(service):
     assert later <= {"/maintenance"}
 
 
+def declared_at(declared, source):
+    return declared[builder._shape(f"GET {source}").partition("?")[0]]
+
+
+def is_record(declared):
+    return dataclasses.is_dataclass(declared[0] if isinstance(declared, list) else declared)
+
+
 def test_every_part_is_of_the_class_that_the_view_declares(service):
     """Also of a list that no test has a row of."""
     declared = {builder._shape(f"{view.method} {view.path}"): view.returns for view in endpoints(service.app.registry)}
-    parts = [part for page in PAGES for part in page.parts if isinstance(part.name, AnswerOf)]
+    every = [part for page in PAGES for part in page.parts if isinstance(part.name, AnswerOf)]
+    parts = [part for part in every if not isinstance(part.name, ReadAs)]
     said = {part.source: adapted([*get_args(part.name.of)] or part.name.of, answer_of) for part in parts}
-    wrong = [source for source in said if declared[builder._shape(f"GET {source}").partition("?")[0]] != said[source]]
+    wrong = [source for source in said if declared_at(declared, source) != said[source]]
+    as_records = [
+        part.source for part in every if isinstance(part.name, ReadAs) and is_record(declared_at(declared, part.source))
+    ]
     assert len(parts) > 50
     assert wrong == []
+    assert as_records == [], "the view has a record already"
 
 
 def test_the_menu_has_what_its_reader_may_see(service):

@@ -1,9 +1,12 @@
 """The host names the cause before each step: nothing is tried in vain, and people are told the cause at once."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from opsapp.agents.config import AgentSettings
 from opsapp.healing.resources import healing_of
+from opsapp.healing.stages.attempt import CauseNamed
 from opsapp.healing.stages.looking import LOOK_WAIT_S
 from opsapp.notify.resources import inbox
 from opsapp.ui.shapes.incidents import _causes
@@ -222,5 +225,6 @@ def test_the_pages_say_it(looked_at):
 
 
 def test_an_incident_says_each_cause_once():
-    heals = [{"cause": cause, "created_at": at} for at, cause in ((1, None), (2, MASKED_SAID), (3, MASKED_SAID))]
+    masked = CauseNamed(**MASKED_SAID)
+    heals = [SimpleNamespace(cause=cause, created_at=at) for at, cause in ((1, None), (2, masked), (3, masked))]
     assert [(fact.at, fact.words[0].text) for fact in _causes(heals)] == [(3, f"{SENTENCE[0].upper()}{SENTENCE[1:]}.")]

@@ -10,7 +10,7 @@ from opsapp.healing.logic.waves import WaveSizes
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.cases import Case
 from opsapp.ui.shapes.case import wave_words
-from opsapp.ui.shapes.incidents import waves_told
+from opsapp.ui.shapes.incidents import HealOfIncident, waves_told
 from opsapp.web import configfile
 from opsapp.wire.records import made
 from tests.engine.outage import DOWN, decide, deeds, fleets
@@ -212,5 +212,5 @@ def test_the_war_room_says_where_the_outage_stands(fleet):
     [heal] = outage.here.node.transact(heals)
     assert (heal["target"], heal["wave"]["targets"], heal["wave"]["waiting"]) == ("h0", 4, 0)
     assert wave_words(made(CaseWave, heal["wave"])) == "wave 3 of 3: 2 of 4 hosts, 2 verified"
-    [line] = waves_told([heal, heal])
+    [line] = waves_told([made(HealOfIncident, heal)] * 2)
     assert "Wave 3 of 3" in line.text

@@ -42,7 +42,7 @@ def read_for(service, monitor, start, end):
         incidents, now = incidents_of(root), service.clock.now()
         root._p_jar.cacheMinimize()
         found = [each.id for each in incidents.touching(now - start * DAY, now - end * DAY, monitor)]
-        return found, [each.id for each in incidents.values() if each._p_changed is not None]
+        return found, [each.id for each in incidents.tree.values() if each._p_changed is not None]
 
     return service.transact(look)
 
@@ -66,7 +66,7 @@ def test_a_report_does_not_read_the_incidents_of_years(service, shop, report):
     def look(root):
         root._p_jar.cacheMinimize()
         answer = report(service.node, root, *asked)
-        return answer, sum(each._p_changed is not None for each in incidents_of(root).values())
+        return answer, sum(each._p_changed is not None for each in incidents_of(root).tree.values())
 
     answer, read = service.transact(look)
     rows = answer if report is uptimes else answer[0]

@@ -40,7 +40,7 @@ def test_the_worst_are_found_without_the_incidents_of_the_others(service, looked
     def look(root):
         root._p_jar.cacheMinimize()
         rows, count = reports.sla_report(service.node, root, 30, slice(0, 2), "worst")
-        return rows, count, sum(each._p_changed is not None for each in incidents_of(root).values())
+        return rows, count, sum(each._p_changed is not None for each in incidents_of(root).tree.values())
 
     service.transact(had_one)
     rows, count, read = service.transact(look)

@@ -235,8 +235,10 @@ def test_what_followed_a_log_for_a_killed_agent_is_ended(tmp_path):
     left = []
     for directory in (mine, others):
         directory.mkdir()
-        env = {**os.environ, tails.MARK: tails.whose(str(directory))}
-        left.append(subprocess.Popen(["sleep", "60"], env=env))
+        mark = tails.whose(str(directory))
+        left.append(subprocess.Popen(["sleep", "60"], env={**os.environ, tails.MARK: mark}))
+        # The kernel lets its parent go on a moment before the new program's environment can be read.
+        until(lambda pid=left[-1].pid, mark=mark: processes._carries(pid, tails.MARK, mark), what="its mark")
     try:
         assert tails.end_left(str(mine)) == 1
         assert left[0].wait(20) == -signal.SIGKILL

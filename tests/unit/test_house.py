@@ -18,9 +18,11 @@ PURE = {
     "opsapp.lib": ("opsapp.lib", "opsapp.wire", "croniter"),
 }
 # What the house has too much of. Lower a number when it has fallen; never raise one.
-CEILINGS = {"untyped": 955, "subscripts": 2142, "twice_named": 3, "in_circles": 0}
+CEILINGS = {"untyped": 500, "of_objects": 290, "subscripts": 1095, "twice_named": 3, "in_circles": 0}
 # Dictionaries of anything, by that name or as a line that says JsonObject.
 UNTYPED = re.compile(r"(?:[dD]ict|Mapping)\[str, Any\]|^(?!.*\bimport\b).*\bJsonObject\b", re.MULTILINE)
+# The same in other words: a dictionary of anything, though its reader has to ask what it is.
+OF_OBJECTS = re.compile(r"(?:[dD]ict|Mapping)\[str, object\]|\bPassed\b")
 # documented, in spite of their names
 DOCUMENTED = {"_replace", "_asdict", "_fields", "_field_defaults", "_make", "_exit", "_srcfile"}
 INTERNALS = "opsapp.runtime.internals"  # the one file for private names of libraries
@@ -185,6 +187,7 @@ def test_the_house_has_less_and_less_of_what_it_has_too_much_of():
             rooms.setdefault(name, set()).add(path.relative_to(ROOT).parts[1])
     measured = {
         "untyped": sum(len(UNTYPED.findall(path.read_text())) for path in FILES),
+        "of_objects": sum(len(OF_OBJECTS.findall(path.read_text())) for path in FILES),
         "subscripts": sum(map(is_read_by_text, (node for path in FILES for node in nodes_of(path)))),
         "twice_named": sum(len(where) > 1 for where in rooms.values()),
         "in_circles": len(in_circles()),

@@ -1,7 +1,7 @@
 """Records that are declared once (`wire.kinds`, `wire.records`): read whole or in part, and all mistakes told."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
@@ -17,6 +17,7 @@ from opsapp.web import shapes
 from opsapp.web.declared import adapted, answer_of, body_of
 from opsapp.web.jsontext import dumps
 from opsapp.wire import kinds
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import (
     ABSENT,
     ByField,

@@ -1,12 +1,13 @@
 """Frozen dataclasses as sections of the YAML file: the schema and the value come from the annotations alone."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any, Literal
 
 import pytest
 
 from opsapp.lib.settings import Between, CheckedBy, Length, Most
 from opsapp.runtime.config import Configuration, General
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Whole
 from opsapp.wire.records import DeclaredObject, IfSaid, SaidAs, made, parts_of, plain
 

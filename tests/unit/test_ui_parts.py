@@ -1,12 +1,11 @@
 """A page's parts say the classes of their answers, and a shape gets what they say."""
 
-from dataclasses import dataclass
-
 import pytest
 
 from opsapp.ui import builder
 from opsapp.ui.plan import Page, Part
 from opsapp.ui.reader import AnswerOf, Answers, Reader
+from opsapp.wire.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any, NamedTuple
 
 from opsapp.agents.config import AgentSettings, NamedMetrics, ProtectedSettings
@@ -16,6 +16,7 @@ from opsapp.agents.logic import MOST_NAMED, by_our_clock, changed_profile, kept_
 from opsapp.runtime.clock import STEP_S
 from opsapp.runtime.node import Node
 from opsapp.wire import readings
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.reports import HostReport, Measurement
 
 from .directory import AgentFacts, directory_of

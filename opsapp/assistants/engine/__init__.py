@@ -7,7 +7,17 @@ from __future__ import annotations
 
 from .allowing import ProposalApproval, allowed, start
 from .calls import admit, calls_of
-from .deeds import ProposalOpened
+from .deeds import HoldsNow, ProposalOpened
 from .proposals import ASKING, what_if
 
-__all__ = ["ASKING", "ProposalApproval", "ProposalOpened", "admit", "allowed", "calls_of", "start", "what_if"]
+__all__ = [
+    "ASKING",
+    "HoldsNow",
+    "ProposalApproval",
+    "ProposalOpened",
+    "admit",
+    "allowed",
+    "calls_of",
+    "start",
+    "what_if",
+]

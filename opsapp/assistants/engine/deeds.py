@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from opsapp.healing.records import NewRule
 from opsapp.healing.whatif import Compared, Count, Rehearsed, SavedMinutes, StopCount
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import AnyValues
 from opsapp.wire.records import AT_TIMES, SaidAs, plain
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import REQUIRED, Choice, DeclaredField, Flag, JsonKind, Number, Object, Scalar, Text, Whole
 from opsapp.wire.records import Most, made
 

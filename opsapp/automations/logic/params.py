@@ -7,10 +7,10 @@ Must not: know settings that all types have.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from opsapp.wire.commands import DESCRIPTORS
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Anything, CheckedBy, Choice, DeclaredField, MapOf, Text
 from opsapp.wire.records import Between, Most
 from opsapp.wire.urls import text_problem, web_problem

@@ -6,12 +6,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from opsapp.lib import cron
 from opsapp.lib.visible import name_kind
 from opsapp.lib.zones import zone_problem
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import ByField, CheckedBy, Choice, Text
 from opsapp.wire.records import Between, DeclaredObject, InAnswers, Most, settings_of
 

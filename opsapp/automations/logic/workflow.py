@@ -4,9 +4,10 @@ contains itself."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, NamedTuple
 
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.records import Most
 
 from .params import ID, Params

@@ -7,7 +7,6 @@ time that it lasts stays the same when the clock is set. Must not: lower a level
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Annotated
 
 from opsapp.agents.resources import Agent, agents_of
@@ -23,6 +22,7 @@ from opsapp.notify.engine import tell
 from opsapp.runtime.node import node_of
 from opsapp.runtime.wakes import wake_after_commit
 from opsapp.tree.root import Root
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.records import SaidAs
 
 ALL = "all"

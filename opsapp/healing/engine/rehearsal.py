@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,6 +30,7 @@ from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.node import node_of
 from opsapp.series import Live
 from opsapp.tree.root import Root
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.readings import STALE_AFTER_INTERVALS, fresh
 
 from .alerts import RETRY_S, Alerts, Past, WatchedRule

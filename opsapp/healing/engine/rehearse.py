@@ -7,7 +7,7 @@ what `rehearse` says. Must not: write, or reach a host.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ from opsapp.healing.stages.trust import Trust, redefine
 from opsapp.healing.stages.world import World
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
+from opsapp.wire.dataclass import dataclass
 
 from .inventory import Member
 

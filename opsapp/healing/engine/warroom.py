@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from opsapp.automations.engine import Outage, outages_of
@@ -16,6 +15,7 @@ from opsapp.monitoring.records import StandsOn, SuggestedRemedy, WarRoomEvent
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.records import made, plain
 
 from .casestory import wave_of

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, NamedTuple
 
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Choice
 
 STAGES = ("correlation", "planning", "execution", "verification", "ledger", "trust")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Annotated
 
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Choice, Text
 from opsapp.wire.records import Most, Told
 

@@ -6,11 +6,11 @@ Must not: know where a reason comes from (`stages.stakes` gathers them).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 from opsapp.lib.durations import DurationKind, seconds
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Choice
 from opsapp.wire.records import Between
 

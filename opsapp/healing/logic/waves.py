@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Annotated, Any
 
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import JsonKind, Number, Whole, Wrong
 from opsapp.wire.records import Between, DeclaredObject, Most
 

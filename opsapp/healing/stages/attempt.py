@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 from opsapp.wire.causes import CAUSES
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Choice
 
 FAILED = ("failed", "rolled_back")

@@ -7,13 +7,14 @@ version can be read, and an older version can read this one's.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from opsapp.healing.logic.rules import names_of
 from opsapp.healing.logic.stakes import Lowered
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.conditions import without_event
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.records import made, plain
 from opsapp.wire.verdicts import LooksSeen, ProofWindow
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated
 
 from opsapp.wire import causes, heals
 from opsapp.wire.actions import ACTIONS, Action
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.heals import LOST, UNSTARTED, HostAnswer, StepEnd
 from opsapp.wire.records import AT_TIMES
 

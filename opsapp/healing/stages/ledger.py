@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from opsapp.healing.logic import bounds, chain
 from opsapp.healing.logic.rules import names_of
 from opsapp.healing.logic.stakes import Lowered
 from opsapp.lib.jsontypes import JsonObject
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.records import made, plain
 from opsapp.wire.verdicts import Harm
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from opsapp.healing.logic import brake, effectiveness, rules, windows
@@ -11,6 +10,7 @@ from opsapp.healing.records import RuleRecord, RuleStep
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.actions import Action
 from opsapp.wire.causes import CAUSES
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.fields import WireError
 
 from .case import CaseRecord, RuleEvent, opened

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from opsapp.healing.config import HealingSettings
@@ -14,6 +14,7 @@ from opsapp.healing.logic.stakes import BudgetLeft, RuleBudget
 from opsapp.healing.logic.windows import ActiveWindow
 from opsapp.healing.records import RuleRecord, RuleStep
 from opsapp.wire.actions import ACTIONS, Action, Handler
+from opsapp.wire.dataclass import dataclass
 
 from .case import About, Metrics
 from .trust import Trust

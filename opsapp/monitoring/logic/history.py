@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from opsapp.monitoring.logic.state import STATUSES
 from opsapp.monitoring.logic.uptime import percent
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Choice
 from opsapp.wire.plugins import MOST_METRICS
 from opsapp.wire.records import Between, Most

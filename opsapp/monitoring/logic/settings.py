@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
@@ -14,6 +14,7 @@ from opsapp.lib.networks import OutboundSettings
 from opsapp.lib.settings import Between, CheckedBy, Length, Most
 from opsapp.lib.visible import name_kind
 from opsapp.lib.zones import zone_problem
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Text
 from opsapp.wire.monitortypes import TYPES, MonitorType, every_own
 from opsapp.wire.probes import FAMILIES, ProbeTarget

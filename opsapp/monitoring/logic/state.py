@@ -12,8 +12,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
+
+from opsapp.wire.dataclass import dataclass
 
 SLACK_S = 0.05  # a timer and the clock need not agree
 STATUSES = ("pending", "up", "down", "degraded", "maintenance", "paused", "unknown")

@@ -10,7 +10,6 @@ import functools
 import ipaddress
 import os
 import secrets
-from dataclasses import dataclass
 
 import dns.exception
 import dns.flags
@@ -23,6 +22,7 @@ import gevent.socket
 from gevent.event import AsyncResult
 
 from opsapp.monitoring.probes.gate import HubGate
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.dns import exchange
 from opsapp.wire.probes import ProbeFailed
 

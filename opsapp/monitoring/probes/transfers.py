@@ -15,7 +15,7 @@ import select
 import socket
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import gevent
@@ -23,6 +23,7 @@ import pycurl
 from gevent.event import AsyncResult
 
 from opsapp.lib.networks import AddressPolicy
+from opsapp.wire.dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

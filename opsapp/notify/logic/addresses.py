@@ -6,9 +6,10 @@ The one declaration: the API, the pages and the guide's table come from it. Pure
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+from opsapp.wire.dataclass import dataclass
 
 Given = Mapping[str, str]
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
 from opsapp.lib.zones import zone_problem
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import CheckedBy, Choice, Text
 from opsapp.wire.records import FormField, Most
 

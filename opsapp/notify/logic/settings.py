@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from opsapp.lib.settings import Between, Most
 from opsapp.notify.records import ChannelAsCode
+from opsapp.wire.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Annotated, NamedTuple
 from zoneinfo import ZoneInfo
 
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import Choice, DeclaredField, MapOf, Text
 from opsapp.wire.records import Between, Since
 

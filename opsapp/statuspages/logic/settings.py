@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from opsapp.lib.networks import network_problem
 from opsapp.lib.settings import Between, CheckedBy, Length, Most
+from opsapp.wire.dataclass import dataclass
 
 Network = Annotated[str, Length(1, 64), CheckedBy(network_problem)]
 

@@ -6,7 +6,7 @@ A large graph is drawn around what somebody looks for, or around what has failed
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -16,6 +16,7 @@ from opsapp.ui import layers
 from opsapp.ui.parts import GRAPH, SUGGESTIONS
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.sentences import listed
+from opsapp.wire.dataclass import dataclass
 
 Edges = Mapping[tuple[str, str], DependencyEvidence]  # (child, parent) -> what heals have shown
 MOST_DRAWN, MOST_ROWS, MOST_NAMES = 150, 100, 300

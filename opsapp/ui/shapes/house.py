@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
@@ -15,6 +14,7 @@ from opsapp.ui.parts import AUTOMATIONS, ENTRIES, INVITED, SECRETS, USERS, names
 from opsapp.ui.reader import Answers, Reader, rows_named
 from opsapp.ui.sentences import Sentence
 from opsapp.ui.words import exact
+from opsapp.wire.dataclass import dataclass
 
 TIMES = {"since", "until", "start", "end", "time", "expires"}  # fields of entries that hold a moment
 PROVIDER = "signs in with the identity provider"

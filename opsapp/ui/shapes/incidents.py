@@ -6,7 +6,6 @@ Pure: from the API's answers to words. The war room has this incident's cases on
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
@@ -18,6 +17,7 @@ from opsapp.ui import sentences
 from opsapp.ui.parts import APPROVALS, INCIDENTS, NOTICES, OPEN, OVERVIEW, ROOM
 from opsapp.ui.reader import Answers, Reader, merged
 from opsapp.ui.sentences import STAGES, NameBook, Sentence, Word, count, listed, said, sentence_of
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.records import made
 
 from . import moment

@@ -6,14 +6,15 @@ Pure: from the API's record to words. What the assistant says is shown as its wo
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 from urllib.parse import quote
 
 from opsapp.approvals.records import ApprovalRecord, PlanShown
+from opsapp.assistants.engine import HoldsNow
 from opsapp.healing.records import NewRule, RuleStep, RuleTargets
 from opsapp.healing.whatif import SavedMinutes, StopCount
 from opsapp.ui.sentences import Word, count, sentence_of, span, spoken_target
+from opsapp.wire.dataclass import dataclass
 from opsapp.wire.records import SaidAs, made
 
 
@@ -29,13 +30,6 @@ class Fact(NamedTuple):
 class WouldFire(NamedTuple):
     at: int
     words: str
-
-
-@dataclass(frozen=True)
-class HoldsNow:
-    holds: int
-    false: int
-    unknown: int
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ none is used here.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
+
+from opsapp.wire.dataclass import dataclass
 
 from .refusal import Refusal, bad
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 from opsapp.web.config import LimitSettings
+from opsapp.wire.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
