@@ -9,7 +9,7 @@ import pytest
 
 from opsapp.web import openapi, sse
 from tests.engine.healing import Ward
-from tests.support.planted import Walk, plant
+from tests.support.planted import Walk, filled, plant
 
 RUN = {"GET /api/automations/runs/{run_id}", "page /automations/runs/{run_id}"}
 RUN_STREAM = {"stream /api/automations/runs/{run_id}/stream"}
@@ -84,7 +84,8 @@ WALKED = {"/api/stream", "/api/automations/runs/{run_id}/stream"}
 
 class World:
     def __init__(self, ward):
-        ids = plant(ward)
+        self.ward, self.ids = ward, plant(ward)
+        ids = self.ids
         self.viewer = Walk(ward.service, "vera", ids).all()
         self.admin = Walk(ward.service, "ada", ids).all()
         self.registry = ward.service.app.registry
@@ -135,3 +136,19 @@ def test_the_walk_comes_by_everything(world):
     assert paths - asked == {FILES}
     assert len([place for place in world.viewer.answered if place.startswith("page ")]) > 60
     assert len([place for place in world.viewer.answered if place.startswith("tool ")]) > 20
+
+
+@pytest.mark.parametrize("path", ["/automations/runs/{run_id}", "/agents/{agent_id}/commands/{command_id}"])
+def test_a_page_says_that_what_hosts_wrote_is_not_for_viewers(world, path):
+    """The record says `***`, which nobody can tell from what a program wrote."""
+    service, said = world.ward.service, {"vera": set(), "ada": set()}
+    for place in filled(path, world.ids):
+        for who, sentences in said.items():
+            page = service.browser(who).get(place, expect_errors=True)
+            if page.status_int == 200:
+                (output,) = page.html.select("#output")
+                sentences.add(output.select_one(".dim").text if output.select_one(".dim") else "")
+                assert output.select_one("pre").text != "***"
+    unseen = "What hosts wrote is for operators and admins."
+    assert unseen in said["vera"]
+    assert unseen not in said["ada"]

@@ -7,7 +7,7 @@ from opsapp.lib.problems import Conflict
 from opsapp.runtime import leases
 from opsapp.tracing import resources as stored
 from opsapp.tracing.config import TracingSettings
-from opsapp.tracing.engine import collector, request_spans_of, requests, stories
+from opsapp.tracing.engine import collector, outboxspans, request_spans_of, requests
 from opsapp.tracing.logic.ids import SpanPlace, span_of, trace_of
 from opsapp.tracing.logic.spans import TraceSpan
 from tests.support.hosts import place
@@ -25,19 +25,19 @@ class Tracing:
     def __init__(self, node):
         self.node = node
         self.collector = collector.collector_of(node)
-        self.stories = stories.Stories(node, self.collector)
+        self.from_outbox = outboxspans.OutboxSpans(node, self.collector)
         self.requests = request_spans_of(node)
-        node.leases.want(stories.LEASE)
+        node.leases.want(outboxspans.LEASE)
         node.leases.step()
 
     def to(self, url, **more):
         settings = TracingSettings(endpoint=url, **more)
         self.node.config = self.node.config.having(settings)
-        self.stories.step()  # from here on
+        self.from_outbox.step()  # from here on
         return self
 
     def run(self):
-        while self.stories.step() or self.requests.step():
+        while self.from_outbox.step() or self.requests.step():
             pass
         return self
 
@@ -86,7 +86,7 @@ def test_without_a_collector_nothing_is_made_kept_or_looked_for(here, service):
     cancelled(service, asked(service))
     here.run()
     assert not here.requests._waiting
-    assert not here.node.transact(here.stories.anything, 0.0)
+    assert not here.node.transact(here.from_outbox.anything, 0.0)
     assert here.node.transact(stored.read_so_far) is None
     assert here.counts == {"sent": 0, "dropped": 0}
 
@@ -268,7 +268,7 @@ def test_what_waited_for_too_long_is_dropped(here, service, receiver):
     receiver.status = 503
     cancelled(service, asked(service, "old"))
     here.run()
-    here.node.clock.advance(stories.KEEP_S + 1)
+    here.node.clock.advance(outboxspans.KEEP_S + 1)
     cancelled(service, asked(service, "new"))
     receiver.status = 200
     here.again()
@@ -279,9 +279,9 @@ def test_what_waited_for_too_long_is_dropped(here, service, receiver):
 def test_a_node_without_the_lease_sends_nothing(here, service, receiver):
     here.to(url(receiver))
     cancelled(service, asked(service))
-    here.node.transact(leases.release, here.node.owner, {stories.LEASE})
+    here.node.transact(leases.release, here.node.owner, {outboxspans.LEASE})
     with pytest.raises(Conflict):
-        here.stories.step()
+        here.from_outbox.step()
     assert receiver.asked == 0
 
 
@@ -306,7 +306,7 @@ def test_many_cases_at_once_are_each_a_trace_in_messages_that_a_collector_takes(
     cases = receiver.named("heal down")
     assert len({span.trace for span in cases}) == len(cases) == count
     assert {span.facts["opsapp.heal.outcome"] for span in cases} == {"notified"}
-    assert max(sizes) <= stories.AT_ONCE
+    assert max(sizes) <= outboxspans.AT_ONCE
 
 
 def test_pages_of_runs_and_cases_say_under_which_id_their_trace_is_found(ward, receiver):

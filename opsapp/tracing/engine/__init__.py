@@ -1,4 +1,4 @@
-"""Spans on their way: `stories` (what the store knows, by one node) and `requests` (by each node, from memory)."""
+"""Spans on their way: `outboxspans` (what the store knows, by one node) and `requests` (by each node, from memory)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from opsapp.runtime.looks import QueueLook
 from opsapp.runtime.node import Node
 
 from .collector import KEY, Collector, collector_of
+from .outboxspans import LEASE, OutboxSpans
 from .requests import KEY as REQUESTS
 from .requests import RequestSpans, request_spans_of
-from .stories import LEASE, Stories
 
 __all__ = ["RequestSpans", "figures", "prepare", "request_spans_of", "start", "start_everywhere"]
 
@@ -28,9 +28,9 @@ def prepare(node: Node) -> None:
 
 def start(node: Node) -> None:
     """On the hub, where engines run."""
-    stories = Stories(node, collector_of(node))
-    look = QueueLook(node, stories.anything)
-    node.supervisor.add("tracing", stories.step, every=EVERY_S, wake=("config",), lease=LEASE, look=look)
+    spans = OutboxSpans(node, collector_of(node))
+    look = QueueLook(node, spans.anything)
+    node.supervisor.add("tracing", spans.step, every=EVERY_S, wake=("config",), lease=LEASE, look=look)
 
 
 def start_everywhere(node: Node) -> None:

@@ -58,6 +58,7 @@ def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     return {
         "title": f"{shown.what} on {name}",
         "it": shown,
+        "unseen": is_unseen(record.output, reader),
         "host": name,
         "host_href": f"/agents/{agent.id}",
         "follow": shown.stream if follow else None,
@@ -87,6 +88,11 @@ def shown_of(record: CommandRecord, agent_id: str, now: float) -> CommandShown:
             (name, str(value)) for name, value in sorted(record.params.items()) if value not in (None, {}, "", HIDDEN)
         ),
     )
+
+
+def is_unseen(output: str, reader: Reader) -> bool:
+    """Viewers get `***` in place of what hosts wrote. For others that is what a program wrote."""
+    return output == HIDDEN and reader.role == "viewer"
 
 
 def spoken(record: CommandRecord) -> str:

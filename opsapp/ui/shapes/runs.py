@@ -13,6 +13,8 @@ from opsapp.ui.parts import AUTOMATION, RUN
 from opsapp.ui.reader import Answers, Reader
 from opsapp.ui.words import rough_span, spoken
 
+from .command import is_unseen
+
 OPEN = ("pending_approval", "queued", "running")
 STATES = {  # status -> (kind, word, what it means)
     "pending_approval": ("warn", "Waits for approval", "Somebody has to approve it. Who asked for it may not."),
@@ -73,12 +75,13 @@ def shown_of(run: RunRow, now: float) -> RunShown:
 
 def shape(answers: Answers, reader: Reader) -> dict[str, object]:
     run = answers[RUN]
-    shown = shown_of(run, reader.now)
+    shown, unseen = shown_of(run, reader.now), is_unseen(run.output, reader)
     return {
         "title": f"Run of {shown.name}",
         "it": shown,
         "attempt": run.attempt,
-        "output": run.output,
+        "output": "" if unseen else run.output,
+        "unseen": unseen,
         "truncated": run.truncated,
         "waits_for": run.request_id if run.status == "pending_approval" else None,
         "inputs": sorted((name, str(value)) for name, value in run.inputs.items()),

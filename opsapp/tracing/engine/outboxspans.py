@@ -21,7 +21,7 @@ from opsapp.tree.damage import is_damage, reason_of
 from opsapp.tree.root import Root
 
 from .collector import Collector
-from .happened import Acted, spans_of
+from .eventspans import Acted, spans_of
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class TracedPage(NamedTuple):
     late: int
 
 
-class Stories:
+class OutboxSpans:
     """This node's part. `_read` is ahead of what is stored where there was nothing to send."""
 
     def __init__(self, node: Node, collector: Collector):
