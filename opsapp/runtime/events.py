@@ -25,6 +25,7 @@ from opsapp.tree.root import Root
 
 from .base import NodeBase, base_of
 from .sealedfields import SealedFields
+from .store import began_at
 from .wakes import wake_after_commit
 
 log = logging.getLogger(__name__)
@@ -247,6 +248,7 @@ class Tail:
         self._ring: deque[str] = deque(maxlen=RING)  # events as lines: ID KIND TIME DATA, with the time of hearing
         self._earlier: Positions = {}  # what stands before is in the store and not yet in the ring
         self.positions: Positions | None = None
+        self.read_at = 0.0  # monotonic: when `positions` had been read
         self.seen_transaction: Any = None
         self.listeners: list[Listener] = []
 
@@ -257,17 +259,23 @@ class Tail:
             self._hand_on([])
             return self._recall()
         before, after, fresh = self.node.transact(_read_written, self.positions)
-        now = self.node.clock.now()
+        read_at, now = time.monotonic(), self.node.clock.now()
         if self.positions is None:
             self._earlier = before
             self._ring.extend(_lines(fresh, -math.inf, now))
         else:
             self._ring.extend(_lines(fresh, now, now))  # whatever the clock says of who has told it
+        self.read_at = read_at  # before `positions`: who meets the new ones in another thread meets their moment too
         self.positions, self.seen_transaction = after, last
         for moved in self.on_move:
             moved(before, after, fresh)
         self._hand_on(fresh)
         return bool(fresh)
+
+    def is_seen_by(self, root: Root) -> bool:
+        """Whether the transaction behind `root` sees everything up to `positions`: only then may what it finds be kept
+        for others who come while the outbox stands there. One that began earlier may see an older state."""
+        return began_at(root) >= self.read_at
 
     def _recall(self) -> bool:
         """A page of what was told before the start, for readers who left off there. However much there is, nobody waits

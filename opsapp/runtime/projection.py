@@ -27,6 +27,7 @@ from . import events
 from .base import NodeBase
 from .clock import Clock
 from .internals import has_changes
+from .store import began_at
 
 log = logging.getLogger(__name__)
 
@@ -151,7 +152,7 @@ class Projection(ABC, Generic[Item]):
 
     def _take(self, root: Root, items: dict[str, Item | None]) -> None:
         """But for what was put into the memory after this transaction began: it sees something older."""
-        began = getattr(root._p_jar.transaction_manager, "began", 0.0)
+        began = began_at(root)
         with self._taking:
             self._put_at = {item_id: at for item_id, at in self._put_at.items() if at >= began}
             taken = {item_id: item for item_id, item in items.items() if item_id not in self._put_at}

@@ -20,7 +20,7 @@ from ZODB import DB
 from ZODB.POSException import ConflictError, POSError, ReadConflictError, ReadOnlyError, StorageError
 
 from opsapp.lib.problems import OutcomeUnknown, StoreAway, StoreFull
-from opsapp.tree.root import root_of
+from opsapp.tree.root import Root, root_of
 
 from . import past
 from .commits import CommitGate
@@ -191,6 +191,12 @@ class Manager(transaction.TransactionManager):
         except NoTransaction:
             return False
         return True
+
+
+def began_at(root: Root) -> float:
+    """When the transaction behind `root` began (monotonic): what was committed before is seen. 0 where nobody says."""
+    connection: Any = root._p_jar
+    return float(getattr(connection.transaction_manager, "began", 0.0))
 
 
 class StoreConnection:

@@ -67,16 +67,28 @@ class Counts(NamedTuple):
 
 
 def counts_of(request: Request) -> Counts:
-    node, registry = request.node, request.registry
     if request.sight is not None:
         return _of_seen(request)
-    seen = (node.events.positions, int(node.clock.now() / KEEP_S))
-    held = registry.get(CACHE_KEY)
-    if held is None or held[0] != seen or not node.hub.running:  # without a hub nobody follows the outbox
-        held = registry[CACHE_KEY] = (seen, _reckoned(request))
-    counts: Counts = held[1]
-    decides = builder.known_of(registry).may(request.caller.role, APPROVE)
+    counts = _kept(request)
+    decides = builder.known_of(request.registry).may(request.caller.role, APPROVE)
     return counts if decides else counts._replace(approvals=0)
+
+
+def _kept(request: Request) -> Counts:
+    """What was counted last, while it is true. A page whose transaction began before the outbox moved there sees an
+    older state: it counts for itself alone."""
+    node, registry = request.node, request.registry
+    if not node.hub.running:  # nobody follows the outbox
+        return _reckoned(request)
+    state = (node.events.positions, int(node.clock.now() / KEEP_S))
+    held: tuple[object, Counts] | None = registry.get(CACHE_KEY)
+    if held is not None and held[0] == state:
+        return held[1]
+    is_seen = node.events.is_seen_by(request.root)
+    counts = _reckoned(request)
+    if is_seen:
+        registry[CACHE_KEY] = (state, counts)
+    return counts
 
 
 def _of_seen(request: Request) -> Counts:
