@@ -85,13 +85,20 @@ class Sessions:
         last = self.node.last_transaction()
         if last == self._seen_transaction or not self.live:
             return False
+        self._seen_transaction = last  # before anything is read: who is welcomed meanwhile takes it back
+        try:
+            return self._push_waiting()
+        except BaseException:
+            self._seen_transaction = None
+            raise
+
+    def _push_waiting(self) -> bool:
         ready = {}  # of those with open commands: all of them, at every commit, would hold the hub up
         for agent_id in self.node.transact(with_open_commands):
             session = self.live.get(agent_id)
             if session is not None and session.number and not session.ended:
                 ready[agent_id] = session.id
         offers = self.node.transact(commands.claim, ready) if ready else {}
-        self._seen_transaction = last
         for agent_id, (sent, cancels) in offers.items():
             session = self.live.get(agent_id)
             if session is not None and session.id == ready[agent_id]:
