@@ -36,6 +36,7 @@ MODULES = {
     "opsapp.cli.rekey": ("rekey",),
     "opsapp.demo": ("demo",),
 }
+SELDOM = 50_000  # how many things more than before are made until the collector looks
 
 
 def parser(asked_for: str | None = None) -> argparse.ArgumentParser:
@@ -64,6 +65,7 @@ def run(arguments: list[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     asked = _parsed(given)
     if asked.command != "serve":
+        gc.set_threshold(SELDOM)  # many a command has yet to make an application
         gc.enable()
     os.umask(0o077)  # whatever a command writes is the owner's alone
     try:

@@ -6,8 +6,8 @@ import time
 
 from opsapp.wire.commands import ASKING
 from tests.fleet.lab.machine import run as outside
+from tests.fleet.waiting import until
 from tests.support.process import ROOT
-from tests.support.waiting import until
 
 PACKAGED = ROOT / "distribution/debian/opsapp-agent/root/usr/lib/systemd/system/opsapp-agent.service"
 RULES = ("Lock", "Restrict", "Keyring", "CapabilityBounding", "SystemCall", "UMask")
@@ -140,7 +140,7 @@ class Ward:
             return [one for one in self.ledger(rule, target) if one["outcome"] == outcome and one["id"] > after]
 
         try:
-            return until(found, timeout, every=0.5, what=f"{outcome} of {rule}")[-1]
+            return until(found, timeout, what=f"{outcome} of {rule}")[-1]
         except AssertionError as missed:
             raise AssertionError(f"{missed}: {self.why(rule, target)}\n{self.log()}") from None
 
@@ -153,7 +153,6 @@ class Ward:
         until(
             lambda: all(self.metrics()["services"].get(name) == "active" for name in names),
             90,
-            every=0.5,
             what=f"{names} in a report",
         )
 

@@ -3,7 +3,6 @@
 import pytest
 
 from tests.support.agent_server import AgentServer
-from tests.support.process import Serve
 
 from .acting import Box
 from .lab import Lab, Unavailable, machine, rootfs
@@ -17,8 +16,12 @@ QUICK = {
     },
 }
 
-# These take minutes, mostly of waiting: begun first, they end beside the others and not after them.
-LONG = ("test_defaults", "test_packages", "test_heal_crash", "test_across_hosts", "test_restored", "test_chaos_all")
+# The longest first, so that the workers end beside each other: of the nightly list, then of the core list.
+LONG = (
+    *("test_packages", "test_heal_crash", "test_across_hosts", "test_restored", "test_chaos_all"),
+    *("test_defaults", "test_first_heal", "test_one_cause", "test_default_chains", "test_agent_host"),
+    *("test_deploy", "test_units", "test_plugins"),
+)
 
 
 @pytest.hookimpl(trylast=True)
@@ -75,7 +78,7 @@ def server(lab, tmp_path):
     started = []
 
     def start(config=None):
-        serve = Serve(tmp_path / f"server-{len(started)}", config={**QUICK, **(config or {})}, host=lab.address)
+        serve = lab.serve(tmp_path / f"server-{len(started)}", {**QUICK, **(config or {})})
         started.append(serve)
         serve.start()
         return serve

@@ -1,6 +1,6 @@
 """A host with our agent and a counted nginx, and what the API says of its incidents and heals."""
 
-from tests.support.waiting import until
+from tests.fleet.waiting import until
 
 RULE = {
     "id": "nginx-down",
@@ -36,17 +36,18 @@ COUNT = "[Service]\nExecStartPre=/bin/sh -c 'date +%%s.%%N >> /var/lib/nginx-sta
 
 
 class Patient:
-    """One host under care: `agent_id`, `monitor_id`, and short words for what the tests do to it."""
+    """One host under care: `agent_id`, `monitor_id`, and short words for what the tests do to it. Its agent and its
+    monitor have the tag that rules aim at."""
 
-    def __init__(self, host, serve):
-        self.host, self.serve, self.api = host, serve, serve.admin
+    def __init__(self, host, serve, tag="web"):
+        self.host, self.serve, self.api, self.tag = host, serve, serve.admin, tag
         host.write("/etc/systemd/system/nginx.service.d/count.conf", COUNT)
         host.exec("systemctl", "daemon-reload")
         self.agent_id = self._install_agent()
         self.monitor_name, self.monitor_id = f"nginx on {host.name}", None
 
     def _install_agent(self):
-        made = self.api.post("/api/agents", {"label": self.host.name, "tags": ["web"]})
+        made = self.api.post("/api/agents", {"label": self.host.name, "tags": [self.tag]})
         program = self.serve.client().request("GET", "/api/agents/agent.pyz")
         assert program.status == 200
         self.host.write("/opt/opsapp/agent.pyz", program.body, 0o755)
@@ -66,11 +67,16 @@ class Patient:
         made = self.api.post(
             "/api/monitoring/endpoints",
             {"name": self.monitor_name, "url": f"http://{self.host.address}/health", "type": "http",
-             "interval": 5, "timeout": 2, "retries": 0, "tags": ["web"], "agent_id": self.agent_id},
+             "interval": 5, "timeout": 4, "retries": 0, "tags": [self.tag], "agent_id": self.agent_id},
         )  # fmt: skip
         self.monitor_id = made["id"]
         until(lambda: self.monitor()["status"] == "up", 30, what="the monitor being up")
         return self
+
+    def discharge(self):
+        """Nobody cares for it any more: what comes of it is no failure."""
+        self.api.delete(f"/api/monitoring/endpoints/{self.monitor_id}")
+        self.api.delete(f"/api/agents/{self.agent_id}")
 
     def agent(self):
         return self.api.get(f"/api/agents/{self.agent_id}")
@@ -114,11 +120,13 @@ def newest(entries):
     return max((entry["id"] for entry in entries), default=0)
 
 
-def heal_once(patient, rule):
-    """Stops nginx and waits for the whole story; every step of it is asserted."""
+def heal_once(patient, rule, by_monitor=True):
+    """Stops nginx and waits for the whole story; every step of it is asserted. A rule about what its agent reports (not
+    `by_monitor`) may have healed it before the monitor looks again: then there is no incident."""
     before, starts, known = newest(patient.ledger(rule)), patient.starts(), len(patient.incidents())
     patient.stop_nginx()
-    until(lambda: len(patient.incidents()) == known + 1, 30, what="an incident")
+    if by_monitor:
+        until(lambda: len(patient.incidents()) == known + 1, 30, what="an incident")
     (heal,) = until(lambda: verified(patient.ledger(rule), before), 60, what="a verified heal")
     until(lambda: patient.incidents("open") == [], 30, what="the incident's end")
     assert heal["outcome"] == "verified"

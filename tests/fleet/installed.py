@@ -1,16 +1,18 @@
 """opsapp on a host of the lab, installed as docs/guide/running.md says: a wheel, two users, three units."""
 
+import importlib.util
 import itertools
 import shutil
 import sys
 import textwrap
 from pathlib import Path
 
-from distribution import wheel as wheels
+from tests.fleet.lab import machine
+from tests.fleet.lab.machine import run
+from tests.fleet.waiting import until
 from tests.support import wheel
 from tests.support.client import Client
 from tests.support.process import ROOT
-from tests.support.waiting import until
 
 GUIDE = ROOT / "docs/guide"
 UNITS = GUIDE / "units"
@@ -25,13 +27,44 @@ def said(after):
     return textwrap.dedent("\n".join(block)).strip() + "\n"
 
 
+def with_bytecode(distributions):
+    """The files of these, by the directory that they are in, and what Python has made of them: it need not again."""
+    files = {}
+    for distribution in distributions:
+        base = Path(distribution.locate_file(""))
+        names = [file for file in distribution.files if ".." not in file.parts and file.suffix != ".pyc"]
+        made = [importlib.util.cache_from_source(name) for name in names if name.suffix == ".py"]
+        files.setdefault(base, []).extend([*names, *(name for name in made if (base / name).exists())])
+    return files
+
+
+BUILD = "import sys, pathlib; from distribution import wheel; work = pathlib.Path(sys.argv[1]); wheel.build(work, work)"
+
+
+def built(host, work):
+    """The wheel, made by programs with the host's share of the processors, as all that is done for it here."""
+    run(*machine.joining(host.groups), sys.executable, "-c", BUILD, work, env={"PYTHONPATH": str(ROOT)}, timeout=120)
+    (made,) = work.glob("opsapp-*.whl")
+    return made
+
+
+def copy(host, base, names, place):
+    """With their times, by which Python knows its bytecode."""
+    listed = host.dir / "names"
+    listed.write_text("".join(f"{name}\n" for name in names))
+    place.mkdir(parents=True, exist_ok=True)
+    script = 'tar -C "$1" --verbatim-files-from -T "$2" -c | tar -C "$3" -x'
+    words = ["bash", "-o", "pipefail", "-ec", script, "copy", base, listed, place]
+    run(*machine.joining(host.groups), *words, timeout=120)
+
+
 class Installed:
     """`admin` is a client that is signed in with the password that the first start has made."""
 
     def __init__(self, host, work):
         self.host, self.url = host, f"http://{host.address}:{PORT}"
         self._admin = None
-        self._install(wheels.build(work, work))
+        self._install(built(host, work))
         host.write("/etc/opsapp/opsapp.ini", said("`/etc/opsapp/opsapp.ini`:").replace("127.0.0.1", "0.0.0.0"))
         self.configure(f"web: {{base_url: '{MARK}'}}")
         for unit in UNITS.iterdir():
@@ -52,14 +85,10 @@ class Installed:
         (inside,) = (host.root / "opt/opsapp/lib").glob("python3*")
         if inside.name != f"python3.{sys.version_info.minor}":
             raise AssertionError(f"the hosts have {inside.name}: what this Python has installed is not for it")
-        for distribution in wheel.dependencies(package):
-            for file in distribution.files:
-                place = inside / "site-packages" / file
-                if ".." not in file.parts and file.suffix != ".pyc":
-                    place.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(file.locate(), place)
-        pip = Path(sys.modules["pip"].__file__).parent
-        shutil.copytree(pip, host.root / "root/pip/pip", ignore=shutil.ignore_patterns("__pycache__"))
+        for base, names in with_bytecode(wheel.dependencies(package)).items():
+            copy(host, base, names, inside / "site-packages")
+        site = Path(sys.modules["pip"].__file__).parents[1]
+        copy(host, site, ["pip"], host.root / "root/pip")
         shutil.copyfile(package, host.root / "root" / package.name)
         host.exec(
             "env",
@@ -87,7 +116,7 @@ class Installed:
                 return False
 
         try:
-            until(ready, 60, every=0.2, what="an answer of the service")
+            until(ready, 60, what="an answer of the service")
         except AssertionError as missed:
             raise AssertionError(f"{missed}\n{self.log()}") from None
         return self

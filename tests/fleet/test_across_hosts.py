@@ -7,9 +7,9 @@ import pytest
 
 from tests.fleet.care import DEFAULT, Ward
 from tests.fleet.healed import promote
-from tests.support.process import Serve, free_port
+from tests.fleet.waiting import until
+from tests.support.process import free_port
 from tests.support.receiver import Receiver
-from tests.support.waiting import until
 
 pytestmark = pytest.mark.timeout(900)
 RULE = "default-service"
@@ -21,10 +21,12 @@ DOWN = {
     "action": {"type": "restart_service", "params": {"service": "nginx"}},
 }
 
-UNITS = {  # one step only: the brake counts every step that acts
+UNITS = {  # one step only: the brake counts every step that acts; all at once, so that it alone holds them back
     "id": "units",
     "condition": "service.*.failed == 1",
     "initial_level": "notify",
+    "settle_s": 1,
+    "waves": "off",
     "action": {"type": "restart_service"},
 }
 
@@ -41,11 +43,10 @@ def wards(lab, tmp_path, receiver):
     with contextlib.ExitStack() as stack:
 
         def start(config=None):
-            serve = stack.enter_context(Serve(tmp_path / "server", config=config, host=lab.address))
+            serve = stack.enter_context(lab.serve(tmp_path / "server", config))
             serve.admin.post("/api/notifications/channels", {"name": "on-call", "url": receiver.url()})
-            hosts = [lab.host() for _ in range(2)]
-            for host in hosts:
-                stack.callback(lab.remove, host)
+            hosts = lab.boot(2)
+            stack.callback(lab.remove, *hosts)
             return [Ward(host, serve, **DEFAULT) for host in hosts]
 
         yield start
@@ -123,7 +124,7 @@ def test_the_brake_lets_its_number_of_heals_through_on_all_hosts_together(wards,
         settled = {one["target"] for one in entries if one["outcome"] in ("verified", "notified")}
         return entries if len(settled) == len(both) * len(units) else None
 
-    entries = until(ends, 200, every=0.5, what="an end of all four")
+    entries = until(ends, 200, what="an end of all four")
     healed = [one["target"] for one in entries if one["outcome"] == "verified"]
     told = [one for one in entries if one["outcome"] == "notified"]
     assert len(healed) == limit, [(one["target"], one["outcome"], one["reason"]) for one in entries]

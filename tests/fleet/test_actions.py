@@ -6,7 +6,7 @@ import pytest
 
 from tests.fleet import care
 from tests.fleet.lab.machine import run as outside
-from tests.support.waiting import until
+from tests.fleet.waiting import until
 
 COUNT = "Restart=no\nExecStartPre=/bin/sh -c 'echo %n >> /root/starts'"
 
@@ -46,7 +46,8 @@ def test_a_timer_that_is_dead_runs_again(box):
 
 
 def test_processes(box):
-    pid = int(box.sh("setsid -f sh -c 'exec sleep 1000' > /dev/null 2>&1; pgrep -of '^sleep 1000'"))
+    box.sh("setsid -f sleep 1000 > /dev/null 2>&1")
+    pid = int(until(lambda: box.sh("pgrep -of '^sleep 1000' || true"), what="the process"))
     before = box.sh(f"ps -o ni= -p {pid}")
     done = box.do("nice_adjust", pid=pid, priority=12)
     assert box.sh(f"ps -o ni= -p {pid}") == "12"

@@ -2,7 +2,7 @@
 
 import socket
 
-from tests.support.waiting import until
+from tests.fleet.waiting import until
 
 DNSMASQ = (
     "[Service]\nExecStart=/usr/sbin/dnsmasq --keep-in-foreground --user=root --no-resolv --no-hosts"
@@ -153,6 +153,7 @@ def test_the_other_name_server_takes_over_and_the_first_comes_back(box):
     for number in (2, 3):
         box.unit(f"dns{number}.service", DNSMASQ.format(f"127.0.1.{number}"))
         box.sh(f"systemctl start dns{number}")
+        until(lambda number=number: f"127.0.1.{number}:53 " in box.sh("ss -Hlun"), what="a name server that listens")
     box.sh("printf 'search lab\\nnameserver 127.0.1.2\\n' > /etc/resolv.conf")
     done = box.do("failover_dns", arm_s=30, primary="127.0.1.2", secondary="127.0.1.3")
     assert box.sh("cat /etc/resolv.conf").splitlines() == ["search lab", "nameserver 127.0.1.3"]

@@ -10,11 +10,10 @@ import pytest
 from tests.fleet.care import Ward
 from tests.fleet.conftest import QUICK
 from tests.fleet.lab.machine import run as outside
+from tests.fleet.waiting import until
 from tests.support.certificates import Authority
 from tests.support.monitors import MONITORS
-from tests.support.process import Serve
 from tests.support.receiver import Receiver
-from tests.support.waiting import until
 
 pytestmark = pytest.mark.timeout(600)  # so that what is waited for in vain is told with the case's story
 NIGHTLY = pytest.mark.nightly("the core list has one cause of a unit, of a disk and of a certificate")
@@ -138,7 +137,7 @@ def shop(lab, tmp_path_factory):
     place = tmp_path_factory.mktemp("causes")
     with contextlib.ExitStack() as stack:
         receiver = stack.enter_context(Receiver())
-        serve = stack.enter_context(Serve(place / "server", config=CONFIG, host=lab.address))
+        serve = stack.enter_context(lab.serve(place / "server", CONFIG))
         serve.admin.post("/api/notifications/channels", {"name": "on-call", "url": receiver.url()})
         host = lab.host()
         stack.callback(lab.remove, host)

@@ -6,8 +6,7 @@ import pytest
 from tests.fleet.care import SERVICE, Ward, make_container, old_disk
 from tests.fleet.conftest import QUICK
 from tests.fleet.healed import promote
-from tests.support.process import Serve
-from tests.support.waiting import until
+from tests.fleet.waiting import until
 
 pytestmark = pytest.mark.timeout(600)  # so that what is waited for in vain is told with the heal's story
 SPED_UP = {"for": 1, "settle_s": 1, "cooldown_s": 4, "verify_timeout_s": 15}
@@ -41,7 +40,7 @@ BACKUP = "/bin/sh -c 'tar -czf /var/backups/home/$(date +%%s).tar.gz -C /etc hos
 @pytest.fixture(scope="module")
 def serve(lab, tmp_path_factory):
     config = {**QUICK, "healing": {**QUICK["healing"], "confirm_s": 2}}
-    with Serve(tmp_path_factory.mktemp("server"), config=config, host=lab.address) as made:
+    with lab.serve(tmp_path_factory.mktemp("server"), config) as made:
         yield made
 
 
@@ -115,7 +114,6 @@ def walk(ward, rule, target, fault, mended, **more):
         until(
             lambda: ward.ledger(rule, target)[-1]["outcome"] == "verified",
             120,  # a step that does not help takes its whole window
-            every=0.2,
             what=f"a verified heal of {rule}",
         )
     except AssertionError as missed:
@@ -183,7 +181,7 @@ def test_a_full_disk_is_cleaned(ward):
             check=False,
         )
 
-    taken = walk(ward, "default-disk", "/", fill, lambda: ward.metrics()["disks"]["/"] < 90)
+    taken = walk(ward, "default-disk", "/", fill, lambda: ward.metrics()["disks"]["/"] < 90, verify_timeout_s=5)
     assert taken == ["temp_cleanup", "journal_vacuum", "log_rotate", "storage_cleanup"]
     assert not (ward.host.root / "var/cache/apt/archives/big.deb").exists()
     assert (ward.host.root / "tmp/build/rest").exists()
@@ -213,6 +211,7 @@ def test_a_failed_unit_is_restarted(ward):
         "sleeper",
         lambda: ward.host.exec("systemctl", "kill", "-s", "KILL", "sleeper"),
         lambda: ward.host.exec("systemctl", "is-active", "sleeper", check=False).stdout == "active\n",
+        verify_timeout_s=5,
     )
     assert taken == ["service_reset_failed", "restart_service"]
 
@@ -294,7 +293,6 @@ def test_what_cut_the_host_off_is_undone_there_and_the_ledger_says_so(ward):
         (heal,) = until(
             lambda: [one for one in ward.ledger(rule, f"{host.name}/wg1") if one["outcome"] and one["action_type"]],
             120,
-            every=0.2,
             what="the end of the heal",
         )
         assert (heal["outcome"], heal["rollback_status"]) == ("rolled_back", "rolled_back"), heal

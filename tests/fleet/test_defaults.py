@@ -4,8 +4,7 @@ import pytest
 
 from tests.fleet.care import DEFAULT, SERVICE, Ward
 from tests.fleet.healed import promote
-from tests.support.process import Serve
-from tests.support.waiting import until
+from tests.fleet.waiting import until
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -14,7 +13,7 @@ pytestmark = pytest.mark.timeout(900)
 def ward(lab, tmp_path_factory):
     host = lab.host()
     try:
-        with Serve(tmp_path_factory.mktemp("server"), config={}, host=lab.address) as serve:
+        with lab.serve(tmp_path_factory.mktemp("server")) as serve:
             yield Ward(host, serve, **DEFAULT)
     finally:
         lab.remove(host)

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from tests.fleet.healed import RULE, Patient, newest, promote
-from tests.support.waiting import until
+from tests.fleet.waiting import until
 
 POINTS = 15
 STAGES = ("dead", "incident", "executing", "settling", "verifying", "final")
@@ -39,14 +39,14 @@ def patient(host, server):
 def kill_within_a_heal(patient, who, stage, after):
     starts, before, incidents = patient.starts(), newest(patient.ledger(RULE["id"])), len(patient.incidents())
     patient.stop_nginx()
-    until(lambda: reached(patient, stage, before, incidents), 60, what=f"the stage {stage}")
+    until(lambda: reached(patient, stage, before, incidents), 60, every=0.02, what=f"the stage {stage}")
     threading.Event().wait(after)  # the seeded point of the kill
     if who == "server":
         patient.serve.kill()
         patient.serve.start()
     else:
         patient.host.exec("systemctl", "kill", "-s", "KILL", "opsapp-agent")
-    until(lambda: patient.nginx() == "active", 90, every=0.2, what=f"nginx after the {who}'s death ({stage})")
+    until(lambda: patient.nginx() == "active", 90, what=f"nginx after the {who}'s death ({stage})")
     until(lambda: patient.monitor()["status"] == "up", 30, what="the monitor being up")
     until(lambda: patient.incidents("open") == [], 30, what="the incident's end")
     until(lambda: all(e["state"] == "final" for e in patient.ledger(RULE["id"])), 60, what="every entry final")

@@ -56,12 +56,11 @@ def hosts(lab):
     made = []
 
     def make(count):
-        made.extend(lab.host() for _ in range(count))
+        made.extend(lab.boot(count))
         return made[-count:]
 
     yield make
-    for host in made:
-        lab.remove(host)
+    lab.remove(*made)
 
 
 @pytest.fixture

@@ -3,8 +3,7 @@
 import pytest
 
 from tests.fleet.healed import Patient, final, promote
-from tests.support.process import Serve
-from tests.support.waiting import until
+from tests.fleet.waiting import until
 
 SLOW = "[Service]\nExecStartPre=/bin/sleep 15\n"
 RULE = {  # as the README has it
@@ -19,7 +18,7 @@ RULE = {  # as the README has it
 
 @pytest.fixture
 def serve(lab, tmp_path):
-    with Serve(tmp_path / "server", host=lab.address) as made:
+    with lab.serve(tmp_path / "server") as made:
         yield made
 
 

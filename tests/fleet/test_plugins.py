@@ -4,8 +4,8 @@ import pytest
 
 from tests.fleet.care import Ward
 from tests.fleet.healed import promote
+from tests.fleet.waiting import until
 from tests.support.monitors import MONITORS, checked
-from tests.support.waiting import until
 
 DIRECTORY = "/opt/plugins"
 QUEUE = """#!/bin/sh
@@ -38,7 +38,7 @@ def ward(host, server):
 def add(ward, name, program, **more):
     ward.host.write(f"{DIRECTORY}/{name}", program, 0o755)
     body = {"name": name, "type": "plugin", "command": [f"{DIRECTORY}/{name}"], "agent_id": ward.agent_id}
-    return f"{MONITORS}/{ward.api.post(MONITORS, {**body, 'interval': 5, 'timeout': 2, 'retries': 0, **more})['id']}"
+    return f"{MONITORS}/{ward.api.post(MONITORS, {**body, 'interval': 5, 'timeout': 4, 'retries': 0, **more})['id']}"
 
 
 def verified_after(ward, known):
@@ -48,7 +48,7 @@ def verified_after(ward, known):
         entries = ward.api.get(f"/api/healing/ledger?rule_id={RULE['id']}")
         return [entry for entry in entries if entry["id"] > known and entry["state"] == "final"]
 
-    (entry,) = until(final, 60, every=0.2, what="the end of the heal")
+    (entry,) = until(final, 60, what="the end of the heal")
     assert (entry["outcome"], entry["verified"]) == ("verified", 1), entry["reason"]
     return entry
 
@@ -83,6 +83,7 @@ def test_what_a_plugin_finds_is_healed_before_and_after_restarts(ward):
     ward.serve.start()
     connected(ward)
     heal(ward, monitor, second)
+    until(lambda: ward.api.get("/api/monitoring/incidents?status=open") == [], 30, what="the end of the last incident")
     incidents = ward.api.get("/api/monitoring/incidents?status=all")
     assert [(incident["cause"], incident["status"]) for incident in incidents] == [
         ("CRITICAL - nobody works", "resolved")

@@ -4,8 +4,8 @@ import pytest
 
 from tests.fleet.care import DEFAULT, Ward
 from tests.fleet.healed import promote
-from tests.support.process import Serve, opsapp
-from tests.support.waiting import until
+from tests.fleet.waiting import until
+from tests.support.process import opsapp
 
 pytestmark = pytest.mark.nightly("minutes of the default waits")
 
@@ -14,7 +14,7 @@ RULE = "default-service"
 
 @pytest.fixture
 def ward(host, lab, tmp_path):
-    with Serve(tmp_path / "server", host=lab.address) as serve:
+    with lab.serve(tmp_path / "server") as serve:
         yield Ward(host, serve, **DEFAULT)
 
 

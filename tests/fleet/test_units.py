@@ -5,8 +5,8 @@ import re
 import pytest
 
 from tests.fleet.installed import MARK, UNITS, Installed
+from tests.fleet.waiting import until
 from tests.support import automations
-from tests.support.waiting import until
 
 pytestmark = pytest.mark.timeout(900)
 MOST_OPEN = 3.0
@@ -84,6 +84,7 @@ def test_a_script_runs_as_the_other_user_and_reads_nothing_of_the_service(servic
 
 @pytest.mark.parametrize("unit", ["opsapp.service", "opsapp-executor@.service"])
 def test_the_units_leave_little_open(service, unit):
+    assert output(service, "id -un") == "opsapp-run\n"  # so an executor of the other unit runs
     name = unit if "@" not in unit else _executors(service)[0]
     said = service.host.exec("systemd-analyze", "security", "--no-pager", name, timeout=60).stdout
     assert float(re.search(r"Overall exposure level for \S+: (\d+\.\d+)", said)[1]) <= MOST_OPEN

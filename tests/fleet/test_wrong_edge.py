@@ -6,7 +6,7 @@ import pytest
 from tests.fleet.conftest import QUICK
 from tests.fleet.failing import COOLDOWN_S, FailingUnit
 from tests.fleet.healed import newest, promote, verified
-from tests.support.waiting import until
+from tests.fleet.waiting import until
 
 WINDOW_S = 4
 SETTINGS = {
@@ -87,7 +87,7 @@ class Pair:
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
 def test_a_wrong_dependency_falls_out_within_ten_incidents(lab, server):
-    hosts = [lab.host(), lab.host()]
+    hosts = lab.boot(2)
     try:
         pair = Pair(hosts, server(SETTINGS))
         for _ in range(TOGETHER):
@@ -106,5 +106,4 @@ def test_a_wrong_dependency_falls_out_within_ten_incidents(lab, server):
         print(f"out after {incidents} incidents")
         assert len(pair.api.get("/api/audit?action=healing.dependencies.remove")) == 1
     finally:
-        for host in hosts:
-            lab.remove(host)
+        lab.remove(*hosts)

@@ -15,7 +15,8 @@ def patience():
 
 
 def until(fn, timeout=10.0, every=0.02, what="condition"):
-    """The first truthy answer of `fn`; an AssertionError that names `what` when the time is up."""
+    """The first truthy answer of `fn`; an AssertionError that names `what` when the time is up. `every`: the seconds
+    between two questions, or a function that makes them of those that were waited already."""
     began = time.monotonic()
     while True:
         answer = fn()
@@ -24,7 +25,7 @@ def until(fn, timeout=10.0, every=0.02, what="condition"):
         waited = time.monotonic() - began
         if waited > timeout * patience():
             raise AssertionError(f"{what} did not come true within {waited:.0f} s (last answer: {answer!r})")
-        time.sleep(every)
+        time.sleep(every(waited) if callable(every) else every)
 
 
 def written(path, what):

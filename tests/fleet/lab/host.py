@@ -13,7 +13,6 @@ from . import machine
 from .machine import PATH, run
 
 DISK_MB, MEMORY_MB = 512, 768
-JOIN = """for group in $JOIN; do echo $$ > "$group/cgroup.procs" || exit 97; done; unset JOIN; exec "$@" """
 
 
 class Host:
@@ -48,8 +47,8 @@ class Host:
             command.append(f"--bind={self.lab.figures}:/var/lib/lxcfs")
         with open(self.dir / "console.log", "wb") as log:
             self.nspawn = subprocess.Popen(
-                self._in_cgroup(command), stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-                env={**self._cgroup_env(), "PATH": PATH, "SYSTEMD_NSPAWN_TMPFS_TMP": "0", "LANG": "C.UTF-8"},
+                [*machine.joining(self.groups), *command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True, env={"PATH": PATH, "SYSTEMD_NSPAWN_TMPFS_TMP": "0", "LANG": "C.UTF-8"},
             )  # fmt: skip
         self._await(self._find_leader, 20, "its systemd")
         self._await(self._booted, 60, "the end of its boot")
@@ -89,8 +88,8 @@ class Host:
         if not self.running:
             raise RuntimeError(f"{self.name} is off")
         bounded = ["timeout", "-k", "2", str(timeout * patience()), *map(str, words)]
-        return run(*self._in_cgroup([*self.enter(), *bounded]), check=check, timeout=timeout + 10, stdin=stdin,
-                   env={**self._cgroup_env(), "HOME": "/root", "LANG": "C.UTF-8"})  # fmt: skip
+        return run(*machine.joining(self.groups), *self.enter(), *bounded, check=check, timeout=timeout + 10,
+                   stdin=stdin, env={"HOME": "/root", "LANG": "C.UTF-8"})  # fmt: skip
 
     def enter(self):
         """The beginning of a command line that runs inside."""
@@ -156,12 +155,6 @@ class Host:
             for place in (self.root / home / ".ssh", self.root / home / ".ssh/authorized_keys"):
                 os.chown(place, owner.st_uid, owner.st_gid)
             (self.root / home / ".ssh").chmod(0o700)
-
-    def _in_cgroup(self, command):
-        return ["sh", "-c", JOIN, "sh", *command]
-
-    def _cgroup_env(self):
-        return {"JOIN": " ".join(map(str, self.groups))}
 
     def _find_leader(self):
         if self.nspawn.poll() is not None:

@@ -5,7 +5,10 @@ import atexit
 import fcntl
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from tests.support.process import Serve
 
 from . import machine, rootfs
 from .host import Host
@@ -14,13 +17,21 @@ from .network import Bridge
 
 SLOTS = 16
 MAX_HOSTS = 240
+AT_ONCE = 4  # hosts that boot beside each other: a boot waits for its disk, too
+
+
+def together(do, hosts):
+    """The same with each of them, until all have ended: what came of it, or what went wrong with the first of those."""
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        done = [threads.submit(do, host) for host in hosts]
+    return [one.result() for one in done]
 
 
 class Lab:
-    def __init__(self):
+    def __init__(self, slots=range(SLOTS)):
         machine.demand()
         self.layers = rootfs.layers()
-        self.slot, self._lock = self._take_slot()
+        self.slot, self._lock = self._take_slot(slots)
         self.dir = CACHE / f"slot-{self.slot}"
         self.bridge = Bridge(f"oplab{self.slot}", f"10.97.{self.slot}")
         self.hosts, self._made = [], 0
@@ -40,22 +51,27 @@ class Lab:
 
     def host(self):
         """A fresh host, booted."""
-        if self._made == MAX_HOSTS:
-            raise RuntimeError("this lab has no addresses left")
-        self._made += 1
-        host = Host(self, self._made)
-        self.hosts.append(host)
-        try:
-            host.start()
-        except BaseException:
-            self.remove(host)
-            raise
+        (host,) = self.boot(1)
         return host
 
-    def remove(self, host):
-        host.remove()
-        self.hosts.remove(host)
-        shutil.rmtree(host.dir)
+    def boot(self, count):
+        """So many fresh hosts, booted beside each other."""
+        made = [self._make() for _ in range(count)]
+        try:
+            together(Host.start, made)
+        except BaseException:
+            self.remove(*made)
+            raise
+        return made
+
+    def remove(self, *hosts):
+        together(self._remove, hosts)
+
+    def serve(self, directory, config=None):
+        """A service on the bridge, not started. The hosts wait for it: it has their share of the processors."""
+        serve = Serve(directory, config=config, host=self.address)
+        serve.inside = machine.joining(machine.make_cgroup(f"{self.bridge.name}/service"))
+        return serve
 
     def close(self):
         """Leaves nothing behind: no process, mount, namespace, interface or file. A second call does nothing."""
@@ -63,8 +79,8 @@ class Lab:
         if self._lock.closed:
             return
         try:
-            for host in [*self.hosts]:
-                self.remove(host)
+            for host in [*self.hosts]:  # one after the other: at the end of a program no thread begins
+                self._remove(host)
             self._stop_figures()
         finally:
             self._sweep()
@@ -72,10 +88,23 @@ class Lab:
 
     # --- how
 
+    def _make(self):
+        if self._made == MAX_HOSTS:
+            raise RuntimeError("this lab has no addresses left")
+        self._made += 1
+        host = Host(self, self._made)
+        self.hosts.append(host)
+        return host
+
+    def _remove(self, host):
+        host.remove()
+        self.hosts.remove(host)
+        shutil.rmtree(host.dir)
+
     @staticmethod
-    def _take_slot():
+    def _take_slot(slots):
         CACHE.mkdir(parents=True, exist_ok=True)
-        for slot in range(SLOTS):
+        for slot in slots:
             lock = open(CACHE / f"slot-{slot}.lock", "w")  # noqa: SIM115 (held as long as the lab lives)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

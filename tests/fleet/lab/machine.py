@@ -73,8 +73,8 @@ def born(pid):
 
 
 def end(pid, birth, signum=signal.SIGKILL, timeout=10.0):
-    """Sends a signal and waits; true when the process is gone."""
-    if pid is None or born(pid) != birth:
+    """Sends a signal and waits; true when the process is gone. Without a birth it was gone already."""
+    if birth is None or born(pid) != birth:
         return True
     try:
         os.kill(pid, signum)
@@ -121,7 +121,13 @@ def hierarchies():
     return [Path(left.split()[4]) for left, right in lines if right.split()[0] in ("cgroup", "cgroup2")]
 
 
-def make_cgroup(name, memory_mb):
+def joining(groups):
+    """The beginning of a command line that runs in these groups."""
+    words = " ".join(map(str, groups))
+    return ["sh", "-c", f'for group in {words}; do echo $$ > "$group/cgroup.procs" || exit 97; done; exec "$@"', "sh"]
+
+
+def make_cgroup(name, memory_mb=None):
     """The directories of one group in every hierarchy, ready to take processes."""
     made = []
     for top in hierarchies():
@@ -140,7 +146,7 @@ def make_cgroup(name, memory_mb):
                 if (group / knob).exists():
                     (group / knob).write_text(share)
         for knob in ("memory.limit_in_bytes", "memory.max"):
-            if (group / knob).exists():
+            if memory_mb and (group / knob).exists():
                 (group / knob).write_text(str(memory_mb << 20))
         made.append(group)
     return made

@@ -1,8 +1,15 @@
 """The bridge all hosts of a lab hang on, and the packets that are dropped when a host is cut off from the server."""
 
+import re
 from pathlib import Path
 
 from .machine import run
+
+
+def sent_in_vain(host):
+    """How often the server's side has sent again what the host has not taken: it waits twice as long each time."""
+    shown = run("ss", "-tin", "dst", host.address).stdout
+    return max(map(int, re.findall(r"backoff:(\d+)", shown)), default=0)
 
 
 class Bridge:
