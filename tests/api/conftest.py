@@ -2,6 +2,7 @@
 
 import io
 import os
+import shutil
 import sys
 
 import pytest
@@ -17,11 +18,21 @@ def umask():
     os.umask(before)
 
 
+@pytest.fixture(scope="session")
+def first_store(tmp_path_factory):
+    """A directory as the first start leaves it, made once. Tests have copies."""
+    data = tmp_path_factory.mktemp("first") / "data"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPSAPP_ADMIN_PASSWORD", "first admin password")
+        Service(data, **{"opsapp.data": str(data)}).close()
+    return data
+
+
 @pytest.fixture
-def place(tmp_path, monkeypatch):
+def place(first_store, tmp_path, monkeypatch):
     """The options for a store with its first admin."""
     monkeypatch.setenv("OPSAPP_ADMIN_PASSWORD", "first admin password")
-    Service(tmp_path / "data", **{"opsapp.data": str(tmp_path / "data")}).close()
+    shutil.copytree(first_store, tmp_path / "data")
     return ("--data", str(tmp_path / "data"))
 
 

@@ -25,6 +25,7 @@ def give(service, box, **more):
     service.node.transact(lambda root: give_policies(root, box.id, TERMS._replace(**more), expires_at=expires_at))
 
 
+@pytest.mark.shared
 def test_who_once_said_which_machine_it_is_on_and_says_it_no_more_is_a_clone(service, box):
     box.report()
     box.report(machine_id="m1")
@@ -46,6 +47,7 @@ def test_two_machines_that_report_with_one_key_are_not_one_host(service, box):
     box.report(status=409, machine_id="m1")
 
 
+@pytest.mark.shared
 def test_a_new_key_may_move_to_another_machine_at_once(service, box):
     box.report(machine_id="m1")
     box.key = service.ada.post(f"/api/agents/{box.id}/key").json["key"]
@@ -92,6 +94,7 @@ def test_a_hosts_clock_is_measured_shown_and_corrected(service, box, ahead):
     assert kept["created_at"] == service.clock.now() - 100
 
 
+@pytest.mark.shared
 def test_a_message_that_took_long_does_not_move_the_clock(service, box):
     box.report(time=service.clock.now() + 5)
     box.report(time=service.clock.now() - 600, reason="spooled")
@@ -114,6 +117,7 @@ def test_times_in_which_an_agent_with_policies_was_not_heard_are_remembered(serv
     assert service.read(lambda root: silences_of(root, "gone")) == ()
 
 
+@pytest.mark.shared
 def test_the_budgets_of_earlier_policies_are_known(service, box):
     assert service.read(lambda root: (terms_of(root, box.id, 1), terms_of(root, "gone", 1))) == (None, None)
     give(service, box)
@@ -122,6 +126,7 @@ def test_the_budgets_of_earlier_policies_are_known(service, box):
     assert terms == [(3, 3600.0), (7, 3600.0), (7, 3600.0)]
 
 
+@pytest.mark.shared
 def test_an_agent_with_later_policies_than_a_restored_store_knows_is_given_the_stores(service, box):
     give(service, box)
     answer = box.report(policy_version=41)

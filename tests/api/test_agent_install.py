@@ -17,6 +17,7 @@ def made(service):
     return service.ada.post_json("/api/agents", {"label": "web"}, status=201).json
 
 
+@pytest.mark.shared
 def test_the_program_is_public(service):
     answer = service.anonymous.get("/api/agents/agent.pyz")
     assert answer.body.startswith(b"#!")
@@ -24,6 +25,7 @@ def test_the_program_is_public(service):
     service.anonymous.post("/api/agents/agent.pyz", status=405)
 
 
+@pytest.mark.shared
 def test_the_script_is_for_users_and_agents(service, made):
     service.anonymous.get(SCRIPT, status=401)
     service.anonymous.get(f"{SCRIPT}?key={'0' * 64}", status=401)
@@ -51,7 +53,6 @@ def install(text, tmp_path, service, *options, **env):
         env=variables,
         capture_output=True,
         text=True,
-        timeout=60,
     )
 
 

@@ -27,6 +27,7 @@ def give(service, box, *policies):
     return service.transact(given)
 
 
+@pytest.mark.shared
 def test_an_agent_gets_what_is_newer_than_what_it_holds(service, box):
     assert give(service, box, RULE) == 1
     assert "policies" not in box.report()  # it does not say that it holds any: an agent of before
@@ -37,6 +38,7 @@ def test_an_agent_gets_what_is_newer_than_what_it_holds(service, box):
     assert "policies" not in box.report(policy_version=1)
 
 
+@pytest.mark.shared
 def test_other_policies_are_a_newer_version_and_none_is_an_answer_too(service, box):
     give(service, box, RULE)
     assert give(service, box) == 2
@@ -44,6 +46,7 @@ def test_other_policies_are_a_newer_version_and_none_is_an_answer_too(service, b
     assert service.read(lambda root: policies_of(root, box.id)).version == 2
 
 
+@pytest.mark.shared
 def test_a_rotated_key_signs_what_was_given_before(service, box):
     give(service, box, RULE)
     box.key = service.ada.post_json(f"{box.path}/key", {}).json["key"]
@@ -51,6 +54,7 @@ def test_a_rotated_key_signs_what_was_given_before(service, box):
     check_bundle(**signed, secret=secret_of(box.key), agent_id=box.id)
 
 
+@pytest.mark.shared
 def test_what_an_older_version_has_stored_is_sent_as_it_is_and_read_with_defaults(service, box):
     bundle = {"agent_id": box.id, "version": 3, "issued_at": 1.0, "expires_at": 9.0, "offline_after_s": 45, "budget": 2,
               "policies": [{"rule_id": "r", "condition": "cpu_percent > 90",
@@ -68,6 +72,7 @@ def test_what_an_older_version_has_stored_is_sent_as_it_is_and_read_with_default
 
 
 @pytest.mark.attack
+@pytest.mark.shared
 def test_what_the_store_holds_signs_for_agents_of_before_only(service, box):
     give(service, box, RULE)
     held = service.read(lambda root: find_agent(root, box.id).key_digest)
@@ -78,6 +83,7 @@ def test_what_the_store_holds_signs_for_agents_of_before_only(service, box):
     assert "features" not in box.seen()["metrics"]
 
 
+@pytest.mark.shared
 def test_what_the_agent_would_refuse_is_not_given(service, box):
     with pytest.raises(Invalid):
         give(service, box, RULE._replace(steps=(PolicyStep("host_reboot"),)))

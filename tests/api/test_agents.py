@@ -61,6 +61,7 @@ def test_a_new_agent_is_pending_and_its_key_is_kept_as_a_hash(service, box):
     assert box.key not in stored
 
 
+@pytest.mark.shared
 def test_a_report_makes_it_online_and_shows_its_metrics(service, box):
     answer = box.report(disks={"/": 71.5, "/var": 12}, services={"nginx": "active"}, metrics={"queue": 7}, later=[1])
     assert answer == {"status": "ok", "interval": 15, "commands": [], "cancel": [], "policy_version": 0}
@@ -111,6 +112,7 @@ def test_the_figures_of_all_come_in_one_answer(service, box):
     assert (point["rx_bytes_s"], point["tx_bytes_s"]) == (4000, 1000)
 
 
+@pytest.mark.shared
 def test_every_report_is_live_for_conditions_at_once(service, box):
     box.report(services={"nginx": "failed"}, containers={"web": "running"}, disks={"/var": 91}, metrics={"queue": 7})
     live = service.node.series.live
@@ -134,6 +136,7 @@ def test_a_wrong_report_is_422_and_names_the_field(box, wrong):
     assert set(box.report(status=422, **wrong)["fields"]) == set(wrong)
 
 
+@pytest.mark.shared
 def test_identity_comes_from_the_key_alone(service, box):
     other = Polling(service, label="db")
     path = f"/api/agents/{other.id}/report"
@@ -148,6 +151,7 @@ def test_identity_comes_from_the_key_alone(service, box):
     assert other.seen()["status"] == "pending"
 
 
+@pytest.mark.shared
 def test_a_rotated_key_and_a_deleted_agent_are_worth_nothing(service, box):
     box.report()
     old, box.key = box.key, service.ada.post(f"{box.path}/key").json["key"]
@@ -160,6 +164,7 @@ def test_a_rotated_key_and_a_deleted_agent_are_worth_nothing(service, box):
     assert service.node.series.live.get(f"agent:{box.id}") == {}
 
 
+@pytest.mark.shared
 def test_label_and_tags_can_be_changed(service, box):
     body = {**box.seen(), "label": "renamed", "tags": ["x"]}
     assert service.otto.put_json(box.path, body).json == {"status": "updated"}
@@ -213,6 +218,7 @@ def test_an_agent_that_takes_anothers_name_gets_nothing_by_it(service, taken):
     assert told.json.get("code") == "ambiguous_host" if taken == "label" else told.json["hostname"] == "ip-10-0-0-7"
 
 
+@pytest.mark.shared
 def test_a_command_is_handed_out_once_to_a_plain_poller_and_ends_with_its_result(service, box):
     box.report()
     asked = box.ask("echo hi", timeout=5)
@@ -233,6 +239,7 @@ def test_a_command_is_handed_out_once_to_a_plain_poller_and_ends_with_its_result
     assert service.otto.get(f"{box.path}/commands").json == [record]
 
 
+@pytest.mark.shared
 def test_our_own_poller_is_offered_a_command_until_it_says_that_it_has_it(box):
     box.report(held=[])
     asked = box.ask()
@@ -256,6 +263,7 @@ def test_a_delivered_command_that_the_agent_came_back_without_is_lost(service, b
     assert box.command(asked)["status"] == "lost"
 
 
+@pytest.mark.shared
 def test_cancelling(service, box):
     waiting, under_way = box.ask(), None
     assert service.otto.delete(f"{box.path}/commands/{waiting}").json == {"command_id": waiting, "status": "cancelled"}
@@ -271,6 +279,7 @@ def test_cancelling(service, box):
     service.vera.delete(f"{box.path}/commands/{waiting}", status=403)
 
 
+@pytest.mark.shared
 def test_the_last_hundred_commands_newest_first(service, box):
     asked = [box.ask(str(n)) for n in range(103)]
     listed = service.vera.get(f"{box.path}/commands").json
@@ -280,6 +289,7 @@ def test_the_last_hundred_commands_newest_first(service, box):
     service.vera.get(f"{box.path}/commands?limit=1001", status=422)
 
 
+@pytest.mark.shared
 def test_looks_for_a_cause_do_nothing_and_are_not_among_the_commands(service, box):
     look = {"heal_id": "c.0.cause", "token": 1, "phase": "look", "params": {"service": "nginx"}}
     asked = service.transact(lambda root: send_command(root, box.id, "heal", look, requested_by="healing"))
@@ -308,6 +318,7 @@ def test_wrong_commands(service, box, body, fields):
     assert set(service.otto.post_json(f"{box.path}/commands", body, status=422).json["fields"]) == fields
 
 
+@pytest.mark.shared
 def test_a_repeated_request_with_a_key_asks_once(service, box):
     body = {"type": "shell", "params": {"command": "true"}}
     ask = lambda: service.otto.post_json(f"{box.path}/commands", body, headers={"Idempotency-Key": "k"}).json  # noqa: E731
@@ -344,6 +355,7 @@ def test_roles(service, box, method, path, allowed):
             assert call(path, **kwargs, expect_errors=True).status_int == expected
 
 
+@pytest.mark.shared
 def test_wrong_methods_types_and_paths(service, box):
     assert service.ada.put(box.path + "/commands", expect_errors=True).headers["Allow"] == "GET, HEAD, POST"
     service.ada.delete("/api/agents", status=405)
@@ -390,6 +402,7 @@ def test_one_report_after_the_other_full_of_new_names_is_bounded(service, box):
     assert service.node.series.live.value(f"agent:{box.id}", "service.u3-3999.state") == "active"
 
 
+@pytest.mark.shared
 def test_what_is_no_form_is_refused_before_the_agent_is_looked_for(service, box):
     for kind in ("application/json", "text/plain"):
         answer = service.otto.post(f"{box.path}/files", b"{}", content_type=kind, status=415)

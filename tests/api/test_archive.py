@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import stat
 
 import pytest
@@ -52,16 +53,23 @@ def begin(root, now):
     healing["ledger"].begin(root, case.record, rule_id="r", now=now)
 
 
-@pytest.fixture
-def place(tmp_path):
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory):
     """A store that has lived; no process has it open."""
-    service = Service(tmp_path / "data")
+    data = tmp_path_factory.mktemp("lived") / "data"
+    service = Service(data)
     monitor = Lookout(service).add(name="Shop")
     service.transact(fill, service.clock.now() - 1000)
     service.transact(fail, monitor, service.clock.now())
     service.transact(begin, service.clock.now())
     service.close()
-    return ("--data", tmp_path / "data")
+    return data
+
+
+@pytest.fixture
+def place(lived, tmp_path):
+    """A copy of it."""
+    return ("--data", shutil.copytree(lived, tmp_path / "data"))
 
 
 def lines(path):

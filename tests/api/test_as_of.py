@@ -19,7 +19,9 @@ SHOP = {"name": "Shop", "url": "http://shop.example/", "type": "http", "tags": [
 def service(tmp_path, monkeypatch):
     """On the real clock, because revisions of the store carry real times."""
     monkeypatch.setenv("OPSAPP_ADMIN_PASSWORD", "first admin password")
+    before = int(time.time()) - 1
     service = Service(tmp_path, clock=Clock())
+    service.before = before
     yield service
     service.close()
 
@@ -79,8 +81,7 @@ def test_a_time_that_is_none_or_lies_ahead_is_refused(service, value):
 
 
 def test_before_the_last_schema_step_or_the_last_pack_nothing_is_told(service):
-    made = int(time.time())
-    assert service.vera.get(f"{PATH}?as_of={made - 2}", status=410).json["code"] == "before_horizon"
+    assert service.vera.get(f"{PATH}?as_of={service.before}", status=410).json["code"] == "before_horizon"
     shop = service.otto.post_json(PATH, SHOP).json["id"]
     then = second_passed()
     service.otto.put_json(f"{PATH}/{shop}", {"interval": 30})
@@ -99,3 +100,14 @@ def test_a_store_that_was_packed_by_another_says_so_too(service):
     second_passed()
     service.node.store.db.pack(time.time())
     service.vera.get(f"{PATH}/{shop}?as_of={then}", status=410)
+
+
+def test_the_past_shows_the_notices_that_were_open_then_and_strangers_none_that_is_over(service):
+    notices = "/api/monitoring/notices"
+    kept, ended = (service.otto.post_json(notices, {"title": title}, status=201).json["id"] for title in ("a", "b"))
+    then = second_passed()
+    service.otto.post_json(f"{notices}/{ended}/end", {})
+    titles = [notice["title"] for notice in service.vera.get(f"{STATUS}?as_of={then}").json["notices"]]
+    assert sorted(titles) == ["a", "b"]
+    public = service.anonymous.get(f"{STATUS}?as_of={then}").json["notices"]
+    assert [notice["id"] for notice in public] == [kept]

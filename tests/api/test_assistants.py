@@ -39,6 +39,7 @@ def key_client(service, username, role):
 # -- the protocol
 
 
+@pytest.mark.shared
 def test_it_greets_in_the_version_that_is_asked_for_or_in_its_newest(door):
     greeting = door.result("initialize", protocolVersion="2025-06-18", clientInfo={"name": "c", "version": "1"})
     assert (greeting["protocolVersion"], greeting["serverInfo"]["name"]) == ("2025-06-18", "opsapp")
@@ -46,6 +47,7 @@ def test_it_greets_in_the_version_that_is_asked_for_or_in_its_newest(door):
     assert door.result("ping") == {}
 
 
+@pytest.mark.shared
 def test_a_notification_has_no_answer(door):
     assert door.post({"jsonrpc": "2.0", "method": "notifications/initialized"}, 202).body == b""
     assert door.post({"jsonrpc": "2.0", "id": 5, "result": {}}, 202).body == b""
@@ -63,6 +65,7 @@ def test_a_notification_has_no_answer(door):
         ({"jsonrpc": "2.0", "id": True, "method": "ping"}, "bad_message"),
     ],
 )
+@pytest.mark.shared
 def test_what_is_no_message_is_refused(door, message, code):
     assert door.post(message, 400).json["code"] == code
 
@@ -75,10 +78,12 @@ def test_what_is_no_message_is_refused(door, message, code):
         ({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": [1]}, -32602),
     ],
 )
+@pytest.mark.shared
 def test_a_call_that_is_wrong_is_answered_as_json_rpc_says(door, message, code):
     assert door.post(message).json["error"]["code"] == code
 
 
+@pytest.mark.shared
 def test_what_is_unknown_is_an_error_with_the_id_of_its_call(door):
     unknown = door.post({"jsonrpc": "2.0", "id": "a", "method": "tools/destroy"}).json
     assert (unknown["id"], unknown["error"]["code"]) == ("a", -32601)
@@ -87,6 +92,7 @@ def test_what_is_unknown_is_an_error_with_the_id_of_its_call(door):
     assert door.ask("resources/read", uri="file:///etc/passwd")["error"]["code"] == -32002
 
 
+@pytest.mark.shared
 def test_there_are_no_streams_and_no_other_versions(door):
     for method in ("GET", "DELETE"):
         assert door.client.request("/api/mcp", method=method, expect_errors=True).status_int == 405
@@ -96,15 +102,18 @@ def test_there_are_no_streams_and_no_other_versions(door):
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "https://localhost.evil.example", "null", "http://[broken"])
+@pytest.mark.shared
 def test_a_page_of_another_site_is_refused(door, origin):
     refused = door.post({"jsonrpc": "2.0", "id": 1, "method": "ping"}, 403, Origin=origin)
     assert refused.json["code"] == "foreign_origin"
 
 
+@pytest.mark.shared
 def test_a_page_of_this_machine_may_call(door):
     door.post({"jsonrpc": "2.0", "id": 1, "method": "ping"}, Origin="http://localhost:6274")
 
 
+@pytest.mark.shared
 def test_without_a_key_nothing_is_said(service):
     body = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
     service.anonymous.post_json("/api/mcp", body, status=401)
@@ -113,6 +122,7 @@ def test_without_a_key_nothing_is_said(service):
 # -- the tools
 
 
+@pytest.mark.shared
 def test_every_tool_says_what_it_takes_and_that_it_destroys_nothing(service, door):
     listed = {tool["name"]: tool for tool in door.result("tools/list")["tools"]}
     assert set(listed) == {tool.name for tool in (*READS, *ASKS)}
@@ -125,11 +135,13 @@ def test_every_tool_says_what_it_takes_and_that_it_destroys_nothing(service, doo
     assert rule["properties"]["rule"]["$ref"].removeprefix("#/$defs/") in rule["$defs"]
 
 
+@pytest.mark.shared
 def test_every_reading_tool_asks_for_what_the_api_has(service):
     assert {tool.name for tool in READS} <= set(toolschemas.of(service.app.registry))
 
 
 @pytest.mark.parametrize("tool", [tool for tool in READS if "{" not in tool.parts[0][1]])
+@pytest.mark.shared
 def test_a_list_or_an_overview_is_read(door, tool):
     if tool.name == "explain_moment":
         assert door.refused(tool.name, kind="hosts", id="0" * 16)["code"] == "not_found"
@@ -137,6 +149,7 @@ def test_a_list_or_an_overview_is_read(door, tool):
         door.data(tool.name)
 
 
+@pytest.mark.shared
 def test_what_does_not_exist_and_what_is_unknown_is_said_so_that_it_can_be_mended(door):
     assert door.refused("get_rule", rule_id="none")["code"] == "not_found"
     assert door.refused("get_rule", rule_id="../../users")["code"] == "not_found"
@@ -147,6 +160,7 @@ def test_what_does_not_exist_and_what_is_unknown_is_said_so_that_it_can_be_mende
     assert "rule.condition" in door.refused("what_if", rule={"condition": "(("})["fields"]
 
 
+@pytest.mark.shared
 def test_a_long_list_has_pages(service, door):
     for number in range(5):
         service.ada.post_json("/api/healing/rules", {**RULE, "id": f"zz-{number}"})
@@ -171,6 +185,7 @@ def test_a_resource_is_read_as_its_tool_reads(service, door):
     assert len(door.result("resources/templates/list")["resourceTemplates"]) == 5
 
 
+@pytest.mark.shared
 def test_every_page_of_the_guide_is_a_resource(door):
     guide = {place["uri"]: place for place in door.result("resources/list")["resources"] if "guide/" in place["uri"]}
     written = {path.stem: path.read_text() for path in (ROOT / "docs/guide").glob("*.md")}
@@ -182,10 +197,12 @@ def test_every_page_of_the_guide_is_a_resource(door):
 
 
 @pytest.mark.parametrize("uri", ["opsapp://guide/none", "opsapp://guide/", "opsapp://guide/../../etc/passwd"])
+@pytest.mark.shared
 def test_there_is_nothing_but_the_guide_there(door, uri):
     assert door.ask("resources/read", uri=uri)["error"]["code"] == NOT_FOUND
 
 
+@pytest.mark.shared
 def test_a_prompt_leads_to_tools_that_there_are(door):
     listed = door.result("prompts/list")["prompts"]
     tools = {tool["name"] for tool in door.result("tools/list")["tools"]}
@@ -215,6 +232,7 @@ def test_a_prompt_leads_to_tools_that_there_are(door):
         {"name": "what_is_wrong", "arguments": ["x"]},
     ],
 )
+@pytest.mark.shared
 def test_a_prompt_with_other_arguments_is_refused(door, params):
     assert door.ask("prompts/get", **params)["error"]["code"] == INVALID_PARAMS
 
@@ -222,6 +240,7 @@ def test_a_prompt_with_other_arguments_is_refused(door, params):
 # -- whose key it is
 
 
+@pytest.mark.shared
 def test_the_key_of_an_assistant_opens_this_door_and_no_other(service, door):
     for method, path in (
         ("GET", "/api/me"), ("GET", "/api/healing/rules"), ("POST", "/api/healing/pause"), ("GET", "/"),
@@ -236,6 +255,7 @@ def test_the_key_of_an_assistant_opens_this_door_and_no_other(service, door):
             assert answer.json["code"] == "assistant_key"
 
 
+@pytest.mark.shared
 def test_it_is_a_viewers_key_whoever_made_it(service):
     body = {"name": "claude", "assistant": True}
     refused = service.ada.post_json("/api/keys", {**body, "role": "operator"}, status=422)
@@ -245,6 +265,7 @@ def test_it_is_a_viewers_key_whoever_made_it(service):
     assert shown["assistant"] is True
 
 
+@pytest.mark.shared
 def test_it_sees_what_a_viewer_sees(service, automation):
     door = Door(service, "ada")
     service.ada.put_json(f"/api/automations/{automation}", {"params": {"url": "http://me:secret@127.0.0.1:9/?k=v"}})
@@ -262,6 +283,7 @@ def test_another_key_and_a_person_read_as_they_do_by_the_api_and_cannot_propose(
 
 
 @pytest.mark.parametrize(("role", "may"), [("viewer", False), ("operator", True)])
+@pytest.mark.shared
 def test_another_key_asks_what_if_only_where_the_api_lets_it(service, role, may):
     door = Door(service, "otto", "program", assistant=False, role=role)
     door.client.post_json("/api/healing/whatif", {"rule": RULE}, status=200 if may else 403)
@@ -393,11 +415,13 @@ def test_the_page_of_a_run_says_that_an_assistant_asks(service, door, automation
     assert "run for the assistant claude?" in page.text
 
 
+@pytest.mark.shared
 def test_the_settings_say_which_key_is_an_assistants(service):
     Door(service, "ada", "claude")
     assert "for an assistant: reads and proposes" in service.browser("ada").get("/settings").text
 
 
+@pytest.mark.shared
 def test_what_is_too_long_for_an_answer_is_no_resource_either(service, door):
     """An incident that people have written a book about: the tool refuses it, and so does its address."""
     opened = {"name": "Long"}

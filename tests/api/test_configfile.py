@@ -28,6 +28,7 @@ def mistakes(path, sections):
     return {mistake.path: (mistake.line, mistake.message) for mistake in caught.value.mistakes}
 
 
+@pytest.mark.shared
 def test_without_a_file_every_default_is_there(service):
     config = service.node.config
     assert config.timezone == "UTC"
@@ -35,11 +36,13 @@ def test_without_a_file_every_default_is_there(service):
     assert config[LogSettings].format == "text"
 
 
+@pytest.mark.shared
 def test_an_empty_file_means_defaults(tmp_path, sections, service):
     config = configfile.read(write(tmp_path, "\n# nothing\n"), sections)
     assert [config[kind] for kind in sections.values()] == [service.node.config[kind] for kind in sections.values()]
 
 
+@pytest.mark.shared
 def test_every_mistake_is_told_with_its_line(tmp_path, sections):
     text = "timezone: Mars/Olympus\nweb:\n  base_ulr: http://x\n  trusted_proxies: [10.0.0.0/8, nonsense]\nlgo: {}\n"
     found = mistakes(write(tmp_path, text), sections)
@@ -67,10 +70,12 @@ def test_every_mistake_is_told_with_its_line(tmp_path, sections):
         ("web:\n  base_url: http://me:secret@ops.example\n", "web.base_url", 2),
     ],
 )
+@pytest.mark.shared
 def test_what_cannot_be_read_is_refused(tmp_path, sections, text, path, line):
     assert mistakes(write(tmp_path, text), sections)[path][0] == line
 
 
+@pytest.mark.shared
 def test_aliases_of_aliases_do_not_fill_the_memory(tmp_path, sections):
     """A few lines that stand for 10^12 values; `opsapp apply` reads files by the same function."""
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
@@ -82,6 +87,7 @@ def test_aliases_of_aliases_do_not_fill_the_memory(tmp_path, sections):
     assert values == {"one": {"a": [1, 2]}, "two": {"a": [1, 2]}}
 
 
+@pytest.mark.shared
 def test_a_missing_file_is_a_mistake(tmp_path, sections):
     assert "file" in mistakes(tmp_path / "none.yaml", sections)
 
@@ -128,6 +134,7 @@ def test_a_reload_while_the_store_is_out_of_reach_is_no_mistake_of_the_file(serv
         ("    client_id: opsapp\n", "    client: opsapp\n", "web.oidc.client"),
     ],
 )
+@pytest.mark.shared
 def test_single_sign_on_is_configured_whole_or_not_at_all(service, tmp_path, old, new, wrong):
     path = tmp_path / "opsapp.yaml"
     path.write_text(GOOD_OIDC)
@@ -140,6 +147,7 @@ def test_single_sign_on_is_configured_whole_or_not_at_all(service, tmp_path, old
     assert wrong in {mistake.path for mistake in caught.value.mistakes}
 
 
+@pytest.mark.shared
 def test_a_window_that_ends_before_it_begins_has_its_line(tmp_path, sections):
     text = (
         "log: {format: xml}\n"
@@ -155,6 +163,7 @@ def test_a_window_that_ends_before_it_begins_has_its_line(tmp_path, sections):
     assert found == {"maintenance.windows.1.end": (7, "must be after start")}
 
 
+@pytest.mark.shared
 def test_what_is_wrong_between_the_fields_of_a_rule_has_its_line_too(tmp_path, sections):
     text = (
         "healing:\n"
@@ -176,6 +185,7 @@ def test_what_is_wrong_between_the_fields_of_a_rule_has_its_line_too(tmp_path, s
     assert "cycle: x → y → x" in found["healing.dependencies"][1]
 
 
+@pytest.mark.shared
 def test_the_thresholds_of_healing_are_configured(tmp_path, sections):
     text = "healing:\n  skip: {outcomes: 3, retry_s: 3600}\n  promotion: {triggers: 2}\n  change: {threshold: 600}\n"
     text += "  recurrence: {heals: 4}\n  brake: {max_heals_per_hour: {target: 2}}\n"

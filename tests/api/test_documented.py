@@ -12,6 +12,8 @@ from opsapp.web.fields import Body, field, flag, list_of, node_of, text
 from opsapp.web.uploads import FileForm
 from tests.support.documented import misfits, validator
 
+pytestmark = pytest.mark.shared
+
 # Answers that are any JSON value, since something else decides what they are.
 FREE = {
     *(

@@ -64,6 +64,7 @@ def test_wrong_paths_and_methods(service, method, path, status):
     assert status != 405 or answer.headers["Allow"]
 
 
+@pytest.mark.shared
 def test_slashes_in_front_of_the_api_make_it_no_page(service):
     for path in ("http://localhost//api/me", "http://localhost//api//nothing"):
         answer = service.anonymous.get(path, status=401)
@@ -71,6 +72,7 @@ def test_slashes_in_front_of_the_api_make_it_no_page(service):
     assert service.vera.get("http://localhost//api/me").headers["ETag"]
 
 
+@pytest.mark.shared
 def test_an_address_that_is_no_text_gets_a_page_where_a_browser_asks(service):
     for path in ("/%ff", "/monitors/%ff", "/monitors?q=%ff", "/apix/%ff"):
         answer = service.anonymous.get(path, headers={"Accept": "text/html"}, expect_errors=True)
@@ -122,11 +124,13 @@ def test_a_packed_body_is_not_taken_for_a_broken_one(service):
     service.anonymous.post_json("/api/login", body, headers={"Content-Encoding": "identity"}, status=401)
 
 
+@pytest.mark.shared
 def test_a_number_of_the_query_that_is_far_out_of_bounds_is_told_the_bounds(service):
     answer = service.ada.get(f"/api/users?limit={10**25}", status=422)
     assert answer.json["fields"] == {"limit": "must be 1 to 1000"}
 
 
+@pytest.mark.shared
 def test_etag(service):
     first = service.vera.get("/api/me")
     again = service.vera.get("/api/me", headers={"If-None-Match": first.headers["ETag"]})
@@ -152,6 +156,7 @@ def test_an_answer_that_only_grew_older_is_the_same(service):
     assert (again.status_int, again.body) == (304, b"")
 
 
+@pytest.mark.shared
 def test_allow_names_what_works(service):
     path = "/api/monitoring/endpoints"
     for method in service.vera.request(path, method="PATCH", status=405).headers["Allow"].split(", "):

@@ -33,6 +33,7 @@ def test_every_signed_in_role_reads(service, path):
     service.anonymous.get(f"/api/healing/{path}", status=401)
 
 
+@pytest.mark.shared
 def test_null_in_a_put_takes_away_what_a_rule_may_do_without_and_keeps_the_rest(service):
     more = {"targets": {"agents": ["box"], "monitors": []}, "settle_s": 7, "cooldown_s": 60, "severity": "error"}
     service.ada.post_json("/api/healing/rules", RULE | more)
@@ -170,6 +171,7 @@ def test_the_ledger_is_empty_and_whole(service):
         service.vera.get(f"/api/healing/ledger?{query}", status=422)
 
 
+@pytest.mark.shared
 def test_effectiveness_needs_its_query(service):
     assert set(service.vera.get("/api/healing/effectiveness", status=422).json["fields"]) == {
         "action_type",
@@ -335,12 +337,14 @@ def test_validation_of_nothing(service, body, status):
     service.vera.post(path, body, headers={"Content-Type": "application/json"}, status=status)
 
 
+@pytest.mark.shared
 def test_validation_takes_json_alone(service):
     path = "/api/healing/dependencies/validate"
     for kind in ("text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-16"):
         service.vera.post(path, b"[]", headers={"Content-Type": kind}, status=415)
 
 
+@pytest.mark.shared
 def test_validation_names_what_no_text_can_be(service):
     """Half a character is JSON; an answer that says it again is JSON too, and no 500."""
     body = [{"target": "a\ud800", "type": "service"}] * 2
@@ -349,12 +353,14 @@ def test_validation_names_what_no_text_can_be(service):
     assert "a\\ud800" in answer.text
 
 
+@pytest.mark.shared
 def test_actions_are_the_55(service):
     actions = service.vera.get("/api/healing/actions").json
     risks = [action["risk"] for action in actions]
     assert (len(actions), risks.count("low"), risks.count("medium"), risks.count("high")) == (55, 20, 22, 13)
 
 
+@pytest.mark.shared
 def test_a_dry_run_of_nothing_known(service):
     event = {
         "source": "test",
@@ -385,6 +391,7 @@ def test_no_approvals_wait(service):
 
 
 @pytest.mark.parametrize(("given", "kept"), [(90, 90), ("2m", "2m"), ("1h30m", "1h30m"), (None, 0)])
+@pytest.mark.shared
 def test_how_long_a_condition_must_hold_is_kept(service, given, kept):
     body = {"condition": "cpu_percent > 90", "escalation_chain": [{"action": "clear_cache"}], "for": given}
     rule = service.ada.post_json("/api/healing/rules", body).json["id"]
@@ -394,6 +401,7 @@ def test_how_long_a_condition_must_hold_is_kept(service, given, kept):
     assert "for" in service.ada.put_json(f"/api/healing/rules/{rule}", {"for": "soon"}, status=422).json["fields"]
 
 
+@pytest.mark.shared
 def test_chaos(service):
     assert len(service.vera.get("/api/healing/chaos/scenarios").json) == 12
     run = "/api/healing/chaos/run"
@@ -477,6 +485,7 @@ def test_places_are_made_anew_only_when_something_about_them_is_different(servic
 
 
 @pytest.mark.parametrize("value", [None, True, [1], {"a": 1}, "x" * 1001, "97", "high"])
+@pytest.mark.shared
 def test_a_metric_of_an_event_is_a_number(service, value):
     event = {"rule_id": "default-cpu", "target": "box-1", "metrics": {"cpu_percent": value, "load1": 1}}
     answer = service.otto.post_json("/api/healing/dry-run", {"event": event}, status=422)
@@ -484,6 +493,7 @@ def test_a_metric_of_an_event_is_a_number(service, value):
 
 
 @pytest.mark.parametrize("name", ["service.nginx.state", "container.web.state", "monitor.status", "event.labels.job"])
+@pytest.mark.shared
 def test_a_state_of_an_event_is_a_text(service, name):
     event = {"rule_id": "default-service", "target": "box-1", "metrics": {name: "failed", "cpu_percent": 1.5}}
     answer = service.otto.post_json("/api/healing/dry-run", {"event": event})

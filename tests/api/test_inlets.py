@@ -36,6 +36,7 @@ def test_a_token_is_shown_once_and_stored_as_its_digest(service, inlet):
 
 
 @pytest.mark.parametrize("body", [ALERTMANAGER, GRAFANA, OWN])
+@pytest.mark.shared
 def test_each_form_is_taken_without_a_session(service, inlet, body):
     taken = service.anonymous.post_json(inlet["url"], body).json
     assert taken["received"] == len(body.get("alerts", [body]))
@@ -43,6 +44,7 @@ def test_each_form_is_taken_without_a_session(service, inlet, body):
     assert taken["unknown_targets"] == taken["received"], "there is no such host or monitor"
 
 
+@pytest.mark.shared
 def test_the_list_says_how_many_events_fire_and_how_many_are_about_nothing_known(service, inlet):
     def listed():
         [shown] = [shown for shown in service.ada.get(PATH).json if shown["id"] == inlet["id"]]
@@ -60,6 +62,7 @@ def test_the_list_says_how_many_events_fire_and_how_many_are_about_nothing_known
     assert listed() == (1, 0, now)
 
 
+@pytest.mark.shared
 def test_the_same_again_is_counted_as_repeated(service, inlet):
     assert service.anonymous.post_json(inlet["url"], OWN).json["repeated"] == 0
     assert service.anonymous.post_json(inlet["url"], OWN).json["repeated"] == 1
@@ -88,6 +91,7 @@ def test_an_outage_is_taken_whole_however_large(service, inlet):
 
 
 @pytest.mark.parametrize("many", [0, 400], ids=["small", "large"])
+@pytest.mark.shared
 def test_an_odd_alert_costs_none_of_the_others(service, inlet, many):
     good = alerts(many + 3)
     labels = {"alertname": "a", **{f"l{n}": "" for n in range(64)}}
@@ -106,22 +110,26 @@ def test_an_odd_alert_costs_none_of_the_others(service, inlet, many):
     ]
 
 
+@pytest.mark.shared
 def test_of_many_refusals_the_first_are_named(service, inlet):
     taken = post(service, inlet, json.dumps({"alerts": [{}] * 700 + alerts(1)})).json
     assert (taken["firing"], taken["refused_count"], len(taken["refused"])) == (1, 700, 50)
 
 
+@pytest.mark.shared
 def test_a_body_that_breaks_off_loses_only_its_end(service, inlet):
     body = json.dumps({"alerts": alerts(3)})
     taken = post(service, inlet, body[: body.rindex("h2")]).json
     assert (taken["firing"], taken["refused"]) == (2, [{"place": "alerts.2", "why": "the JSON breaks off here"}])
 
 
+@pytest.mark.shared
 def test_several_events_in_the_own_form_are_a_list(service, inlet):
     taken = post(service, inlet, json.dumps([OWN, {**OWN, "id": "43"}, {"id": "44"}])).json
     assert (taken["firing"], [refused["place"] for refused in taken["refused"]]) == (2, ["2"])
 
 
+@pytest.mark.shared
 def test_only_what_is_no_json_is_a_bad_request(service, inlet):
     for body in ("", "{", "nonsense", '{"alerts": [', '{"alerts": [{"status"', '{"id": 1,}', "[1"):
         assert post(service, inlet, body, status=400).json["code"] == "malformed_json", body
@@ -175,6 +183,7 @@ def test_each_inlet_has_a_share_of_its_own(service, inlet, monkeypatch):
     assert stored == [inlet["id"]]
 
 
+@pytest.mark.shared
 def test_a_wrong_token_and_one_of_a_deleted_inlet_are_nobodys(service, inlet):
     service.anonymous.post_json(f"/api/healing/events/{'0' * 64}", OWN, status=404)
     assert service.ada.delete(f"{PATH}/{inlet['id']}").json == {"status": "deleted"}
@@ -182,6 +191,7 @@ def test_a_wrong_token_and_one_of_a_deleted_inlet_are_nobodys(service, inlet):
     service.ada.delete(f"{PATH}/{inlet['id']}", status=404)
 
 
+@pytest.mark.shared
 def test_labels_are_mapped_and_wrong_inlets_refused(service):
     made = service.ada.post_json(PATH, {"name": "Grafana", "mapping": {"host": "host"}}, status=201).json
     assert made["mapping"] == {"host": "host", "monitor": "monitor"}

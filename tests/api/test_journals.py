@@ -30,6 +30,7 @@ def asked(client, host, unit):
 
 
 @pytest.mark.parametrize("unit", [*ADMINS, *OPERATORS])
+@pytest.mark.shared
 def test_who_reads_the_journal_of_a_unit(service, host, unit):
     is_private = unit in ADMINS
     assert streamed(service.vera, host, unit) == "private_logs"
@@ -40,6 +41,7 @@ def test_who_reads_the_journal_of_a_unit(service, host, unit):
         assert asked(service.ada, host, unit).status_int == 200
 
 
+@pytest.mark.shared
 def test_files_keep_the_rules_of_their_agent(service, host):
     answer = service.vera.get(f"{host.path}/stream/logs?source=file&path=/var/log/a", expect_errors=True)
     assert answer.json["code"] == "agent_offline"
@@ -65,6 +67,7 @@ def _finish(root, agent_id, command_id, now):
     agents_of(root)[agent_id].commands.finish(result, now)
 
 
+@pytest.mark.shared
 def test_what_a_command_has_read_is_for_those_who_may_ask_for_it(service, host):
     seen = {}
     for unit in ("nginx", "ssh"):
@@ -81,6 +84,7 @@ def _asked_why(root, agent_id, unit):
     return send_command(root, agent_id, "heal", params, requested_by="healing")
 
 
+@pytest.mark.shared
 def test_the_last_lines_that_a_look_has_read_are_as_private_as_the_journal(service, host):
     seen = {}
     for unit in ("nginx", "ssh"):
@@ -97,6 +101,7 @@ OPEN_FILES = ("/var/log/nginx/access.log", "/etc/ssh/sshd_config", "/var/log/aut
 
 
 @pytest.mark.parametrize("path", [*PRIVATE_FILES, *OPEN_FILES])
+@pytest.mark.shared
 def test_a_log_in_a_file_is_as_private_as_in_the_journal(service, host, path):
     is_private = path in PRIVATE_FILES
     for client, is_admin in ((service.vera, False), (service.otto, False), (service.ada, True)):
@@ -108,6 +113,7 @@ def test_a_log_in_a_file_is_as_private_as_in_the_journal(service, host, path):
     assert answer.status_int == (403 if is_private else 200)
 
 
+@pytest.mark.shared
 def test_viewers_see_of_a_command_who_asked_when_and_how_it_stands(service, host):
     body = {"type": "shell", "params": {"command": "grep sesame /etc/app", "env": {"PLACE": "cellar"}}}
     command_id = service.otto.post_json(f"{host.path}/commands", body).json["command_id"]

@@ -40,6 +40,7 @@ def test_a_user_has_a_number_of_keys_that_is_told_and_another_user_is_not_concer
 
 
 @pytest.mark.parametrize(("who", "role"), [("vera", "operator"), ("vera", "admin"), ("otto", "admin")])
+@pytest.mark.shared
 def test_no_key_is_above_its_maker(service, who, role):
     service.client(who).post_json("/api/keys", {"name": "x", "role": role}, status=403)
 
@@ -93,6 +94,7 @@ def test_keys_of_others(service):
         ("POST", "/api/logout", None),
     ],
 )
+@pytest.mark.shared
 def test_a_key_is_no_person(service, method, path, body):
     key = make_key(service.ada, role="admin")
     call = getattr(service.anonymous, f"{method.lower()}_json")
@@ -131,6 +133,7 @@ def test_a_ticket_must_be_used_within_half_a_minute(service):
     assert not opens(service, ticket)
 
 
+@pytest.mark.shared
 def test_a_ticket_opens_nothing_but_streams(service):
     ticket = ticket_of(service.ada)
     for path in ("/api/me", "/api/users", "/api/streams", "/api/stream-ticket"):
@@ -141,6 +144,7 @@ def test_a_ticket_opens_nothing_but_streams(service):
     service.anonymous.get("/api/agents/x/stream/logs", headers=headers, status=401)
 
 
+@pytest.mark.shared
 def test_a_ticket_of_a_key_ends_with_the_key(service):
     key = make_key(service.vera)
     ticket = service.anonymous.post("/api/stream-ticket", headers=bearer(key)).json["ticket"]
@@ -149,6 +153,7 @@ def test_a_ticket_of_a_key_ends_with_the_key(service):
     assert use(service, ticket) is None
 
 
+@pytest.mark.shared
 def test_a_ticket_makes_no_ticket(service):
     service.anonymous.post("/api/stream-ticket?token=" + ticket_of(service.vera), status=401)
 

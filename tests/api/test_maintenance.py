@@ -44,6 +44,7 @@ def test_a_window_lives(service):
     assert service.vera.get(BASE).json == []
 
 
+@pytest.mark.shared
 def test_scopes_name_what_there_is(service):
     monitor = service.otto.post_json(
         "/api/monitoring/endpoints", {"name": "Shop", "type": "http", "url": "http://shop.example/"}
@@ -118,6 +119,7 @@ def test_wrong_values_are_named(service, wrong, field):
     assert field in service.otto.post_json(BASE, BODY | wrong, status=422).json["fields"]
 
 
+@pytest.mark.shared
 def test_everything_wrong_is_named_at_once(service):
     wrong = {"name": "", "end": BODY["start"], "scope": ["nobody"]}
     fields = service.otto.post_json(BASE, BODY | wrong, status=422).json["fields"]
@@ -173,6 +175,7 @@ def test_an_occurrence_that_was_ended_stays_over_and_the_next_one_comes(service)
     assert service.vera.get(path).json["active"] is True
 
 
+@pytest.mark.shared
 def test_moving_a_window_forgets_what_was_done_by_hand(service):
     made = create(service, ON)
     path = f"{BASE}/{made['id']}"
@@ -182,6 +185,7 @@ def test_moving_a_window_forgets_what_was_done_by_hand(service):
     assert service.otto.put_json(path, {"end": "2027-01-15T10:00:00"}).json["active"] is True
 
 
+@pytest.mark.shared
 def test_a_window_that_is_off_is_on_by_hand_only(service):
     made = create(service, ON, enabled=False)
     assert (made["active"], made["next_start"]) == (False, None)
@@ -236,6 +240,7 @@ def test_what_is_no_healing_window(service, wrong):
 
 
 @pytest.mark.parametrize(("text", "span"), [("90s", 90), ("30m", 1800), ("2h", 7200), ("1h30m", 5400), ("1d", 86400)])
+@pytest.mark.shared
 def test_durations(service, text, span):
     made = service.otto.post_json(HEALING, BRIEF | {"duration": text}, status=201).json
     assert made["expires_at"] - made["created_at"] == span
@@ -313,6 +318,7 @@ def test_the_yaml_declares_windows(tmp_path, monkeypatch):
         service.close()
 
 
+@pytest.mark.shared
 def test_a_window_that_does_not_recur_may_last_for_decades(service):
     window = create(service, start="2020-01-01T00:00:00", end="2099-01-01T00:00:00")
     assert (window["active"], window["next_end"]) == (True, 4070908800)

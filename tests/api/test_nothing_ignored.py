@@ -13,11 +13,13 @@ SHOP = {"name": "Shop", "url": "https://shop.example.org/", "type": "http"}
 
 
 @pytest.mark.parametrize("path", [MONITORS, "/api/agents", "/api/healing/ledger", "/api/automations/runs"])
+@pytest.mark.shared
 def test_a_misspelt_filter_does_not_give_the_whole_list(service, path):
     answer = service.ada.get(path + "?statsu=down&limit=1", status=422).json
     assert (answer["code"], answer["fields"]) == ("invalid", {"statsu": "is not known here"})
 
 
+@pytest.mark.shared
 def test_all_that_is_wrong_with_a_query_is_told_at_once(service):
     answer = service.vera.get(MONITORS + "?colour=red&limit=none", status=422).json
     assert set(answer["fields"]) == {"colour", "limit"}
@@ -36,6 +38,7 @@ def known_queries(service):
     }
 
 
+@pytest.mark.shared
 def test_pages_ask_the_api_only_what_it_knows(service):
     known, unknown = known_queries(service), set()
     parts = [part for page in PAGES for part in page.parts]
@@ -47,6 +50,7 @@ def test_pages_ask_the_api_only_what_it_knows(service):
     assert unknown == set()
 
 
+@pytest.mark.shared
 def test_every_list_that_is_picked_from_takes_what_is_typed(service):
     known = known_queries(service)
     assert {kind for kind, pickable in KINDS.items() if not {"q", "limit", "offset"} <= known[pickable.source]} == set()
@@ -55,6 +59,7 @@ def test_every_list_that_is_picked_from_takes_what_is_typed(service):
 @pytest.mark.parametrize(
     ("method", "body"), [("PUT", '{"name": "Till"}'), ("PUT", "not json"), ("DELETE", ""), ("POST", "{}")]
 )
+@pytest.mark.shared
 def test_a_change_under_a_condition_that_nobody_checks_is_refused(service, method, body):
     place = MONITORS + "/" + service.otto.post_json(MONITORS, SHOP, status=201).json["id"]
     before = service.vera.get(place)
@@ -65,6 +70,7 @@ def test_a_change_under_a_condition_that_nobody_checks_is_refused(service, metho
     assert service.vera.get(place).json == before.json
 
 
+@pytest.mark.shared
 def test_whoever_may_not_change_it_is_told_that_first(service):
     place = MONITORS + "/" + service.otto.post_json(MONITORS, SHOP, status=201).json["id"]
     headers = {"If-Match": '"1"'}
@@ -72,6 +78,7 @@ def test_whoever_may_not_change_it_is_told_that_first(service):
     service.anonymous.put_json(place, {"name": "Till"}, headers=headers, status=401)
 
 
+@pytest.mark.shared
 def test_if_match_of_anything_is_a_change_of_what_is_there(service):
     place = MONITORS + "/" + service.otto.post_json(MONITORS, SHOP, status=201).json["id"]
     service.otto.put_json(place, {"name": "Till"}, headers={"If-Match": "*"}, status=200)

@@ -6,7 +6,6 @@ from xml.etree import ElementTree
 import pytest
 
 from opsapp.monitoring.notices import MOST_ENDED, MOST_OPEN
-from tests.api.test_as_of import second_passed
 
 NOTICES, STATUS = "/api/monitoring/notices", "/api/monitoring/status-page"
 PHONES = {"title": "The phones move", "text": "On Sunday.\nCall us by mobile.", "severity": "warning"}
@@ -168,13 +167,3 @@ def test_an_operator_puts_and_ends_one_on_the_page_of_incidents(service, browser
     form_of(page, "notices.end").submit()
     assert shown(service) == []
     assert form_of(browser("vera").get("/incidents"), "notice") is None
-
-
-def test_the_past_shows_what_was_open_then_and_strangers_nothing_that_is_over(service, put):
-    kept, ended = put(title="kept"), put(title="ended")
-    then = second_passed()
-    service.otto.post_json(f"{NOTICES}/{ended}/end", {})
-    titles = [notice["title"] for notice in service.vera.get(f"{STATUS}?as_of={then}").json["notices"]]
-    assert sorted(titles) == ["ended", "kept"]
-    public = service.anonymous.get(f"{STATUS}?as_of={then}").json["notices"]
-    assert [notice["id"] for notice in public] == [kept]

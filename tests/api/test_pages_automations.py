@@ -17,6 +17,7 @@ def tidy(service):
     return service.otto.post_json("/api/automations", SCRIPT, status=201).json["id"]
 
 
+@pytest.mark.shared
 def test_an_approved_request_leads_to_its_run(service):
     body = {"name": "asked", "type": "script", "params": {"script": "true"}, "requires_approval": True}
     made = service.ada.post_json("/api/automations", body).json["id"]
@@ -47,6 +48,7 @@ def test_how_often_is_chosen_without_an_expression(service, often):
     assert row["schedule"] == expression
 
 
+@pytest.mark.shared
 def test_a_choice_takes_the_place_of_what_was_there_and_not_of_what_was_written(service):
     body = {"name": "kept", "type": "script", "params": {"script": "true"}, "schedule": "0 4 * * 0", "timezone": "UTC"}
     made = service.ada.post_json("/api/automations", body).json["id"]
@@ -66,6 +68,7 @@ def test_a_choice_takes_the_place_of_what_was_there_and_not_of_what_was_written(
     assert service.ada.get(f"/api{place}").json["schedule"] == "00 03 * * 6", "untouched, it stays"
 
 
+@pytest.mark.shared
 def test_a_schedule_that_no_sentence_says_is_shown_as_it_is_with_its_next_times(service):
     body = {"name": "odd", "type": "script", "params": {"script": "true"}, "schedule": "*/7 9-17 * * 1-5"}
     made = service.ada.post_json("/api/automations", body).json["id"]
@@ -86,6 +89,7 @@ def test_the_list_says_how_the_last_runs_went_and_when_the_next_comes(service, t
     assert "New automation" not in page.text
 
 
+@pytest.mark.shared
 def test_an_automation_shows_its_next_five_times_by_the_readers_clock(service, tidy):
     page = service.browser("vera").get(f"/automations/{tidy}")
     times = [each.text for each in page.html.select("#when li")]
@@ -95,6 +99,7 @@ def test_an_automation_shows_its_next_five_times_by_the_readers_clock(service, t
     assert not page.html.select("#manage")
 
 
+@pytest.mark.shared
 def test_a_run_is_started_followed_and_cancelled(service, tidy):
     otto = service.browser("otto")
     shown = press(otto.get(f"/automations/{tidy}"), "automation.run").follow()
@@ -111,6 +116,7 @@ def test_a_run_is_started_followed_and_cancelled(service, tidy):
     assert part.text.lstrip().startswith("<header>")
 
 
+@pytest.mark.shared
 def test_a_run_that_needs_an_approval_says_who_may_not_give_it(service):
     body = {**SCRIPT, "name": "grave", "requires_approval": True}
     made = service.ada.post_json("/api/automations", body).json["id"]
@@ -140,6 +146,7 @@ def test_each_type_has_its_own_fields(service, kind, values, params):
     assert params.items() <= record["params"].items()
 
 
+@pytest.mark.shared
 def test_it_is_edited_with_what_it_has(service, tidy):
     otto = service.browser("otto")
     page = otto.get(f"/automations/{tidy}/edit")
@@ -155,6 +162,7 @@ def test_it_is_edited_with_what_it_has(service, tidy):
     service.browser("vera").get(f"/automations/{tidy}/edit", status=403)
 
 
+@pytest.mark.shared
 def test_a_clone_has_what_the_first_does_and_no_schedule(service):
     first = service.otto.post_json(
         "/api/automations",
@@ -206,6 +214,7 @@ def test_inputs_are_fields_that_come_go_and_move_without_a_script(service):
     assert [each["name"] for each in service.vera.get(f"/api/automations/{made}").json["inputs"]] == ["path"]
 
 
+@pytest.mark.shared
 def test_steps_name_automations_and_can_be_written_as_json(service, tidy):
     otto = service.browser("otto")
     page = drawn(otto.get("/automations/new?type=workflow"), "create-workflow", "params.steps:add", name="night")
@@ -309,6 +318,7 @@ def test_what_an_operator_may_not_write_is_said_beside_what_was_typed(shared):
     assert "echo what I typed" in answer.html.select_one("main textarea").get_text()
 
 
+@pytest.mark.shared
 def test_a_state_that_forbids_it_is_said_beside_what_was_typed(service):
     service.ada.post_json("/api/secrets", {"name": "token", "value": "x"})
     editor = form(service.browser("ada").get("/secrets"), "create")

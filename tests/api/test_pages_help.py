@@ -1,5 +1,7 @@
 """The guide as pages: for who is signed in, linked from every page, found by words."""
 
+import pytest
+
 from opsapp.auth.cookies import SESSION
 
 
@@ -21,12 +23,14 @@ def test_the_contents_lead_to_every_page(service):
     assert service.anonymous.get("/help", status=303).location.endswith("/login?next=/help")
 
 
+@pytest.mark.shared
 def test_every_page_leads_to_its_section(service):
     for path, section in (("/", "pages#the-overview"), ("/monitors/new", "monitoring#types"), ("/help", "pages")):
         link = page(service, path, "otto").html.select_one("header .helps")
         assert link["href"].startswith(f"/help/{section}")
 
 
+@pytest.mark.shared
 def test_the_guide_is_found_by_its_words(service):
     shown = page(service, "/find?q=single+sign-on")
     assert shown.html.select_one("#results a[href='/help/users#single-sign-on']")

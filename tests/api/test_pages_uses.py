@@ -20,6 +20,7 @@ def add_rule(service, name, **settings):
     service.ada.post_json(RULES, body)
 
 
+@pytest.mark.shared
 def test_a_channel_says_what_sends_to_it(service, browser):
     place = "/api/notifications/channels"
     channel = service.ada.post_json(place, {"name": "on call", "url": "json://127.0.0.1:9/x"}).json["id"]
@@ -35,6 +36,7 @@ def test_a_channel_says_what_sends_to_it(service, browser):
     assert service.ada.get(f"{AUTOMATIONS}?uses=nobody").json == []
 
 
+@pytest.mark.shared
 def test_an_automation_says_which_rules_run_it_and_what_is_made_of_it(service, browser):
     used = service.ada.post_json(AUTOMATIONS, SCRIPT).json["id"]
     steps = [{"id": "first", "automation_id": used}]
@@ -52,6 +54,7 @@ def test_an_automation_says_which_rules_run_it_and_what_is_made_of_it(service, b
     assert service.ada.delete(f"{AUTOMATIONS}/{used}", status=409).json["code"] == "in_use"
 
 
+@pytest.mark.shared
 def test_a_host_says_what_names_it_and_runs_on_it(service, browser):
     host = service.ada.post_json("/api/agents", {"label": "box-1"}).json["agent_id"]
     add_rule(service, "of-the-box", targets={"agents": ["box-1"], "monitors": []})
@@ -63,6 +66,7 @@ def test_a_host_says_what_names_it_and_runs_on_it(service, browser):
     ]
 
 
+@pytest.mark.shared
 def test_a_monitor_says_which_windows_cover_it(service, browser):
     body = {"name": "Shop", "type": "http", "url": "http://shop.example/"}
     shop = service.otto.post_json("/api/monitoring/endpoints", body).json["id"]
@@ -80,6 +84,7 @@ def test_who_is_asked_to_approve_is_found(service):
     assert service.ada.get(f"{AUTOMATIONS}?uses=vera").json == []
 
 
+@pytest.mark.shared
 def test_an_automation_warns_of_approvers_who_cannot_decide(service, browser):
     """Whom nobody knows, and who may only look. A viewer may not know who there is, and is told nothing of it."""
     service.client("otto")

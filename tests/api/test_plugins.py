@@ -31,6 +31,7 @@ def made(service, hosts, **more):
     return service.ada.post_json(PATH, plugin(hosts, **more), status=201).json["id"]
 
 
+@pytest.mark.shared
 def test_an_admin_makes_one(service, hosts):
     monitor_id = made(service, hosts)
     record = service.ada.get(f"{PATH}/{monitor_id}").json
@@ -63,6 +64,7 @@ def test_what_it_needs_is_told_by_field(service, hosts, wrong, fields):
     assert set(answer["fields"]) == fields
 
 
+@pytest.mark.shared
 def test_without_a_host_nobody_could_run_it(service, hosts):
     body = plugin(hosts)
     del body["agent_id"]
@@ -96,6 +98,7 @@ def test_operators_neither_make_nor_try_one(service, hosts, path):
         {"name": "x", "agent_id": "B"},
     ],
 )
+@pytest.mark.shared
 def test_operators_change_neither_the_command_nor_its_hosts(service, hosts, change):
     monitor_id = made(service, hosts)
     change = {name: {"agent_id": hosts[1], "probe_from": [hosts[1]]}.get(name, value) for name, value in change.items()}
@@ -103,6 +106,7 @@ def test_operators_change_neither_the_command_nor_its_hosts(service, hosts, chan
     service.ada.put_json(f"{PATH}/{monitor_id}", change, status=200)
 
 
+@pytest.mark.shared
 def test_operators_change_the_rest_of_it_and_send_back_what_they_have_read(service, hosts):
     monitor_id = made(service, hosts)
     one = f"{PATH}/{monitor_id}"
@@ -113,6 +117,7 @@ def test_operators_change_the_rest_of_it_and_send_back_what_they_have_read(servi
     assert service.ada.get(one).json["command"] == COMMAND
 
 
+@pytest.mark.shared
 def test_another_type_does_not_open_the_way_to_a_command(service, hosts):
     monitor_id = made(service, hosts)
     one = f"{PATH}/{monitor_id}"

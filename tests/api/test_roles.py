@@ -25,7 +25,8 @@ def service(tmp_path_factory):
     service.close()
 
 
-def live(service):
+@pytest.fixture(scope="module")
+def views(service):
     """What the running application has, without the pages."""
     return {
         f"{each.method} {each.path}": each
@@ -34,16 +35,14 @@ def live(service):
     }
 
 
-def test_every_view_has_a_row_and_every_row_a_view(service):
-    views = live(service)
+def test_every_view_has_a_row_and_every_row_a_view(views):
     lacking = [f'    "{row}": {views[row].role.upper()},' for row in sorted(set(views) - set(ROWS))]
     assert not lacking, f"views without a row. {HOW}\n" + "\n".join(lacking)
     stale = sorted(set(ROWS) - set(views))
     assert not stale, f"rows without a view. {HOW}\n" + "\n".join(stale)
 
 
-def test_every_view_asks_for_what_the_table_says(service):
-    views = live(service)
+def test_every_view_asks_for_what_the_table_says(views):
     assert {row: views[row].role for row in ROWS if row in views} == {row: ROWS[row] for row in ROWS if row in views}
 
 
@@ -77,8 +76,8 @@ def expected(row, who):
 
 @pytest.mark.parametrize("who", ["anonymous", "viewer", "operator", "admin", "agent"])
 @pytest.mark.parametrize("row", sorted(ROWS))
-def test_row(service, row, who):
-    view = live(service).get(row)
+def test_row(service, views, row, who):
+    view = views.get(row)
     if view is None:
         pytest.fail(f"there is no view {row}. {HOW}")
     right = expected(row, who)

@@ -27,6 +27,7 @@ def steps_of(page):
     return [each["value"] for each in page.html.select("ol.chain > li > input")]
 
 
+@pytest.mark.shared
 def test_steps_are_added_moved_and_taken_away_and_nothing_is_lost(editor):
     ada = editor()
     page = sent(ada, ada.get(NEW), condition="cpu_percent > 90", id="hot", do="add", new_action="nice_adjust")
@@ -41,6 +42,7 @@ def test_steps_are_added_moved_and_taken_away_and_nothing_is_lost(editor):
     assert steps_of(sent(ada, page, do="remove-9")) == ["clear_cache"]
 
 
+@pytest.mark.shared
 def test_what_is_wrong_stands_beside_its_field(editor):
     ada = editor()
     page = sent(ada, ada.get(NEW), condition="cpu_percent >", id="Hot!", do="add", new_action="nice_adjust")
@@ -105,6 +107,7 @@ def test_a_draft_is_tried_on_the_past_before_it_is_saved(service, editor, monkey
     assert otto.get("/api/healing/rules").json == service.vera.get("/api/healing/rules").json
 
 
+@pytest.mark.shared
 def test_of_what_is_not_kept_the_past_is_unknown(editor):
     otto = editor("otto")
     page = sent(otto, otto.get(NEW), condition='service.nginx.state == "failed"', do="past")
@@ -128,12 +131,14 @@ def test_a_form_that_is_sent_twice_saves_once(service, editor):
     assert len([rule for rule in service.vera.get("/api/healing/rules").json if rule["source"] == "api"]) == 1
 
 
+@pytest.mark.shared
 def test_a_rule_that_is_there_already_is_said(editor):
     ada = editor()
     page = sent(ada, ada.get(NEW), condition="cpu_percent > 90", id="default-cpu", do="add", new_action="clear_cache")
     assert "exists already" in sent(ada, page, 422, do="save").html.select_one("[role=alert]").text
 
 
+@pytest.mark.shared
 def test_operators_try_and_viewers_read(editor):
     otto, vera = editor("otto"), editor("vera")
     page = otto.get("/healing/rules/default-cpu")
@@ -152,6 +157,7 @@ def test_operators_try_and_viewers_read(editor):
 
 
 @pytest.mark.parametrize("rule_id", ["default-cpu", "default-disk", "default-dns"])
+@pytest.mark.shared
 def test_a_rule_that_was_only_looked_at_is_the_same(service, editor, rule_id):
     """Saved without a change, a rule keeps what it does, and so its trust."""
     before = service.vera.get(f"/api/healing/rules/{rule_id}").json
@@ -198,6 +204,7 @@ def test_how_long_it_waits_and_how_many_are_left_alone_are_fields(service, edito
     assert (rule["wait"], rule["holdout"]) == (None, None)
 
 
+@pytest.mark.shared
 def test_a_rule_is_cloned_under_a_name_of_its_own(service, editor):
     ada, source = editor(), service.vera.get("/api/healing/rules/default-disk").json
     page = ada.get("/healing/rules/default-disk").click("Clone")
@@ -212,6 +219,7 @@ def test_a_rule_is_cloned_under_a_name_of_its_own(service, editor):
     editor("otto").get("/healing/rules/default-disk/clone", status=403)
 
 
+@pytest.mark.shared
 def test_a_comparison_is_picked_and_stands_in_the_text(editor):
     ada = editor()
     page = ada.get(NEW)
@@ -230,5 +238,6 @@ def test_a_comparison_is_picked_and_stands_in_the_text(editor):
     assert ada.get("/api/healing/rules/picked").json["condition"] == "disk.*.percent > 95 or load1 > 8"
 
 
+@pytest.mark.shared
 def test_who_only_reads_is_offered_no_comparison(editor):
     assert editor("vera").get("/healing/rules/default-disk").html.select_one("#build") is None

@@ -30,15 +30,18 @@ def create(service, **settings):
         ({"snmp_community": "***"}, {"snmp_community": "*** stands for a secret that was not shown: write it in"}),
     ],
 )
+@pytest.mark.shared
 def test_what_does_not_fit_together(service, settings, wrong):
     assert service.otto.post_json(PATH, SWITCH | settings, status=422).json["fields"] == wrong
 
 
 @pytest.mark.parametrize("oid", ["1", "1.3.x", "3.6.1", "1.3.6.", "1.40.1", "1.3.4294967296", "sysUpTime.0", "1..3"])
+@pytest.mark.shared
 def test_an_oid_is_written_in_numbers(service, oid):
     assert "snmp_oid" in service.otto.post_json(PATH, SWITCH | COMMUNITY | {"snmp_oid": oid}, status=422).json["fields"]
 
 
+@pytest.mark.shared
 def test_agents_do_not_look_at_it(service):
     agent = service.ada.post_json("/api/agents", {"label": "web-1"}, status=201).json["agent_id"]
     refused = service.otto.post_json(PATH, SWITCH | COMMUNITY | {"probe_from": [agent]}, status=422)
@@ -78,6 +81,7 @@ def test_what_is_taken_away_is_not_stored_any_more(service):
     assert not set(gone) & service.otto.get(f"{PATH}/{monitor_id}").json.keys()
 
 
+@pytest.mark.shared
 def test_a_monitor_of_another_type_has_none_of_it(service):
     other = service.otto.post_json(PATH, {"name": "Job", "type": "push"}).json["id"]
     service.otto.put_json(f"{PATH}/{other}", {"interval": 90}, status=200)

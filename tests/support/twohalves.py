@@ -147,6 +147,9 @@ class Walk:
         self.asked_otherwise: set[str] = set()
 
     def ask(self, path: str, *, page: bool = False) -> Answer:
+        """Once: many ids lead to one path, where a page is not about their kind of thing."""
+        if path in self.answers:
+            return self.answers[path]
         asked = (self.browser if page else self.client).get(path, expect_errors=True)
         word = path.partition("?q=")[2]  # a search says again what was searched for
         text = asked.text.replace(word, "") if word else asked.text

@@ -11,6 +11,7 @@ from waitress.server import create_server
 def listening(app):
     """The address at which the application answers."""
     server = create_server(app, host="127.0.0.1", port=0, threads=2)
+    server.adj.asyncore_loop_timeout = 0.1  # so late it sees that it was closed; the setting takes whole seconds
     thread = threading.Thread(target=run, args=(server,), daemon=True)
     thread.start()
     try:
