@@ -1,10 +1,5 @@
 """A step of the clock with many open cases: moved in pieces, each once, whoever is killed between them."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 from persistent.TimeStamp import TimeStamp
 
@@ -140,14 +135,20 @@ def test_one_damaged_case_holds_up_no_other(many):
 # -- kill -9 ---------------------------------------------------------------------------------------------------------
 
 
-def killed(directory, pieces, seconds, *where):
+@pytest.fixture(scope="module")
+def children():
+    with clockchild.children() as children:
+        yield children
+
+
+@pytest.fixture
+def killed(children):
     """A process made the store, set its clock, and was killed after so many pieces."""
-    program = [sys.executable, "-m", "tests.support.clockchild", directory, CASES, pieces, seconds, *where]
-    root = Path(__file__).resolve().parents[2]
-    ended = subprocess.run(
-        list(map(str, program)), cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, check=False, timeout=120
-    )
-    assert ended.returncode == -9
+
+    def killed(directory, pieces, seconds, *where):
+        assert children.exit_code(directory, CASES, pieces, seconds, *where) == -9
+
+    return killed
 
 
 def found_moved(service, seconds):
@@ -163,7 +164,7 @@ def found_moved(service, seconds):
 
 @pytest.mark.parametrize("pieces", [0, 1, 2])
 @pytest.mark.parametrize("seconds", [HOUR, -HOUR])
-def test_a_kill_between_pieces_moves_none_twice_and_forgets_none(tmp_path, pieces, seconds):
+def test_a_kill_between_pieces_moves_none_twice_and_forgets_none(tmp_path, killed, pieces, seconds):
     killed(tmp_path, pieces, seconds)
     service = Service(tmp_path, FakeClock(FakeClock().now() + seconds))
     try:
@@ -173,7 +174,7 @@ def test_a_kill_between_pieces_moves_none_twice_and_forgets_none(tmp_path, piece
 
 
 @pytest.mark.parametrize("seconds", [HOUR, -HOUR])
-def test_a_kill_between_pieces_on_a_store_that_others_use(tmp_path, seconds):
+def test_a_kill_between_pieces_on_a_store_that_others_use(tmp_path, killed, seconds):
     """The other node's clock is right, and it has watched the lease of the one that is killed."""
     (tmp_path / "zeo").mkdir()
     (tmp_path / "own").mkdir()

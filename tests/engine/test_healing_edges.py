@@ -249,7 +249,7 @@ def pump(here, answer):
 
     thread = threading.Thread(target=run)
     thread.start()
-    return lambda: (ending.set(), thread.join(10))
+    return lambda: (ending.set(), thread.join())
 
 
 def test_an_admin_undoes_a_heal_once(ward):

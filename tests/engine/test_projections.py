@@ -135,7 +135,7 @@ def test_a_change_while_it_reads(service, name, whole, told, monkeypatch):
         found = real(root, item_id)
         changer = threading.Thread(target=followed.call, args=("third",))
         changer.start()
-        changer.join(60)
+        changer.join()
         if told:
             service.node.events.step()  # the hub learns of it before the reading has ended
         return found
@@ -158,7 +158,7 @@ def test_a_transaction_that_began_before_does_not_bring_the_old_back(service, na
         for target, values in ((followed.call, ("second",)), (followed.catch_up, ())):
             other = threading.Thread(target=target, args=values)
             other.start()
-            other.join(60)
+            other.join()
         followed.projection.catch_up(root)
 
     service.transact(early)
@@ -281,7 +281,7 @@ def test_a_reader_that_began_before_a_window_was_made_does_not_take_it_away(serv
     def early(root):
         other = threading.Thread(target=lambda: made.append(SAMPLES["windows"].make(service)))
         other.start()
-        other.join(60)
+        other.join()
         board.catch_up(root)
 
     board.reset()

@@ -7,6 +7,7 @@ import pytest
 from opsapp.lib.problems import NotFound
 from opsapp.monitoring.engine import monitorlists
 from opsapp.monitoring.engine.watch import watch_of
+from tests.support.waiting import until
 
 
 def test_creates_do_not_meet(service):
@@ -40,7 +41,7 @@ def test_the_hub_takes_what_has_changed_while_others_read_the_store(service, mon
 
     def slow(*values):
         begun.set()
-        ended.wait(60)
+        ended.wait()
         return real(*values)
 
     monkeypatch.setattr(register, "_read_all", slow)
@@ -50,11 +51,11 @@ def test_the_hub_takes_what_has_changed_while_others_read_the_store(service, mon
     taken = []
     hub = threading.Thread(target=lambda: taken.extend(register.take_changes()), daemon=True)
     hub.start()
-    hub.join(20)
-    waited = hub.is_alive()
-    ended.set()
-    reader.join()
-    assert not waited
+    try:
+        until(lambda: not hub.is_alive(), what="the hub's turn, while the other one reads")
+    finally:
+        ended.set()
+        reader.join()
     assert made.json["id"] in taken
     assert register.take_changes() == set()
 
@@ -71,7 +72,7 @@ def test_a_monitor_that_is_deleted_while_it_is_asked_for_is_not_found(service):
         ):
             other = threading.Thread(target=target)
             other.start()
-            other.join(60)
+            other.join()
         return monitorlists.one(service.node, root, made, secrets=False)
 
     service.client("ada")

@@ -93,7 +93,7 @@ def test_whoever_dies_between_two_steps_leaves_the_work_in_one_place(tmp_path, s
     stores.close()
     child = multiprocessing.get_context("fork").Process(target=killed_at, args=(tmp_path, step, committed))
     child.start()
-    child.join(30)
+    child.join()
     assert child.exitcode == 9
     stores = Stores(tmp_path)
     try:

@@ -11,6 +11,7 @@ from opsapp.series.recent import Recent
 from opsapp.series.rollup import DAY
 from tests.support.measuring import Measuring
 from tests.support.stores import Stores
+from tests.support.waiting import until
 
 BASE = 19_700 * DAY
 STEP = 300_000
@@ -34,14 +35,14 @@ def test_writers_and_folders_at_once_lose_and_double_nothing(stores):
     def write(node, number):
         store = Measuring(stores, node)
         for _ in range(ROUNDS):
-            gate.wait(60)
+            gate.wait()
             store.journal.add(number, clock[-1] + number, float(number), UP, 400)
             store.commit(clock[-1])
 
     def fold(node):
         store = Measuring(stores, node)
         for _ in range(ROUNDS):
-            gate.wait(60)
+            gate.wait()
             store.settle(clock[-1])
 
     def guarded(fn, *values):
@@ -56,7 +57,7 @@ def test_writers_and_folders_at_once_lose_and_double_nothing(stores):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(100)
+        thread.join()
     assert problems == []
     now = clock[-1] + STEP
     store = Measuring(stores, "reader")
@@ -76,7 +77,7 @@ def test_who_reads_what_is_in_memory_does_not_wait_for_who_reads_the_store(monke
 
     def slow(mapping):
         begun.set()
-        ended.wait(60)
+        ended.wait()
         return SimpleNamespace(logs={})
 
     monkeypatch.setattr(module, "open_history", slow)
@@ -85,11 +86,11 @@ def test_who_reads_what_is_in_memory_does_not_wait_for_who_reads_the_store(monke
     assert begun.wait(60)
     told = threading.Thread(target=lambda: (recent.news(), recent.last(1), recent.rows(1, 0, 10)), daemon=True)
     told.start()
-    told.join(20)
-    waited = told.is_alive()
-    ended.set()
-    reader.join()
-    assert not waited
+    try:
+        until(lambda: not told.is_alive(), what="what is in memory, while the other one reads")
+    finally:
+        ended.set()
+        reader.join()
 
 
 def test_rows_are_there_while_their_generation_is_closed():

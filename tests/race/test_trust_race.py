@@ -52,7 +52,7 @@ def test_every_move_and_every_outcome_counts_once(tmp_path):
     for one in hands:
         one.start()
     for one in hands:
-        one.join(120)
+        one.join()
     trust = service.transact(lambda root: healing_of(root)["trust"]["cpu"].trust)
     service.close()
     assert (trust.promotion_count, trust.demotion_count) == (counted["promote"], counted["demote"])

@@ -1,21 +1,26 @@
-"""A process of its own that is killed while it moves cases with the clock; and what the next one finds.
+"""Processes of their own that are killed while they move cases with the clock; and what the next one finds.
 
-`python -m tests.support.clockchild DIRECTORY CASES PIECES BY [MAIN HISTORY]` makes a store with so many open cases,
-sets the clock and kills itself (9) after so many pieces.
+`python -m tests.support.clockchild` reads lines of [DIRECTORY, CASES, PIECES, BY, MAIN, HISTORY], the last two only for
+a store that others use too. For each it forks a process, so that the program is read once; that makes a store with so
+many open cases, sets the clock and kills itself (9) after so many pieces. The answer is a line with its exit code.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from opsapp.healing.engine import clocks
 from opsapp.healing.resources import clockmoves, healing_of
 from opsapp.healing.resources.cases import case_of
-from tests.support.app import Service
+from tests.support.app import Service, make_ready
 from tests.support.clock import FakeClock
 
 EVENT = {"source": "alert", "condition": "c", "rule_id": "nginx", "severity": "critical"}
@@ -62,5 +67,41 @@ def main(directory: str, cases: str, pieces: str, by: str, *where: str) -> None:
     service.node.clock_steps.step()
 
 
+class Children:
+    """The test's side: starts processes, one after the other, and says how each has ended."""
+
+    def __init__(self, server: subprocess.Popen[str]):
+        self._server = server
+
+    def exit_code(self, *arguments: object) -> int:
+        assert self._server.stdin is not None
+        assert self._server.stdout is not None
+        self._server.stdin.write(json.dumps(list(map(str, arguments))) + "\n")
+        self._server.stdin.flush()
+        return int(self._server.stdout.readline())
+
+
+@contextmanager
+def children() -> Iterator[Children]:
+    root = Path(__file__).resolve().parents[2]
+    command, environ = [sys.executable, "-m", "tests.support.clockchild"], {**os.environ, "PYTHONPATH": str(root)}
+    with subprocess.Popen(
+        command, cwd=root, env=environ, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as server:
+        yield Children(server)
+
+
+def serve() -> None:
+    make_ready()
+    for line in sys.stdin:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                main(*json.loads(line))
+            finally:
+                os._exit(1)  # it should have been killed
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    serve()

@@ -25,10 +25,30 @@ class CodeAt(NamedTuple):
     raised: str
 
 
+class Place(NamedTuple):
+    """What can name a code in one file, and what its constants are."""
+
+    name: str
+    constants: dict[str, object]
+    nodes: list[ast.ClassDef | ast.Call | ast.Dict]
+
+
 @cache
-def trees() -> list[tuple[str, ast.Module]]:
-    places = {str(path.relative_to(ROOT)): path for path in sorted((ROOT / "opsapp").rglob("*.py"))}
-    return [(place, ast.parse(path.read_text())) for place, path in places.items() if not place.startswith(ELSEWHERE)]
+def places() -> list[Place]:
+    files = {str(path.relative_to(ROOT)): path for path in sorted((ROOT / "opsapp").rglob("*.py"))}
+    return [_place(name, path.read_text()) for name, path in files.items() if not name.startswith(ELSEWHERE)]
+
+
+def _place(name: str, text: str) -> Place:
+    tree = ast.parse(text)
+    constants = {
+        last_name(node.targets[0]): node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+    }
+    return Place(
+        name, constants, [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef | ast.Call | ast.Dict)]
+    )
 
 
 def last_name(node: ast.AST) -> str:
@@ -41,8 +61,8 @@ def problem_classes() -> dict[str, str]:
     """Every class below `Problem`, wherever it is, and its base."""
     bases = {
         node.name: last_name(node.bases[0])
-        for _, tree in trees()
-        for node in ast.walk(tree)
+        for place in places()
+        for node in place.nodes
         if isinstance(node, ast.ClassDef) and node.bases
     }
     known, size = {"Problem": ""}, 0
@@ -61,21 +81,19 @@ def status_of(raised: str) -> int | None:
     return known.get(raised)
 
 
-def codes() -> Iterator[CodeAt]:
+@cache
+def codes() -> tuple[CodeAt, ...]:
     """Every place that names one."""
-    raised = problem_classes()
-    for place, tree in trees():
-        constants = {
-            last_name(node.targets[0]): node.value.value
-            for node in tree.body
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-        }
-        for node in ast.walk(tree):
-            for expression in _named(node, raised):
-                value = constants.get(last_name(expression))
-                value = expression.value if isinstance(expression, ast.Constant) else value
-                raising = node.name if isinstance(node, ast.ClassDef) else last_name(getattr(node, "func", node))
-                yield CodeAt(place, value or ast.unparse(expression), value is not None, raising)
+    return tuple(code_at for place in places() for code_at in _codes_of(place, problem_classes()))
+
+
+def _codes_of(place: Place, raised: dict[str, str]) -> Iterator[CodeAt]:
+    for node in place.nodes:
+        for expression in _named(node, raised):
+            value = place.constants.get(last_name(expression))
+            value = expression.value if isinstance(expression, ast.Constant) else value
+            raising = node.name if isinstance(node, ast.ClassDef) else last_name(getattr(node, "func", node))
+            yield CodeAt(place.name, value or ast.unparse(expression), value is not None, raising)
 
 
 def _named(node: ast.AST, raised: dict[str, str]) -> Iterator[ast.expr]:

@@ -18,6 +18,7 @@ from opsapp.wire.causes import CAUSES, LookSubject
 from opsapp.wire.commands import HealCommand
 from tests.support.certificates import Authority
 from tests.support.fake_tools import Bench, Task
+from tests.support.waiting import patience, until
 
 UNIT = {"LoadState": "loaded", "UnitFileState": "enabled", "ActiveState": "failed", "Result": "exit-code",
         "ExecMainCode": "1", "ExecMainStatus": "1", "MemoryMax": "infinity",
@@ -374,13 +375,14 @@ def test_a_look_that_hangs_is_unknown_and_so_is_what_comes_behind_too_many(tmp_p
 
     looks = CauseLooks(hangs, patience_s=0.01)
     assert [looks(LookSubject(service=str(number))) for number in range(AT_ONCE + 2)] == [None] * (AT_ONCE + 2)
+    until(lambda: len(begun) >= AT_ONCE, what="the beginning of those that hang")
     assert len(begun) == AT_ONCE
     release.set()
 
 
 def test_a_program_that_hangs_is_ended(tmp_path, monkeypatch):
     bench = Bench(tmp_path, monkeypatch, systemd(tools={"nginx": f"echo $$ > {tmp_path}/pid; exec sleep 600"}))
-    cause = CauseLooks(finder(bench.host), patience_s=1.0)(NGINX)
+    cause = CauseLooks(finder(bench.host), patience_s=patience() / 5)(NGINX)
     assert cause is None or cause.id == "exited"
     pid = int((tmp_path / "pid").read_text())
     with contextlib.suppress(ChildProcessError):

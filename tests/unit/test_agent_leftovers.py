@@ -45,14 +45,14 @@ def dead():
 def test_programs_and_directories_of_a_dead_server_are_cleared(started, dead):
     child, directory = started(dead)
     leftovers.clear_leftovers()  # or a server that starts beside this test did it a moment ago
-    assert child.wait(20) == -signal.SIGKILL
+    assert child.wait() == -signal.SIGKILL
     assert not directory.exists()
 
 
 def test_a_number_that_another_process_has_by_now_is_no_living_server(started):
     child, directory = started(leftovers.this_process()[:-1])
     leftovers.clear_leftovers()  # or a server that starts beside this test did it a moment ago
-    assert child.wait(20) == -signal.SIGKILL
+    assert child.wait() == -signal.SIGKILL
     assert not directory.exists()
 
 

@@ -17,7 +17,7 @@ from opsapp.wire.probes import ProbeUnavailable
 from opsapp.wire.records import plain
 from tests.support import plugins
 from tests.support.plugins import write_plugin
-from tests.support.waiting import until
+from tests.support.waiting import patience, until
 
 
 @pytest.fixture
@@ -137,8 +137,9 @@ def test_a_plugin_of_another_user_or_group_is_not_run(place):
 def test_a_plugin_that_hangs_is_ended_with_all_that_it_started(place):
     pids = place.parent / "pids"
     path = write_plugin(place, "check_hung", f"sleep 600 & echo $! $$ > {pids}; sleep 601")
-    outcome = seen(place, path, timeout=0.5)
-    assert (outcome.ok, outcome.detail) == (False, "no answer within 0.5 s")
+    time = round(patience() / 10, 1)  # in which its shell has begun
+    outcome = seen(place, path, timeout=time)
+    assert (outcome.ok, outcome.detail) == (False, f"no answer within {time:g} s")
     started = [int(pid) for pid in pids.read_text().split()]
     assert len(started) == 2
     until(lambda: not any(map(alive, started)), what="the end of the plugin's processes")

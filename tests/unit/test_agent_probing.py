@@ -18,7 +18,7 @@ from opsapp.wire.fields import record
 from opsapp.wire.records import plain
 from tests.support.certificates import Authority
 from tests.support.targets import NameServer, blackhole, refused_port, website
-from tests.support.waiting import until
+from tests.support.waiting import patience, until
 
 ZONE = {("shop.example", "A"): ["192.0.2.7"], ("shop.example", "MX"): ["10 mx.example."],
         ("shop.example", "TXT"): ['"a text"'], ("shop.example", "AAAA"): ["2001:db8::7"],
@@ -236,7 +236,7 @@ def test_only_so_many_at_once_and_the_others_are_unknown():
         answers = []
         running = Probing(lambda said: answers.append(said.outcome), PluginRunner((), "/"))
         for n in range(MOST + 1):
-            running.take(f"p{n}", asked("http", f"http://127.0.0.1:{port}/", timeout=1))
+            running.take(f"p{n}", asked("http", f"http://127.0.0.1:{port}/", timeout=patience() / 5))
         assert [answer.ok for answer in answers] == [None]
         until(lambda: len(answers) == MOST + 1, what="every answer")
         assert all(json.dumps(plain(answer)) for answer in answers)

@@ -225,7 +225,7 @@ def test_a_group_of_another_boot_is_left_alone():
             assert not end_orphans(group._replace(started=group.started + 1))
             assert other.poll() is None
             assert end_orphans(group)
-            assert other.wait(20) == -signal.SIGTERM
+            assert other.wait() == -signal.SIGTERM
         finally:
             other.kill()
 
@@ -241,7 +241,7 @@ def test_what_followed_a_log_for_a_killed_agent_is_ended(tmp_path):
         until(lambda pid=left[-1].pid, mark=mark: processes._carries(pid, tails.MARK, mark), what="its mark")
     try:
         assert tails.end_left(str(mine)) == 1
-        assert left[0].wait(20) == -signal.SIGKILL
+        assert left[0].wait() == -signal.SIGKILL
         assert left[1].poll() is None
     finally:
         for child in left:

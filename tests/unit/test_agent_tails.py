@@ -60,7 +60,7 @@ class Reader:
         until(lambda: self.lines == list(lines), what=f"{lines} instead of {self.lines}")
 
     def ended(self):
-        self._thread.join(30)
+        self._thread.join()
         return self.end.code
 
     def leaves(self):

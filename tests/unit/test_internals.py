@@ -21,6 +21,7 @@ from ZODB.FileStorage import FileStorage
 from ZODB.POSException import StorageError
 
 from opsapp.runtime import internals
+from tests.support.waiting import patience
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def test_zodb_its_unpickler_reads_a_record(database):
 def test_zeo_a_client_holds_ids_and_a_time_out(tmp_path):
     address, stop = ZEO.server(path=str(tmp_path / "zeo.fs"))
     try:
-        storage = ClientStorage(address, wait_timeout=10)
+        storage = ClientStorage(address, wait_timeout=10 * patience())
         try:
             storage.new_oid()
             held = internals.reserved_ids(storage)

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 HOME = Path(__file__).parents[2]
-NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "var", "dist", "build", "*.egg-info")
+# What was compiled goes with it and holds for what the recipes leave alone; `.pyc.` is what is just being compiled.
+NOT_COPIED = shutil.ignore_patterns(".*", "*.pyc.*", "var", "dist", "build", "*.egg-info")
 MOST_PLACES = 3
 MADE = "tests/support/made_by_recipes.py"
 HOLD = ("tests/api/test_example_config.py", "tests/unit/test_ui_plan.py", "tests/unit/test_guidebook.py")

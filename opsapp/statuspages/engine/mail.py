@@ -72,13 +72,13 @@ def post(sender: PageSender, letters: list[PageLetter], now: float) -> list[Post
 
 
 def _open(server: MailServer, timeout: float) -> smtplib.SMTP:
-    context = ssl.create_default_context()
     if server.scheme == "smtps":
+        context = ssl.create_default_context()  # it reads all certificates of the system: only where they are used
         connection: smtplib.SMTP = smtplib.SMTP_SSL(server.host, server.port, timeout=timeout, context=context)
     else:
         connection = smtplib.SMTP(server.host, server.port, timeout=timeout)
     if server.scheme == "smtp+starttls":
-        connection.starttls(context=context)
+        connection.starttls(context=ssl.create_default_context())
     if server.user:
         connection.login(server.user, server.password)
     return connection
