@@ -11,6 +11,7 @@ import sys
 from opsapp.agents.zipapp import agent_file
 
 from .agent_server import KEY
+from .compiledagent import compiled_agent
 from .process import MEASURED
 from .waiting import patience, until
 
@@ -30,7 +31,9 @@ class AgentProcess:
         self.directory = pathlib.Path(directory)
         self.state = self.directory / "state"
         self.program = self.directory / "opsapp-agent.pyz"
-        self.program.write_bytes(agent_file().data)
+        is_usual = python == sys.executable and not MEASURED
+        self.delivered = compiled_agent() if is_usual else agent_file().data
+        self.program.write_bytes(self.delivered)
         (self.directory / "key").write_text(KEY + "\n")
         self.log = self.directory / "agent.log"
         self.python = python

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from . import engines
+from . import copies, engines
 from .client import Client
 from .waiting import patience, until
 
@@ -83,14 +83,10 @@ class Process:
 
     def begin(self):
         """Starts it, and does not wait."""
+        command, environment = [*self.inside, *self.command()], self.environment()
         with open(self.log, "ab") as log:
-            self.child = subprocess.Popen(
-                [*self.inside, *self.command()],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                cwd=self.directory,
-                env=self.environment(),
+            self.child = copies.begin(command, environment, self.directory, log.fileno()) or subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.directory, env=environment
             )
 
     def start(self, timeout=30):

@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from tests.support import copies
 from tests.support.agent_process import AgentProcess
 from tests.support.agent_server import AgentServer
 from tests.support.frames import FrameClient
@@ -41,6 +42,14 @@ def agent(tmp_path, server):
     with AgentProcess(tmp_path, server) as made:
         made.online()
         yield made
+
+
+@pytest.fixture(scope="module")
+def own_program():
+    """No server begins as a copy: for modules that ask the system what the process is, or are about its very start."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(copies, "own_program", True)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -115,7 +115,7 @@ def test_what_is_not_proven_never_takes_over(server, agent, data, sha256, said):
     result = update(server, data, sha256=sha256)
     assert result["status"] == "failed"
     assert said in result["reason"]
-    assert agent.program.read_bytes() == agent_file().data
+    assert agent.program.read_bytes() == agent.delivered
     assert not beside(agent)
     name = server.command("shell", command="echo old")
     assert until(lambda: server.result(name))["output"] == "old\n"
@@ -134,7 +134,7 @@ def test_a_version_that_does_not_connect_gives_the_place_back(server, agent):
     result = update(server, lame)
     assert result["status"] == "failed"
     assert "did not connect; back to" in result["reason"]
-    assert agent.program.read_bytes() == agent_file().data
+    assert agent.program.read_bytes() == agent.delivered
     assert server.hellos[-1]["version"] != "9.9.9"
     assert not beside(agent)
 
@@ -154,7 +154,7 @@ def test_a_version_that_dies_before_it_can_judge_itself_is_undone(server, agent,
     result = update(server, variant(**{"agent/main.py": (RUN, f"    def run(self) -> int:\n        {fault}\n")}))
     assert result["status"] == "failed"
     assert "did not connect; back to" in result["reason"]
-    assert agent.program.read_bytes() == agent_file().data
+    assert agent.program.read_bytes() == agent.delivered
     assert agent.process.wait(10 * patience()) != 0
     until(lambda: server.hellos[-1]["pid"] == runs_now(agent) != agent.process.pid, 30, what="the old version's hello")
     name = server.command("shell", command="echo old")
@@ -167,7 +167,7 @@ def test_a_version_that_hangs_before_it_can_judge_itself_is_ended_and_undone(ser
     hangs = "    def run(self) -> int:\n        signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)\n"
     result = update(server, variant(**{"agent/main.py": (RUN, hangs)}), timeout=120)
     assert (result["status"], agent.process.wait(10 * patience())) == ("failed", -signal.SIGKILL)
-    assert agent.program.read_bytes() == agent_file().data
+    assert agent.program.read_bytes() == agent.delivered
 
 
 @pytest.mark.nightly("the core list has the kill in the trial")
@@ -186,7 +186,7 @@ def test_an_agent_that_is_stopped_in_its_trial_stays_stopped(server, agent):
     guard = guard_of(agent)
     assert agent.stop() == 0
     until(lambda: not os.path.exists(f"/proc/{guard}"), 30, what="the guard's end")
-    assert agent.program.read_bytes() == agent_file().data
+    assert agent.program.read_bytes() == agent.delivered
     with open(agent.state / "lock") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody holds the state: no other agent was started
     seen = len(server.hellos)

@@ -18,7 +18,7 @@ from tests.support.process import ROOT, Serve
 from tests.support.proctexts import texts
 from tests.support.waiting import until, written
 
-pytestmark = [pytest.mark.system, pytest.mark.attack]
+pytestmark = [pytest.mark.system, pytest.mark.usefixtures("own_program"), pytest.mark.attack]
 SYSTEM_PYTHON = "/usr/bin/python3"  # another user may be unable to read the one that runs the tests
 OTTO = "a long enough word"
 

@@ -20,7 +20,7 @@ from tests.support.waiting import until
 
 from .test_executor import SYSTEM_PYTHON, alive, executor_pid
 
-pytestmark = [pytest.mark.system, pytest.mark.attack]
+pytestmark = [pytest.mark.system, pytest.mark.usefixtures("own_program"), pytest.mark.attack]
 SECRET = "open sesame 4711"
 UNABLE = domains.missing()
 keeps_apart = pytest.mark.skipif(UNABLE is not None, reason=f"this kernel keeps no runs apart: {UNABLE}")

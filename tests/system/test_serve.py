@@ -15,7 +15,7 @@ from tests.support.proctexts import texts
 from tests.support.raw import HANGS_S
 from tests.support.waiting import patience, until
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.usefixtures("own_program")]
 
 
 # As the guide has it: nothing about logging, so the YAML file's `log` section says how lines look.
