@@ -36,7 +36,7 @@ APPLICATIONS = ("tests.api.", "tests.engine.", "tests.race.")  # where nearly ev
 def pytest_collection_finish(session):
     """A test's application is some 100,000 objects that live for one test: as usual, the collector takes
     a third of the time."""
-    if any(item.module.__name__.startswith(APPLICATIONS) for item in session.items):
+    if any(item.module.__name__.startswith(APPLICATIONS) or "service" in item.fixturenames for item in session.items):
         make_ready()
     gc.collect()
     gc.freeze()

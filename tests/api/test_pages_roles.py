@@ -6,6 +6,7 @@ accepts. Links are followed from the overview and from each page of the table.
 
 import re
 from collections import Counter
+from functools import cache, partial
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -118,7 +119,8 @@ class Visitor:
     def __init__(self, service, who):
         self.service, self.who = service, who
         self.browser, self.client = service.browser(who), service.client(who)
-        self.known = builder.known_of(service.app.registry)
+        known = builder.known_of(service.app.registry)
+        self.page_at = cache(partial(builder.find, known))  # the same links stand on every page
         self.wrong, self.seen, self.asked = set(), set(), set()
         self.kinds = Counter()
         self.said = {}
@@ -135,7 +137,7 @@ class Visitor:
 
     def kind_of(self, address):
         path, _, query = address.partition("?")
-        found = builder.find(self.known, path)
+        found = self.page_at(path)
         names = frozenset(part.partition("=")[0] for part in query.split("&"))
         return (found[0].path if found else re.sub(r"[0-9a-f]{16,}", "*", path), names)
 
@@ -147,7 +149,7 @@ class Visitor:
             return []
         if answer.content_type != "text/html":
             return []
-        found = builder.find(self.known, address.partition("?")[0])
+        found = self.page_at(address.partition("?")[0])
         offered = Offered(answer.text)
         if found:
             self.seen.add(found[0].path)
@@ -159,7 +161,7 @@ class Visitor:
 
     def look_at(self, form, path, ticks):
         place = (form.attrs.get("action") or path).partition("?")[0].partition("#")[0]
-        found = builder.find(self.known, place)
+        found = self.page_at(place)
         if found is None:
             assert place == "/logout"
             return

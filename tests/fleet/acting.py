@@ -5,7 +5,7 @@ import json
 
 from opsapp.agents.zipapp import agent_file
 from tests.fleet import care
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 from tests.support.agent_server import KEY
 
 CONFIG = {

@@ -6,7 +6,7 @@ import time
 
 from opsapp.wire.commands import ASKING
 from tests.fleet.lab.machine import run as outside
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 from tests.support.process import ROOT
 
 PACKAGED = ROOT / "distribution/debian/opsapp-agent/root/usr/lib/systemd/system/opsapp-agent.service"

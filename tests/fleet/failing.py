@@ -4,7 +4,7 @@ What lives here is shared by the tests of what healing is worth. Must not: asser
 """
 
 from tests.fleet.healed import Patient, final, newest
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 from tests.support.client import Refused
 
 UNIT = """[Unit]

@@ -1,6 +1,6 @@
 """A host with our agent and a counted nginx, and what the API says of its incidents and heals."""
 
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 
 RULE = {
     "id": "nginx-down",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.fleet.lab import machine
 from tests.fleet.lab.machine import run
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 from tests.support import wheel
 from tests.support.client import Client
 from tests.support.process import ROOT

@@ -7,7 +7,7 @@ import pytest
 
 from tests.fleet.care import DEFAULT, Ward
 from tests.fleet.healed import promote
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 from tests.support.process import free_port
 from tests.support.receiver import Receiver
 

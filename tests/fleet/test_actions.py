@@ -6,7 +6,7 @@ import pytest
 
 from tests.fleet import care
 from tests.fleet.lab.machine import run as outside
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 
 COUNT = "Restart=no\nExecStartPre=/bin/sh -c 'echo %n >> /root/starts'"
 

@@ -2,7 +2,7 @@
 
 import socket
 
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 
 DNSMASQ = (
     "[Service]\nExecStart=/usr/sbin/dnsmasq --keep-in-foreground --user=root --no-resolv --no-hosts"

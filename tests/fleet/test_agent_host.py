@@ -7,7 +7,7 @@ import pytest
 from opsapp.agents.zipapp import agent_file
 from opsapp.wire.policies import secret_of, sign
 from tests.fleet.lab.network import sent_in_vain
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 from tests.support.agent_server import KEY, AgentServer
 
 UNIT = """[Unit]

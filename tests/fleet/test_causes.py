@@ -4,7 +4,7 @@ import pytest
 
 from tests.fleet.care import Ward
 from tests.fleet.healed import promote
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.timeout(600)  # so that what is waited for in vain is told with the heal's story
 

@@ -10,7 +10,7 @@ import pytest
 from tests.fleet.care import Ward
 from tests.fleet.conftest import QUICK
 from tests.fleet.lab.machine import run as outside
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 from tests.support.certificates import Authority
 from tests.support.monitors import MONITORS
 from tests.support.receiver import Receiver

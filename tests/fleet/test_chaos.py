@@ -5,7 +5,7 @@ import pytest
 from tests.fleet.care import SERVICE, Ward
 from tests.fleet.conftest import QUICK
 from tests.fleet.healed import final, newest, promote
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 
 RULE = {
     "id": "chaos-unit",

@@ -9,7 +9,7 @@ from opsapp.healing.engine.chaos.scenarios import SCENARIOS
 from tests.fleet.care import SERVICE, Ward, make_container
 from tests.fleet.conftest import QUICK
 from tests.fleet.healed import promote
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.nightly("every fault; the core list has one")
 

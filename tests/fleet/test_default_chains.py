@@ -6,7 +6,7 @@ import pytest
 from tests.fleet.care import SERVICE, Ward, make_container, old_disk
 from tests.fleet.conftest import QUICK
 from tests.fleet.healed import promote
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.timeout(600)  # so that what is waited for in vain is told with the heal's story
 SPED_UP = {"for": 1, "settle_s": 1, "cooldown_s": 4, "verify_timeout_s": 15}

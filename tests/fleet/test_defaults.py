@@ -4,7 +4,7 @@ import pytest
 
 from tests.fleet.care import DEFAULT, SERVICE, Ward
 from tests.fleet.healed import promote
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.timeout(900)
 

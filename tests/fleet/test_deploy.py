@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 from tests.system.test_agent_streams import Events
 
 # Who notices that the network is gone before it is back: a service soon, an agent after a minute or so.

@@ -7,7 +7,7 @@ import pytest
 from tests.fleet.conftest import QUICK
 from tests.fleet.healed import RULE, SERVICE_RULE, Patient, final, heal_once, promote, verified
 from tests.fleet.lab.lab import together
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 
 HOSTS, TIMES = 10, 2  # 20 heals: a host's second is that of a condition that comes and goes
 WATCHED = {**RULE, "waves": "off"}  # all at once

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from tests.fleet.healed import RULE, Patient, newest, promote
-from tests.fleet.waiting import until
+from tests.support.waiting import SOON_S, until
 
 POINTS = 15
 STAGES = ("dead", "incident", "executing", "settling", "verifying", "final")
@@ -39,7 +39,7 @@ def patient(host, server):
 def kill_within_a_heal(patient, who, stage, after):
     starts, before, incidents = patient.starts(), newest(patient.ledger(RULE["id"])), len(patient.incidents())
     patient.stop_nginx()
-    until(lambda: reached(patient, stage, before, incidents), 60, every=0.02, what=f"the stage {stage}")
+    until(lambda: reached(patient, stage, before, incidents), 60, SOON_S, what=f"the stage {stage}")
     threading.Event().wait(after)  # the seeded point of the kill
     if who == "server":
         patient.serve.kill()

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from tests.fleet.care import SERVICE, Ward, make_container
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 
 LOOP = "Restart=always\nRestartSec=0.3"
 

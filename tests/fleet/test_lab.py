@@ -9,7 +9,7 @@ import pytest
 
 from tests.fleet.lab import machine
 from tests.fleet.lab.lab import SLOTS
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 from tests.support.waiting import patience
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.fleet.healed import Patient, final, promote
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 
 SLOW = "[Service]\nExecStartPre=/bin/sleep 15\n"
 RULE = {  # as the README has it

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from distribution import debs, wheel
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 from tests.support.client import Client
 from tests.support.documented_commands import ROOT, commands_on, documented
 from tests.support.receiver import Receiver

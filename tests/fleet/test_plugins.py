@@ -4,7 +4,7 @@ import pytest
 
 from tests.fleet.care import Ward
 from tests.fleet.healed import promote
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 from tests.support.monitors import MONITORS, checked
 
 DIRECTORY = "/opt/plugins"

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.fleet.installed import MARK, UNITS, Installed
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 from tests.support import automations
 
 pytestmark = pytest.mark.timeout(900)

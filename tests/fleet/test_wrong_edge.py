@@ -6,7 +6,7 @@ import pytest
 from tests.fleet.conftest import QUICK
 from tests.fleet.failing import COOLDOWN_S, FailingUnit
 from tests.fleet.healed import newest, promote, verified
-from tests.fleet.waiting import until
+from tests.support.waiting import until
 
 WINDOW_S = 4
 SETTINGS = {

@@ -42,7 +42,7 @@ class AgentServer:
         self.cancels = []
         self.requests = []  # (method, path, status)
         self.streams = {}
-        self.sessions = set()
+        self.sessions = {}  # a set, in the order in which they came
         self.agent_file = b""
         self.outcomes, self.policies = [], None  # policies: {bundle, signature}
         self.lock = threading.RLock()
@@ -101,7 +101,7 @@ class AgentServer:
 
     def session(self):
         with self.lock:
-            return next(iter(self.sessions), None)
+            return next(reversed(self.sessions), None)
 
     # ---- sockets
     def _accept(self, listener):
@@ -253,7 +253,7 @@ class ServerSession:
                     return
         finally:
             with server.lock:
-                server.sessions.discard(self)
+                server.sessions.pop(self, None)
 
     def _receive(self):
         if not isinstance(self.sock, ssl.SSLSocket):
@@ -288,7 +288,7 @@ class ServerSession:
             if kind == "hello":
                 server.hellos.append(message)
                 self.say("welcome", protocol=1, interval=server.interval, policy_version=0, time=time.time())
-                server.sessions.add(self)
+                server.sessions[self] = None
                 if server.policies and message["policy_version"] < server.policies["bundle"]["version"]:
                     self.say("policies", id="p1", **server.policies)
                 for command in server.waiting.values():

@@ -4,6 +4,7 @@ import threading
 import time
 
 from .client import Client
+from .waiting import patience
 
 
 class Box:
@@ -28,7 +29,7 @@ class Box:
 
     def stop(self):
         self._ending.set()
-        self._thread.join(10)
+        self._thread.join(10 * patience())
 
     def _run(self):
         while not self._ending.wait(self.every):

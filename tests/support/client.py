@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from opsapp.runtime.commits import HELD_UP
 
+from .waiting import patience
+
 
 class Answer(NamedTuple):
     status: int
@@ -28,7 +30,8 @@ class Refused(AssertionError):
 
 
 class Client:
-    def __init__(self, url, token=None, headers=None, timeout=60):
+    def __init__(self, url, token=None, headers=None, timeout=None):
+        """`timeout`: seconds, whatever else the machine does; else it is patient."""
         self.url = url.rstrip("/")
         self.token = token
         self.headers = dict(headers or {})
@@ -48,7 +51,8 @@ class Client:
         if body is not None and not isinstance(body, bytes | Iterator):
             body = json.dumps(body).encode()
             sent["Content-Type"] = "application/json"
-        link = http.client.HTTPConnection(parts.hostname, parts.port, timeout=self.timeout)
+        timeout = self.timeout or 60 * patience()
+        link = http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout)
         try:
             link.request(method, path, body, sent)
             response = link.getresponse()

@@ -13,7 +13,7 @@ import yaml
 
 from . import copies, engines
 from .client import Client
-from .waiting import patience, until
+from .waiting import SOON_S, patience, until
 
 ROOT = Path(__file__).resolve().parents[2]
 PASSWORD = "a long enough password"
@@ -93,7 +93,7 @@ class Process:
         """Starts it and waits until it is ready."""
         self.begin()
         try:
-            until(self._ready_or_dead, timeout, what=f"{self.name} being ready")
+            until(self._ready_or_dead, timeout, SOON_S, what=f"{self.name} being ready")
         except BaseException:
             self.kill()
             raise

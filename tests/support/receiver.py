@@ -83,6 +83,10 @@ class Receiver:
     def titles(self):
         return [message["title"] for message in list(self.messages)]
 
+    def links(self):
+        """Those of the first message that asks somebody to decide, once it has come."""
+        return next((message["links"] for message in list(self.messages) if "approve" in message["links"]), None)
+
     def close(self):
         self.open.set()
         self._server.shutdown()

@@ -14,9 +14,14 @@ def patience():
     return AT_REST * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
-def until(fn, timeout=10.0, every=0.02, what="condition"):
-    """The first truthy answer of `fn`; an AssertionError that names `what` when the time is up. `every`: the seconds
-    between two questions, or a function that makes them of those that were waited already."""
+SOON_S, SELDOM_S = 0.02, 0.25
+PART = 20  # of what it has waited, before it asks again
+
+
+def until(fn, timeout=10.0, every=None, what="condition"):
+    """The first truthy answer of `fn`; an AssertionError that names `what` when the time is up. Who has waited long is
+    asked less often, for each question costs whoever answers it: by a twentieth of the wait it may be later. `every`
+    is for a point that must not be missed: so many seconds from question to question, from first to last."""
     began = time.monotonic()
     while True:
         answer = fn()
@@ -25,7 +30,7 @@ def until(fn, timeout=10.0, every=0.02, what="condition"):
         waited = time.monotonic() - began
         if waited > timeout * patience():
             raise AssertionError(f"{what} did not come true within {waited:.0f} s (last answer: {answer!r})")
-        time.sleep(every(waited) if callable(every) else every)
+        time.sleep(min(max(SOON_S, waited / PART), SELDOM_S) if every is None else every)
 
 
 def written(path, what):

@@ -5,6 +5,7 @@ import itertools
 import threading
 
 from .client import Refused
+from .waiting import patience
 
 GONE = (OSError, http.client.HTTPException)
 
@@ -56,7 +57,7 @@ class Writer(threading.Thread):
 
     def end(self):
         self._over.set()
-        self.join(30)
+        self.join(30 * patience())
         if self.is_alive():
             raise AssertionError(f"{self.name} hangs in a request")
         self._no_surprise()

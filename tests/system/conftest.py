@@ -52,6 +52,16 @@ def own_program():
         yield
 
 
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory):
+    """An agent, online at a server of its own, for the tests of a module that leave both as they are."""
+    server = AgentServer(interval=1.0)
+    with AgentProcess(tmp_path_factory.mktemp("standing"), server) as made:
+        made.online()
+        yield made
+    server.stop()
+
+
 @pytest.fixture(autouse=True)
 def umask():
     """A command that a test runs in this process sets it, and what later tests write is not for everybody then."""

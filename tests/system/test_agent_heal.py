@@ -2,8 +2,11 @@
 
 import hashlib
 import os
+import secrets
 import subprocess
 import sys
+from collections.abc import Callable
+from typing import NamedTuple
 
 import pytest
 
@@ -26,9 +29,23 @@ def sleeper():
     child.wait()
 
 
-def heal(server, phase, action_type=None, heal_id="h1", token=1, snapshot=None, **params):
+class HealsOfATest(NamedTuple):
+    """The server of an agent that others use too, and the id of the heal of this test."""
+
+    command: Callable
+    result: Callable
+    heal_id: str
+
+
+@pytest.fixture
+def shared(standing):
+    """For tests that leave the agent as it is."""
+    return HealsOfATest(standing.server.command, standing.server.result, secrets.token_hex(8))
+
+
+def heal(server, phase, action_type=None, heal_id=None, token=1, snapshot=None, **params):
     given = {
-        "heal_id": heal_id,
+        "heal_id": heal_id or getattr(server, "heal_id", "h1"),
         "token": token,
         "phase": phase,
         "action_type": action_type,
@@ -40,34 +57,34 @@ def heal(server, phase, action_type=None, heal_id="h1", token=1, snapshot=None, 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may raise a priority again")
-def test_a_process_gets_a_lower_priority_and_its_own_back(server, agent, sleeper):
-    done = heal(server, "execute", "nice_adjust", pid=sleeper.pid, priority=15)
+def test_a_process_gets_a_lower_priority_and_its_own_back(shared, sleeper):
+    done = heal(shared, "execute", "nice_adjust", pid=sleeper.pid, priority=15)
     assert done["status"] == "done"
     assert os.getpriority(os.PRIO_PROCESS, sleeper.pid) == 15
     assert done["data"]["snapshot"]["state"]["nice"] == 0
-    back = heal(server, "rollback", "nice_adjust", pid=sleeper.pid)
+    back = heal(shared, "rollback", "nice_adjust", pid=sleeper.pid)
     assert (back["status"], back["data"]["restored"]) == ("done", True)
     assert os.getpriority(os.PRIO_PROCESS, sleeper.pid) == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may raise a priority again")
-def test_a_snapshot_given_by_the_server_counts(server, agent, sleeper):
-    snapshot = heal(server, "snapshot", "nice_adjust", pid=sleeper.pid)["data"]["snapshot"]
+def test_a_snapshot_given_by_the_server_counts(shared, sleeper):
+    snapshot = heal(shared, "snapshot", "nice_adjust", pid=sleeper.pid)["data"]["snapshot"]
     os.setpriority(os.PRIO_PROCESS, sleeper.pid, 7)
-    back = heal(server, "rollback", "nice_adjust", heal_id="another", snapshot=snapshot, pid=sleeper.pid)
+    back = heal(shared, "rollback", "nice_adjust", heal_id="another", snapshot=snapshot, pid=sleeper.pid)
     assert back["data"]["restored"] is True
     assert os.getpriority(os.PRIO_PROCESS, sleeper.pid) == 0
 
 
-def test_the_snapshot_of_before_is_kept_when_the_action_comes_later(server, agent, sleeper):
-    heal(server, "snapshot", "nice_adjust", pid=sleeper.pid, priority=5)
+def test_the_snapshot_of_before_is_kept_when_the_action_comes_later(shared, sleeper):
+    heal(shared, "snapshot", "nice_adjust", pid=sleeper.pid, priority=5)
     os.setpriority(os.PRIO_PROCESS, sleeper.pid, 3)
-    done = heal(server, "execute", "nice_adjust", pid=sleeper.pid, priority=5)
+    done = heal(shared, "execute", "nice_adjust", pid=sleeper.pid, priority=5)
     assert done["data"]["snapshot"]["state"]["nice"] == 0
 
 
-def test_a_process_is_ended_and_reported_so(server, agent, sleeper):
-    done = heal(server, "execute", "process_kill", pid=sleeper.pid)
+def test_a_process_is_ended_and_reported_so(shared, sleeper):
+    done = heal(shared, "execute", "process_kill", pid=sleeper.pid)
     assert done["status"] == "done"
     assert until(lambda: sleeper.poll() is not None)
 
@@ -103,32 +120,33 @@ def test_an_older_token_is_refused(server, agent, sleeper):
     assert os.getpriority(os.PRIO_PROCESS, sleeper.pid) == 4
 
 
-def test_what_no_tool_can_do_names_the_tools(server, agent):
-    refused = heal(server, "execute", "zfs_scrub", pool="tank")
+def test_what_no_tool_can_do_names_the_tools(shared):
+    refused = heal(shared, "execute", "zfs_scrub", pool="tank")
     if refused["status"] == "done":
         pytest.skip("this machine has zfs")
     assert (refused["reason"], refused["data"]["looked_for"]) == ("no_capable_handler", ["zpool"])
-    assert heal(server, "execute", "group_policy_refresh")["data"]["looked_for"] == ["gpupdate.exe", "samba-gpupdate"]
+    assert heal(shared, "execute", "group_policy_refresh")["data"]["looked_for"] == ["gpupdate.exe", "samba-gpupdate"]
 
 
-def test_what_cannot_be_reversed_says_so(server, agent):
-    assert heal(server, "rollback", "restart_service", service="nginx")["reason"] == "not_reversible"
-    assert heal(server, "rollback", "nice_adjust", heal_id="never")["reason"] == "no_snapshot"
+def test_what_cannot_be_reversed_says_so(shared):
+    assert heal(shared, "rollback", "restart_service", service="nginx")["reason"] == "not_reversible"
+    assert heal(shared, "rollback", "nice_adjust", heal_id="never")["reason"] == "no_snapshot"
 
 
-def test_a_reversible_action_does_not_start_without_its_snapshot(server, agent):
-    refused = heal(server, "execute", "container_pause", container="no-such-container")
+def test_a_reversible_action_does_not_start_without_its_snapshot(shared):
+    refused = heal(shared, "execute", "container_pause", container="no-such-container")
     assert refused["status"] == "failed"
     assert refused["reason"].startswith(("no_snapshot", "no_capable_handler"))
 
 
-def test_measure_reports_and_answers(server, agent):
-    measured = heal(server, "measure")
-    assert measured["data"]["report"]["hostname"] == server.reports[-1]["hostname"]
-    assert any(one["reason"] == "measure" for one in server.reports)
+def test_measure_reports_and_answers(shared, standing):
+    reports = standing.server.reports
+    measured = heal(shared, "measure")
+    assert measured["data"]["report"]["hostname"] == reports[-1]["hostname"]
+    assert any(one["reason"] == "measure" for one in reports)
 
 
-def test_only_old_files_of_temporary_places_are_cleaned(server, agent, tmp_path):
+def test_only_old_files_of_temporary_places_are_cleaned(shared, tmp_path):
     """A file that was made a moment ago is young, whatever time it was given. (What is old goes: tests/fleet and
     tests/unit/test_agent_cleaning.py, for nobody can set the time of a file's last change.)"""
     place = tmp_path / "tmp"
@@ -136,16 +154,16 @@ def test_only_old_files_of_temporary_places_are_cleaned(server, agent, tmp_path)
     for path in (place / "copied", place / "young"):
         path.write_text("x" * 5000)
     os.utime(place / "copied", (1, 1))
-    done = heal(server, "execute", "temp_cleanup", path=str(place), max_age_hours=24)
+    done = heal(shared, "execute", "temp_cleanup", path=str(place), max_age_hours=24)
     assert done["status"] == "done"
     assert "0 files" in done["output"]
     assert sorted(path.name for path in place.iterdir()) == ["copied", "young"]
-    refused = heal(server, "execute", "temp_cleanup", heal_id="h2", path="/etc")
+    refused = heal(shared, "execute", "temp_cleanup", heal_id="elsewhere", path="/etc")
     assert refused["reason"].startswith("not_allowed")
 
 
-def test_the_shell_actions_read_their_text_in_a_shell_and_nothing_else_does(server, agent, tmp_path):
-    done = heal(server, "execute", "run", command="echo one | tr o 0; exit 4")
+def test_the_shell_actions_read_their_text_in_a_shell_and_nothing_else_does(shared, tmp_path):
+    done = heal(shared, "execute", "run", command="echo one | tr o 0; exit 4")
     assert (done["status"], done["exit_code"], done["output"]) == ("failed", 4, "0ne\n")
 
 

@@ -61,7 +61,7 @@ def heals(agent, did):
 
 
 def test_it_heals_only_while_it_is_alone(server, place, tmp_path):
-    server.websocket, server.policies = False, signed(place)
+    server.websocket, server.policies = False, signed(place, offline_after_s=5.0)
     with AgentProcess(tmp_path, server, interval_s=0.5) as agent:
         until((tmp_path / "state" / "policies.json").exists, 30, what="the policies on the disk")
         count = len(server.reports)

@@ -44,7 +44,8 @@ def test_an_agent_with_nothing_to_do_rests(server, agent):
     until(lambda: [one for one in server.reports if one["capabilities"]], 30, what="the look at the host's tools")
     before, reports = switches(agent.process.pid), len(server.reports)
     until(lambda: len(server.reports) >= reports + 3, 30, what="three reports, one in each second")
-    assert switches(agent.process.pid) - before < 300  # thousands where it does not rest
+    woken = switches(agent.process.pid) - before
+    assert woken < 100 * (len(server.reports) - reports)  # thousands where it does not rest
 
 
 def switches(pid):
@@ -73,16 +74,16 @@ def test_it_says_hello_and_reports(server, agent):
     until(lambda: any(one["cpu_percent"] is not None for one in server.reports))
 
 
-def test_a_capabilities_command_answers_with_the_manifest_it_made(server, agent):
-    agent.online()
+def test_a_capabilities_command_answers_with_the_manifest_it_made(standing):
+    server = standing.server
     result = finished(server, server.command("capabilities"), 90)
     assert result["status"] == "done"
     assert json.loads(result["output"]) == result["data"]
     assert result["data"]["capabilities"]["sh"]["usable"] is True
 
 
-def test_a_shell_command_runs_and_its_result_comes_once(server, agent):
-    agent.online()
+def test_a_shell_command_runs_and_its_result_comes_once(standing):
+    server = standing.server
     name = server.command("shell", command="echo out; echo err >&2; exit 3")
     result = finished(server, name)
     assert (result["status"], result["exit_code"], result["truncated"]) == ("failed", 3, False)
@@ -93,15 +94,15 @@ def test_a_shell_command_runs_and_its_result_comes_once(server, agent):
     assert len([one for one in server.results if one["command_id"] == name]) == 1
 
 
-def test_secrets_of_the_agent_do_not_reach_its_commands(server, agent):
-    agent.online()
+def test_secrets_of_the_agent_do_not_reach_its_commands(standing):
+    server = standing.server
     result = finished(server, server.command("shell", command="env", env={"GIVEN": "yes"}))
     assert "OPSAPP" not in result["output"]
     assert "GIVEN=yes" in result["output"]
 
 
-def test_the_time_out_ends_the_whole_group(server, agent, tmp_path):
-    agent.online()
+def test_the_time_out_ends_the_whole_group(standing, tmp_path):
+    server = standing.server
     marker = tmp_path / "marker"
     name = server.command(
         "shell", command=f"sh -c 'trap \"\" TERM; echo $$ > {marker}; while :; do sleep 0.1; done' & wait", timeout=5
@@ -113,8 +114,8 @@ def test_the_time_out_ends_the_whole_group(server, agent, tmp_path):
     until(lambda: not is_alive(child), what="the end of a child that does not listen to TERM")
 
 
-def test_cancel_ends_a_running_command(server, agent):
-    agent.online()
+def test_cancel_ends_a_running_command(standing):
+    server = standing.server
     name = server.command("shell", command="echo begun; sleep 60")
     until(lambda: any(one["command_id"] == name for one in server.outputs))
     server.cancel(name)
@@ -123,9 +124,9 @@ def test_cancel_ends_a_running_command(server, agent):
     assert result["output"] == "begun\n"
 
 
-def test_a_daemon_left_behind_does_not_hold_the_result_up(server, agent, tmp_path):
+def test_a_daemon_left_behind_does_not_hold_the_result_up(standing, tmp_path):
     """It keeps the command's output open, until it is let go."""
-    agent.online()
+    server = standing.server
     daemon = f"(while [ ! -e {tmp_path}/let_go ]; do sleep 0.1; done; touch {tmp_path}/over) &"
     result = finished(server, server.command("shell", command=f"{daemon} echo started", timeout=3600))
     assert (result["status"], result["output"]) == ("done", "started\n")
@@ -134,33 +135,35 @@ def test_a_daemon_left_behind_does_not_hold_the_result_up(server, agent, tmp_pat
     until((tmp_path / "over").exists, what="the daemon's end")
 
 
-def test_large_output_is_cut_and_flagged(server, agent):
-    agent.online()
+def test_large_output_is_cut_and_flagged(standing):
+    server = standing.server
     result = finished(server, server.command("shell", command="head -c 3000000 /dev/zero | tr '\\0' x"))
     assert result["truncated"] is True
     assert len(result["output"]) == 1024 * 1024
     assert result["status"] == "done"
 
 
-def test_a_script_goes_to_its_interpreter(server, agent):
-    agent.online()
+def test_a_script_goes_to_its_interpreter(standing):
+    server = standing.server
     result = finished(
         server, server.command("shell", command="import sys\nprint(sys.argv[0][-7:], '$HOME')", interpreter="python3")
     )
     assert result["output"] == ".script $HOME\n"
 
 
-def test_commands_from_the_future_fail_plainly(server, agent):
-    agent.online()
+def test_commands_from_the_future_fail_plainly(standing):
+    server = standing.server
+    standing.online()
+    sessions = len(server.hellos)
     server.offer({"command_id": "f1", "type": "teleport", "params": {}})
     server.offer({"command_id": "f2", "type": "shell", "params": {"command": "id", "on_mars": True}})
     assert "bad_params" in finished(server, "f1")["reason"]
     assert "on_mars" in finished(server, "f2")["reason"]
-    assert len(server.hellos) == 1
+    assert len(server.hellos) == sessions
 
 
-def test_the_process_list_and_logs_are_there(server, agent, tmp_path):
-    agent.online()
+def test_the_process_list_and_logs_are_there(standing, tmp_path):
+    server = standing.server
     listed = finished(server, server.command("process_list", sort="memory", limit=5))
     assert len(listed["data"]["processes"]) == 5
     log = tmp_path / "app.log"
@@ -172,8 +175,8 @@ def test_the_process_list_and_logs_are_there(server, agent, tmp_path):
     assert secret["reason"].startswith("not_allowed")
 
 
-def test_an_id_that_comes_again_runs_nothing(server, agent, tmp_path):
-    agent.online()
+def test_an_id_that_comes_again_runs_nothing(standing, tmp_path):
+    server = standing.server
     marker = tmp_path / "marker"
     name = server.command("shell", command=f"echo x >> {marker}")
     finished(server, name)
@@ -298,12 +301,13 @@ def test_once_reports_and_leaves(server, tmp_path):
         '{"type":"command","id":"x","command":{"command_id":"y","type":"shell","params":{"command":"true"}}}',
     ],
 )
-def test_what_cannot_be_read_ends_the_session_and_nothing_else(server, agent, frame):
-    session = agent.online()
+def test_what_cannot_be_read_ends_the_session_and_nothing_else(standing, frame):
+    server, session = standing.server, standing.online()
+    sessions = len(server.hellos)
     session.raw(frame)
-    until(lambda: len(server.hellos) >= 2 or b"\x01" in (frame if isinstance(frame, bytes) else b""))
+    until(lambda: len(server.hellos) > sessions or b"\x01" in (frame if isinstance(frame, bytes) else b""))
     assert finished(server, server.command("shell", command="echo well"))["output"] == "well\n"
-    assert agent.process.poll() is None
+    assert standing.process.poll() is None
 
 
 def test_it_runs_on_the_oldest_python_promised(server, tmp_path):

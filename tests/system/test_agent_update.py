@@ -40,7 +40,7 @@ def variant(version="9.9.9", **patches):
 
 @pytest.fixture
 def agent(tmp_path, server, request):
-    with AgentProcess(tmp_path, server, update_trial_s=getattr(request, "param", 6)) as made:
+    with AgentProcess(tmp_path, server, update_trial_s=getattr(request, "param", 60)) as made:
         made.online()
         yield made
     until(lambda: not end_all(made), 30, every=0.2, what="the end of what the test started")
@@ -148,6 +148,7 @@ def runs_now(agent):
 
 
 @pytest.mark.nightly("the core list has a version that does not connect")
+@pytest.mark.parametrize("agent", [6], indirect=True)
 @pytest.mark.parametrize("fault", ["raise SystemExit('boom')", "os.kill(os.getpid(), 9)"], ids=["crash", "kill"])
 def test_a_version_that_dies_before_it_can_judge_itself_is_undone(server, agent, fault):
     """Nobody here starts it again, so the guard has to."""
@@ -171,6 +172,7 @@ def test_a_version_that_hangs_before_it_can_judge_itself_is_ended_and_undone(ser
 
 
 @pytest.mark.nightly("the core list has the kill in the trial")
+@pytest.mark.parametrize("agent", [6], indirect=True)
 def test_an_agent_that_is_stopped_in_its_trial_stays_stopped(server, agent):
     lame = variant(
         **{
@@ -197,6 +199,7 @@ def test_an_agent_that_is_stopped_in_its_trial_stays_stopped(server, agent):
 
 
 @pytest.mark.nightly("the core list has the kill in the trial")
+@pytest.mark.parametrize("agent", [6], indirect=True)
 def test_a_power_loss_in_the_trial_ends_in_the_old_version(server, agent):
     """Agent and guard are gone at once, and the new version would never come up."""
     lame = variant(**{"agent/main.py": (RUN, "    def run(self) -> int:\n        time.sleep(600)\n")})

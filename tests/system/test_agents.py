@@ -1,5 +1,6 @@
 """The real agent program against the real server: sessions, commands, keys, clones, restarts of either side."""
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -12,7 +13,8 @@ from opsapp.agents.engine.installscript import script
 from opsapp.agents.zipapp import agent_file
 from tests.support.agent_process import EnrolledAgent
 from tests.support.process import Serve
-from tests.support.waiting import until
+from tests.support.proctexts import texts
+from tests.support.waiting import until, written
 
 pytestmark = pytest.mark.system
 FAST = {"agents": {"report_interval_s": 1}}
@@ -24,11 +26,17 @@ def serve(tmp_path_factory):
         yield serve
 
 
-@pytest.fixture
-def agent(serve, tmp_path):
-    with EnrolledAgent(tmp_path / "agent", serve) as agent:
-        agent.online()
+@pytest.fixture(scope="module")
+def lasting(serve, tmp_path_factory):
+    with EnrolledAgent(tmp_path_factory.mktemp("agent"), serve) as agent:
         yield agent
+
+
+@pytest.fixture
+def agent(lasting):
+    """Online, with the key that the test before has left it."""
+    lasting.online()
+    return lasting
 
 
 def test_a_session_reports_and_runs_commands(agent):
@@ -62,12 +70,13 @@ def test_cancel_stops_what_runs(agent):
 
 def test_a_rotated_key_ends_the_session_at_once(agent):
     """Not with the agent's next message: it stands still, and says nothing any more. And not because it is silent."""
+    before = len(ends_of(agent))
     os.kill(agent.process.pid, signal.SIGSTOP)
     try:
         new = agent.server.admin.post(f"{agent.path}/key")["key"]
         until(lambda: not agent.seen()["connected"], 5, what="the session's end")
-        ends = [line for line in agent.server.log.read_text().splitlines() if f"session ends agent={agent.id}" in line]
-        assert ["the key was replaced or revoked" in line for line in ends] == [True]
+        [told] = until(lambda: ends_of(agent)[before:], what="the line in the log")
+        assert "the key was replaced or revoked" in told
     finally:
         os.kill(agent.process.pid, signal.SIGCONT)
     agent.stop()
@@ -75,6 +84,12 @@ def test_a_rotated_key_ends_the_session_at_once(agent):
     agent.write_key()
     agent.start()
     agent.online()
+
+
+def ends_of(agent):
+    """What the log says of the ends of its sessions."""
+    whole, _, _ = agent.server.log.read_text().rpartition("\n")
+    return [line for line in whole.splitlines() if f"session ends agent={agent.id}" in line]
 
 
 def test_an_agent_that_hangs_is_offline_long_before_its_next_report_is_due(tmp_path):
@@ -105,14 +120,15 @@ def test_a_revoked_key_ends_the_session_and_a_new_one_begins_again(agent):
     agent.online()
 
 
-def test_a_deleted_agent_is_cut_off_and_stops_what_it_runs(agent, tmp_path):
-    asked = agent.ask(f"trap '' HUP; sleep 300 & echo $! > {tmp_path}/pid; wait")
-    until(lambda: agent.command(asked)["status"] == "running", what="running")
-    until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().strip(), what="the process' number")
-    pid = int((tmp_path / "pid").read_text())
-    agent.server.admin.delete(agent.path)
-    until(lambda: not is_alive(pid), what="the end of what it ran")
-    until(lambda: "the server does not accept this agent's key" in agent.told(), what="the agent being told")
+def test_a_deleted_agent_is_cut_off_and_stops_what_it_runs(serve, tmp_path):
+    with EnrolledAgent(tmp_path / "agent", serve) as agent:
+        agent.online()
+        asked = agent.ask(f"trap '' HUP; sleep 300 & echo $! > {tmp_path}/pid; wait")
+        until(lambda: agent.command(asked)["status"] == "running", what="running")
+        pid = int(until(lambda: written(tmp_path / "pid", "the process' number").strip(), what="all of it"))
+        agent.server.admin.delete(agent.path)
+        until(lambda: not is_alive(pid), what="the end of what it ran")
+        until(lambda: "the server does not accept this agent's key" in agent.told(), what="the agent being told")
 
 
 def is_alive(pid):
@@ -122,16 +138,17 @@ def is_alive(pid):
         return False
 
 
-@pytest.mark.parametrize("websocket", [True, False])
-def test_the_protected_processes_of_the_configuration_reach_the_agent(tmp_path, websocket):
+def test_the_protected_processes_of_the_configuration_reach_agents_with_a_session_and_without(tmp_path):
     config = {**FAST, "healing": {"protected": {"processes": ["ourdb"]}}}
-    with Serve(tmp_path / "serve", config=config) as serve:
-        with EnrolledAgent(tmp_path / "agent", serve, websocket=websocket) as agent:
-            kept = agent.state / "protected.json"
-            until(lambda: kept.exists() and kept.read_text() == '["ourdb"]', 30, what="the names at the agent")
-            serve.config.write_text(yaml.safe_dump({**FAST, "healing": {"protected": {"processes": ["other"]}}}))
-            serve.child.send_signal(signal.SIGHUP)
-            until(lambda: kept.read_text() == '["other"]', 30, what="the new names at the agent")
+    with contextlib.ExitStack() as running:
+        serve = running.enter_context(Serve(tmp_path / "serve", config=config))
+        ways = {"session": True, "polling": False}
+        agents = [EnrolledAgent(tmp_path / name, serve, name, websocket=way) for name, way in ways.items()]
+        kept = [running.enter_context(agent).state / "protected.json" for agent in agents]
+        until(lambda: texts(kept) == ['["ourdb"]'] * 2, 30, what="the names at the agents")
+        serve.config.write_text(yaml.safe_dump({**FAST, "healing": {"protected": {"processes": ["other"]}}}))
+        serve.child.send_signal(signal.SIGHUP)
+        until(lambda: texts(kept) == ['["other"]'] * 2, 30, what="the new names at the agents")
 
 
 def test_an_agent_that_may_only_poll_works_too(serve, tmp_path):

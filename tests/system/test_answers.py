@@ -20,7 +20,7 @@ def test_of_many_presses_at_once_one_decides(tmp_path):
         admin.post("/api/notifications/channels", {"name": "phone", "url": receiver.url(), "answers_as": "admin"})
         made = admin.post("/api/automations", SCRIPT | {"name": "asks first", "requires_approval": True})
         run = admin.post(f"/api/automations/{made['id']}/run")
-        links = until(lambda: receiver.messages and receiver.messages[-1]["links"], 20, what="the message")
+        links = until(receiver.links, 20, what="the message")
         pressed = [(act, links[act].removeprefix(BASE)) for act in ("approve", "reject")] * (PRESSES // 2)
 
         def press(asked):

@@ -10,9 +10,12 @@ from tests.support.receiver import Receiver
 pytestmark = [pytest.mark.system, pytest.mark.attack]
 
 
-def test_a_channel_reaches_no_denied_network(tmp_path):
-    config = {"monitoring": {"deny_networks": ["127.0.0.0/8", "::1/128"]}}
-    with closing(Receiver()) as receiver, Serve(tmp_path, config=config) as serve:
+ELSEWHERE = "127.0.0.5"
+
+
+def test_a_channel_reaches_no_denied_network_and_others_as_before(tmp_path):
+    config = {"monitoring": {"deny_networks": ["127.0.0.1/32", "::1/128"]}}
+    with closing(Receiver()) as receiver, closing(Receiver(ELSEWHERE)) as other, Serve(tmp_path, config) as serve:
         for host in ("127.0.0.1", "localhost"):
             given = {"name": f"at {host}", "url": receiver.url().replace("127.0.0.1", host)}
             made = serve.admin.post("/api/notifications/channels", given)
@@ -20,10 +23,6 @@ def test_a_channel_reaches_no_denied_network(tmp_path):
             assert tried.status == 502, (host, tried.body)
             assert "deny_networks" in tried.json["error"]
         assert receiver.asked == 0
-
-
-def test_others_are_reached_as_before(tmp_path):
-    with closing(Receiver()) as receiver, Serve(tmp_path) as serve:
-        made = serve.admin.post("/api/notifications/channels", {"name": "allowed", "url": receiver.url()})
+        made = serve.admin.post("/api/notifications/channels", {"name": "allowed", "url": other.url()})
         serve.admin.post(f"/api/notifications/channels/{made['id']}/test")
-        assert receiver.asked == 1
+        assert other.asked == 1

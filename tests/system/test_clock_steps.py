@@ -23,8 +23,8 @@ CONFIG = {"healing": {"default_rules": False, "hold_s": 0.1, "rules": [RULE]}}
 
 
 def to_the_end_of_a_minute(seconds):
-    """About so many seconds, so that the stepped clock then shows ten seconds before a full minute."""
-    return seconds - seconds % 60 + 50 - time.time() % 60
+    """About so many seconds, so that the stepped clock then shows five seconds before a full minute."""
+    return seconds - seconds % 60 + 55 - time.time() % 60
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def to_the_end_of_a_minute(seconds):
 )
 def test_monitors_rules_and_schedules_go_on_and_the_step_is_told(tmp_path, seconds, way):
     with SteppedServe(tmp_path, CONFIG) as serve:
-        monitor = {"name": "shop", "type": "http", "interval": 5, "timeout": 2, "retries": 0}
+        monitor = {"name": "shop", "type": "http", "interval": 5, "timeout": 4, "retries": 0}
         every_minute = {"name": "tick", "type": "notification", "params": {"title": "x"}, "schedule": "* * * * *"}
         with CheckedSite() as site:
             path = f"{MONITORS}/{serve.admin.post(MONITORS, {**monitor, 'url': site.url}, expect=201)['id']}"
@@ -64,7 +64,7 @@ def test_a_store_from_the_future_starts_works_and_is_copied(tmp_path):
     serve = SteppedServe(tmp_path / "serve", CONFIG)
     serve.step_clock(25 * HOUR)
     with CheckedSite() as site, serve:
-        monitor = {"name": "shop", "type": "http", "interval": 5, "timeout": 2, "retries": 0, "url": site.url}
+        monitor = {"name": "shop", "type": "http", "interval": 5, "timeout": 4, "retries": 0, "url": site.url}
         path = f"{MONITORS}/{serve.admin.post(MONITORS, monitor, expect=201)['id']}"
         checked(serve, path, "up")
         serve.kill()

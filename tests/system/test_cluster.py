@@ -23,10 +23,17 @@ from tests.support.writers import Writer, missing, stored, write
 pytestmark = [pytest.mark.system, pytest.mark.own_store]
 
 
-@pytest.fixture(params=["zeo", pytest.param("postgresql", marks=pytest.mark.nightly("the core list has ZEO"))])
+ENGINES = ["zeo", pytest.param("postgresql", marks=pytest.mark.nightly("the core list has ZEO"))]
+
+
+def store_of(engine, place):
+    return Zeo(place / "zeo") if engine == "zeo" else Postgres()
+
+
+@pytest.fixture(params=ENGINES)
 def store(request, tmp_path):
     """A server of its own: the tests kill it."""
-    with Zeo(tmp_path / "zeo") if request.param == "zeo" else Postgres() as store:
+    with store_of(request.param, tmp_path) as store:
         yield store
 
 
@@ -49,6 +56,16 @@ def pair(tmp_path, store):
         yield nodes
 
 
+@pytest.fixture(scope="module", params=ENGINES)
+def lasting_pair(request, tmp_path_factory):
+    """For tests that stop neither a node nor the store. Somebody is signed in at the first, whoever is locked out
+    later."""
+    place = tmp_path_factory.mktemp("pair")
+    with store_of(request.param, place) as store, two_nodes(place, store) as nodes:
+        nodes[0].admin.get("/api/me")
+        yield nodes
+
+
 def away(client):
     answer = client.request("GET", "/api/me")
     return answer if answer.status == 503 else None
@@ -65,9 +82,9 @@ def asks_until_seen(client, made):
     return until(seen, 5, every=0, what="the other node seeing the write")
 
 
-def test_what_one_writes_the_other_reads(pair):
+def test_what_one_writes_the_other_reads(lasting_pair):
     """It is told at once: it need not be asked again and again. How soon: `make bench`."""
-    one, two = pair
+    one, two = lasting_pair
     two_admin, asked = signed_in_at(two, one), []
     for number in range(20):
         asked.append(asks_until_seen(two_admin, write(one.admin, f"agent-{number}")))
@@ -99,7 +116,7 @@ def test_both_outlive_a_restart_of_the_store_under_load(pair, store):
     assert [node.stop() for node in pair] == [0, 0]
 
 
-def test_nodes_share_the_login_limits(pair):
+def test_nodes_share_the_login_limits(lasting_pair):
     """Twelve attempts at once from one address, half of them at each node: five are looked at, on both together. On a
     machine that does other work too a commit may wait too long: the answer is 503, and says neither whether the attempt
     was counted, nor what it was like."""
@@ -113,12 +130,12 @@ def test_nodes_share_the_login_limits(pair):
             answer = node.client().request("POST", "/api/login", body)
         return answer
 
-    answers = at_once([lambda node=node: attempt(node, wrong) for node in pair * 6])
+    answers = at_once([lambda node=node: attempt(node, wrong) for node in lasting_pair * 6])
     statuses = [answer.status for answer in answers]
     assert set(statuses) == {401, 429}
     assert statuses.count(401) <= 5 <= statuses.count(401) + len(unsaid)
     assert all(0 < int(answer.headers["retry-after"]) <= 300 for answer in answers if answer.status == 429)
-    assert [attempt(node, right).status for node in pair] == [429, 429]
+    assert [attempt(node, right).status for node in lasting_pair] == [429, 429]
 
 
 def test_runs_of_a_node_that_is_killed_are_lost_and_none_begins_twice(pair, tmp_path):

@@ -14,7 +14,7 @@ from opsapp.demo.processes import LASTS_S, DemoProcesses, DemoTrouble
 from tests.support.demo import Demo
 from tests.support.process import ROOT, opsapp
 from tests.support.receiver import Receiver
-from tests.support.waiting import until
+from tests.support.waiting import patience, until
 
 
 @pytest.fixture
@@ -38,13 +38,13 @@ def test_a_heal_is_seen_and_the_end_leaves_nothing(demo, tmp_path):
     family = demo.family()
     assert len(family) == 5  # three services, the server, the agent
     until(demo.has_healed, 90, what="a verified heal")
-    with urllib.request.urlopen(f"http://127.0.0.1:{demo.port}/status", timeout=5) as page:
+    with urllib.request.urlopen(f"http://127.0.0.1:{demo.port}/status", timeout=60) as page:
         assert b"Demo shop" in page.read()
     assert f"the password is in {demo.place}/admin-password" in demo.tail()  # no password in a log
     again = opsapp("serve", ROOT / "development.ini", "--demo", "--data", demo.data)
     assert (again.returncode, "a demo runs" in again.stderr) == (1, True)
     demo.child.send_signal(signal.SIGINT)
-    assert demo.child.wait(30) == 0
+    assert demo.child.wait(30 * patience()) == 0
     assert living(family) == []
     assert not demo.place.exists()
     assert not (tmp_path / "key-of-an-installation").exists()
@@ -54,7 +54,7 @@ def test_a_heal_is_seen_and_the_end_leaves_nothing(demo, tmp_path):
 def test_what_a_killed_demo_leaves_is_ended_and_deleted(demo):
     family = demo.family()
     os.kill(demo.child.pid, signal.SIGKILL)
-    demo.child.wait(10)
+    demo.child.wait(10 * patience())
     until(lambda: not living(family), 10, what="its processes have ended")
     assert demo.place.exists()
     done = opsapp("demo", "--remove", "--dir", demo.place)
@@ -66,7 +66,7 @@ def test_what_a_killed_demo_leaves_is_ended_and_deleted(demo):
 def test_one_that_runs_is_ended_from_another_terminal(demo):
     family = demo.family()
     assert opsapp("demo", "--remove", "--dir", demo.place).returncode == 0
-    assert demo.child.wait(30) == 0
+    assert demo.child.wait(30 * patience()) == 0
     assert living(family) == []
     assert not demo.place.exists()
 

@@ -164,7 +164,7 @@ def shell(scratch):
         yield tell
     finally:
         child.stdin.close()
-        child.wait(20)
+        child.wait(20 * patience())
 
 
 DONE = "that was it"
@@ -209,7 +209,7 @@ def test_make_run_serves(tmp_path):
         assert (tmp_path / "data/admin-password").exists()
     finally:
         child.send_signal(signal.SIGTERM)
-        child.wait(20)
+        child.wait(20 * patience())
     until(lambda: not answers(port), 10, what="the end of the service with its make")
 
 
@@ -248,4 +248,4 @@ def test_the_store_of_a_cluster_starts_with_what_its_unit_makes(scratch):
                 assert len(connection.root()) == 0
     finally:
         child.kill()
-        child.wait(10)
+        child.wait(10 * patience())

@@ -16,7 +16,7 @@ from tests.support.automations import ended, make, record, run, script
 from tests.support.client import Client
 from tests.support.process import ROOT, Serve
 from tests.support.proctexts import texts
-from tests.support.waiting import until, written
+from tests.support.waiting import patience, until, written
 
 pytestmark = [pytest.mark.system, pytest.mark.usefixtures("own_program"), pytest.mark.attack]
 SYSTEM_PYTHON = "/usr/bin/python3"  # another user may be unable to read the one that runs the tests
@@ -44,12 +44,20 @@ def alive(pid):
         return False
 
 
-@pytest.fixture
-def serve(tmp_path):
-    config = {"automations": {"kill_grace_s": 0.5, "retry_delay_s": 0.1}}
-    with Serve(tmp_path / "serve", config=config) as serve:
-        until(lambda: executor_pid(serve), what="the executor")
+QUICK = {"automations": {"kill_grace_s": 0.5, "retry_delay_s": 0.1}}
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    with Serve(tmp_path_factory.mktemp("serve"), config=QUICK) as serve:
         yield serve
+
+
+@pytest.fixture
+def serve(running):
+    """One that goes on, perhaps with another executor than the test before had."""
+    until(lambda: executor_pid(running), what="the executor")
+    return running
 
 
 def lasting(serve, directory):
@@ -101,8 +109,16 @@ def test_one_that_is_killed_is_started_again_and_what_it_ran_is_lost(serve, tmp_
     assert (tmp_path / "times").read_text() == "x\n"
 
 
-def test_one_that_hangs_is_ended_and_what_waited_for_it_is_lost(serve, tmp_path):
+@pytest.fixture
+def fresh(tmp_path):
+    """One to which nothing has happened."""
+    with Serve(tmp_path / "serve", config=QUICK) as serve:
+        yield serve
+
+
+def test_one_that_hangs_is_ended_and_what_waited_for_it_is_lost(fresh, tmp_path):
     """Not held beyond its own time-out, for as long as the executor stands still."""
+    serve = fresh
     run_id, pids = lasting(serve, tmp_path)
     before = until(lambda: executor_pid(serve), what="the executor")
     os.kill(before, signal.SIGSTOP)
@@ -218,7 +234,7 @@ def test_systemd_may_start_it_for_a_service_that_is_not_root(tmp_path):
             assert "does not run as daemon" in found["reason"]
     finally:
         manager.terminate()
-        manager.wait(20)
+        manager.wait(20 * patience())
 
 
 @pytest.mark.nightly("starts many processes for one rule")

@@ -6,6 +6,7 @@ By default, and with a user of its own for the executor: each run's processes en
 import contextlib
 import os
 import signal
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -39,12 +40,13 @@ def serve(request, tmp_path_factory):
 
 
 @pytest.fixture
-def place(tmp_path):
-    """Where the executor's user may write, whoever that is."""
-    for path in (tmp_path, *tmp_path.parents):
-        if path.stat().st_uid == os.geteuid() and path.name.startswith(("pytest", "popen", "test_")):
-            path.chmod(0o777)
-    return tmp_path
+def place():
+    """Where the executor's user may write, whoever that is. Not below pytest's own directory: each session that begins
+    on this machine closes that to others."""
+    with tempfile.TemporaryDirectory(prefix="opsapp-attacks.") as name:
+        path = Path(name)
+        path.chmod(0o777)
+        yield path
 
 
 LEAVES = {
@@ -70,7 +72,7 @@ def test_what_a_run_leaves_is_gone_when_it_has_ended(serve, place, left):
 
 def test_what_fled_twice_without_its_environment_is_gone_after_a_time_out(serve, place):
     text = LEAVES["without its environment, two sessions away"].format(place / "pid") + "; sleep 600"
-    assert ended(serve, run(serve, script(serve, text, timeout=2)))["status"] == "timeout"
+    assert ended(serve, run(serve, script(serve, text, timeout=4)))["status"] == "timeout"
     assert not alive(int((place / "pid").read_text()))
 
 
@@ -151,8 +153,8 @@ def test_a_run_neither_ends_nor_stops_the_executor_the_service_or_another_run(se
 
 def family(pid):
     """A process and all that come from it."""
-    children = Path(f"/proc/{pid}/task").glob("*/children")
-    return [pid, *(member for path in children for child in path.read_text().split() for member in family(int(child)))]
+    children = texts(Path(f"/proc/{pid}/task").glob("*/children"))
+    return [pid, *(member for text in children for child in text.split() for member in family(int(child)))]
 
 
 @pytest.fixture(scope="module")

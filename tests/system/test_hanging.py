@@ -25,6 +25,7 @@ from tests.support.writers import Writer, missing
 pytestmark = [pytest.mark.system, pytest.mark.own_store]
 
 ROUNDS = 2
+PACE_S = 0.01  # of six writers, from write to write: half of the time a commit is under way
 READS = 100  # of the other node, while one stands still
 
 
@@ -65,8 +66,8 @@ def freeze_again_and_again(tmp_path, store, rounds, seed):
         ]
         token = one.admin.token
         reader = signed_in_at(two, one)
-        through_one = [Writer(one.client(token=token), f"one-{n}") for n in range(3)]
-        through_two = [Writer(two.client(token=token), f"two-{n}") for n in range(3)]
+        through_one = [Writer(one.client(token=token), f"one-{n}", PACE_S) for n in range(3)]
+        through_two = [Writer(two.client(token=token), f"two-{n}", PACE_S) for n in range(3)]
         for _ in range(rounds):
             until(lambda: all(writer.answered for writer in through_one + through_two), 20, what="writes through both")
             time.sleep(chance.uniform(0, 0.3))  # the seeded point of the stop: anywhere in a commit
@@ -133,7 +134,7 @@ def test_a_connection_on_which_a_zeo_server_never_says_a_word_is_given_up(tmp_pa
 def test_who_holds_the_lock_of_a_commit_too_long_loses_it(tmp_path):
     """Between the vote and the end of a commit, on ZEO: another's commit goes through once it is cut off, and before
     the one that stands still goes on."""
-    with Zeo(tmp_path / "zeo", cuts=True, held=1) as zeo, contextlib.ExitStack() as clients:
+    with Zeo(tmp_path / "zeo", cuts=True, held=3) as zeo, contextlib.ExitStack() as clients:
         uri = zeo.uris()["store"] + "&wait_timeout=60"
         one, two = (clients.enter_context(contextlib.closing(DB(zodburi.resolve_uri(uri)[0]()))) for _ in range(2))
         with one.transaction() as connection:

@@ -15,7 +15,7 @@ def config(place):
         "healing": {
             "default_rules": False,
             "hold_s": 0.1,
-            "offline_policies": {"offline_after_s": 1.0},
+            "offline_policies": {"offline_after_s": 5.0},
             "rules": [
                 {
                     # It always holds and is never cured: the service heals once an hour, and so does the agent alone.

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from tests.support.process import Serve
-from tests.support.waiting import until
+from tests.support.waiting import SOON_S, until
 from tests.system.test_healing import CONFIG, HOSTS, all_verified, box_of, promote
 
 pytestmark = pytest.mark.system
@@ -27,7 +27,7 @@ def outages(tmp_path, seed, kills):
                 acted = (outage - 1) * HOSTS + dice.randrange(HOSTS)
                 for box in boxes:
                     box.state = "failed"
-                until(lambda: sum(box.restarts for box in boxes) >= acted, 40, what="the point")  # noqa: B023
+                until(lambda: sum(box.restarts for box in boxes) >= acted, 40, SOON_S, what="the point")  # noqa: B023
                 server.kill()
                 server.start()
                 until(lambda: all_verified(server, outage * HOSTS), 60, what=f"outage {outage}")  # noqa: B023

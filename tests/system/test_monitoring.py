@@ -1,5 +1,6 @@
 """Monitors of a real service against real servers: states, incidents, events, restarts and crashes."""
 
+import contextlib
 import random
 import threading
 import time
@@ -20,7 +21,7 @@ INCIDENTS = "/api/monitoring/incidents"
 
 
 def add(serve, name="Shop", **settings):
-    body = {"name": name, "type": "http", "interval": 5, "timeout": 1, "retries": 1} | settings
+    body = {"name": name, "type": "http", "interval": 5, "timeout": 4, "retries": 1} | settings
     return serve.admin.post(MONITORS, body)["id"]
 
 
@@ -38,9 +39,30 @@ def serve(tmp_path):
         yield serve
 
 
-def test_an_outage_from_end_to_end(serve):
-    with Switch() as site, event_stream(serve) as heard:
-        monitor_id = add(serve, url=f"http://127.0.0.1:{site.port}/", tags=["shop"])
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """For tests that look at monitors of their own, and leave none."""
+    with Serve(tmp_path_factory.mktemp("shared")) as serve:
+        yield serve
+
+
+@contextlib.contextmanager
+def added(serve, *args, **settings):
+    """The id of a monitor, until the block ends."""
+    monitor_id = add(serve, *args, **settings)
+    try:
+        yield monitor_id
+    finally:
+        serve.admin.delete(f"{MONITORS}/{monitor_id}")
+
+
+def test_an_outage_from_end_to_end(shared):
+    serve = shared
+    with (
+        Switch() as site,
+        event_stream(serve) as heard,
+        added(serve, url=f"http://127.0.0.1:{site.port}/", tags=["shop"]) as monitor_id,
+    ):
         wait_for(serve, monitor_id, "up", 3)
         site.off()
         wait_for(serve, monitor_id, "down")
@@ -50,8 +72,7 @@ def test_an_outage_from_end_to_end(serve):
         site.on()
         wait_for(serve, monitor_id, "up")
         assert serve.admin.get(f"{INCIDENTS}?status=open") == []
-        until(lambda: len(heard) >= 6, what="six events")
-    told = [(kind, data["change"], data["status"]) for kind, data, _ in heard]
+        told = until(lambda: len(events := about(heard, monitor_id)) >= 6 and events, what="six events")
     assert told == [
         ("monitor", "created", "pending"),
         ("monitor", "status", "up"),
@@ -60,6 +81,12 @@ def test_an_outage_from_end_to_end(serve):
         ("incident", "resolved", "resolved"),
         ("monitor", "status", "up"),
     ]
+
+
+def about(heard, monitor_id):
+    """What was said of this monitor, and of its incidents."""
+    of_it = [(kind, data) for kind, data, _ in list(heard) if monitor_id in (data.get("id"), data.get("monitor_id"))]
+    return [(kind, data["change"], data["status"]) for kind, data in of_it]
 
 
 @pytest.mark.nightly("every type has its tests in test_probes.py")
@@ -102,13 +129,19 @@ def test_every_type_end_to_end(serve):
 
 
 @pytest.mark.parametrize("outages", [12, pytest.param(100, marks=pytest.mark.soak)])
-def test_an_outage_is_noticed_by_the_first_check_that_fails_and_its_re_check(serve, outages):
+def test_an_outage_is_noticed_by_the_first_check_that_fails_and_its_re_check(shared, outages):
     """At seeded moments of the interval. The check after those two is well: by it nobody would notice. How soon that
     is: `make bench`; when the re-check comes: tests/unit/test_monitor_state.py."""
-    dice = random.Random(3)
-    with website(handler=Failing) as site, event_stream(serve, note=lambda: dict(site.failed)) as heard:
+    dice, serve = random.Random(3), shared
+    with (
+        website(handler=Failing) as site,
+        contextlib.ExitStack() as monitors,
+        event_stream(serve, note=lambda: dict(site.failed)) as heard,
+    ):
         site.to_fail, site.failed = {}, {}
-        paths = {add(serve, f"site {n}", url=f"{site.url}/{n}", timeout=4): f"/{n}" for n in range(outages)}
+        paths = {
+            monitors.enter_context(added(serve, f"site {n}", url=f"{site.url}/{n}")): f"/{n}" for n in range(outages)
+        }
         for monitor_id in paths:
             wait_for(serve, monitor_id, "up", 5)
         for path in paths.values():
@@ -262,9 +295,9 @@ def test_ten_clients_register_monitors_at_once(serve):
     assert serve.admin.request("GET", f"{MONITORS}?limit=1").headers["x-total-count"] == "400"
 
 
-def test_a_page_that_asks_for_the_status_document_beside_others_is_answered(serve):
+def test_a_page_that_asks_for_the_status_document_beside_others_is_answered(shared):
     """It asks in its thread, and not on the hub as the public page does."""
-    browser = Browser(serve)
+    browser = Browser(shared)
     assert browser.sign_in("admin") == 303
     assert browser.ask("GET", "/first-steps").status == 200
     assert browser.ask("GET", "/status").status == 200

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.process import PASSWORD, Serve
 from tests.support.receiver import Receiver
-from tests.support.waiting import until
+from tests.support.waiting import SOON_S, until
 
 pytestmark = pytest.mark.system
 NIGHTLY = pytest.mark.nightly("50 points in all; the core list has two, one of them between a call and its answer")
@@ -80,11 +80,11 @@ def test_killed_at_points_of_an_escalation(tmp_path, seed, kills):
             if kill % 2 == 0:
                 receiver.open.clear()  # it has the call, and answers nobody
                 alarm.open()
-                until(lambda: receiver.asked > before, 40, what="a call on its way")  # noqa: B023
+                until(lambda: receiver.asked > before, 40, SOON_S, what="a call on its way")  # noqa: B023
             else:
                 alarm.open()
                 point = before + dice.randrange(CALLS)
-                until(lambda: receiver.asked >= point, 40, what="the point")  # noqa: B023
+                until(lambda: receiver.asked >= point, 40, SOON_S, what="the point")  # noqa: B023
             alarm.begun_again()
         alarm.whole(kills)
         again = sum(len(ids) - 1 for ids in alarm.arrived().values())

@@ -46,7 +46,7 @@ def answered(serve, receiver):
     serve.admin.post("/api/notifications/channels", channel)
     asks = SCRIPT | {"name": "asks first", "requires_approval": True}
     run = serve.admin.post(f"/api/automations/{serve.admin.post('/api/automations', asks)['id']}/run")
-    link = until(lambda: receiver.messages and receiver.messages[-1]["links"]["approve"], 20, what="the message")
+    link = until(receiver.links, 20, what="the message")["approve"]
     place, form = link.removeprefix(BASE), {"Content-Type": "application/x-www-form-urlencoded"}
     visitor = serve.client()
     assert visitor.request("GET", place).status == 200

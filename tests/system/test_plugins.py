@@ -34,7 +34,7 @@ def place(tmp_path_factory):
 
 def add(serve, path, *arguments, **more):
     body = {"name": f"plugin {path}", "type": "plugin", "command": [path, *arguments]}
-    made = serve.admin.post(MONITORS, body | {"interval": 5, "timeout": 2, "retries": 0} | more)
+    made = serve.admin.post(MONITORS, body | {"interval": 5, "timeout": 4, "retries": 0} | more)
     return f"{MONITORS}/{made['id']}"
 
 
@@ -71,7 +71,7 @@ def test_exit_codes_are_states_and_performance_data_metrics(place):
 def test_a_plugin_that_hangs_forks_or_floods_hurts_nothing(place):
     serve, able, _, directory = place
     pids = directory.parent / "pids"
-    hung = add(serve, write_plugin(directory, "check_hung", plugins.HANGING), agent_id=able.id)
+    hung = add(serve, write_plugin(directory, "check_hung", plugins.HANGING), agent_id=able.id, timeout=2)
     forking = add(serve, write_plugin(directory, "check_fork", plugins.FORKING.format(pids=pids)), agent_id=able.id)
     much = add(serve, write_plugin(directory, "check_much", plugins.ENDLESS), agent_id=able.id)
     assert checked(serve, hung, "down")["cause"] == "no answer within 2 s"

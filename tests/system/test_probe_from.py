@@ -38,7 +38,7 @@ def built(tmp_path_factory):
 
 
 def add(serve, agents, kind, url, **more):
-    body = {"name": f"{kind} {url}", "type": kind, "url": url, "interval": 5, "timeout": 2, "retries": 0}
+    body = {"name": f"{kind} {url}", "type": kind, "url": url, "interval": 5, "timeout": 4, "retries": 0}
     made = serve.admin.post(MONITORS, body | {"probe_from": [agent.id for agent in agents]} | more)
     return f"{MONITORS}/{made['id']}"
 

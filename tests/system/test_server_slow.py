@@ -107,7 +107,8 @@ def half_open(serving):
     half = [Raw(serving.port) for _ in range(300)]
     try:
         for number, raw in enumerate(half):
-            raw.send(b"GET /api/plain HT" if number % 2 else b"")
+            with contextlib.suppress(ConnectionError):  # where the machine is so slow that its time is over
+                raw.send(b"GET /api/plain HT" if number % 2 else b"")
         yield half
     finally:
         for raw in half:
@@ -122,7 +123,15 @@ def test_half_open_connections_lock_nobody_out(patient):
 
 def test_half_open_connections_are_cut(serving):
     with half_open(serving) as half:
-        assert {raw.rest()[:12] for raw in half} <= {b"", b"HTTP/1.1 408"}
+        assert {last_word(raw)[:12] for raw in half} <= {b"", b"HTTP/1.1 408"}
+
+
+def last_word(raw):
+    """What it is told before the end; nothing where it was cut before it had begun its request."""
+    try:
+        return raw.rest()
+    except ConnectionError:
+        return b""
 
 
 def test_a_body_that_ends_early_is_no_request(patient):

@@ -28,7 +28,7 @@ def config(collector, place=None):
     rules = [rule] if place else []
     return {
         "agents": {"report_interval_s": 0.5},
-        "tracing": collector.config,
+        "tracing": collector.config | {"timeout_s": 30},
         "healing": {
             "default_rules": False,
             "hold_s": 0.1,

@@ -148,7 +148,7 @@ def flooding(session, frames):
 
 
 def test_the_server_pings_and_leaves_whoever_is_silent(serving):
-    with FrameClient(serving.port, path="/api/session?ping=0.2&idle=0.7") as client:
+    with FrameClient(serving.port, path="/api/session?ping=0.1&idle=2") as client:
         got = client.frame()
         assert got.opcode == PING
         client.send(frame(PONG, got.payload))

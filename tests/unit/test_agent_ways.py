@@ -408,7 +408,7 @@ def resolved(tmp_path, monkeypatch):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
         link.bind(("127.0.0.2", 0))
         monkeypatch.setattr(resolver, "PORT", link.getsockname()[1])
-        monkeypatch.setattr(resolver, "TRY_S", 0.2)
+        monkeypatch.setattr(resolver, "TRY_S", 5.0)
         ending = threading.Event()
         thread = threading.Thread(target=answer_names, args=(link, ending), daemon=True)
         thread.start()
