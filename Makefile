@@ -35,8 +35,9 @@ test: test-venv ## the portable tests: no root, no network
 system: test-venv ## real server and agent processes over real sockets; no root, no network
 	@$(PYTEST) -n $(WORKERS) tests/system $(CHOSEN) $(ARGS)
 
+# By halves, of which each takes from the other's end what is left: so most modules start their services once.
 browser: test-venv ## pages in headless Chromium
-	@$(PYTEST) -n 2 tests/browser $(CHOSEN) $(ARGS)
+	@$(PYTEST) -n 2 --dist worksteal tests/browser $(CHOSEN) $(ARGS)
 
 fleet: test-venv ## healing on real systemd hosts in network namespaces (root; the first time builds a root file system)
 	@$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder tests/fleet $(CHOSEN) $(ARGS)

@@ -1,6 +1,7 @@
 """What the suite shares, because it takes seconds to start: a browser, and a service with one user of each role.
 
-Tests of one service use names of their own. A test that stops the service, or begins with an empty one, has its own.
+Tests of one service use names of their own. A test that stops the service, or begins with an empty one, has its own:
+a fixture of its module named `serve`, which a test asks for before `page`, so that the page is left before its service.
 """
 
 import pytest
@@ -25,21 +26,18 @@ def driver(tmp_path_factory):
 
 
 @pytest.fixture
-def browser(tmp_path):
-    """A browser of a test's own, for what takes a service of its own."""
-    driver = chromium(tmp_path / "profile")
+def browser(driver):
+    """The shared browser as if it were new, at 1440 px: where the service of a page may be killed or stand still."""
+    fresh(driver)
     yield driver
-    driver.quit()
+    driver.get("about:blank")
 
 
 @pytest.fixture
-def page(driver):
-    """The shared browser as if it were new, at 1440 px. Afterwards nothing may stand in its console."""
-    fresh(driver)
-    yield driver
-    said = complaints(driver)
-    driver.get("about:blank")
-    assert said == []
+def page(browser):
+    """The same. Afterwards nothing may stand in its console."""
+    yield browser
+    assert complaints(browser) == []
 
 
 @pytest.fixture(scope="session")

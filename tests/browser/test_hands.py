@@ -8,7 +8,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.support.automations import script
-from tests.support.browser import arrived, text
+from tests.support.browser import arrived, focus, keys, text
 from tests.support.pages import PASSWORD, ROLES, fill_in, phone, places, sign_in, size, tap
 from tests.support.sound import Journey, sound
 from tests.support.waiting import until
@@ -24,9 +24,8 @@ def request_of(house, name):
 
 def incident_of(house, name):
     monitor_id = house.admin.post("/api/monitoring/endpoints", GONE | {"name": name})["id"]
-    until(lambda: house.admin.get(f"/api/monitoring/endpoints/{monitor_id}")["status"] == "down", 20, what="it is down")
-    rows = house.admin.get("/api/monitoring/incidents?status=open")
-    return next(row["id"] for row in rows if row["monitor_id"] == monitor_id)
+    of_it = f"/api/monitoring/incidents?monitor_id={monitor_id}"
+    return until(lambda: house.admin.get(of_it), 20, what="its incident")[0]["id"]
 
 
 @pytest.mark.parametrize(
@@ -37,10 +36,8 @@ def test_a_request_is_decided_by_thumb(page, house, who, word, ends):
     request_id = request_of(house, f"by thumb {word}")
     phone(page)
     Journey(page, house, who).go(f"/approvals/{request_id}")
-    button = next(each for each in page.find_elements(By.CSS_SELECTOR, ".thumb button") if each.text == word)
-    assert button.rect["height"] >= 40, "as large as a thumb"
     before = page.find_element(By.TAG_NAME, "html")
-    tap(page, button)
+    assert tap(page, ".thumb button", word)["height"] >= 40, "as large as a thumb"
     arrived(page, before)
     until(lambda: house.admin.get(f"/api/approvals/{request_id}")["status"] == ends, 15, what=ends)
     sound(page)
@@ -50,23 +47,18 @@ def test_a_day_of_the_status_page_is_told_to_a_finger(page, house):
     house.admin.post("/api/monitoring/endpoints", {"name": "Touched", "type": "push", "tags": ["public"]})
     phone(page)
     page.get(f"{house.url}/status")
-    tap(page, page.find_element(By.CSS_SELECTOR, ".comp .bars"))
+    tap(page, ".comp .bars")
     until(lambda: text(page, ".dayread"), 10, what="what the day was")
     assert page.get_cookies() == []
-
-
-def keys(page, *typed):
-    page.switch_to.active_element.send_keys(*typed)
 
 
 def tab_to(page, wanted, most=150):
     """Tab until what is wanted has the focus, which is seen."""
     for _ in range(most):
-        page.switch_to.active_element.send_keys(Keys.TAB)
-        focused = page.switch_to.active_element
+        keys(page, Keys.TAB)
+        focused = focus(page)
         if wanted(focused):
-            style = "const s = getComputedStyle(arguments[0]); return s.outlineStyle + s.outlineWidth + s.boxShadow"
-            assert page.execute_script(style, focused) != "none0pxnone"
+            assert focused.seen != "none0pxnone"
             return focused
     raise AssertionError("Tab never comes to it")
 
@@ -85,7 +77,7 @@ def signs_in_by_keys(page, house, who):
 
 def skips_to_the_content(page):
     page.find_element(By.TAG_NAME, "body").send_keys(Keys.TAB)
-    assert page.switch_to.active_element.text == "Skip to the content"
+    assert focus(page).text == "Skip to the content"
     keys(page, Keys.ENTER)
 
 

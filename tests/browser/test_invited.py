@@ -5,7 +5,7 @@ import pytest
 from selenium.webdriver.common.by import By
 
 from tests.browser.conftest import CONFIG
-from tests.support.browser import press, text
+from tests.support.browser import click, press, text
 from tests.support.clicks import Clicks, fits, narrow
 from tests.support.pages import PASSWORD, add_users, fill_in, sign_in
 from tests.support.process import Serve
@@ -28,7 +28,7 @@ def copy(clicks, page):
     """What the first *Copy* puts into the clipboard."""
     page.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
     clicks.count += 1
-    page.find_element(By.CSS_SELECTOR, "[data-copy]").click()
+    click(page, "[data-copy]")
     until(lambda: text(page, "[data-copy]") == "Copied", 10, what="it is copied")
     return page.execute_async_script("navigator.clipboard.readText().then(arguments[0])")
 
@@ -39,7 +39,7 @@ def test_a_host_is_added_and_its_command_copied(page, house, width):
     sign_in(page, house, "ada")
     clicks = Clicks(page)
     if width == 390:
-        page.find_element(By.CSS_SELECTOR, ".tabs summary").click()
+        click(page, ".tabs summary")
         clicks.count += 1
     clicks(".tabs a[href='/agents']" if width == 390 else ".side a[href='/agents']")
     clicks(".head a[href='/agents/add']")

@@ -10,7 +10,7 @@ from opsapp.runtime import serieswork
 from tests.api.test_agents import Polling
 from tests.support import process
 from tests.support.app import Service
-from tests.support.browser import press, text
+from tests.support.browser import press, text, type_into
 from tests.support.clock import FakeClock
 from tests.support.pages import PASSWORD, sign_in
 from tests.support.process import Serve
@@ -29,9 +29,10 @@ def last_tuesday():
 
 @pytest.fixture
 def serve(tmp_path):
-    """A service on which db-1 was busy for ten minutes then."""
+    """A service on which db-1 was busy for ten minutes from `busy` on."""
     (tmp_path / "data").mkdir()
-    began = last_tuesday().timestamp() - 1800
+    busy = last_tuesday()
+    began = busy.timestamp() - 1800
     service = Service(tmp_path / "data", clock=FakeClock(began))
     service.ada.post_json("/api/users", {"username": "admin", "password": process.PASSWORD, "role": "admin"})
     service.ada.post_json("/api/users", {"username": "tess", "password": PASSWORD, "role": "viewer"})
@@ -42,33 +43,30 @@ def serve(tmp_path):
     serieswork.flush(service.node)
     service.close()
     with Serve(tmp_path, CONFIG, data=tmp_path / "data") as serve:
+        serve.busy = busy
         yield serve
 
 
-def fill_moment(browser, name, wanted):
+def fill_moment(page, name, wanted):
     script = "document.getElementById(arguments[0]).value = arguments[1]"
-    browser.execute_script(script, name, wanted.strftime("%Y-%m-%dT%H:%M"))
+    page.execute_script(script, name, wanted.strftime("%Y-%m-%dT%H:%M"))
 
 
-def test_why_this_host_was_slow_is_three_clicks_from_the_overview(browser, serve):
-    browser.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": "UTC"})
-    sign_in(browser, serve, "tess")
-    browser.get(f"{serve.url}/")
-    press(browser, ".side a[href='/agents']")
-    press(browser, "main tbody a[href^='/agents/']")
-    fill_moment(browser, "mo-from", last_tuesday() - timedelta(minutes=30))
-    fill_moment(browser, "mo-to", last_tuesday() + timedelta(minutes=30))
-    press(browser, ".span button")
-    assert "CPU reached 97 % at 03:" in text(browser, ".answer")
-    scrub = browser.find_element(By.CSS_SELECTOR, "#moment .scrub")
-    scrub.send_keys(Keys.HOME)
-    for _ in range(32):
-        scrub.send_keys(Keys.ARROW_RIGHT)
-    assert text(browser, "#moment .lane [data-c='1']") == "97 %", "the figures are those under the crosshair"
-    until(lambda: "cpu_percent 97" in text(browser, "#moment-at"), 10, what="what was true then")
-    asked = last_tuesday()
-    assert f"at={asked:%Y-%m-%dT}03:02Z" in browser.current_url, "what one sees is what one can send"
-    before = browser.current_url
-    scrub.send_keys("+")
-    until(lambda: browser.current_url != before, 10, what="a closer look")
-    assert len(browser.find_elements(By.CSS_SELECTOR, "#moment .data tbody tr")) == 30
+def test_why_this_host_was_slow_is_three_clicks_from_the_overview(serve, page):
+    page.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": "UTC"})
+    sign_in(page, serve, "tess")
+    page.get(f"{serve.url}/")
+    press(page, ".side a[href='/agents']")
+    press(page, "main tbody a[href^='/agents/']")
+    fill_moment(page, "mo-from", serve.busy - timedelta(minutes=30))
+    fill_moment(page, "mo-to", serve.busy + timedelta(minutes=30))
+    press(page, ".span button")
+    assert "CPU reached 97 % at 03:" in text(page, ".answer")
+    type_into(page, "#moment .scrub", Keys.HOME, Keys.ARROW_RIGHT * 32)
+    assert text(page, "#moment .lane [data-c='1']") == "97 %", "the figures are those under the crosshair"
+    until(lambda: "cpu_percent 97" in text(page, "#moment-at"), 10, what="what was true then")
+    assert f"at={serve.busy:%Y-%m-%dT}03:02Z" in page.current_url, "what one sees is what one can send"
+    before = page.current_url
+    type_into(page, "#moment .scrub", "+")
+    until(lambda: page.current_url != before, 10, what="a closer look")
+    until(lambda: len(page.find_elements(By.CSS_SELECTOR, "#moment .data tbody tr")) == 30, 10, what="its figures")

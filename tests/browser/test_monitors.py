@@ -4,128 +4,124 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from tests.browser.test_overview import sign_in
-from tests.support.browser import press, text, texts
-from tests.support.process import Serve
+from tests.support.browser import click, keys, press, text, texts, type_into
+from tests.support.pages import fill_in, sign_in
 from tests.support.targets import refused_port, website
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def serve(tmp_path):
-    """A service of a test's own: each counts the monitors that it made."""
-    with Serve(tmp_path / "serve", {"web": {"login": {"attempts_per_ip": 100}}}) as serve:
-        yield serve
-
-
-def fill(browser, **values):
+def fill(page, **values):
     for name, value in values.items():
-        field = browser.find_element(By.CSS_SELECTOR, f"#monitor-form [name={name}]")
+        field = page.find_element(By.CSS_SELECTOR, f"#monitor-form [name={name}]")
         field.clear()
         field.send_keys(value)
 
 
-def shown_live(browser, selector, words):
+def shown_live(page, selector, words):
     """The page says so by itself, without being asked for anew."""
-    until(lambda: words in text(browser, selector), 40, what=words)
+    until(lambda: words in text(page, selector), 40, what=words)
 
 
-def beats(browser):
+def beats(page):
     """What the bar on top of the page says: `2 up; newest up`."""
     script = "return document.querySelector('#beats svg')?.getAttribute('aria-label').split(': ')[1] ?? ''"
-    return browser.execute_script(script)
+    return page.execute_script(script)
 
 
-def push(browser, act):
+# Where the crosshair stands, what its flag says, and what is read out of it.
+CROSSHAIR = """
+const [cross, flag, scrub] = [".cross", ".flag-at", ".scrub"].map((name) => document.querySelector("#moment " + name));
+return [cross.getAttribute("x1"), flag.textContent, scrub.getAttribute("aria-valuetext")];
+"""
+
+
+def push(page, act):
     """A button of the page that is low on it."""
-    button = browser.find_element(By.CSS_SELECTOR, f"form.act input[value='{act}'] ~ .savebar button")
-    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
-    press(browser, f"form.act input[value='{act}'] ~ .savebar button")
+    button = page.find_element(By.CSS_SELECTOR, f"form.act input[value='{act}'] ~ .savebar button")
+    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
+    press(page, f"form.act input[value='{act}'] ~ .savebar button")
 
 
-def test_two_kinds_are_tried_saved_seen_down_paused_cloned_and_deleted(browser, serve):
-    sign_in(browser, serve)
+def test_two_kinds_are_tried_saved_seen_down_paused_cloned_and_deleted(page, house):
+    sign_in(page, house, "ada")
     with website() as site:
-        browser.get(f"{serve.url}/monitors/new")
-        fill(browser, name="Shop", url=f"{site.url}/welcome")
-        press(browser, "button[value=try]")
-        assert "It is up" in text(browser, "#tried")
-        assert "HTTP status\n200" in text(browser, "#tried")
-        browser.find_element(By.CSS_SELECTOR, ".more-fields summary").click()
-        fill(browser, interval="5", timeout="2", retries="0")
-        press(browser, "button[value=create]")
-        assert text(browser, "h1") == "Shop"
-        shop = browser.current_url
-        until(lambda: beats(browser).count("up") == 2, 40, what="the first check, without reloading")
-        first = beats(browser)
-        until(lambda: beats(browser) != first, 40, what="the next beat, though nothing has changed")
-        until(lambda: text(browser, ".live") == "Live", 20, what="the stream")
-    shown_live(browser, "#now", "Down")
-    shown_live(browser, "#past", "Open")
+        page.get(f"{house.url}/monitors/new")
+        fill(page, name="Corner shop", url=f"{site.url}/welcome")
+        press(page, "button[value=try]")
+        assert "It is up" in text(page, "#tried")
+        assert "HTTP status\n200" in text(page, "#tried")
+        click(page, ".more-fields summary")
+        fill(page, interval="5", timeout="2", retries="0")
+        fill(page, tags="corner")
+        press(page, "button[value=create]")
+        assert text(page, "h1") == "Corner shop"
+        shop = page.current_url
+        until(lambda: beats(page).count("up") == 2, 40, what="the first check, without reloading")
+        first = beats(page)
+        until(lambda: beats(page) != first, 40, what="the next beat, though nothing has changed")
+        until(lambda: text(page, ".live") == "Live", 20, what="the stream")
+    shown_live(page, "#now", "Down")
+    shown_live(page, "#past", "Open")
 
-    browser.get(f"{serve.url}/monitors/new")
-    fill(browser, name="Database")
-    browser.find_element(By.LINK_TEXT, "tcp").click()
-    until(lambda: browser.current_url.endswith("type=tcp"), 15, what="the form of another type")
-    name = browser.find_element(By.CSS_SELECTOR, "#monitor-form [name=name]")
+    page.get(f"{house.url}/monitors/new")
+    fill(page, name="Database")
+    click(page, ".kinds a[href$='type=tcp']")
+    until(lambda: page.current_url.endswith("type=tcp"), 15, what="the form of another type")
+    name = page.find_element(By.CSS_SELECTOR, "#monitor-form [name=name]")
     assert name.get_attribute("value") == "Database", "what was filled in stays"
-    fill(browser, url=f"tcp://127.0.0.1:{refused_port()}")
-    press(browser, "button[value=try]")
-    assert "It is down" in text(browser, "#tried")
-    press(browser, "button[value=create]")
-    assert text(browser, "h1") == "Database"
+    fill_in(page, "#monitor-form", url=f"tcp://127.0.0.1:{refused_port()}", tags="corner")
+    press(page, "button[value=try]")
+    assert "It is down" in text(page, "#tried")
+    press(page, "button[value=create]")
+    assert text(page, "h1") == "Database"
 
-    browser.get(shop)
-    scrub = browser.find_element(By.CSS_SELECTOR, "#moment .scrub")
-    scrub.send_keys(Keys.HOME)
-    cross = browser.find_element(By.CSS_SELECTOR, "#moment .cross")
-    assert float(cross.get_attribute("x1").rstrip("%")) < 20, "the arrow keys move the crosshair"
-    flag = browser.find_element(By.CSS_SELECTOR, "#moment .flag-at").get_attribute("textContent")
-    assert scrub.get_attribute("aria-valuetext").startswith(flag)
-    push(browser, "monitor.pause")
-    assert "paused: not checked" in text(browser, "#facts")
-    press(browser, ".acts a[href$='/clone']")
-    press(browser, "button[value=create]")
-    assert text(browser, "h1") == "Shop (copy)"
-    push(browser, "monitor.delete")
-    assert text(browser, "h1") == "Monitors"
-    assert sorted(texts(browser, "#rows tbody td:first-child a")) == ["Database", "Shop"]
-    said = [line["message"] for line in browser.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
-    assert said == []
+    page.get(shop)
+    type_into(page, "#moment .scrub", Keys.HOME)
+    x, flag, said = page.execute_script(CROSSHAIR)
+    assert float(x.rstrip("%")) < 20, "the arrow keys move the crosshair"
+    assert said.startswith(flag)
+    push(page, "monitor.pause")
+    assert "paused: not checked" in text(page, "#facts")
+    press(page, ".acts a[href$='/clone']")
+    press(page, "button[value=create]")
+    assert text(page, "h1") == "Corner shop (copy)"
+    push(page, "monitor.delete")
+    assert text(page, "h1") == "Monitors"
+    page.get(f"{house.url}/monitors?tag=corner")
+    assert sorted(texts(page, "#rows tbody td:first-child a")) == ["Corner shop", "Database"]
 
 
 @pytest.mark.nightly("the core list has a form that is sent twice")
-def test_a_form_that_is_saved_again_after_back_leads_to_what_it_made(browser, serve):
+def test_a_form_that_is_saved_again_after_back_leads_to_what_it_made(page, house):
     def save():
-        fill(browser, name="Twice", url="http://twice.example/")
-        press(browser, "button[value=create]")
-        return browser.current_url.partition("?")[0]
+        fill(page, name="Made again", url="http://twice.example/")
+        press(page, "button[value=create]")
+        return page.current_url.partition("?")[0]
 
-    def named_twice():
-        return [row["id"] for row in serve.admin.get("/api/monitoring/endpoints") if row["name"] == "Twice"]
+    def named_so():
+        return [row["id"] for row in house.admin.get("/api/monitoring/endpoints") if row["name"] == "Made again"]
 
-    sign_in(browser, serve)
-    browser.get(f"{serve.url}/monitors/new")
+    sign_in(page, house, "ada")
+    page.get(f"{house.url}/monitors/new")
     made = save()
-    browser.back()
-    until(lambda: browser.current_url.endswith("/monitors/new"), 15, what="the form")
+    page.back()
+    until(lambda: page.current_url.endswith("/monitors/new"), 15, what="the form")
     assert save() == made
-    assert "Nothing was done a second time" in text(browser, "[role=status]")
-    assert len(named_twice()) == 1
-    browser.get(f"{serve.url}/monitors/new")
-    assert browser.find_element(By.CSS_SELECTOR, "#monitor-form [name=name]").get_attribute("value") == ""
+    assert "Nothing was done a second time" in text(page, "[role=status]")
+    assert len(named_so()) == 1
+    page.get(f"{house.url}/monitors/new")
+    assert page.find_element(By.CSS_SELECTOR, "#monitor-form [name=name]").get_attribute("value") == ""
     assert save() != made
-    assert len(named_twice()) == 2, "who opens the form anew wants another"
+    assert len(named_so()) == 2, "who opens the form anew wants another"
 
 
-def test_an_arrow_waits_for_what_answers_the_words(browser, serve):
+def test_an_arrow_waits_for_what_answers_the_words(page, house):
     for name in ("Anvil", "Bellows"):
-        serve.admin.post("/api/monitoring/endpoints", {"name": name, "type": "push"})
-    sign_in(browser, serve)
-    field = browser.find_element(By.ID, "find")
-    field.send_keys("Anvil")
-    until(lambda: browser.find_elements(By.CSS_SELECTOR, ".palette a"), 15, what="what was found")
-    field.send_keys(Keys.BACKSPACE * 5, "Bellows", Keys.ARROW_DOWN)
-    until(lambda: "Bellows" in text(browser, ".palette a:focus"), 15, what="the answer to the words having the focus")
+        house.admin.post("/api/monitoring/endpoints", {"name": name, "type": "push"})
+    sign_in(page, house, "ada")
+    page.find_element(By.ID, "find").send_keys("Anvil")
+    until(lambda: page.find_elements(By.CSS_SELECTOR, ".palette a"), 15, what="what was found")
+    keys(page, Keys.BACKSPACE * 5, "Bellows", Keys.ARROW_DOWN)
+    until(lambda: "Bellows" in text(page, ".palette a:focus"), 15, what="the answer to the words having the focus")

@@ -1,8 +1,11 @@
 """A status page of its own: an admin makes and changes it by its forms, and a visitor sees its monitors alone."""
 
-from tests.support.browser import press, text, texts
+import pytest
+
+from tests.support.browser import press, shown_at_last, text, texts
 from tests.support.pages import fill_in, sign_in
 
+pytestmark = pytest.mark.browser
 GROUP = {"groups:0:name": "Yours", "groups:0:monitors": "Acme till"}
 
 
@@ -21,7 +24,7 @@ def test_an_admin_makes_a_page_that_shows_its_monitors_alone(page, house):
     fill_in(page, "#look", footer="Call 110")
     press(page, "#look .savebar button.first")
     press(page, ".head a[href='/status/acme']")
+    shown_at_last(page, lambda: "Call 110" in text(page, "footer"), "what was saved last")
     assert page.title.endswith("Acme")
     assert [name for name in texts(page, ".comp h3") if "till" in name] == ["Acme till"]
     assert "Other till" not in page.page_source
-    assert "Call 110" in text(page, "footer")

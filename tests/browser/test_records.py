@@ -35,12 +35,9 @@ def kept_in(page, directory):
 
 
 def download(clicks, selector, directory):
-    """What a click puts there; it leads to no other page."""
-    clicks.count += 1
-    found = clicks.browser.find_element(By.CSS_SELECTOR, selector)
-    clicks.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", found)
-    found.click()
-    return until(lambda: next(iter(directory.glob("*.csv")), None), 20, what="the file")
+    """What a click puts there, once something stands in it; it leads to no other page."""
+    clicks.on(selector)
+    return until(lambda: next((file for file in directory.glob("*.csv") if file.stat().st_size), None), 20, what="it")
 
 
 @pytest.mark.parametrize("width", [390, 1440])

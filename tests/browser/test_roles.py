@@ -7,6 +7,7 @@ from selenium.webdriver.common.keys import Keys
 
 from opsapp.wire.monitortypes import TYPES
 from tests.support.automations import script
+from tests.support.browser import type_into
 from tests.support.pages import ROLES, phone
 from tests.support.sound import Journey, faults
 from tests.support.waiting import until
@@ -27,9 +28,8 @@ def is_refused(journey, who, needed, back):
 
 def says_who_may(journey, *words):
     """Where the buttons would be; the words are read by opening it, with a key: a live page moves below a mouse."""
-    summary = journey.browser.find_element(By.CSS_SELECTOR, ".head .withheld summary")
-    assert summary.is_displayed()
-    summary.send_keys(Keys.ENTER)
+    assert journey.text(".head .withheld summary")
+    type_into(journey.browser, ".head .withheld summary", Keys.ENTER)
     for word in words:
         assert word in journey.text(".head .withheld")
 
@@ -106,8 +106,8 @@ def test_an_operator_is_told_that_plugins_take_an_admin(page, house, kinds):
 
 def test_a_viewer_sees_an_incident_and_takes_none(page, house):
     monitor_id = house.admin.post("/api/monitoring/endpoints", GONE | {"name": "Seen by a viewer"})["id"]
-    until(lambda: house.admin.get(f"/api/monitoring/endpoints/{monitor_id}")["status"] == "down", 20, what="it is down")
-    incident = house.admin.get(f"/api/monitoring/incidents?monitor_id={monitor_id}")[0]["id"]
+    of_it = f"/api/monitoring/incidents?monitor_id={monitor_id}"
+    incident = until(lambda: house.admin.get(of_it), 20, what="its incident")[0]["id"]
     vera = Journey(page, house, "vera").go("/incidents").go(f"/incidents/{incident}")
     assert not vera.has("main form[method=post]")
     says_who_may(vera, "Operators can: take it, hand over, resolve, run an automation, publish")

@@ -3,7 +3,7 @@
 import pytest
 from selenium.webdriver.common.by import By
 
-from tests.support.browser import arrived, press, text
+from tests.support.browser import arrived, click, press, text
 from tests.support.pages import PASSWORD, fill_in, places, sign_in
 from tests.support.sound import Journey
 from tests.support.waiting import until
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.browser
 
 
 def names(house):
-    return [each["name"] for each in house.admin.get("/api/monitoring/endpoints")]
+    return [each["name"] for each in house.admin.get("/api/monitoring/endpoints?limit=1000")]
 
 
 def new_push(page, house, name):
@@ -35,9 +35,11 @@ def test_back_and_forward_show_what_is_there_now(page, house):
     new_push(page, house, "Back and forth")
     press(page, "button[value=create]")
     page.back()
+    until(lambda: page.current_url.endswith("/monitors/new?type=push"), 15, what="the form")
     page.back()
     until(lambda: "Back and forth" in text(page, "main"), 15, what="what was made meanwhile")
     page.forward()
+    until(lambda: page.current_url.endswith("/monitors/new?type=push"), 15, what="the form again")
     page.forward()
     until(lambda: text(page, "h1") == "Back and forth", 15, what="the monitor")
 
@@ -115,7 +117,7 @@ def test_signing_out_in_one_tab_ends_the_other(page, house):
     first = page.current_window_handle
     page.switch_to.new_window("tab")
     page.get(f"{house.url}/monitors")
-    page.find_element(By.CSS_SELECTOR, ".menu.mine summary").click()
+    click(page, ".menu.mine summary")
     press(page, ".menu.mine form button")
     page.close()
     page.switch_to.window(first)

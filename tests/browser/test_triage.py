@@ -5,7 +5,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 
 from tests.browser.test_overview import add_gone, follows, sign_in
-from tests.support.browser import press, text
+from tests.support.browser import click, press, text
+from tests.support.pages import size
 from tests.support.process import Serve
 from tests.support.waiting import until
 
@@ -17,41 +18,43 @@ return [form.top, choice.top, form.bottom];
 """
 
 
-@pytest.fixture
-def serve(tmp_path):
-    with Serve(tmp_path / "serve", {"web": {"login": {"attempts_per_ip": 100}}}) as serve:
-        body = {"name": "Shop", "type": "tcp", "url": f"tcp://127.0.0.1:{serve.port}", "interval": 5, "timeout": 1}
+@pytest.fixture(scope="module")
+def serve(tmp_path_factory):
+    """Few runs and one monitor: what else is down is taken away by who brought it."""
+    with Serve(tmp_path_factory.mktemp("triage"), {"web": {"login": {"attempts_per_ip": 100}}}) as serve:
+        body = {"name": "Shop", "type": "tcp", "url": f"tcp://127.0.0.1:{serve.port}", "interval": 5}
         serve.admin.post("/api/monitoring/endpoints", body)
         yield serve
 
 
-def test_what_goes_down_is_seen_live_and_decided_on_a_phone(browser, serve):
-    browser.set_window_size(500, 844)  # the narrowest that the browser makes
-    sign_in(browser, serve)
-    browser.get(f"{serve.url}/")
-    follows(browser)
-    until(lambda: text(browser, "h1") == "The monitor is up.", 20, what="the first check")
-    add_gone(serve)
-    until(lambda: text(browser, "h1") == "1 down.", 20, what="what is down, without loading the page again")
-    assert "Nobody has it" in text(browser, "#wrong")
-    press(browser, "#wrong a.btn")
-    top, choice, foot = browser.execute_script(WITHIN)
+def test_what_goes_down_is_seen_live_and_decided_on_a_phone(serve, page):
+    size(page, 390, 844)
+    sign_in(page, serve)
+    page.get(f"{serve.url}/")
+    follows(page)
+    until(lambda: text(page, "h1") == "The monitor is up.", 20, what="the first check")
+    gone = add_gone(serve)
+    until(lambda: text(page, "h1") == "1 down.", 20, what="what is down, without loading the page again")
+    until(lambda: "Nobody has it" in text(page, "#wrong"), 20, what="and that nobody has it")
+    press(page, "#wrong a.btn")
+    top, choice, foot = page.execute_script(WITHIN)
     assert top < choice < foot, "the choices stand in their form"
-    browser.find_element(By.ID, "say-text").send_keys("We are looking")
-    press(browser, "#say button")
-    assert "We are looking" in text(browser, "#timeline")
+    page.find_element(By.ID, "say-text").send_keys("We are looking")
+    press(page, "#say button")
+    assert "We are looking" in text(page, "#timeline")
     automation = serve.admin.post("/api/automations/templates/memory/apply")["id"]
     serve.admin.put(f"/api/automations/{automation}", {"requires_approval": True})
     request_id = serve.admin.post(f"/api/automations/{automation}/run", {})["request_id"]
-    browser.get(f"{serve.url}/approvals/{request_id}")
-    assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
-    press(browser, ".thumb button.first")
-    assert "Approved by admin" in text(browser, "#decision")
-    assert [line for line in browser.get_log("browser") if line["level"] != "DEBUG"] == []
+    page.get(f"{serve.url}/approvals/{request_id}")
+    assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    press(page, ".thumb button.first")
+    assert "Approved by admin" in text(page, "#decision")
+    page.get("about:blank")
+    serve.admin.delete(f"/api/monitoring/endpoints/{gone}")
 
 
-def test_an_automation_is_run_from_the_war_room_in_two_clicks_and_others_are_added_in_one(browser, serve):
-    sign_in(browser, serve)
+def test_an_automation_is_run_from_the_war_room_in_two_clicks_and_others_are_added_in_one(page, serve):
+    sign_in(page, serve)
     gone = add_gone(serve)
     by_monitor = f"/api/monitoring/incidents?monitor_id={gone}"
     until(lambda: serve.admin.get(by_monitor), 20, what="the incident")
@@ -62,12 +65,14 @@ def test_an_automation_is_run_from_the_war_room_in_two_clicks_and_others_are_add
         made[name] = serve.admin.post("/api/automations", body)["id"]
     run = serve.admin.post(f"/api/automations/{made['Something else']}/run", {})["run_id"]
     until(lambda: serve.admin.get(f"/api/automations/runs/{run}")["status"] == "done", 20, what="the other run")
-    browser.get(f"{serve.url}/incidents/{incident['id']}")
-    browser.find_element(By.CSS_SELECTOR, "#helped details.ask-more summary").click()
-    Select(browser.find_element(By.CSS_SELECTOR, "#helped select")).select_by_visible_text("Mend it")
-    press(browser, "#helped form button.btn:not(.vh)")
-    until(lambda: "Mend it" in text(browser, "#timeline"), 20, what="the run on the timeline")
-    assert "Something else" not in text(browser, "main")
-    press(browser, '#timeline a[href="?add=runs#moment"]')
-    assert "Something else" in text(browser, "#timeline")
-    assert "Something else" in browser.find_element(By.ID, "moment").get_attribute("innerHTML"), "in the picture too"
+    page.get(f"{serve.url}/incidents/{incident['id']}")
+    click(page, "#helped details.ask-more summary")
+    Select(page.find_element(By.CSS_SELECTOR, "#helped select")).select_by_visible_text("Mend it")
+    press(page, "#helped form button.btn:not(.vh)")
+    until(lambda: "Mend it" in text(page, "#timeline"), 20, what="the run on the timeline")
+    assert "Something else" not in text(page, "main")
+    press(page, '#timeline a[href="?add=runs#moment"]')
+    assert "Something else" in text(page, "#timeline")
+    assert "Something else" in page.find_element(By.ID, "moment").get_attribute("innerHTML"), "in the picture too"
+    page.get("about:blank")
+    serve.admin.delete(f"/api/monitoring/endpoints/{gone}")

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.support.browser import press, text
+from tests.support.browser import click, press, text
 from tests.support.pages import phone, sign_in, size
 from tests.support.process import Serve
 from tests.support.sound import sound
@@ -25,8 +25,8 @@ def many(tmp_path_factory):
         admin.post("/api/users", {"username": "ada", "password": "a sound password", "role": "admin"})
         for number in range(MONITORS):
             port = 1 if number < DOWN else serve.port
-            body = {"name": f"m{number:03}", "type": "tcp", "url": f"tcp://127.0.0.1:{port}", "interval": 60}
-            admin.post("/api/monitoring/endpoints", body | {"timeout": 1, "retries": 0})
+            body = {"name": f"m{number:03}", "type": "tcp", "url": f"tcp://127.0.0.1:{port}", "interval": 3600}
+            admin.post("/api/monitoring/endpoints", body | {"timeout": 60, "retries": 0})
         for number in range(2):
             body = {"name": f"needs a person {number}", "type": "script", "params": {"script": "true"}}
             made = admin.post("/api/automations", body | {"requires_approval": True})["id"]
@@ -60,7 +60,7 @@ def test_many_incidents_are_one_line_and_it_opens_by_hand(page, many):
         show()
         page.get(many.url + "/incidents")
         assert f"{DOWN} monitors: Connection refused." in text(page, "tr.alike summary")
-        page.find_element("css selector", "tr.alike summary").click()
+        click(page, "tr.alike summary")
         members = text(page, "tr.alike .members")
         assert len(set(re.findall(r"\bm\d{3}\b", members))) == 100
         assert members.endswith(f"{DOWN - 100} more")

@@ -5,8 +5,8 @@ import json
 
 from opsapp.agents.zipapp import agent_file
 from tests.fleet import care
-from tests.support.waiting import until
 from tests.support.agent_server import KEY
+from tests.support.waiting import until
 
 CONFIG = {
     **care.QUICK,

@@ -6,8 +6,8 @@ import time
 
 from opsapp.wire.commands import ASKING
 from tests.fleet.lab.machine import run as outside
-from tests.support.waiting import until
 from tests.support.process import ROOT
+from tests.support.waiting import until
 
 PACKAGED = ROOT / "distribution/debian/opsapp-agent/root/usr/lib/systemd/system/opsapp-agent.service"
 RULES = ("Lock", "Restrict", "Keyring", "CapabilityBounding", "SystemCall", "UMask")

@@ -4,8 +4,8 @@ What lives here is shared by the tests of what healing is worth. Must not: asser
 """
 
 from tests.fleet.healed import Patient, final, newest
-from tests.support.waiting import until
 from tests.support.client import Refused
+from tests.support.waiting import until
 
 UNIT = """[Unit]
 StartLimitIntervalSec=0

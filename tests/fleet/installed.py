@@ -9,10 +9,10 @@ from pathlib import Path
 
 from tests.fleet.lab import machine
 from tests.fleet.lab.machine import run
-from tests.support.waiting import until
 from tests.support import wheel
 from tests.support.client import Client
 from tests.support.process import ROOT
+from tests.support.waiting import until
 
 GUIDE = ROOT / "docs/guide"
 UNITS = GUIDE / "units"

@@ -7,9 +7,9 @@ import pytest
 
 from tests.fleet.care import DEFAULT, Ward
 from tests.fleet.healed import promote
-from tests.support.waiting import until
 from tests.support.process import free_port
 from tests.support.receiver import Receiver
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.timeout(900)
 RULE = "default-service"

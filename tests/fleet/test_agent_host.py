@@ -7,8 +7,8 @@ import pytest
 from opsapp.agents.zipapp import agent_file
 from opsapp.wire.policies import secret_of, sign
 from tests.fleet.lab.network import sent_in_vain
-from tests.support.waiting import until
 from tests.support.agent_server import KEY, AgentServer
+from tests.support.waiting import until
 
 UNIT = """[Unit]
 Description=opsapp agent

@@ -10,10 +10,10 @@ import pytest
 from tests.fleet.care import Ward
 from tests.fleet.conftest import QUICK
 from tests.fleet.lab.machine import run as outside
-from tests.support.waiting import until
 from tests.support.certificates import Authority
 from tests.support.monitors import MONITORS
 from tests.support.receiver import Receiver
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.timeout(600)  # so that what is waited for in vain is told with the case's story
 NIGHTLY = pytest.mark.nightly("the core list has one cause of a unit, of a disk and of a certificate")

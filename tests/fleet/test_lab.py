@@ -9,8 +9,7 @@ import pytest
 
 from tests.fleet.lab import machine
 from tests.fleet.lab.lab import SLOTS
-from tests.support.waiting import until
-from tests.support.waiting import patience
+from tests.support.waiting import patience, until
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,10 @@ import subprocess
 import pytest
 
 from distribution import debs, wheel
-from tests.support.waiting import until
 from tests.support.client import Client
 from tests.support.documented_commands import ROOT, commands_on, documented
 from tests.support.receiver import Receiver
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.nightly("minutes of apt")]
 INI, YAML = "/etc/opsapp/opsapp.ini", "/etc/opsapp/opsapp.yaml"

@@ -4,8 +4,8 @@ import pytest
 
 from tests.fleet.care import Ward
 from tests.fleet.healed import promote
-from tests.support.waiting import until
 from tests.support.monitors import MONITORS, checked
+from tests.support.waiting import until
 
 DIRECTORY = "/opt/plugins"
 QUEUE = """#!/bin/sh

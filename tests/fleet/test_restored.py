@@ -4,8 +4,8 @@ import pytest
 
 from tests.fleet.care import DEFAULT, Ward
 from tests.fleet.healed import promote
-from tests.support.waiting import until
 from tests.support.process import opsapp
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.nightly("minutes of the default waits")
 

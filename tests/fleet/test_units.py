@@ -5,8 +5,8 @@ import re
 import pytest
 
 from tests.fleet.installed import MARK, UNITS, Installed
-from tests.support.waiting import until
 from tests.support import automations
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.timeout(900)
 MOST_OPEN = 3.0

@@ -1,6 +1,7 @@
 """Debian's Chromium without a window, and waiting for the page that a click leads to."""
 
 import shutil
+from typing import NamedTuple
 
 from selenium import webdriver
 from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException, WebDriverException
@@ -18,6 +19,8 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
     "--hide-scrollbars",
+    # What pulses without end is drawn sixty times a second. What moves, and for whom, has tests that ask for it.
+    "--force-prefers-reduced-motion",
 )
 # The driver puts every question off until the page is there. Where it misses the moment it waits for as long as this:
 # its own 300 s are those of a test, and nobody would hear which question it was.
@@ -50,11 +53,57 @@ def texts(browser, selector):
     return browser.execute_script(script, selector)
 
 
+def shown_at_last(browser, shows, what):
+    """Load a page again until it shows that. A status page is dear to make, and made for a part of the time at most."""
+    until(lambda: shows() or browser.refresh(), 20, what=what)
+
+
 def press(browser, selector):
     """Click what leads to another page, and wait for that page: the driver may return before the browser has left."""
     before = browser.find_element(By.TAG_NAME, "html")
-    until(lambda: clicked(browser, selector), 10, what=f"a click on {selector}")
+    click(browser, selector)
     arrived(browser, before)
+
+
+def click(browser, selector):
+    """Click what stays on its page, however much the page moves and whatever it puts in another's place meanwhile."""
+    until(lambda: clicked(browser, selector), 10, what=f"a click on {selector}")
+
+
+def type_into(browser, selector, *typed):
+    """Keys to what may be put in another's place between the look for it and the keys."""
+    until(lambda: _typed(browser, selector, typed), 10, what=f"keys to {selector}")
+
+
+def _typed(browser, selector, typed):
+    try:
+        browser.find_element(By.CSS_SELECTOR, selector).send_keys(*typed)
+    except StaleElementReferenceException:
+        return False
+    return True
+
+
+def keys(browser, *typed):
+    """Keys to whatever has the focus when they come."""
+    webdriver.ActionChains(browser, duration=0).send_keys(*typed).perform()
+
+
+class Focus(NamedTuple):
+    """What has the focus: what is written on it, where it leads, which it is, and how the focus is seen."""
+
+    text: str
+    href: str
+    id: str
+    name: str  # what `data-name` says
+    seen: str
+
+
+def focus(browser):
+    """In one step of the browser, as with `text`."""
+    script = """const at = document.activeElement, style = getComputedStyle(at);
+        return [at.innerText?.trim() ?? "", at.href ?? "", at.id, at.dataset.name ?? "",
+          style.outlineStyle + style.outlineWidth + style.boxShadow]"""
+    return Focus(*browser.execute_script(script))
 
 
 def clicked(browser, selector):

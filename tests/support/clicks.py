@@ -2,7 +2,7 @@
 
 from selenium.webdriver.common.by import By
 
-from .browser import press
+from .browser import click, press
 
 
 class Clicks:
@@ -26,7 +26,8 @@ class Clicks:
     def on(self, selector):
         """What stays on its page: a tick, a choice, a summary."""
         self.count += 1
-        self.find(selector).click()
+        self.find(selector)
+        click(self.browser, selector)
 
 
 def narrow(page, width):

@@ -128,23 +128,34 @@ def phone(browser):
     browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
 
 
-def tap(browser, element):
-    """A finger, where the element is; that it has to be scrolled to first is as with a person."""
-    browser.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element)
-    box = browser.execute_script("return arguments[0].getBoundingClientRect().toJSON()", element)
+# The first such element with these words (with any, where none are asked for), scrolled to, as a person does it.
+PLACE = """
+const element = [...document.querySelectorAll(arguments[0])]
+  .find((each) => each.checkVisibility() && (!arguments[1] || each.innerText.trim() === arguments[1]));
+if (!element) return null;
+element.scrollIntoView({block: "center", behavior: "instant"});
+return element.getBoundingClientRect().toJSON();
+"""
+
+
+def tap(browser, selector, words=""):
+    """A finger, where the element is; the box that it met."""
+    box = browser.execute_script(PLACE, selector, words)
     point = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
     browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [point]})
     browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    return box
 
 
 def fresh(browser):
-    """As if it had just been started: no cookies, nothing stored, nothing in the console, a desk's window."""
+    """As if it had just been started: nothing stored or emulated, nothing in the console, and a desk's window."""
     if browser.current_url.startswith("http"):
         browser.execute_script("sessionStorage.clear(); localStorage.clear()")
     browser.get("about:blank")
     browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
     browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    browser.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})  # that of the machine
     look(browser, "light")
     size(browser, 1440, 900)
     browser.get_log("browser")

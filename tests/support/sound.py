@@ -21,11 +21,6 @@ QUICKLY = {"resultTypes": ["violations"], "preload": False}
 ALL = {"runOnly": LEVELS, **QUICKLY}
 BY_SIZE = {**ALL, "rules": {CONTRAST: {"enabled": False}}}
 BY_SCHEME = {"runOnly": {"type": "rule", "values": [CONTRAST]}, **QUICKLY}
-FINDINGS = """
-const done = arguments[arguments.length - 1];
-axe.run(document, JSON.parse(arguments[0])).then((said) => done(said.violations.map(
-  (each) => each.id + ": " + each.nodes.slice(0, 3).map((node) => node.html.slice(0, 120)).join(" | "))));
-"""
 LACKS = r"""
 const lacks = [];
 for (const selector of ["h1", "main"])
@@ -96,6 +91,14 @@ if (page.scrollWidth > window.innerWidth) lacks.push("width: " + page.scrollWidt
 if (!page.lang || !document.title) lacks.push("lang or title");
 return lacks;
 """
+# Both in one step of the browser: first what the page lacks, where that is asked for, then what axe finds. Nothing
+# where axe is not there yet: it is sent once to each page.
+LOOK = f"""
+const [options, whole, done] = arguments, lacking = whole ? (() => {{ {LACKS} }})() : [];
+if (window.axe) axe.run(document, JSON.parse(options)).then((said) => done(lacking.concat(said.violations.map(
+  (each) => each.id + ": " + each.nodes.slice(0, 3).map((node) => node.html.slice(0, 120)).join(" | ")))));
+else done(null);
+"""
 
 
 def complaints(browser, status=200):
@@ -104,20 +107,24 @@ def complaints(browser, status=200):
     return [line for line in said if status == 200 or f"status of {status}" not in line]
 
 
-def findings(browser, options=ALL):
-    """What axe says."""
-    if not browser.execute_script("return 'axe' in window"):
+def findings(browser, options=ALL, whole=False):
+    """What axe says, and before it, of the whole page, what it lacks."""
+    asked = (LOOK, json.dumps(options), whole)
+    said = browser.execute_async_script(*asked)
+    if said is None:
         browser.execute_script(AXE)
-    return browser.execute_async_script(FINDINGS, json.dumps(options))
+        said = browser.execute_async_script(*asked)
+    return said
 
 
-def lacks(browser):
-    return browser.execute_script(LACKS)
+def looked_at(browser, options=ALL):
+    """Whatever makes the page unsound as it is shown now, in words."""
+    return findings(browser, options, whole=True)
 
 
 def faults(browser, status=200):
-    """Whatever makes the page unsound, in words."""
-    return lacks(browser) + findings(browser) + complaints(browser, status)
+    """The same, and what stands in its console."""
+    return looked_at(browser) + complaints(browser, status)
 
 
 def sound(browser, status=200):

@@ -123,27 +123,34 @@ function dress(mo) {
 }
 
 const LEAST_MS = 5000; // between two pictures
-let drawn = performance.now(), waits = 0;
+let drawn = performance.now(), waits = 0, due = Infinity, drawing = false;
 
 function again() {
-  waits = 0;
+  due = Infinity;
   const part = document.getElementById('moment-live'), mo = part?.querySelector('.mo[data-from]');
   if (!mo || mo.dataset.again === '0' || /[?&](from|at)=/.test(location.search)) return;
-  if (document.hidden || part.matches(':hover') || part.contains(document.activeElement)) later(LEAST_MS);
+  if (drawing || isRead(part)) later(LEAST_MS);
   else draw(part);
 }
 
+const isRead = (part) => document.hidden || part.matches(':hover') || part.contains(document.activeElement);
+
 async function draw(part) {
-  drawn = performance.now();
-  const answer = await fetch(location.href, { headers: { 'X-Part': 'moment-live' }, redirect: 'manual' }).catch(() => null);
-  const text = answer?.ok ? await answer.text() : '';
-  if (text && !/[?&](from|at)=/.test(location.search)) {
+  [drawn, drawing] = [performance.now(), true];
+  const text = await fetch(location.href, { headers: { 'X-Part': 'moment-live' }, redirect: 'manual' })
+    .then((answer) => answer.ok ? answer.text() : '').catch(() => '');
+  drawing = false;
+  if (text && !isRead(part) && !/[?&](from|at)=/.test(location.search)) {
     part.innerHTML = text;
     begin();
   } else later(LEAST_MS);
 }
 
+// Never later than what was planned before: what changed while a picture was on its way is not on that one.
 function later(ms) {
+  const at = performance.now() + ms;
+  if (at >= due) return;
+  due = at;
   clearTimeout(waits);
   waits = setTimeout(again, ms);
 }
