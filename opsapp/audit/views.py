@@ -21,7 +21,7 @@ def entries(context: resources.Audit, request: Request) -> list[records.AuditEnt
     return [made(records.AuditEntry, entry) for entry in page]
 
 
-@api.get(resources.Audit, "file", role="admin", query=files.FileQuery, returns=files.CSV)
+@api.get(resources.Audit, "file", role="admin", query=files.FileQuery, returns=files.EITHER)
 def file(context: resources.Audit, request: Request) -> Stream:
     """The entries of a month as a file, newest first."""
     return files.of_month(request, "audit", files.columns_of(records.AuditEntry), _entries_of)

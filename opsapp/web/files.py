@@ -29,6 +29,7 @@ from .answers import Stream
 from .jsontext import dumps
 
 CSV, JSON = "text/csv", "application/json"
+EITHER = f"{CSV}, {JSON}"  # what a view returns that answers with `of_month`
 RISKY = ("=", "+", "-", "@", "\t", "\r", "\n")
 AT_ONCE = 200
 

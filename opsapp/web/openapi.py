@@ -49,7 +49,7 @@ class Endpoint:
 
     @property
     def returns(self) -> Any:
-        """The schema of its answer, a content type, or None."""
+        """The schema of its answer, a content type (of a file: those that may be asked for), or None."""
         return self.options.get("returns")
 
     @property
@@ -150,7 +150,8 @@ def _responses(endpoint: Endpoint, components: Components) -> dict[str, object]:
     if names:
         well["headers"] = refusals.headers(*names)
     if isinstance(endpoint.returns, str):
-        well["content"] = {endpoint.returns: _free(endpoint.returns)}
+        kinds = endpoint.returns.split(", ")
+        well["content"] = {kind: _free(kind, rows=len(kinds) > 1) for kind in kinds}
     elif endpoint.returns is not None:
         told = {"schema": components.answer(endpoint.returns), "example": answer_example(endpoint.returns)}
         well["content"] = {JSON: told}
@@ -164,8 +165,10 @@ def _responses(endpoint: Endpoint, components: Components) -> dict[str, object]:
     return answers | refusals.errors_of(endpoint.method, endpoint.path, endpoint.role, endpoint.options)
 
 
-def _free(media: str) -> dict[str, object]:
-    """An answer of no declared shape."""
+def _free(media: str, *, rows: bool) -> dict[str, object]:
+    """An answer of no declared shape. `rows`: of a file."""
+    if media == JSON and rows:
+        return {"schema": {"type": "array", "items": {"type": "object"}}, "example": []}
     if media == JSON:
         return {"schema": {"type": "object"}, "example": {}}
     return {"schema": {"type": "string"} if media.startswith("text/") else {"type": "string", "format": "binary"}}

@@ -141,7 +141,6 @@ def test_every_reading_tool_asks_for_what_the_api_has(service):
 
 
 @pytest.mark.parametrize("tool", [tool for tool in READS if "{" not in tool.parts[0][1]])
-@pytest.mark.shared
 def test_a_list_or_an_overview_is_read(door, tool):
     if tool.name == "explain_moment":
         assert door.refused(tool.name, kind="hosts", id="0" * 16)["code"] == "not_found"

@@ -45,6 +45,8 @@ def test_a_file_has_what_the_list_has(service, name):
     assert [row["id"] for row in rows] == [str(row["id"]) for row in listed]
     assert rows_of(service.ada.get(PLACES[name])) == [], "nothing was in the last month"
     service.ada.get(f"{PLACES[name]}?month=2026", status=422)
+    told = service.anonymous.get("/api/openapi.json").json["paths"][PLACES[name]]["get"]["responses"]["200"]
+    assert told["content"].keys() == {"text/csv", "application/json"}
     service.anonymous.get(PLACES[name], status=401)
 
 

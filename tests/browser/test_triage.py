@@ -18,10 +18,10 @@ return [form.top, choice.top, form.bottom];
 """
 
 
-@pytest.fixture(scope="module")
-def serve(tmp_path_factory):
-    """Few runs and one monitor: what else is down is taken away by who brought it."""
-    with Serve(tmp_path_factory.mktemp("triage"), {"web": {"login": {"attempts_per_ip": 100}}}) as serve:
+@pytest.fixture
+def serve(tmp_path):
+    """With one monitor. Each test has its own: a picture shows no two runs of one moment."""
+    with Serve(tmp_path / "serve", {"web": {"login": {"attempts_per_ip": 100}}}) as serve:
         body = {"name": "Shop", "type": "tcp", "url": f"tcp://127.0.0.1:{serve.port}", "interval": 5}
         serve.admin.post("/api/monitoring/endpoints", body)
         yield serve
@@ -33,7 +33,7 @@ def test_what_goes_down_is_seen_live_and_decided_on_a_phone(serve, page):
     page.get(f"{serve.url}/")
     follows(page)
     until(lambda: text(page, "h1") == "The monitor is up.", 20, what="the first check")
-    gone = add_gone(serve)
+    add_gone(serve)
     until(lambda: text(page, "h1") == "1 down.", 20, what="what is down, without loading the page again")
     until(lambda: "Nobody has it" in text(page, "#wrong"), 20, what="and that nobody has it")
     press(page, "#wrong a.btn")
@@ -49,11 +49,9 @@ def test_what_goes_down_is_seen_live_and_decided_on_a_phone(serve, page):
     assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
     press(page, ".thumb button.first")
     assert "Approved by admin" in text(page, "#decision")
-    page.get("about:blank")
-    serve.admin.delete(f"/api/monitoring/endpoints/{gone}")
 
 
-def test_an_automation_is_run_from_the_war_room_in_two_clicks_and_others_are_added_in_one(page, serve):
+def test_an_automation_is_run_from_the_war_room_in_two_clicks_and_others_are_added_in_one(serve, page):
     sign_in(page, serve)
     gone = add_gone(serve)
     by_monitor = f"/api/monitoring/incidents?monitor_id={gone}"
@@ -74,5 +72,3 @@ def test_an_automation_is_run_from_the_war_room_in_two_clicks_and_others_are_add
     press(page, '#timeline a[href="?add=runs#moment"]')
     assert "Something else" in text(page, "#timeline")
     assert "Something else" in page.find_element(By.ID, "moment").get_attribute("innerHTML"), "in the picture too"
-    page.get("about:blank")
-    serve.admin.delete(f"/api/monitoring/endpoints/{gone}")

@@ -54,6 +54,25 @@ def test_a_run_that_says_that_it_failed_is_down_at_once(job, lookout, signal, ca
     assert job("/0")["status"] == "up"
 
 
+@pytest.mark.parametrize(
+    ("call", "cause"),
+    [
+        ("?status=down&msg=&ping=", "it said that it failed"),
+        ("?status=down&msg=disk%20full%0Aon%00b1&ping=12", "it said that it failed: disk full on b1"),
+        ("?status=broken", "it said that it failed"),
+        ("/fail?msg=disk+full", "it said that it failed: disk full"),
+        ("/3?msg=" + "x" * 300, "it ended with exit code 3: " + "x" * 200),
+    ],
+)
+def test_a_script_of_uptime_kuma_is_understood(job, lookout, call, cause):
+    """Its push addresses end with `?status=up&msg=OK&ping=`."""
+    assert job("?status=up&msg=OK&ping=")["status"] == "up"
+    shown = job(call)
+    assert (shown["status"], shown["cause"]) == ("down", cause)
+    assert len(lookout.incidents()) == 1
+    assert job("?status=&anything=else")["status"] == "up"
+
+
 def test_a_run_that_does_not_end_within_its_grace_is_down(job, lookout):
     assert job()["status"] == "up"
     job("/start")

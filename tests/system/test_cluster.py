@@ -56,16 +56,6 @@ def pair(tmp_path, store):
         yield nodes
 
 
-@pytest.fixture(scope="module", params=ENGINES)
-def lasting_pair(request, tmp_path_factory):
-    """For tests that stop neither a node nor the store. Somebody is signed in at the first, whoever is locked out
-    later."""
-    place = tmp_path_factory.mktemp("pair")
-    with store_of(request.param, place) as store, two_nodes(place, store) as nodes:
-        nodes[0].admin.get("/api/me")
-        yield nodes
-
-
 def away(client):
     answer = client.request("GET", "/api/me")
     return answer if answer.status == 503 else None
@@ -82,9 +72,9 @@ def asks_until_seen(client, made):
     return until(seen, 5, every=0, what="the other node seeing the write")
 
 
-def test_what_one_writes_the_other_reads(lasting_pair):
+def test_what_one_writes_the_other_reads(pair):
     """It is told at once: it need not be asked again and again. How soon: `make bench`."""
-    one, two = lasting_pair
+    one, two = pair
     two_admin, asked = signed_in_at(two, one), []
     for number in range(20):
         asked.append(asks_until_seen(two_admin, write(one.admin, f"agent-{number}")))
@@ -116,7 +106,7 @@ def test_both_outlive_a_restart_of_the_store_under_load(pair, store):
     assert [node.stop() for node in pair] == [0, 0]
 
 
-def test_nodes_share_the_login_limits(lasting_pair):
+def test_nodes_share_the_login_limits(pair):
     """Twelve attempts at once from one address, half of them at each node: five are looked at, on both together. On a
     machine that does other work too a commit may wait too long: the answer is 503, and says neither whether the attempt
     was counted, nor what it was like."""
@@ -130,12 +120,12 @@ def test_nodes_share_the_login_limits(lasting_pair):
             answer = node.client().request("POST", "/api/login", body)
         return answer
 
-    answers = at_once([lambda node=node: attempt(node, wrong) for node in lasting_pair * 6])
+    answers = at_once([lambda node=node: attempt(node, wrong) for node in pair * 6])
     statuses = [answer.status for answer in answers]
     assert set(statuses) == {401, 429}
     assert statuses.count(401) <= 5 <= statuses.count(401) + len(unsaid)
     assert all(0 < int(answer.headers["retry-after"]) <= 300 for answer in answers if answer.status == 429)
-    assert [attempt(node, right).status for node in lasting_pair] == [429, 429]
+    assert [attempt(node, right).status for node in pair] == [429, 429]
 
 
 def test_runs_of_a_node_that_is_killed_are_lost_and_none_begins_twice(pair, tmp_path):

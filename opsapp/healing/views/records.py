@@ -42,7 +42,7 @@ def ledger(context: Ledger, request: Request) -> Any:
     return request.shown([*map(context.shown, rows)])
 
 
-@api.get(Ledger, "file", query=files.FileQuery, returns=files.CSV)
+@api.get(Ledger, "file", query=files.FileQuery, returns=files.EITHER)
 def file(context: Ledger, request: Request) -> Stream:
     """The entries of a month as a file, newest first."""
     return files.of_month(request, "ledger", files.columns_of(answers.LedgerEntryShown), _entries_of)

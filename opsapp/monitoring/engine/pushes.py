@@ -21,6 +21,8 @@ from opsapp.wire.probes import Outcome
 START, FAIL = "start", "fail"
 _CODE = re.compile(r"25[0-5]|2[0-4]\d|1?\d?\d", re.ASCII)
 RUN_SECONDS = "run_seconds"
+SAID_MOST = 200
+WELL = ("", "up")  # what the `status` of a push address of Uptime Kuma says of a run that has ended well
 LEASE = "housekeeping"
 
 
@@ -47,14 +49,15 @@ def exit_code(signal: str) -> int | None:
     return int(signal) if _CODE.fullmatch(signal) else None
 
 
-def ended(code: int | None, took: float | None) -> Outcome:
-    """What a call tells. `code`: how the run ended, or None: it failed."""
+def ended(code: int | None, took: float | None, said: str = "") -> Outcome:
+    """What a call tells. `code`: how the run ended, or None: it failed. `said`: why, in the words of who called."""
     after = "" if took is None else f" after {roughly(took)}"
     measured = (None, None) if took is None else ({RUN_SECONDS: took}, {RUN_SECONDS: "s"})
     if code == 0:
         return Outcome(True, 0.0, "called" + after, metrics=measured[0], units=measured[1])
     how = "it said that it failed" if code is None else f"it ended with exit code {code}"
-    return Outcome(False, None, how + after, metrics=measured[0], units=measured[1])
+    words = " ".join("".join(sign if sign.isprintable() else " " for sign in said).split())[:SAID_MOST]
+    return Outcome(False, None, how + after + (f": {words}" if words else ""), metrics=measured[0], units=measured[1])
 
 
 def called(node: Node, monitor_id: str, outcome: Outcome) -> None:

@@ -45,7 +45,7 @@ def list_incidents(context: Incidents, request: Request) -> list[IncidentRecord]
     return counted(request, request.shown(rows), count)
 
 
-@api.get(Incidents, "file", query=files.FileQuery, returns=files.CSV)
+@api.get(Incidents, "file", query=files.FileQuery, returns=files.EITHER)
 def file(context: Incidents, request: Request) -> Stream:
     """The incidents that began in a month, as a file, newest first."""
     return files.of_month(request, "incidents", COLUMNS, _incidents_of)

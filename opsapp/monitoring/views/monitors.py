@@ -141,10 +141,11 @@ def require_author(request: Request, before: MonitorSettings, after: MonitorSett
 @api.get(PushAddress, role="public", body=RAW, returns=schemas.PushTaken, audit=False)
 @api.act(PushAddress, role="public", body=RAW, returns=schemas.PushTaken, audit=False)
 def take_push(context: PushAddress, request: Request) -> schemas.PushTaken:
-    """The address is the secret; what is sent with it does not matter."""
+    """The address is the secret. A `status` other than `up` says that the run has failed, and `msg` why, as scripts for
+    Uptime Kuma do; nothing else that is sent matters."""
     if context.monitor_id is None:
         raise NotFound("There is nothing here.")
-    return hear(request, context.monitor_id, 0)
+    return hear(request, context.monitor_id, 0 if request.GET.get("status", "") in pushes.WELL else None)
 
 
 @api.get(PushSignal, role="public", body=RAW, returns=schemas.PushTaken, audit=False)
@@ -163,5 +164,6 @@ def take_signal(context: PushSignal, request: Request) -> schemas.PushTaken:
 def hear(request: Request, monitor_id: str, code: int | None) -> schemas.PushTaken:
     """A run has ended with this exit code; None: it has failed."""
     took = pushes.end(request.root, monitor_id, request.node.clock.now())
-    request.node.spawn(pushes.called, request.node, monitor_id, pushes.ended(code, took))
+    outcome = pushes.ended(code, took, request.GET.get("msg", ""))
+    request.node.spawn(pushes.called, request.node, monitor_id, outcome)
     return schemas.PushTaken()
