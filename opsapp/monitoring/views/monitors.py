@@ -151,7 +151,7 @@ def take_push(context: PushAddress, request: Request) -> schemas.PushTaken:
 @api.get(PushSignal, role="public", body=RAW, returns=schemas.PushTaken, audit=False)
 @api.act(PushSignal, role="public", body=RAW, returns=schemas.PushTaken, audit=False)
 def take_signal(context: PushSignal, request: Request) -> schemas.PushTaken:
-    """`start`: a run begins. `fail`, or its exit code from 0 to 255: it has ended."""
+    """`start`: a run begins. `fail`, or its exit code from 0 to 255: it has ended, and `msg` says why it failed."""
     monitor_id, code = context.__parent__.monitor_id, pushes.exit_code(context.__name__)
     if monitor_id is None or (code is None and context.__name__ not in (pushes.START, pushes.FAIL)):
         raise NotFound("There is nothing here.")
