@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from opsapp import app
@@ -23,14 +25,17 @@ def add_commands(commands: Any) -> None:
     document.set_defaults(run=print_openapi)
 
 
-def _bare_system() -> Any:
-    """All rooms over an empty store that is thrown away."""
-    return app.configure({"opsapp.data": tempfile.mkdtemp(), "opsapp.store": "memory://"})
+@contextmanager
+def bare_registry() -> Iterator[Any]:
+    """That of all rooms, over an empty store that is thrown away with its directory."""
+    with tempfile.TemporaryDirectory() as data:
+        yield app.configure({"opsapp.data": data, "opsapp.store": "memory://"}).registry
 
 
 def known_steps() -> list[EvolveStep]:
     """The evolve steps of this version."""
-    steps: list[EvolveStep] = _bare_system().registry.opsapp_evolve_steps
+    with bare_registry() as registry:
+        steps: list[EvolveStep] = registry.opsapp_evolve_steps
     return steps
 
 
@@ -38,9 +43,11 @@ def check_config(asked: argparse.Namespace) -> None:
     path = asked.config or (ini_settings(asked.ini).get("opsapp.config") if asked.ini else None)
     if not path:
         raise Mistaken("say which file: --config YAML, or --ini FILE that names one")
-    configfile.read(path, _bare_system().registry.opsapp_sections)
+    with bare_registry() as registry:
+        configfile.read(path, registry.opsapp_sections)
     print(f"{path} is valid")
 
 
 def print_openapi(_asked: argparse.Namespace) -> None:
-    print(json.dumps(openapi.document(_bare_system().registry), indent=2, sort_keys=True))
+    with bare_registry() as registry:
+        print(json.dumps(openapi.document(registry), indent=2, sort_keys=True))

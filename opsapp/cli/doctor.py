@@ -27,7 +27,7 @@ from opsapp.tree.root import KEY
 from opsapp.web import configfile
 from opsapp.wire.version import VERSION
 
-from .config import _bare_system, known_steps
+from .config import bare_registry, known_steps
 from .places import Mistaken, add_options, plain, reading, settings_of
 
 NAMED = 20  # objects in one line
@@ -75,10 +75,10 @@ def _looked(what: str, look: Callable[[], Iterator[Finding]]) -> Iterator[Findin
 
 def _configuration(settings: Settings) -> Iterator[Finding]:
     path = settings.get("opsapp.config")
-    registry = _bare_system().registry
-    config = configfile.read(path, registry.opsapp_sections)
-    yield Finding(OK, "configuration", f"{path} is valid" if path else "none, so the defaults")
-    yield from (finder(config) for _, finder in sorted(registry.getUtilitiesFor(IFinder)))
+    with bare_registry() as registry:
+        config = configfile.read(path, registry.opsapp_sections)
+        yield Finding(OK, "configuration", f"{path} is valid" if path else "none, so the defaults")
+        yield from (finder(config) for _, finder in sorted(registry.getUtilitiesFor(IFinder)))
 
 
 def _certificates(settings: Settings) -> Iterator[Finding]:
@@ -175,7 +175,8 @@ def _trace(settings: Settings) -> Iterator[Finding]:
     if any(not path.exists() or _is_held(path) for path in backup.files_of(settings)):
         yield Finding(FAIL, "trace", "the store is not there or in use: stop the service, or take a copy of it")
         return
-    config = configfile.read(settings.get("opsapp.config"), _bare_system().registry.opsapp_sections)
+    with bare_registry() as registry:
+        config = configfile.read(settings.get("opsapp.config"), registry.opsapp_sections)
     with reading(settings) as (_, top):
         broken = trace(top[KEY], chain_key(top[KEY]), config[HealingSettings]) if KEY in top else []
     for mistake in broken:

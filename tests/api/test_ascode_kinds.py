@@ -7,12 +7,12 @@ from opsapp.auth.resources import keys
 from tests.api.test_ascode import apply, told
 
 PASSWORD = "a sound password"
-LAYER = {"users": ["otto", "grace"], "start": "2027-01-11"}
+LAYER = {"users": ["otto", "grace"], "start": "2055-01-11"}
 DOCUMENT = {
     "users": [{"username": "grace", "role": "operator"}],
     "schedules": [{"name": "Operations", "zone": "Europe/Berlin", "layers": [LAYER]}],
     "overrides": [
-        {"schedule": "Operations", "user": "ada", "start": "2027-01-15T09:00:00", "end": "2027-01-15T18:00:00"}
+        {"schedule": "Operations", "user": "ada", "start": "2055-01-15T09:00:00", "end": "2055-01-15T18:00:00"}
     ],
     "policies": [{"name": "Standard", "steps": [{"schedules": ["Operations"], "users": ["ada"]}]}],
     "inlets": [{"name": "Alertmanager", "mapping": {"host": "node"}}],
@@ -59,8 +59,8 @@ TURN = DOCUMENT["overrides"][0]
 
 def test_an_override_is_found_by_who_and_when_and_may_end_at_another_time(service, applied):
     [before] = service.ada.get("/api/oncall/schedules").json[0]["overrides"]
-    [change] = apply(service, {"overrides": [TURN | {"end": "2027-01-15T21:00:00"}]})["changes"]
-    assert (change["change"], change["before"]) == ("update", {"end": "2027-01-15T18:00:00"})
+    [change] = apply(service, {"overrides": [TURN | {"end": "2055-01-15T21:00:00"}]})["changes"]
+    assert (change["change"], change["before"]) == ("update", {"end": "2055-01-15T18:00:00"})
     [after] = service.ada.get("/api/oncall/schedules").json[0]["overrides"]
     assert after == before | {"end": before["end"] + 3 * 3600}
     apply(service, {"overrides": [TURN | {"user": "otto"}]})
@@ -72,7 +72,7 @@ def test_an_override_that_is_over_is_in_no_export_and_is_not_made_again(service,
     service.clock.advance(12 * 3600)
     assert service.ada.get("/api/export").json["overrides"] == []
     again = apply(service, {"overrides": [TURN]})
-    assert (again["changes"], again["waiting"][0]["why"]) == ([], "was over at 2027-01-15T18:00:00")
+    assert (again["changes"], again["waiting"][0]["why"]) == ([], "was over at 2055-01-15T18:00:00")
 
 
 @pytest.mark.parametrize(
@@ -80,9 +80,9 @@ def test_an_override_that_is_over_is_in_no_export_and_is_not_made_again(service,
     [
         ({"schedule": "Nobody's"}, "schedule"),
         ({"user": "stranger"}, "user"),
-        ({"end": "2027-01-15T09:00:00"}, "end"),
-        ({"start": "2027-01-15 09:00"}, "start"),
-        ({"end": "2027-02-30T18:00:00"}, "end"),
+        ({"end": "2055-01-15T09:00:00"}, "end"),
+        ({"start": "2055-01-15 09:00"}, "start"),
+        ({"end": "2055-02-30T18:00:00"}, "end"),
     ],
 )
 def test_a_wrong_override_is_told_by_its_place(service, applied, wrong, field):
@@ -109,7 +109,7 @@ def test_only_pruning_takes_away_and_says_what(service, applied):
     gone = apply(service, emptied, dry_run=True, prune=True)["changes"]
     assert {(change["kind"], change["key"]) for change in gone} == {
         ("policies", "Standard"), ("schedules", "Operations"),
-        ("overrides", "Operations/ada/2027-01-15T09:00:00"), ("inlets", "Alertmanager"),
+        ("overrides", "Operations/ada/2055-01-15T09:00:00"), ("inlets", "Alertmanager"),
         ("notices", "The phones move on Sunday"), ("dependencies", "Shop"), ("dependencies", "Base"),
         ("automations", "call"),
     }  # fmt: skip

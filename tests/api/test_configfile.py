@@ -153,10 +153,10 @@ def test_a_window_that_ends_before_it_begins_has_its_line(tmp_path, sections):
         "log: {format: xml}\n"
         "maintenance:\n"
         "  windows:\n"
-        "    - {name: a, start: '2030-01-01T10:00', end: '2030-01-01T11:00'}\n"
+        "    - {name: a, start: '2058-01-01T10:00', end: '2058-01-01T11:00'}\n"
         "    - name: b\n"
-        "      start: '2030-01-01T10:00'\n"
-        "      end: '2030-01-01T09:00'\n"
+        "      start: '2058-01-01T10:00'\n"
+        "      end: '2058-01-01T09:00'\n"
     )
     found = mistakes(write(tmp_path, text), sections)
     assert found.pop("log.format")[0] == 1

@@ -12,7 +12,7 @@ from opsapp.web.openapi import endpoints
 from tests.support.app import Service
 
 MONITOR = {"name": "web", "type": "http", "url": "https://web.example.org/"}
-WINDOW = {"name": "works", "start": "2030-01-01T10:00", "end": "2030-01-01T11:00", "scope": []}
+WINDOW = {"name": "works", "start": "2058-01-01T10:00", "end": "2058-01-01T11:00", "scope": []}
 SCRIPT = {"name": "clean", "type": "script", "params": {"script": "true"}}
 RULE = {"id": "mine", "condition": "cpu > 99", "action": {"type": "temp_cleanup"}}
 CHANNEL = {"name": "team", "url": "json://127.0.0.1:9/x"}

@@ -1,4 +1,4 @@
-"""/api/maintenance and /api/healing/maintenance. The test's clock says 2027-01-15 08:00 UTC."""
+"""/api/maintenance and /api/healing/maintenance. The test's clock says 2055-01-15 08:00 UTC."""
 
 import pytest
 import yaml
@@ -8,9 +8,9 @@ from opsapp.maintenance.engine import board, board_of
 from tests.support.app import Service
 
 BASE, HEALING = "/api/maintenance", "/api/healing/maintenance"
-NOW = 1_800_000_000
-BODY = {"name": "patch night", "start": "2027-01-15T22:00:00", "end": "2027-01-16T02:00:00"}
-ON = BODY | {"start": "2027-01-15T07:00:00", "end": "2027-01-15T09:00:00"}
+NOW = 2_683_612_800
+BODY = {"name": "patch night", "start": "2055-01-15T22:00:00", "end": "2055-01-16T02:00:00"}
+ON = BODY | {"start": "2055-01-15T07:00:00", "end": "2055-01-15T09:00:00"}
 BRIEF = {"target": "box-1", "duration": "1h30m", "reason": "disk swap", "action": "queue"}
 
 
@@ -94,13 +94,13 @@ def test_the_calendar_has_every_time_of_every_window(service):
         ({"name": ""}, "name"),
         ({"name": None}, "name"),
         ({"name": "   "}, "name"),
-        ({"start": "2027-01-15"}, "start"),
-        ({"start": "2027-01-15T22:00:00Z"}, "start"),
-        ({"start": 1_800_000_000}, "start"),
+        ({"start": "2055-01-15"}, "start"),
+        ({"start": "2055-01-15T22:00:00Z"}, "start"),
+        ({"start": 2_683_612_800}, "start"),
         ({"end": BODY["start"]}, "end"),
-        ({"end": "2027-01-14T22:00:00"}, "end"),
-        ({"end": "2029-01-14T22:00:00", "recurring": "@daily"}, "end"),
-        ({"end": "2130-01-14T22:00:00"}, "end"),
+        ({"end": "2055-01-14T22:00:00"}, "end"),
+        ({"end": "2057-01-14T22:00:00", "recurring": "@daily"}, "end"),
+        ({"end": "2158-01-14T22:00:00"}, "end"),
         ({"start": "0001-01-01T00:00:00", "end": "0001-01-01T01:00:00"}, "start"),
         ({"start": "9999-12-31T22:00:00", "end": "9999-12-31T23:00:00"}, "start"),
         ({"recurring": "every day"}, "recurring"),
@@ -137,10 +137,10 @@ def test_times_are_read_in_the_services_zone(tmp_path, monkeypatch):
     try:
         made = create(service)
         assert (made["next_start"], made["start"]) == (NOW + 13 * 3600, BODY["start"])
-        skipped = create(service, start="2027-03-28T02:30:00", end="2027-03-28T04:00:00")
+        skipped = create(service, start="2055-03-28T02:30:00", end="2055-03-28T04:00:00")
         assert skipped["next_end"] - skipped["next_start"] == 3600
         answer = service.otto.post_json(
-            BASE, BODY | {"start": "2027-03-28T02:10:00", "end": "2027-03-28T02:50:00"}, status=422
+            BASE, BODY | {"start": "2055-03-28T02:10:00", "end": "2055-03-28T02:50:00"}, status=422
         )
         assert answer.json["fields"] == {"end": "must be after start"}
     finally:
@@ -182,7 +182,7 @@ def test_moving_a_window_forgets_what_was_done_by_hand(service):
     service.otto.post(f"{path}/deactivate")
     service.otto.put_json(path, {"name": "renamed"})
     assert service.vera.get(path).json["active"] is False
-    assert service.otto.put_json(path, {"end": "2027-01-15T10:00:00"}).json["active"] is True
+    assert service.otto.put_json(path, {"end": "2055-01-15T10:00:00"}).json["active"] is True
 
 
 @pytest.mark.shared
@@ -304,10 +304,10 @@ def test_the_yaml_declares_windows(tmp_path, monkeypatch):
         first = next(one for one in service.vera.get(BASE).json if one["name"] == ON["name"])
         assert (first["source"], first["active"], first["created_by"]) == ("yaml", True, "config")
         assert board_of(service.node).covers("deleted-since", service.clock.now())
-        write(ON | {"end": "2027-01-15T10:00:00"})
+        write(ON | {"end": "2055-01-15T10:00:00"})
         assert reload()
         (one,) = service.vera.get(BASE).json
-        assert (one["id"], one["end"]) == (first["id"], "2027-01-15T10:00:00")
+        assert (one["id"], one["end"]) == (first["id"], "2055-01-15T10:00:00")
         write(ON | {"end": ON["start"]})
         assert not reload()
         service.otto.put_json(f"{BASE}/{one['id']}", {"name": ON["name"], "enabled": False})

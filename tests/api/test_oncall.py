@@ -2,11 +2,11 @@
 
 import pytest
 
-LAYER = {"users": ["otto", "ada"], "start": "2027-01-11", "handover": "08:00", "every": 1, "unit": "days"}
+LAYER = {"users": ["otto", "ada"], "start": "2055-01-11", "handover": "08:00", "every": 1, "unit": "days"}
 OPS = {"name": "Ops", "zone": "Europe/Berlin", "layers": [LAYER]}
-# The test's clock stands at 2027-01-15 08:00 UTC, a Friday.
-SWAP = {"user": "vera", "start": "2027-01-15T07:00:00", "end": "2027-01-15T12:00:00"}
-HOUR, NOW = 3600, 1_800_000_000
+# The test's clock stands at 2055-01-15 08:00 UTC, a Friday.
+SWAP = {"user": "vera", "start": "2055-01-15T07:00:00", "end": "2055-01-15T12:00:00"}
+HOUR, NOW = 3600, 2_683_612_800
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_nobody_on_call_is_said_and_who_is_gone_is_named(people, ops):
     people.ada.put_json("/api/users/otto", {"disabled": True})
     (row,) = now(people)
     assert (row["now"]["user"], row["now"]["skipped"]) == ("ada", ["otto"])
-    later = {**OPS, "name": "Later", "layers": [{**LAYER, "users": ["ada"], "start": "2028-01-01"}]}
+    later = {**OPS, "name": "Later", "layers": [{**LAYER, "users": ["ada"], "start": "2056-01-01"}]}
     people.ada.post_json("/api/oncall/schedules", later, status=201)
     assert [(row["schedule"], row["now"]["user"]) for row in now(people)] == [("Later", None), ("Ops", "ada")]
 
@@ -66,7 +66,7 @@ def test_nobody_on_call_is_said_and_who_is_gone_is_named(people, ops):
         ({"zone": "Mars/Base"}, "zone"),
         ({"layers": []}, "layers"),
         ({"layers": [{**LAYER, "users": ["nobody"]}]}, "layers"),
-        ({"layers": [{**LAYER, "start": "2027-02-30"}]}, "layers.0.start"),
+        ({"layers": [{**LAYER, "start": "2055-02-30"}]}, "layers.0.start"),
         ({"layers": [{**LAYER, "handover": "24:00"}]}, "layers.0.handover"),
         ({"layers": [{**LAYER, "since": "22:00"}]}, "layers.0.until"),
         ({"layers": [{**LAYER, "every": 0}]}, "layers.0.every"),
@@ -82,9 +82,9 @@ def test_a_schedule_that_means_nothing_is_refused_by_the_field(people, changes, 
     ("changes", "field"),
     [
         ({"user": "nobody"}, "user"),
-        ({"end": "2027-01-15T06:00:00"}, "end"),
+        ({"end": "2055-01-15T06:00:00"}, "end"),
         ({"end": "2029-01-15T06:00:00"}, "end"),
-        ({"start": "2027-01-14T06:00:00", "end": "2027-01-14T07:00:00"}, "end"),
+        ({"start": "2055-01-14T06:00:00", "end": "2055-01-14T07:00:00"}, "end"),
     ],
 )
 def test_an_override_that_means_nothing_is_refused(people, ops, changes, field):
@@ -95,7 +95,7 @@ def test_an_override_that_means_nothing_is_refused(people, ops, changes, field):
 def test_overrides_that_are_over_are_forgotten_with_the_next(people, ops):
     people.otto.post_json(f"/api/oncall/schedules/{ops}/overrides", SWAP, status=201)
     people.clock.advance(5 * HOUR)
-    later = {**SWAP, "start": "2027-01-16T07:00:00", "end": "2027-01-16T12:00:00"}
+    later = {**SWAP, "start": "2055-01-16T07:00:00", "end": "2055-01-16T12:00:00"}
     people.otto.post_json(f"/api/oncall/schedules/{ops}/overrides", later, status=201)
     assert len(people.vera.get(f"/api/oncall/schedules/{ops}").json["overrides"]) == 1
 
@@ -151,7 +151,7 @@ def test_the_page_says_who_is_on_call_who_is_next_and_what_keeps_a_call_away(peo
     assert "Then ada." in text
     assert "No channel answers as otto, so calls do not arrive." in text
     assert "On call: otto" in page.select_one("#counts").get_text()
-    people.ada.put_json(f"/api/oncall/schedules/{ops}", {"layers": [{**LAYER, "start": "2028-01-01"}]})
+    people.ada.put_json(f"/api/oncall/schedules/{ops}", {"layers": [{**LAYER, "start": "2056-01-01"}]})
     page = people.browser("vera").get("/oncall").html
     assert "Nobody is on call by Ops" in " ".join(page.main.get_text(" ").split())
     assert "On call: nobody" in page.select_one("#counts").get_text()
@@ -161,7 +161,7 @@ def test_an_operator_overrides_on_the_page_of_the_schedule(people, ops):
     browser = people.browser("otto")
     page = browser.get(f"/oncall/schedules/{ops}")
     form = next(form for form in page.forms.values() if "user" in form.fields)
-    form["user"], form["start"], form["end"] = "vera", "2027-01-15T07:00", "2027-01-15T12:00"
+    form["user"], form["start"], form["end"] = "vera", "2055-01-15T07:00", "2055-01-15T12:00"
     assert "The override is added." in form.submit().maybe_follow().text
     assert now(people)[0]["now"]["user"] == "vera"
 

@@ -296,7 +296,7 @@ def test_an_incident_names_the_published_one_that_it_comes_from(lookout):
 
 def test_maintenance_names_published_monitors_alone(lookout):
     scope = [lookout.add(name="Shop", tags=["public"]), lookout.add(name="Hidden")]
-    window = {"name": "Upgrade", "start": "2027-01-16T08:00:00", "end": "2027-01-16T09:00:00", "scope": scope}
+    window = {"name": "Upgrade", "start": "2055-01-16T08:00:00", "end": "2055-01-16T09:00:00", "scope": scope}
     lookout.service.otto.post_json("/api/maintenance", window, status=201)
     (window,) = lookout.service.anonymous.get(f"{BASE}/status-page").json["maintenance"]
     assert (window["name"], window["active"], window["monitors"]) == ("Upgrade", False, ["Shop"])

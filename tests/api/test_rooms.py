@@ -57,7 +57,7 @@ def service(tmp_path_factory):
     service.monitor = service.otto.post_json("/api/monitoring/endpoints", shop).json["id"]
     service.agent = service.ada.post_json("/api/agents", {"label": "box-1"}).json["agent_id"]
     service.automation = service.otto.post("/api/automations/templates/memory/apply").json["id"]
-    night = {"name": "night", "start": "2027-01-15T22:00", "end": "2027-01-16T02:00", "scope": [service.monitor]}
+    night = {"name": "night", "start": "2055-01-15T22:00", "end": "2055-01-16T02:00", "scope": [service.monitor]}
     service.window = service.otto.post_json("/api/maintenance", night).json["id"]
     channel = {"name": "on-call", "url": "json://127.0.0.1:9/hidden-token"}
     service.channel = service.ada.post_json("/api/notifications/channels", channel).json["id"]

@@ -139,7 +139,7 @@ def test_the_days_before_are_on_the_status_page(imported, tmp_path):
     status = service.anonymous.get("/api/monitoring/status-page").json
     shop = next(monitor for monitor in status["monitors"] if monitor["name"] == "Shop")
     days = {day["date"]: day["uptime"] for day in shop["days"]}
-    assert (days["2027-01-14"], days["2027-01-10"], days["2026-10-30"]) == (100.0, 99.305, None)
+    assert (days["2055-01-14"], days["2055-01-10"], days["2054-10-30"]) == (100.0, 99.305, None)
     assert len([uptime for uptime in days.values() if uptime is not None]) == kumadatabase.DAYS
     assert shop["uptime_90d"] == 99.988
     monitor_id = shop["id"]
@@ -182,7 +182,7 @@ def test_of_what_speaks_its_own_language_the_port_is_watched_and_the_report_says
 @pytest.mark.parametrize(
     ("name", "start", "end", "recurring", "scope"),
     [
-        ("Move of the server", "2027-02-01T21:00:00", "2027-02-02T01:00:00", None, ["Shop", "Login"]),
+        ("Move of the server", "2055-02-01T21:00:00", "2055-02-02T01:00:00", None, ["Shop", "Login"]),
         ("Every night", "2026-12-01T02:00:00", "2026-12-01T02:30:00", "0 2 * * *", ["Shop", "Login"]),
         ("Patches", "2026-12-02T23:30:00", "2026-12-03T01:00:00", "30 23 * * 1,3", ["Database port"]),
         ("Invoices", "2024-01-01T06:00:00", "2024-01-01T08:00:00", "0 6 1,l * *", ["Ready"]),
@@ -202,7 +202,7 @@ def test_each_strategy_of_maintenance_is_a_window(database, name, start, end, re
         ("interval_day", 3, "every 3 days"),
         ("timezone", "Asia/Tokyo", "by the clock of Asia/Tokyo"),
         ("timezone", "Mars/Olympus", "not known here"),
-        ("end_date", "2027-03-01 00:00:00", "until 2027-03-01"),
+        ("end_date", "2055-03-01 00:00:00", "until 2055-03-01"),
         ("strategy", "moon", "strategy moon is not known"),
         ("start_time", None, "cannot be understood"),
     ],
@@ -230,7 +230,7 @@ def test_windows_of_the_same_clock_are_taken_and_a_single_one_of_another_is_move
     path = kumadatabase.make(tmp_path / "berlin.db", zone="Europe/Berlin")
     windows = taken_of(read(path, "Europe/Vienna"), "windows")
     assert by_name(windows, "Every night")["start"] == "2026-12-01T02:00:00"
-    assert by_name(windows, "Move of the server")["start"] == "2027-02-01T22:00:00"
+    assert by_name(windows, "Move of the server")["start"] == "2055-02-01T22:00:00"
     assert "Patches" not in {window["name"] for window in windows}
 
 
@@ -279,7 +279,7 @@ def test_notifications_are_channels(database, name, url):
 
 # ---- days before, as code
 
-TWO_DAYS = ["2027-01-13 86100 300", "2027-01-14 86400 0"]
+TWO_DAYS = ["2055-01-13 86100 300", "2055-01-14 86400 0"]
 
 
 def applied(service, *days, status=200, prune=False):
@@ -290,7 +290,7 @@ def applied(service, *days, status=200, prune=False):
 def test_days_before_are_written_exported_replaced_and_pruned_as_code(service):
     service.ada.post_json("/api/monitoring/endpoints", {"name": "Shop", "type": "push"})
     (change,) = applied(service, TWO_DAYS)["changes"]
-    assert change["after"]["days"] == "2, 2027-01-13 to 2027-01-14: 172500 s up, 300 s down"
+    assert change["after"]["days"] == "2, 2055-01-13 to 2055-01-14: 172500 s up, 300 s down"
     assert applied(service, TWO_DAYS)["unchanged"] == 1
     exported = service.ada.get("/api/export").json["earlier_days"]
     assert exported == [{"monitor": "Shop", "days": TWO_DAYS}]
@@ -302,9 +302,9 @@ def test_days_before_are_written_exported_replaced_and_pruned_as_code(service):
 @pytest.mark.parametrize(
     ("days", "why"),
     [
-        (["2027-02-30 1 1"], "no date that exists"),
-        (["2027-01-14 86400 1"], "more seconds than a day"),
-        (["2027-01-14 0 0"], "or none"),
+        (["2055-02-30 1 1"], "no date that exists"),
+        (["2055-01-14 86400 1"], "more seconds than a day"),
+        (["2055-01-14 0 0"], "or none"),
         (TWO_DAYS[::-1], "in order"),
         ([TWO_DAYS[0]] * 2, "each day once"),
         (["yesterday 1 1"], "must have 14 to 22 characters"),

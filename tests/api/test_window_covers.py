@@ -5,8 +5,8 @@ import pytest
 from opsapp.runtime import serieswork
 from tests.support.monitoring import DOWN, UP, Lookout
 
-ON = {"name": "patch night", "start": "2027-01-15T07:00:00", "end": "2027-01-15T09:00:00"}
-FILLED = {"name": "x", "start": "2027-01-15T22:00", "end": "2027-01-15T23:00"}
+ON = {"name": "patch night", "start": "2055-01-15T07:00:00", "end": "2055-01-15T09:00:00"}
+FILLED = {"name": "x", "start": "2055-01-15T22:00", "end": "2055-01-15T23:00"}
 
 
 @pytest.fixture

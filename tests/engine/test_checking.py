@@ -254,7 +254,7 @@ def test_what_nobody_looks_at_is_unknown_since_its_last_check_ceased_to_count(lo
 
 
 def planned(lookout, monitor_id, start, end):
-    window = {"name": "work", "start": f"2027-01-15T{start}", "end": f"2027-01-15T{end}", "scope": [monitor_id]}
+    window = {"name": "work", "start": f"2055-01-15T{start}", "end": f"2055-01-15T{end}", "scope": [monitor_id]}
     return lookout.service.otto.post_json("/api/maintenance", window).json["id"]
 
 
@@ -396,7 +396,7 @@ def test_after_a_restart_the_state_is_the_stored_one_and_nothing_opens_twice(loo
 
 
 def test_in_a_maintenance_window_nothing_opens(lookout):
-    window = {"name": "patch", "start": "2027-01-15T08:00:00", "end": "2027-01-15T08:20:00", "scope": []}
+    window = {"name": "patch", "start": "2055-01-15T08:00:00", "end": "2055-01-15T08:20:00", "scope": []}
     window_id = lookout.service.otto.post_json("/api/maintenance", window, status=201).json["id"]
     monitor_id = lookout.add(retries=0)
     lookout.sees[monitor_id] = DOWN
@@ -413,7 +413,7 @@ def test_a_window_of_the_maintenance_room_covers_its_scope_and_nothing_else(look
     """The test's clock says 08:00; the window lasts from 08:02 to 08:12, and checks fall on any moment of a minute."""
     covered, other = (lookout.add(name=name, retries=0) for name in ("covered", "other"))
     lookout.sees |= {covered: UP, other: UP}
-    window = {"name": "patch", "start": "2027-01-15T08:02:00", "end": "2027-01-15T08:12:00", "scope": [covered]}
+    window = {"name": "patch", "start": "2055-01-15T08:02:00", "end": "2055-01-15T08:12:00", "scope": [covered]}
     lookout.service.otto.post_json("/api/maintenance", window, status=201)
     edges, seen = WindowEdges(lookout.service.node, lookout.watch.register, lookout.checker.table), {}
     for second in range(900):
@@ -641,7 +641,7 @@ def test_a_monitor_that_is_down_stops_being_checked_while_a_window_covers_anothe
     service = lookout.service
     other, monitor_id = lookout.add(name="Other"), lookout.add(retries=0, tags=["public"])
     lookout.sees |= {other: UP, monitor_id: DOWN}
-    window = {"name": "w", "start": "2030-01-01T00:00:00", "end": "2030-01-01T01:00:00", "scope": [other]}
+    window = {"name": "w", "start": "2058-01-01T00:00:00", "end": "2058-01-01T01:00:00", "scope": [other]}
     made = service.otto.post_json("/api/maintenance", window | {"autonomy_override": "disabled"}).json["id"]
     service.otto.post(f"/api/maintenance/{made}/activate")
     lookout.run(20)

@@ -45,7 +45,7 @@ class Mornings:
 
     def until(self, hour, day=1):
         """Time goes on to this hour of that day, in steps of at most an hour, as the supervisor looks."""
-        end = 1_800_000_000 - 8 * HOUR + day * 86400 + hour * HOUR
+        end = 2_683_612_800 - 8 * HOUR + day * 86400 + hour * HOUR
         while self.here.clock.now() < end:
             self.here.clock.advance(min(HOUR, end - self.here.clock.now()))
             self.look()
@@ -85,7 +85,7 @@ def test_a_night_with_a_heal_is_told_in_the_morning_to_the_channel_alone(morning
     assert "- box-1/nginx: restart service (rule nginx)" in letter["text"]
     assert "What that saved is not known yet." in letter["text"]
     assert letter["links"] == {"page": "https://ops.example.org/healing/letter"}
-    assert letter["ids"]["day"] == "2027-01-16"
+    assert letter["ids"]["day"] == "2055-01-16"
     assert letter["text"].endswith(f"Signed head of the ledger: {letter['ids']['head']}")
     last = mornings.shown()["last"]
     assert (last["healed"], last["sent"], last["title"]) == (1, True, letter["title"])
@@ -226,7 +226,7 @@ def test_what_is_held_back_says_why_and_open_requests_ask(mornings):
     [letter] = mornings.sent
     assert letter["title"] == "Morning letter: 1 held back, 1 asks for you"
     assert "- box-1/nginx: healing is paused (rule nginx)" in letter["text"]
-    assert "- Problem due 2027-01-16 04:00 UTC: box-1/nginx is healed again and again (rule nginx)" in letter["text"]
+    assert "- Problem due 2055-01-16 04:00 UTC: box-1/nginx is healed again and again (rule nginx)" in letter["text"]
 
 
 def test_an_approval_that_waits_asks_until_it_expires(ward, receiver):
@@ -236,7 +236,7 @@ def test_an_approval_that_waits_asks_until_it_expires(ward, receiver):
     mornings.until(7)
     [letter] = mornings.sent
     assert letter["title"] == "Morning letter: 1 asks for you"
-    assert "- Approve or reject: heal of box-1/nginx, until 2027-01-16" in letter["text"]
+    assert "- Approve or reject: heal of box-1/nginx, until 2055-01-16" in letter["text"]
 
 
 def test_what_is_left_alone_is_told_as_that(held, receiver):
@@ -263,7 +263,7 @@ def test_a_channel_that_is_gone_is_said_and_the_letter_is_kept(mornings, caplog)
 
 def test_the_settings_are_checked_and_said(mornings):
     shown = mornings.put(zone="Europe/Berlin")
-    assert (shown["status"], shown["next_at"], shown["lacking"]) == ("updated", 1_800_000_000 + 22 * HOUR, None)
+    assert (shown["status"], shown["next_at"], shown["lacking"]) == ("updated", 2_683_612_800 + 22 * HOUR, None)
     for wrong in ({"at": "25:00"}, {"zone": "Mars/Base"}, {"channel": "nobody"}):
         assert set(mornings.put(422, **wrong)["fields"]) == set(wrong)
     assert mornings.put(channel=None)["next_at"] is None

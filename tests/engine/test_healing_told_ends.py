@@ -42,7 +42,7 @@ def fails(here, *, output="", reports=FAILED):
 
 def window(here, override):
     """A maintenance window on everything, from now on."""
-    span = {"start": "2027-01-15T08:10:00", "end": "2027-01-15T12:00:00"}
+    span = {"start": "2055-01-15T08:10:00", "end": "2055-01-15T12:00:00"}
     body = {"name": "patch", "autonomy_override": override, **span}
     name = here.service.otto.post_json("/api/maintenance", body, status=201).json["id"]
     here.service.otto.post(f"/api/maintenance/{name}/activate")

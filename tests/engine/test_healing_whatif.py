@@ -75,7 +75,7 @@ def hot_between(*spans):
     return signal
 
 
-BEGIN = 1_800_000_000
+BEGIN = 2_683_612_800
 
 
 @pytest.mark.parametrize("rule", [

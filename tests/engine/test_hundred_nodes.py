@@ -39,7 +39,7 @@ class World:
 
     def join(self, name):
         wrong = self.chance.choice([0.0, -3600.0, 3600.0, self.chance.uniform(-5, 5)])
-        node = Node(self.databases, None, name=name, clock=FakeClock(1_800_000_000 + wrong), exclusive=False)
+        node = Node(self.databases, None, name=name, clock=FakeClock(2_683_612_800 + wrong), exclusive=False)
         node.clock.advance(self.chance.uniform(0, 1000))
         node.drift = self.chance.uniform(0.9995, 1.0005)
         for lease in LEASES:

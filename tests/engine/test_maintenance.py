@@ -16,8 +16,8 @@ from tests.support.monitoring import DOWN, UP, Lookout
 from tests.support.projections import failing_load
 
 BASE, HEALING = "/api/maintenance", "/api/healing/maintenance"
-# The test's clock stands at 2027-01-15 08:00 UTC.
-LATER = {"name": "patch", "start": "2027-01-15T08:10:00", "end": "2027-01-15T08:20:00"}
+# The test's clock stands at 2055-01-15 08:00 UTC.
+LATER = {"name": "patch", "start": "2055-01-15T08:10:00", "end": "2055-01-15T08:20:00"}
 
 
 @pytest.fixture
@@ -124,8 +124,8 @@ def test_the_status_page_tells_of_windows(service, lookout):
     shown, hidden = lookout.add(name="Shown", tags=["public"]), lookout.add(name="Hidden")
     window(service, name="covers", scope=[shown, hidden])
     window(service, name="covers another", scope=[hidden])
-    window(service, name="everything", start="2027-01-16T08:00:00", end="2027-01-16T09:00:00")
-    window(service, name="far away", start="2027-06-16T08:00:00", end="2027-06-16T09:00:00")
+    window(service, name="everything", start="2055-01-16T08:00:00", end="2055-01-16T09:00:00")
+    window(service, name="far away", start="2055-06-16T08:00:00", end="2055-06-16T09:00:00")
     found = service.anonymous.get("/api/monitoring/status-page").json["maintenance"]
     assert [(one["name"], one["monitors"], one["active"]) for one in found] == [
         ("covers", ["Shown"], False),

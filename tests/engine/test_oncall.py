@@ -27,7 +27,7 @@ class Watch(Office):
             self.channel(name=who, answers_as=who, url=receiver.url(who), tags=["calls-only"])
 
     def schedule(self, *users, **more):
-        layer = {"users": users, "start": "2027-01-11", "handover": "00:00"}
+        layer = {"users": users, "start": "2055-01-11", "handover": "00:00"}
         body = {"name": "Ops", "zone": "UTC", "layers": [layer]} | more
         return self.service.ada.post_json("/api/oncall/schedules", body, status=201).json["id"]
 
@@ -150,7 +150,7 @@ def test_a_maintenance_window_holds_calls_and_skips_nobody(watch):
     watch.policy({"users": ["otto"], "wait_s": 300}, {"users": ["ada"], "wait_s": 300})
     watch.fail()
     watch.after(1)
-    over = {"name": "Work", "start": "2027-01-15T07:00:00", "end": "2027-01-15T08:20:00"}
+    over = {"name": "Work", "start": "2055-01-15T07:00:00", "end": "2055-01-15T08:20:00"}
     watch.service.otto.post_json("/api/maintenance", over, status=201)
     watch.after(600)
     assert watch.service.transact(silent, "Shop", watch.clock.now())
@@ -162,7 +162,7 @@ def test_a_maintenance_window_holds_calls_and_skips_nobody(watch):
 
 def test_nobody_on_call_is_told_and_the_next_step_does_not_wait(watch):
     watch.channel(name="all")
-    later = watch.schedule(layers=[{"users": ["otto"], "start": "2028-01-03"}])
+    later = watch.schedule(layers=[{"users": ["otto"], "start": "2056-01-03"}])
     watch.policy({"schedules": [later], "wait_s": 3600}, {"users": ["ada"], "wait_s": 3600})
     watch.fail()
     watch.after(1)

@@ -197,7 +197,7 @@ def test_a_process_reads_what_it_wrote(stores):
 @pytest.mark.parametrize("off", [-3600, 0, 3600])
 def test_what_a_node_with_another_clock_tells_is_as_new_as_it_is(stores, off):
     """Its clock was set: what it observes is neither older than what it told before, nor from a time to come."""
-    now = [1_800_000_000.0]
+    now = [2_683_612_800.0]
     here, there = Series("n1", None, lambda: now[0]), Journal("n2")
     here.live.bind(3, "monitor:m", "response_time_ms")
     here.live.update("monitor:m", {"response_time_ms": 1.0}, now[0])
@@ -219,10 +219,10 @@ def test_what_a_node_with_another_clock_tells_is_as_new_as_it_is(stores, off):
 
 def test_what_was_there_at_the_start_is_as_old_as_it_says(stores):
     there = Journal("n2")
-    there.add(3, 1_800_000_000_000, 2.0, 1, 90)
-    commit(stores, there, 1_800_000_001_000)
-    here = Series("n1", None, lambda: 1_800_000_900.0)
+    there.add(3, 2_683_612_800_000, 2.0, 1, 90)
+    commit(stores, there, 2_683_612_801_000)
+    here = Series("n1", None, lambda: 2_683_613_700.0)
     here.live.bind(3, "monitor:m", "response_time_ms")
     stores.measured(here.catch_up)
     here.tell()
-    assert here.live.get("monitor:m")["response_time_ms"] == (2.0, 1_800_000_000.0)
+    assert here.live.get("monitor:m")["response_time_ms"] == (2.0, 2_683_612_800.0)

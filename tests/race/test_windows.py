@@ -11,8 +11,8 @@ from tests.support.together import at_once
 
 WINDOW = {
     "name": "w",
-    "start": "2030-01-01T00:00:00",
-    "end": "2030-01-01T01:00:00",
+    "start": "2058-01-01T00:00:00",
+    "end": "2058-01-01T01:00:00",
     "recurring": None,
     "scope": [],
     "autonomy_override": "disabled",

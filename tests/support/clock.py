@@ -4,7 +4,9 @@ from opsapp.runtime.clock import Clock
 
 
 class FakeClock(Clock):
-    def __init__(self, now: float = 1_800_000_000.0):
+    """It begins at 2055-01-15 08:00 UTC, a Friday: commits carry the machine's own time, which must be earlier."""
+
+    def __init__(self, now: float = 2_683_612_800.0):
         self._now = now
         self._monotonic = 1000.0
         self._set_by = 0.0

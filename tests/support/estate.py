@@ -28,7 +28,7 @@ def fill(ward: Any) -> None:
     ada.post_json(
         "/api/status/pages", {"slug": "acme", "name": "Acme", "groups": [{"name": "All", "monitors": [shop, gone]}]}
     )
-    days = [{"monitor": "Shop", "days": ["2027-01-13 86100 300", "2027-01-14 86400 0"]}]
+    days = [{"monitor": "Shop", "days": ["2055-01-13 86100 300", "2055-01-14 86400 0"]}]
     ada.post_json("/api/apply", {"document": {"earlier_days": days}})
     agent = ada.post_json("/api/agents", {"label": "box-1", "tags": ["web"]}).json
     report = {"hostname": "box-1", "os": "Debian 12", "cpu_percent": 5, "disks": {"/": 71.5}}
@@ -40,7 +40,7 @@ def fill(ward: Any) -> None:
     ada.post_json(f"/api/automations/{ada.post_json('/api/automations', SCRIPT).json['id']}/run")
     window = {"name": "Patch day", "start": "2097-01-15T22:00:00", "end": "2097-01-16T02:00:00"}
     otto.post_json("/api/maintenance", window)
-    today = {"name": "Today", "start": "2027-01-15T00:00:00", "end": "2027-01-16T00:00:00", "scope": [shop]}
+    today = {"name": "Today", "start": "2055-01-15T00:00:00", "end": "2055-01-16T00:00:00", "scope": [shop]}
     otto.post_json("/api/maintenance", today)
     quiet = {"target": "all", "duration": "2h", "reason": "", "action": "queue"}
     otto.post_json("/api/healing/maintenance", quiet)
@@ -48,11 +48,11 @@ def fill(ward: Any) -> None:
         "id"
     ]
     ada.post(f"/api/notifications/channels/{channel}/test", status=502)
-    layer = {"users": ["otto", "ada"], "start": "2027-01-11"}
+    layer = {"users": ["otto", "ada"], "start": "2055-01-11"}
     schedule = {"name": "Operations", "zone": "Europe/Berlin", "layers": [layer]}
     on_call = ada.post_json("/api/oncall/schedules", schedule).json["id"]
     ada.post_json("/api/oncall/policies", {"name": "Standard", "steps": [{"schedules": [on_call]}]})
-    turn = {"user": "vera", "start": "2027-01-16T08:00:00", "end": "2027-01-16T12:00:00"}
+    turn = {"user": "vera", "start": "2055-01-16T08:00:00", "end": "2055-01-16T12:00:00"}
     otto.post_json(f"/api/oncall/schedules/{on_call}/overrides", turn)
     otto.post_json("/api/deployments", {"title": "shop 4.2.1", "hosts": ["box-1"], "monitors": ["tag:web"]})
     inlet = ada.post_json("/api/healing/inlets", {"name": "Alertmanager"}).json["url"]

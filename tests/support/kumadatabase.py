@@ -67,7 +67,7 @@ CREATE TABLE stat_daily (id INTEGER PRIMARY KEY, monitor_id INTEGER NOT NULL, ti
     ping FLOAT NOT NULL, up SMALLINT NOT NULL, down SMALLINT NOT NULL, ping_min FLOAT NOT NULL DEFAULT 0,
     ping_max FLOAT NOT NULL DEFAULT 0, extras TEXT, UNIQUE (monitor_id, timestamp));
 """
-FIRST_DAY = 1_799_971_200  # 2027-01-15, before which the days of history lie
+FIRST_DAY = 2_683_584_000  # 2055-01-15, before which the days of history lie
 DAYS = 60
 SECRET = "hidden-from-reports"  # what is a secret in any entry
 
@@ -139,8 +139,8 @@ NOTIFICATIONS: list[tuple[str, dict[str, Any]]] = [
     ("Apprise", {"type": "apprise", "appriseURL": "mailto://user:pass@example.org"}),
 ]  # fmt: skip
 WINDOWS: list[dict[str, Any]] = [
-    {"title": "Move of the server", "strategy": "single", "start_date": "2027-02-01 22:00:00",
-     "end_date": "2027-02-02 02:00:00", "timezone": "Europe/Berlin", "monitors": [3, 4]},
+    {"title": "Move of the server", "strategy": "single", "start_date": "2055-02-01 22:00:00",
+     "end_date": "2055-02-02 02:00:00", "timezone": "Europe/Berlin", "monitors": [3, 4]},
     {"title": "Every night", "strategy": "recurring-interval", "interval_day": 1, "start_time": "02:00:00",
      "end_time": "02:30:00", "start_date": "2026-12-01 00:00:00", "monitors": [1]},
     {"title": "Patches", "strategy": "recurring-weekday", "weekdays": "[1, 3]", "start_time": "23:30:00",

@@ -23,8 +23,8 @@ from opsapp.wire.records import changed
 
 WINDOW = {
     "name": "first",
-    "start": "2030-01-01T00:00:00",
-    "end": "2030-01-01T01:00:00",
+    "start": "2058-01-01T00:00:00",
+    "end": "2058-01-01T01:00:00",
     "recurring": None,
     "scope": [],
     "autonomy_override": "disabled",

@@ -119,8 +119,9 @@ def test_check_config_names_each_mistake(tmp_path):
     assert "line 2: wbe: is not known here; did you mean 'web'?" in done.stderr
 
 
-def test_openapi_is_printed():
-    assert json.loads(opsapp("openapi").stdout)["openapi"] == "3.1.0"
+def test_openapi_is_printed_and_leaves_nothing_behind(tmp_path):
+    assert json.loads(opsapp("openapi", TMPDIR=str(tmp_path)).stdout)["openapi"] == "3.1.0"
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
