@@ -1,5 +1,4 @@
-"""Automations and secrets as they are answered, each declared once: with what the service says of them beside what
-people say (`logic.settings`).
+"""Automations and secrets as they are answered: what people say (`logic.settings`) and what the service says of them.
 
 Must not: know what is stored (`resources`).
 """

@@ -1,7 +1,7 @@
 """The demo's processes: three small services, the server, an agent; and the address at which a service is restarted.
 
-All end with the demo, also after kill -9. The address stands for what a service manager is elsewhere: nothing else
-brings a stopped service back. Must not: know what is watched or healed.
+All end with the demo, also after kill -9. The address stands for a service manager: nothing else brings a stopped
+service back. Must not: know what is watched or healed.
 """
 
 from __future__ import annotations
@@ -176,8 +176,8 @@ def _handler(processes: DemoProcesses) -> type[BaseHTTPRequestHandler]:
 
 
 class DemoTrouble:
-    """What goes wrong, and when: the shop stops, or becomes slow, in turns. The next turn begins when the shop is well
-    again: somebody restarted it, or the demo does it at last."""
+    """The shop stops, or becomes slow, in turns. The next turn begins when the shop is well again: somebody restarted
+    it, or the demo does it at last."""
 
     def __init__(self, processes: DemoProcesses, monotonic: Callable[[], float] = time.monotonic):
         self.processes, self.monotonic = processes, monotonic

@@ -1,7 +1,7 @@
 """`opsapp import --from`: what other programs watch, as a document of configuration as code and a report about it.
 
-Lives here: one module for each program, pure functions from its file's content to an `Estate`. Must not: open a store,
-leave anything out without saying it, or be imported by anything but that command.
+One module for each program: pure functions from its file's content to an `Estate`. Must not: open a store, leave
+anything out without saying it, or be imported by anything but that command.
 """
 
 from __future__ import annotations

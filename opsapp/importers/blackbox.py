@@ -1,7 +1,7 @@
 """Prometheus with its blackbox exporter: the jobs of prometheus.yml that go through it, one monitor for each target.
 
-The exporter's modules are in a file of its own; without it, the names of its example configuration are understood.
-Must not: take over a job of another exporter.
+Without the exporter's own file of modules, the names of its example configuration are understood. Must not: take over a
+job of another exporter.
 """
 
 from __future__ import annotations

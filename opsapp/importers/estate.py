@@ -1,6 +1,6 @@
 """What another program's file gives: monitors, channels and more to make, and what is said about each of its entries.
 
-Lives here: the values that every reader fills, and what they share: spans, names, ranges. Must not: know any program.
+What every reader fills and shares: spans, names, ranges. Must not: know any program.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 @dataclass(frozen=True, kw_only=True)
 class MonitorEntry(MonitorSettings):
-    """A monitor as code, of which the times may be unsaid: they are configured."""
+    """Its times may be unsaid: they are configured."""
 
     interval: int | None = None  # type: ignore[assignment]
     timeout: int | None = None  # type: ignore[assignment]
@@ -68,7 +68,7 @@ KINDS: dict[type[Entry], EntryKind] = {  # what names monitors comes last
 
 @dataclass
 class ReportLine:
-    """One line of the report. `notes`: what is different here; of an entry that is not taken, the reason."""
+    """`notes`: what is different here; of an entry that is not taken, the reason."""
 
     kind: str  # monitor, channel, or the other program's word
     name: str
@@ -96,12 +96,11 @@ class Estate:
         return [line for line in self.lines if type(line.entry) is of]
 
     def document(self) -> dict[str, list[dict[str, object]]]:
-        """As `opsapp apply` takes it."""
         told = {kind.name: [_as_code(line.entry) for line in self.entries(of)] for of, kind in KINDS.items()}
         return {kind: entries for kind, entries in told.items() if entries}
 
     def take(self, entry: MonitorEntry | ChannelAsCode | WindowAsCode, notes: list[str]) -> str:
-        """Something that has a name; one whose name is taken already gets a number behind it. Its name here."""
+        """Its name here: one whose name is taken gets a number behind it."""
         kind = KINDS[type(entry)]
         names = {line.entry.name for line in self.lines if type(line.entry) is type(entry)}
         wanted = name = entry.name[: kind.longest]
@@ -122,11 +121,11 @@ class Estate:
         return name
 
     def take_whole(self, told: str, entry: Entry, notes: list[str]) -> None:
-        """Something that is known by something else than its name, and is called `told` in the report."""
+        """What is known by something else than its name, and is called `told` in the report."""
         self.lines.append(ReportLine(KINDS[type(entry)].told, told, entry, tuple(notes)))
 
     def take_as(self, kind: str, name: str, note: str) -> None:
-        """Something that others stand for here, as tags do for a group."""
+        """What others stand for here, as tags do for a group."""
         self.lines.append(ReportLine(kind, name, notes=(note,), stood_for=True))
 
     @contextmanager
@@ -143,15 +142,15 @@ class Estate:
         self.lines.append(ReportLine(kind, name, notes=(why,)))
 
     def leave_present(self, kind: str, name: str, differing: list[str]) -> None:
-        """Leave the entry of the document's kind whose name is something else's here: it is not written over."""
+        """The entry's name is something else's here: that is not written over."""
         why = f"there is one with this name here, which differs in {', '.join(differing)}: delete or rename one of them"
         (of,) = [of for of, known in KINDS.items() if known.name == kind]
         (line,) = [line for line in self.entries(of) if getattr(line.entry, KINDS[of].key) == name]
         self._refuse([(line, why)])
 
     def drop(self, wrong: Mapping[str, str]) -> bool:
-        """Leave the entries that the service refuses, by their paths in the document (`monitors.3.url`); whether all
-        that is wrong is in entries."""
+        """Entries that the service refuses, by their paths in the document (`monitors.3.url`); whether all that is
+        wrong is in entries."""
         lines = {kind.name: self.entries(of) for of, kind in KINDS.items()}
         refused = list[tuple[ReportLine, str]]()
         for path, text in wrong.items():
@@ -255,7 +254,7 @@ def timed(entry: MonitorEntry, interval: float, timeout: float | None, notes: li
 
 
 def with_user(url: str, user: str, password: str) -> str:
-    """The address with the user's name and password; both are sealed in the store."""
+    """Both are sealed in the store."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=f"{quote(user, safe='')}:{quote(password, safe='')}@{parts.netloc}"))
 

@@ -1,8 +1,7 @@
-"""What is read of another program's file: records, declared as the house declares its own (`wire.records`).
+"""What is read of another program's file: declared records (`wire.records`).
 
-Other programs are not strict: a number may be a text there, a flag 1. So there are kinds here that take what they can
-make sense of. Names are written as Python writes them: `retryInterval` and `query-name` are `retry_interval` and
-`query_name`. Must not: know any program.
+Other programs are not strict (a number may be a text, a flag 1), so these kinds take what they can make sense of.
+`retryInterval` and `query-name` are `retry_interval` and `query_name`. Must not: know any program.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The files of Uptime Kuma: the backup of 1.x, the list of monitors of 2.x as JSON, or the database `kuma.db` of both.
 
-The names of tables and columns are those of its schema (db/knex_init_db.js and db/knex_migrations in
-github.com/louislam/uptime-kuma); a table that an older version does not have is empty here. Records: `kumarecords`.
+Tables and columns: db/knex_init_db.js and db/knex_migrations in github.com/louislam/uptime-kuma; a table that an older
+version does not have is empty here.
 """
 
 from __future__ import annotations
@@ -109,8 +109,6 @@ def _from_database(path: str) -> KumaFile:
 
 
 class Tables:
-    """The tables of a database, as records."""
-
     def __init__(self, database: sqlite3.Connection):
         self.database = database
         self.present = {row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}

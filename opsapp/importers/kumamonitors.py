@@ -1,6 +1,6 @@
 """Monitors of Uptime Kuma: the settings that one has here.
 
-Must not: take a monitor over that would say something else than it says there. One that looks at less here says so.
+Must not: take a monitor over that would say something else than there. One that looks at less says so.
 """
 
 from __future__ import annotations

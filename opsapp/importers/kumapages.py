@@ -1,7 +1,6 @@
 """Status pages of Uptime Kuma: their titles, their texts, and their groups of monitors.
 
-The first published one is the page of all, and the others are pages of their own. Must not: show a monitor on a page
-that does not show it there.
+Must not: show a monitor on a page that does not show it there.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def pages_of(file: KumaFile) -> list[VisiblePage]:
 def page_as_code(
     row: KumaPage, pages: list[VisiblePage], names: dict[int, str], notes: list[str]
 ) -> PageAsCode | OwnPageAsCode:
-    """The first is the page of all, and the others are pages of their own; or the reason why not."""
+    """The first published page is the page of all, the others are pages of their own; or the reason why not."""
     if not row.published:
         raise NotImported("it is not published")
     number = next((number for number, page in enumerate(pages) if page.id == row.id), None)

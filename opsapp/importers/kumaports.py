@@ -1,5 +1,5 @@
-"""Types of Uptime Kuma that ask a service in its own language. Here only whether its port opens is looked at, and the
-report says so: nothing of what they ask, and no password, is taken.
+"""Types of Uptime Kuma that ask a service in its own language. Here only its port is looked at, and the report says so:
+nothing of what they ask, and no password, is taken.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _first(listed: Any) -> str:
 
 
 def _parts(address: str, usual: int) -> tuple[str, int]:
-    """Host and port of an address with or without a scheme; of several hosts (mongodb://a,b) the first."""
+    """Of an address with or without a scheme; of several hosts (mongodb://a,b) the first."""
     scheme, there, rest = address.partition("://")
     if "," in (rest if there else address):
         address = re.sub(r",[^/?]*", "", address, count=1)

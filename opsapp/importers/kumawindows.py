@@ -34,7 +34,6 @@ def window(row: KumaWindow, file: KumaFile, names: dict[int, str], zone: str, no
 
 
 def _covered(row: KumaWindow, file: KumaFile, names: dict[int, str], notes: list[str]) -> tuple[str, ...]:
-    """A group covers what is in it."""
     ids, left = set[int | None](), {tie.monitor_id for tie in file.window_ties if tie.maintenance_id == row.id}
     while left:
         ids |= left

@@ -1,12 +1,11 @@
 """What of an address, and of what is sent to it, may be shown to viewers, in an export and in the audit record.
 
-Of an address that is its scheme, host, port and path. Its user name, password, query and fragment are HIDDEN, wherever
-in a text it stands; so are the values of `headers`, of a `body` and of `env` (no name tells for sure that a variable is
-no secret), the arguments of a `command` that is a list, and the password of a connection string (`host=db password=x`).
-`{{secret:name}}` may be seen: it is only a name.
+Scheme, host, port and path of an address. HIDDEN are its user name, password, query and fragment, wherever in a text it
+stands; so are the values of `headers`, of a `body` and of `env`, the arguments of a `command` that is a list, and the
+password of a connection string (`host=db password=x`). `{{secret:name}}` may be seen: it is only a name.
 
-`restored` is the way back: HIDDEN that comes back from a reader keeps the value that is stored. `split` and `joined`
-take a value apart for the store, which seals what is hidden of it.
+`restored` is the way back: HIDDEN that comes back from a reader keeps the stored value. `split` and `joined` take a
+value apart for the store, which seals what is hidden of it.
 """
 
 from __future__ import annotations
@@ -57,8 +56,8 @@ def public_address(url: str) -> str:
 
 
 def _at_the_user(rest: str) -> tuple[str, str, str]:
-    """What stands before the host, the sign between them, and the rest. A password may hold characters that end the
-    name of a host: what follows a colon and is no port is one, if there is an @ behind it."""
+    """What stands before the host, the sign between them, and the rest. A password may hold characters that end a
+    host's name: what follows a colon and is no port is one, if there is an @ behind it."""
     authority = re.match(r"[^/?#]*", rest)
     assert authority is not None  # the pattern fits an empty text too
     host = authority[0]
@@ -69,7 +68,6 @@ def _at_the_user(rest: str) -> tuple[str, str, str]:
 
 
 def public_text(text: str) -> str:
-    """The text with nothing but the public part of every address in it."""
     if not _may_hide_text(text):
         return text
     return public_address(text) if _ONE_ADDRESS.fullmatch(text) else _SPOT.sub(_public_spot, text)
@@ -86,7 +84,7 @@ def _may_hide_text(text: str) -> bool:
 
 
 def public(value: Any) -> Any:
-    """A JSON value, or a declared record, with the public part of all that is in it."""
+    """Of a JSON value, or a declared record."""
     if type(value) in _HIDING_NOTHING:  # most of what is asked: every write goes through here twice
         return value
     if isinstance(value, str):
@@ -129,8 +127,8 @@ def shown_settings(record: type, settings: JsonObject) -> JsonObject:
 
 
 def restored(given: Any, stored: Any, field: str) -> Any:
-    """What was given, with the stored value in every place that is HIDDEN; Invalid where none is known. `field` is its
-    path, for the mistake."""
+    """With the stored value in every place that is HIDDEN; Invalid where none is known. `field` is its path, for the
+    mistake."""
     if isinstance(given, str):
         return _restored_text(given, stored, field)
     if isinstance(given, Mapping):
@@ -194,14 +192,13 @@ def _unknown(field: str) -> Invalid:
 
 
 def restored_settings(record: type, given: JsonObject, stored: JsonObject | None) -> JsonObject:
-    """Those of a declared record, with the stored value of each secret that is HIDDEN; Invalid where none is known."""
+    """Of a declared record, as `restored`."""
     secrets = {name: restored(given[name], (stored or {}).get(name), name) for name in sealed_in(record)}
     return {**given, **secrets}
 
 
 def without_hidden(value: Any) -> Any:
-    """A value in which nothing is HIDDEN any more: addresses lose what was, fields and elements go. For a copy that
-    nothing is stored for."""
+    """For a copy that nothing is stored for: addresses lose what was hidden, fields and elements go."""
     if isinstance(value, str):
         return _without_hidden_text(value)
     if isinstance(value, Mapping):
@@ -271,7 +268,6 @@ def _without(value: Any, shown: Any, path: list[str | int], hidden: list[tuple[l
 
 
 def joined(parts: Parts) -> Any:
-    """The value that was split into these."""
     value = parts.seen
     for path, part in parts.hidden:
         value = _put(value, path, part)

@@ -1,6 +1,6 @@
-"""What is alike and began together, gathered: many rows that say the same are one, which counts them.
+"""Many rows that say the same and began together become one, which counts them.
 
-Pure. Must not: know what rows are about. What a reader must not miss is part of the kind that its caller names.
+Must not: know what rows are about. What a reader must not miss is part of the kind that the caller names.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ R = TypeVar("R")
 def gathered(
     rows: Iterable[R], kind_of: Callable[[R], Hashable | None], began: Callable[[R], float], fewest: int = FEWEST
 ) -> list[Sequence[R]]:
-    """Rows in their order; those of one kind of which each began within two minutes of another one are one group, at
-    the place of its first, if they are `fewest` or more. What has no kind stands alone."""
+    """Rows in their order. `fewest` or more of one kind, each begun within two minutes of another, are one group at the
+    place of the first. What has no kind stands alone."""
     rows, kinds = list(rows), dict[Hashable, list[int]]()
     for number, row in enumerate(rows):
         kind = kind_of(row)

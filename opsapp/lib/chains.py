@@ -1,5 +1,5 @@
-"""Links of a chain of records: each is made of what it holds and of the link before it, with a key that whoever edits
-the store does not have. Without a key a link shows damage, and no forgery.
+"""Links of a chain of records: each is made of its content and the link before it, with a key that whoever edits the
+store does not have. Without a key a link shows damage, and no forgery.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ GENESIS = "0" * 64
 
 
 def link(key: bytes, previous: str, content: Any) -> str:
-    """The link of this content after `previous`; `content` is what JSON can say."""
     text = json.dumps([previous, content], sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode("ascii")
     return hmac.new(key, text, hashlib.sha256).hexdigest() if key else hashlib.sha256(text).hexdigest()
 

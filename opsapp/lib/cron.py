@@ -1,8 +1,8 @@
 """When a cron expression comes next, in a time zone. Five fields, or `@daily` and friends.
 
-A change of the clocks neither skips nor doubles what has an hour of its own: 02:30 on a day without it comes when the
-gap ends, and on a day that has it twice it comes the first time. What repeats (`*` or `*/n` in the minute or hour
-field) goes by elapsed time instead, through both passes of a doubled hour.
+A change of the clocks neither skips nor doubles what has an hour of its own: on a day without 02:30 it comes when the
+gap ends, on a day that has it twice the first time. What repeats (`*` or `*/n` in the minute or hour field) goes by
+elapsed time, through both passes of a doubled hour.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ class BadSchedule(ValueError):
 
 @functools.lru_cache(maxsize=20_000)
 def parse(expression: str) -> str:
-    """The five fields, or BadSchedule."""
     text = ALIASES.get(expression.strip().lower(), expression.strip().lower())
     fields = text.split()
     if len(fields) != 5:
@@ -56,7 +55,6 @@ def parse(expression: str) -> str:
 
 
 def problem(expression: str) -> str | None:
-    """What is wrong with a schedule, or None."""
     try:
         parse(expression)
     except BadSchedule as bad:
@@ -66,7 +64,7 @@ def problem(expression: str) -> str | None:
 
 @functools.lru_cache(maxsize=20_000)
 def next_time(expression: str, zone: str, after: float) -> float:
-    """The first moment later than `after` (epoch seconds) at which the expression comes."""
+    """Later than `after` (epoch seconds)."""
     step = _next_elapsed if repeats(expression) else _next_fixed
     return step(parse(expression), ZoneInfo(zone), after)
 

@@ -1,6 +1,6 @@
-"""Cron expressions in words: those that one short sentence says whole. Of the others nothing is said.
+"""Cron expressions in words: those that one short sentence says whole.
 
-Pure: from the five fields, as `lib.cron.parse` gives them, to a sentence. Must not: know a time zone, or when it comes.
+From the five fields, as `lib.cron.parse` gives them. Must not: know a time zone, or when it comes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _step(field: str, whole: int) -> int | None:
 
 
 def _on(day: str, month: str, weekday: str) -> str | None:
-    """Which days. With a day and a weekday cron means either: nothing is said of that."""
+    """With a day and a weekday cron means either: nothing is said of that."""
     if (day, month) == ("*", "*"):
         return "Every day" if weekday == "*" else _weekdays(weekday)
     days = _numbers(day, 31)

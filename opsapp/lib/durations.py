@@ -30,8 +30,6 @@ def seconds(span: float | str) -> float:
 
 
 class DurationKind(JsonKind):
-    """A number of seconds, or a text like `1h30m`."""
-
     def __init__(self, longest_s: int):
         self.longest_s = longest_s
         self.openapi = {"oneOf": [{"type": "number", "minimum": 0, "maximum": longest_s}, {"type": "string"}]}
@@ -45,7 +43,7 @@ class DurationKind(JsonKind):
 
 
 def from_words(text: str) -> float:
-    """What a person writes in a form: `15 min`, `1 h 30 min`, `2 hours`, `90`; ValueError says how to write it."""
+    """As in a form: `15 min`, `1 h 30 min`, `2 hours`, `90`; ValueError says how to write it."""
     total, at = 0.0, 0
     whole = text.strip()
     while at < len(whole):
@@ -59,7 +57,7 @@ def from_words(text: str) -> float:
 
 
 def _unit_of(word: str) -> int | None:
-    """The seconds of a unit, by any beginning of its name; no word means seconds."""
+    """By any beginning of its name; no word means seconds."""
     word = word.lower()
     if word in ("", "sec", "secs"):
         return 1

@@ -1,4 +1,4 @@
-"""Names in a sentence: "a, b and c". Must not: know what is named."""
+"""Names in a sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calendars that other programs subscribe to, as text: RFC 5545. Must not: know what happens at these times."""
+"""Calendars that other programs subscribe to (RFC 5545). Must not: know what happens at these times."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def text(title: str, product: str, events: Iterable[CalendarEvent]) -> str:
 
 
 def _folded(line: str) -> str:
-    """A line of at most 75 octets, and what is over in further ones; no character is cut in two."""
+    """Lines of at most 75 octets; no character is cut in two."""
     pieces: list[bytes] = []
     piece = b""
     for character in line:

@@ -10,15 +10,15 @@ def new_id() -> str:
 
 
 def new_token() -> str:
-    """A credential: 256 random bits as 64 hex digits. Store only its `digest`."""
+    """256 random bits as 64 hex digits. Store only its `digest`."""
     return secrets.token_hex(32)
 
 
 def digest(token: str) -> str:
-    """What is stored in place of a token. Tokens are random, so a plain hash is enough."""
+    """Tokens are random, so a plain hash is enough."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def earliest_id(at: float) -> str:
-    """Ids that begin with the time: what began at this time or later has this one or a greater one."""
+    """Of ids that begin with the time: what began at this time or later has this one or a greater one."""
     return f"{max(0, int(at * 1000)):012x}"

@@ -1,7 +1,6 @@
 """A JSON document that arrives in portions: the entries of one list in it, each as soon as it is whole.
 
-Lives here: where an entry begins and ends. Must not: judge entries. Each is handed on as it was written, also when it
-is no JSON, so that a mistake in one of them costs none of the others.
+Each is handed on as it was written, also when it is no JSON, so that a mistake in one costs none of the others.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ class ListEntry(NamedTuple):
 
 
 class ListedEntries:
-    """The document is a list, or an object with a list under `key`. No more is held in memory than `longest` bytes and
-    what was fed last."""
+    """The document is a list, or an object with a list under `key`. No more is held than `longest` bytes and what was
+    fed last."""
 
     def __init__(self, key: str, longest: int):
         self._opening = re.compile(rb'\s*+"' + re.escape(key.encode()) + rb'"\s*+:\s*+')
@@ -82,7 +81,7 @@ class ListedEntries:
         return entries
 
     def _next_sign(self) -> bytes:
-        """The next bracket, or the next comma between entries or members; nothing where more has to come."""
+        """The next bracket, or comma between entries or members; nothing where more has to come."""
         stops_at_comma = self._depth == (self._list_depth or 1) and not self._list_is_over
         pattern = _TO_COMMA if stops_at_comma else _TO_BRACKET
         while True:

@@ -1,5 +1,4 @@
-"""The type of a JSON document at the edges: a request's body, an answer, a frame, a YAML file. What the service itself
-works with has a type of its own."""
+"""The type of a JSON document at the edges: a request's body, an answer, a frame, a YAML file."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ _COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 
 def telling_line(output: str) -> str:
-    """The last line that speaks of a failure, else the last one that is not empty; "" where there is none. What comes
-    after it is often advice."""
+    """The last that speaks of a failure, else the last that is not empty; "" where there is none. What comes after a
+    failure is often advice."""
     lines = [line for raw in output.splitlines() if (line := _printable(raw))]
     why = [line for line in lines if _WHY.search(line)]
     told = (why or lines)[-1:]

@@ -12,7 +12,7 @@ LINE = 8  # a line of a secret of several lines, that is worth hiding by itself
 
 
 def hidden_parts(secrets: Iterable[str]) -> list[str]:
-    """What must not be seen: each secret, and each longer line of one; longest first."""
+    """Each secret, and each longer line of one; longest first."""
     parts = {secret for secret in secrets if len(secret) >= SHORTEST}
     parts |= {line.strip() for secret in secrets for line in secret.splitlines() if len(line.strip()) >= LINE}
     return sorted(parts, key=len, reverse=True)
@@ -40,13 +40,11 @@ class Masker:
 
 
 def masked(text: str, secrets: Iterable[str]) -> str:
-    """A whole text without them."""
     masker = Masker(secrets)
     return masker.put(text) + masker.end()
 
 
 def everywhere(value: Any, secrets: Iterable[str]) -> Any:
-    """A JSON value with all its texts masked."""
     if isinstance(value, str):
         return masked(value, secrets)
     if isinstance(value, dict):

@@ -7,7 +7,6 @@ from zoneinfo import ZoneInfo
 
 
 def month_problem(text: str | None) -> str | None:
-    """What is wrong with a month, or None."""
     try:
         good = text is None or (len(text) == 7 and datetime.strptime(text, "%Y-%m").year >= 1970)
     except ValueError:

@@ -26,7 +26,6 @@ __all__ = [
 
 
 def network_problem(text: str) -> str | None:
-    """What is wrong with the text of a network, or None."""
     try:
         ipaddress.ip_network(text, strict=False)
     except ValueError:
@@ -73,10 +72,10 @@ class OutboundSettings:
 
 
 def client_address(peer: str, forwarded: str, trusted: Iterable[str]) -> str:
-    """Who asked: the peer, or, where the peer is a trusted proxy, the last hop of X-Forwarded-For that is none.
+    """The peer, or, where that is a trusted proxy, the last hop of X-Forwarded-For that is none.
 
-    The header is read from its end, because only what trusted proxies appended can be believed. A hop that is no
-    address ends the reading: the one before it is all that is known.
+    The header is read from its end: only what trusted proxies appended can be believed. A hop that is no address ends
+    the reading.
     """
     networks = _networks(trusted)
     client = peer
@@ -91,7 +90,6 @@ def client_address(peer: str, forwarded: str, trusted: Iterable[str]) -> str:
 
 
 def is_trusted(peer: str, trusted: Iterable[str]) -> bool:
-    """Whether the peer is one of these proxies."""
     return _is_within(peer, _networks(trusted))
 
 
@@ -120,7 +118,7 @@ def _address_of_hop(hop: str) -> str | None:
 
 
 def is_protected(url: str) -> bool:
-    """Whether nobody on the way reads or changes what is said there: TLS, or this machine itself."""
+    """Nobody on the way reads or changes what is said there: TLS, or this machine itself."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     if parts.scheme == "https" or host == "localhost":

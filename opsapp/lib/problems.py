@@ -1,7 +1,6 @@
 """What can go wrong in the domain, without any idea of HTTP.
 
-Every room raises these; `opsapp.web.errors` alone knows which status each one has.
-`code` is stable and for programs, the message is for people.
+`opsapp.web.errors` alone knows each one's status. `code` is stable and for programs, the message is for people.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ class Malformed(Problem):
 
 
 class Invalid(Problem):
-    """It can be read, but values are wrong, missing or unknown; `fields` names the first MOST_FIELDS of them, and the
-    message says how many more there are."""
+    """Values are wrong, missing or unknown; `fields` names the first MOST_FIELDS of them, and the message says how many
+    more there are."""
 
     code = "invalid"
 
@@ -46,8 +45,7 @@ class Invalid(Problem):
         super().__init__(f"{text} and {more} more" if more > 0 else text, **details)
 
     def by_field(self) -> dict[str, str]:
-        """What is wrong by the name of the field: an entry of a list is no field of its own, its number goes into the
-        message."""
+        """An entry of a list is no field of its own: its number goes into the message."""
         messages: dict[str, str] = {}
         for path, message in self.fields.items():
             name = _ENTRY.sub("", path)
@@ -58,7 +56,7 @@ class Invalid(Problem):
 
 
 def _sayable(text: str) -> str:
-    """Names of unknown fields come from outside: JSON can name one by half a character, which no answer can repeat."""
+    """JSON can name an unknown field by half a character, which no answer can repeat."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -91,7 +89,7 @@ class Gone(Problem):
 
 
 class PreconditionFailed(Problem):
-    """The request names a condition under which alone it may be done, and that does not hold or cannot be checked."""
+    """The condition that the request names does not hold or cannot be checked."""
 
     code = "precondition_failed"
 
@@ -111,7 +109,7 @@ class UnsupportedType(Problem):
 
 
 class TooMany(Problem):
-    """Asked too often; details: `retry_after` in seconds."""
+    """Details: `retry_after` in seconds."""
 
     code = "too_many_requests"
 
@@ -149,7 +147,7 @@ class Unreadable(Problem):
 
 
 class Unopened(Unavailable):
-    """One object of the store has a sealed part that this node cannot open; `name` is what people call the object."""
+    """One object of the store has a sealed part that this node cannot open; `name` is what people call it."""
 
     def __init__(self, message: str, *, code: str, name: str = ""):
         super().__init__(message, code=code)

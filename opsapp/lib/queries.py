@@ -29,8 +29,6 @@ class LongQuery(PageQuery):
 
 @dataclass(frozen=True)
 class NameQuery(PageQuery):
-    """`q` is a part of the name."""
-
     q: Annotated[str | None, Text(0, 200)] = None
 
     def has(self, name: str) -> bool:

@@ -1,8 +1,7 @@
 """References in a document: `${NAME}` for a variable of the environment, `${file:PATH}` for a file's text.
 
-They are written wherever a text may stand, except in a `script` or a `command`: there `${...}` is the shell's.
-`$${NAME}` stands for the text `${NAME}` itself. Who resolves them, and from where, is the caller's. Must not: read
-anything.
+They may stand in any text except a `script` or a `command`, where `${...}` is the shell's. `$${NAME}` stands for the
+text `${NAME}` itself. Must not: read anything; callers resolve them.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ SHELL = ("script", "command")
 
 
 def rewritten(value: Any, seen: Seen, place: Place = ()) -> Any:
-    """The value with every text that may hold a reference as `seen` says. What has none stays the same object."""
+    """Every text that may hold a reference as `seen` says. What has none stays the same object."""
     kind = type(value)
     if kind is str:
         return seen(place, value) if "$" in value or "{{" in value else value
@@ -38,7 +37,7 @@ def rewritten(value: Any, seen: Seen, place: Place = ()) -> Any:
 
 
 def resolved(text: str, value_of: Callable[[str], str]) -> str:
-    """With the value of every reference; what is written as `$${NAME}` stays as it is written."""
+    """What is written as `$${NAME}` stays as it is written."""
     return REFERENCE.sub(lambda match: match[0] if match[1] else escaped(value_of(match[2])), text)
 
 
@@ -58,7 +57,7 @@ def escaped(text: str) -> str:
 
 
 def escaped_in(value: Any) -> Any:
-    """The same of every text in it. Nearly always nothing is to be done: that is seen first, for thousands."""
+    """Nearly always nothing is to be done: that is seen first, for thousands."""
     return rewritten(value, lambda _, text: escaped(text)) if _has_dollar(value) else value
 
 
@@ -88,8 +87,8 @@ def is_only(text: str) -> bool:
 
 
 class Masked(NamedTuple):
-    """A text in which a name of a secret stands for each reference, and for a user name whose password is one: names
-    are what `lib.addresses` leaves to be seen."""
+    """A secret's name stands for each reference, and for a user name whose password is one: `lib.addresses` lets names
+    be seen."""
 
     text: str
     parts: tuple[str, ...]

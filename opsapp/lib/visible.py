@@ -1,4 +1,4 @@
-"""Text that shows what it holds: without characters that move the cursor or turn the direction of what follows.
+"""Text without characters that move the cursor or turn the direction of what follows.
 
 In a name they make one thing look like another, in a terminal or a page.
 """
@@ -21,6 +21,6 @@ def visible(text: str) -> str:
 
 
 def name_kind(high: int = 200) -> Text:
-    """What people call a thing by: something that can be seen, and looks like what it is."""
+    """Something that can be seen, and looks like what it is."""
     seen = rf"[^{DECEIVING}]*[^\s{DECEIVING}][^{DECEIVING}]*"
     return Text(1, high, seen, must="not be blank, nor hold characters that control text or its direction")

@@ -7,7 +7,7 @@ from datetime import datetime
 
 
 def zone_problem(name: str | None) -> str | None:
-    """What is wrong with the name of a time zone, or None. No name is the zone of the service."""
+    """None: it is a time zone, or no name, which is the zone of the service."""
     try:
         zoneinfo.ZoneInfo(name or "UTC")
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):

@@ -1,7 +1,7 @@
 """Days of monitors before this service began to look, as another program measured them: what is written as code, and
 what is stored under /api/monitoring/earlier, by monitor.
 
-A day that was measured here is never told by these. Must not: be written by anything but an import.
+A day measured here is never told by these. Only imports write them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ def day_of(text: str) -> tuple[int, tuple[int, int]]:
 
 
 def days_problem(days: Iterable[str]) -> str | None:
-    """What is wrong with days together, or None."""
     numbers: list[int] = []
     for text in days:
         try:
@@ -48,8 +47,6 @@ def days_problem(days: Iterable[str]) -> str | None:
 
 @dataclass(frozen=True)
 class EarlierDaysAsCode:
-    """What another program measured of one monitor."""
-
     monitor: Annotated[str, Text(1, 255)]
     days: Annotated[
         tuple[Annotated[str, Text(14, 22, _FORM, "2026-01-31 86100 300: a day, seconds up, seconds down")], ...],

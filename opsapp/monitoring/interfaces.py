@@ -1,16 +1,32 @@
-"""What rooms above (and beside) tell monitoring: interfaces that they register utilities for."""
+"""Utilities that rooms above (and beside) register to tell monitoring something."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from zope.interface import Interface
+
+from opsapp.monitoring.records import StandsOn, SuggestedRemedy, WarRoomEvent
+from opsapp.wire.dataclass import dataclass
+from opsapp.wire.kinds import AnyValues
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarRoomSection:
+    """What another room knows about an incident."""
+
+    events: Sequence[WarRoomEvent] = ()
+    other_runs: Sequence[WarRoomEvent] = ()
+    suggested_automations: Sequence[SuggestedRemedy] = ()
+    dependencies: Sequence[StandsOn] = ()
+    heals: Sequence[AnyValues] = ()
 
 
 class IWarRoomSection(Interface):
     """Named utility: what another room knows about an incident. Called in a transaction."""
 
     def __call__(root, incident, now):
-        """{section: [entries]} for some of `events`, `other_runs`, `suggested_automations`, `dependencies`, `heals`.
-        `incident` is the record as the API shows it; events and runs are {time, kind, text, …}."""
+        """A `WarRoomSection`; `incident` is an `IncidentRecord`."""
 
 
 class IIncidentTold(Interface):

@@ -1,7 +1,6 @@
-"""Notices that people put on the public status page: what each says, declared once (bodies, answers and forms follow),
-and what is stored under /api/monitoring/notices.
+"""Notices that people put on the public status page: what each says, and what is stored under /api/monitoring/notices.
 
-One that is over stays for a while, to be read by who is signed in. Must not: know what visitors see.
+One that is over stays for a while, for who is signed in. Must not: know what visitors see.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class NoticeRecord(NoticeSettings):
 
 
 class StatusNotice(Record):
-    """/api/monitoring/notices/{id}. `fields`: what was said, as it is stored. `ends_at`: when it is over by itself."""
+    """/api/monitoring/notices/{id}. `fields`: as it is stored. `ends_at`: when it is over by itself."""
 
     url = "/api/monitoring/notices/{notice_id}"
 
@@ -96,8 +95,8 @@ class StatusNotice(Record):
 
 
 class StatusNotices(Folder):
-    """/api/monitoring/notices. Ids begin with the time. `open`: those that nobody has ended and whose time had not come
-    when one was written last."""
+    """/api/monitoring/notices. Ids begin with the time. `open`: neither ended nor out of time when one was written
+    last."""
 
     url = "/api/monitoring/notices"
     holds = KIND
@@ -111,7 +110,6 @@ class StatusNotices(Folder):
         return [notice for notice in self.some(list(self.open)[::-1]) if notice.over_at(now) is None]
 
     def page(self, status: str, limit: int | None, offset: int, now: float) -> tuple[list[StatusNotice], int]:
-        """A page, newest first, and how many there are."""
         open_ones = self.open_ones(now)
         if status != "open":
             ended = {notice.id for notice in open_ones} if status == "ended" else set()

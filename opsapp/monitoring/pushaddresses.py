@@ -1,4 +1,4 @@
-"""The addresses that are called instead of looked at: below /api/monitoring/push. Nothing of them is stored here.
+"""The addresses below /api/monitoring/push that are called. Nothing of them is stored here.
 
 Must not: say what a call means; the view hands it on.
 """

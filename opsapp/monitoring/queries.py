@@ -12,10 +12,10 @@ from opsapp.lib.months import month_problem
 from opsapp.lib.queries import At, PageQuery
 from opsapp.lib.zones import zone_problem
 from opsapp.monitoring.logic.history import RANGE_H, RESOLUTION_S
-from opsapp.monitoring.logic.incidentfilter import IncidentFilter
 from opsapp.monitoring.logic.report import BY, SORTS, TARGET, TARGETS
 from opsapp.monitoring.logic.settings import Id
 from opsapp.monitoring.logic.state import STATUSES
+from opsapp.monitoring.logic.told import ToldTrouble
 from opsapp.monitoring.logic.uptime import DAYS
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import CheckedBy, Choice, Text
@@ -45,7 +45,6 @@ class MonitorQuery(PageQuery):
         return self.q.casefold().split()
 
     def cut(self, matches: list[Any]) -> list[Any]:
-        """The page that was asked for."""
         return matches[self.offset :][: self.limit]
 
 
@@ -61,8 +60,19 @@ class IncidentQuery(PageQuery):
     tag: Tag | None = None
 
     @property
-    def wanted(self) -> IncidentFilter:
-        return IncidentFilter(self.q, self.owner, self.severity, self.kind, self.tag)
+    def chooses(self) -> bool:
+        """By what stands in an incident itself."""
+        return any((self.owner, self.q, self.severity, self.kind, self.tag))
+
+    def passes(self, name: str, owner: str | None, tags: tuple[str, ...], told: ToldTrouble | None) -> bool:
+        kind = "monitor" if told is None else "by_hand" if told.opened_by else "event"
+        return (
+            all(word in name.casefold() for word in (self.q or "").casefold().split())
+            and self.owner in (None, owner)
+            and self.severity in (None, None if told is None else told.severity)
+            and self.kind in (None, kind)
+            and (self.tag is None or self.tag in tags)
+        )
 
 
 @dataclass(frozen=True)

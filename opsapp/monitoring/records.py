@@ -1,5 +1,4 @@
-"""What the API answers about monitors, declared once (`wire.records`): views answer these, the API document has their
-components, pages read them.
+"""What the API answers about monitors, declared once (`wire.records`).
 
 Must not: know the store, or look at anything.
 """

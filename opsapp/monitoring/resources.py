@@ -1,6 +1,6 @@
 """Monitors, their states and incidents: what is stored under /api/monitoring.
 
-A monitor's settings change by hand and its state by checks, so they are two records: neither write meets the other.
+Settings change by hand and the state by checks, so they are two records: neither write meets the other.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from persistent import Persistent
 
 from opsapp.lib.ids import earliest_id, new_id, new_token
 from opsapp.lib.problems import Conflict
-from opsapp.monitoring.logic.incidentfilter import IncidentFilter
 from opsapp.monitoring.logic.settings import MonitorSettings
 from opsapp.monitoring.logic.state import Standing
 from opsapp.monitoring.logic.told import ToldTrouble
+from opsapp.monitoring.queries import IncidentQuery
 from opsapp.monitoring.records import IncidentNote, IncidentRecord
 from opsapp.runtime.sealedfields import SealedFields
 from opsapp.tree.counted import LAST, StoredCounts, newest
@@ -54,8 +54,8 @@ class Monitors(Folder):
 
 
 class State(SealedFields):
-    """How a monitor stands; written when that changes, and not with each check. So is when its certificate ends, which
-    nodes that do not check it tell its days from."""
+    """Written when the state changes, not with each check. So is when its certificate ends, from which nodes that do
+    not check it tell its days."""
 
     sealed_fields = ("cause",)
     only_shown = True
@@ -85,15 +85,15 @@ class State(SealedFields):
 
 
 class Metric(NamedTuple):
-    """What a plugin measures under one name: where its history is, and its unit."""
+    """Where the history of what a plugin measures is, and its unit."""
 
     series: int
     unit: str
 
 
 class Monitor(SealedFields, Record):
-    """/api/monitoring/endpoints/{id}. `settings` are as they are stored, and replaced whole, `record` the same, typed;
-    `revision` tells a check of older settings."""
+    """/api/monitoring/endpoints/{id}. `settings` as stored, replaced whole; `record` the same, typed; `revision` tells
+    a check of older settings."""
 
     url = "/api/monitoring/endpoints/{monitor_id}"
     loads_with = ("state",)
@@ -123,14 +123,14 @@ class Monitor(SealedFields, Record):
 
     @property
     def metrics(self) -> dict[str, Metric]:
-        """By name; of a monitor that is no plugin there are none."""
+        """By name; none unless it is a plugin."""
         return {name: Metric(*metric) for name, metric in self._metrics.items()}
 
     def keep_metrics(self, metrics: Mapping[str, Metric]) -> None:
         self._metrics = {name: (metric.series, metric.unit) for name, metric in metrics.items()}
 
     def change(self, settings: MonitorSettings, now: float) -> None:
-        """New settings; a monitor that is switched off or on starts afresh. What a later version stored stays."""
+        """A monitor that is switched off or on starts afresh. What a later version stored stays."""
         before = self.record
         switched, moved = settings.enabled != before.enabled, settings.looked_at != before.looked_at
         later = {name: value for name, value in self.settings.items() if name not in SETTINGS}
@@ -143,14 +143,14 @@ class Monitor(SealedFields, Record):
 
 
 class Update(Persistent):
-    """What somebody said of an incident: a record of its own, so that the next one does not write it again."""
+    """A record of its own, so that the next one does not write it again."""
 
     def __init__(self, note: IncidentNote):
         self.note = plain(note)
 
     @property
     def record(self) -> IncidentNote:
-        """With whether visitors of the status page read it: they read all that older versions stored."""
+        """Visitors of the status page read all that older versions stored."""
         return made(IncidentNote, {"public": self.note["stage"] != "acknowledged", **self.note})
 
 
@@ -183,8 +183,8 @@ class Incident(SealedFields, Record):
     def told(self) -> ToldTrouble | None:
         return None if self._told is None else ToldTrouble(*self._told)
 
-    def passes(self, wanted: IncidentFilter) -> bool:
-        return wanted.passes(self.monitor_name, self.acknowledged_by, self.tags, self.told)
+    def passes(self, query: IncidentQuery) -> bool:
+        return query.passes(self.monitor_name, self.acknowledged_by, self.tags, self.told)
 
     @property
     def updates(self) -> list[IncidentNote]:
@@ -225,7 +225,6 @@ class Incident(SealedFields, Record):
         return note
 
     def record(self, now: float) -> IncidentRecord:
-        """As the API shows it."""
         return replace(self.summary(now), updates=tuple(self.updates))
 
     def summary(self, now: float) -> IncidentRecord:
@@ -246,7 +245,7 @@ class Incident(SealedFields, Record):
 
 
 class Incidents(Folder):
-    """/api/monitoring/incidents. Ids begin with the time, so that their order is that of the incidents."""
+    """/api/monitoring/incidents. Ids begin with the time, so their order is that of the incidents."""
 
     url = "/api/monitoring/incidents"
     holds = "incident"
@@ -286,26 +285,18 @@ class Incidents(Folder):
         self.open.remove(incident_id)
         return incident
 
-    def page(
-        self,
-        status: str,
-        monitor_id: str | None,
-        limit: int,
-        offset: int,
-        wanted: IncidentFilter,
-        seen: Container[str] | None = None,
-    ) -> tuple[list[str], int]:
-        """The ids of a page, newest first, and how many there are. `seen`: of these monitors alone. For a filter only
-        the newest ones are looked at."""
-        if any(wanted) or seen is not None:
-            looked_at = self.some_items(self._newest(status, monitor_id, LOOKED_AT, 0)[0])
+    def page(self, query: IncidentQuery, seen: Container[str] | None = None) -> tuple[list[str], int]:
+        """Ids, newest first, and how many there are. `seen`: of these monitors alone. A filter looks only at the newest
+        ones."""
+        if query.chooses or seen is not None:
+            looked_at = self.some_items(self._newest(query.status, query.monitor_id, LOOKED_AT, 0)[0])
             ids = [
                 incident_id
                 for incident_id, incident in looked_at
-                if incident.passes(wanted) and (seen is None or incident.monitor_id in seen)
+                if incident.passes(query) and (seen is None or incident.monitor_id in seen)
             ]
-            return ids[offset : offset + limit], len(ids)
-        return self._newest(status, monitor_id, limit, offset)
+            return ids[query.offset : query.offset + query.limit], len(ids)
+        return self._newest(query.status, query.monitor_id, query.limit, query.offset)
 
     def _newest(self, status: str, monitor_id: str | None, limit: int, offset: int) -> tuple[list[str], int]:
         listed = self._children if monitor_id is None else self.by_monitor.get(monitor_id, OOTreeSet())
@@ -318,8 +309,8 @@ class Incidents(Folder):
         return ids[offset : offset + limit], self.counts[ALL if monitor_id is None else monitor_id] - len(aside)
 
     def forget(self, before: float, first: str, limit: int) -> str | None:
-        """Drop, of a page of incidents from `first` on, those that were over before that time; the id to go on after,
-        or None at the end. One that cannot be read stays, for the doctor to tell of."""
+        """Of a page from `first` on, those that were over before that time; the id to go on after, or None at the end.
+        One that cannot be read stays, for the doctor."""
         last = earliest_id(before)
         ids = list(islice(takewhile(lambda incident_id: incident_id < last, self.keys(first)), limit))
         for incident_id, incident in list(self.some_items(ids)):
@@ -337,9 +328,8 @@ class Incidents(Folder):
                 del self.by_monitor[monitor_id]
 
     def touching(self, start: float, end: float, *monitor_ids: str) -> Iterator[Incident]:
-        """Incidents of these monitors that were open at some time in [start, end), oldest first of each. A monitor has
-        one at a time, so of those that began before only the last can reach so far: the others, of years, are not
-        read."""
+        """Open at some time in [start, end), oldest first of each monitor. It has one at a time, so of those that began
+        before only the last can reach so far: the others, of years, are not read."""
         first, last, names = earliest_id(start), earliest_id(math.ceil(end)), dict[str, None]()
         for monitor_id in monitor_ids:
             ids = self.by_monitor.get(monitor_id)
@@ -355,7 +345,7 @@ class Incidents(Folder):
         return list(self.tree.keys(earliest_id(start), earliest_id(math.ceil(end)), excludemax=True))[::-1]
 
     def count_begun(self, start: float, end: float, monitor_id: str) -> int:
-        """Incidents of a monitor that began in [start, end); none of them is read."""
+        """That began in [start, end); none is read."""
         ids = self.by_monitor.get(monitor_id)
         return 0 if not ids else len(ids.keys(earliest_id(start), earliest_id(math.ceil(end)), excludemax=True))
 

@@ -1,5 +1,6 @@
 """Bodies and smaller answers of /api/monitoring; `queries` has what its lists are asked with. A monitor is declared in
-`logic.settings` and `records`."""
+`logic.settings` and `records`.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Pages of what is over, as `opsapp export --archive` writes them before it is forgotten. Rooms make them; a page is a
-transaction of its own. Must not: hold anything that a viewer may not see of an address.
+"""Pages of what is over, as `opsapp export --archive` writes them before it is forgotten; each in a transaction of its
+own. Must not: hold anything that a viewer may not see of an address.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ PAGE = 200
 
 
 class ArchivePage(NamedTuple):
-    """`after` is asked with for the next page, None at the end. `about` comes with the first page: what is needed to
-    check the rows."""
+    """`after`: asked with for the next page, None at the end. `about`, with the first page: what checks the rows."""
 
     rows: list[JsonObject]
     after: str | None

@@ -1,8 +1,8 @@
 """What can be written as code (`opsapp apply`, `export`, `import`): kinds of things, and what is stored of them as a
 document says it. How a document is made true: `ascodeapply`.
 
-A room adds a kind with `config.add_kind("monitors", "opsapp.monitoring.engine.ascode", schema=NewMonitor)`; the
-module has the functions of `Actions`. Must not: know any kind, parse anything, or talk to people.
+A room adds a kind with `config.add_kind`; its module has the functions of `Actions`. Must not: know any kind, parse
+anything, or talk to people.
 """
 
 from __future__ import annotations
@@ -30,9 +30,8 @@ class ISecretReader(Interface):
 
 
 class StoredEntry(NamedTuple):
-    """One thing as it is stored. `fields` as the document would write them, defaults filled in, secrets included: they
-    are compared and never shown. What is not `owned` is declared elsewhere (a rule of the YAML): it can be changed,
-    but is neither exported nor pruned."""
+    """`fields` as the document would write them, with defaults and secrets: they are compared and never shown. What is
+    not `owned` is declared elsewhere (a rule of the YAML): it can be changed, but is neither exported nor pruned."""
 
     id: str
     fields: JsonObject
@@ -40,7 +39,7 @@ class StoredEntry(NamedTuple):
 
 
 class MadeEntry(NamedTuple):
-    """A new thing. `once`: what is shown this once, to whoever made it (an address with its token)."""
+    """`once`: shown this once, to whoever made it (an address with its token)."""
 
     id: str
     once: Mapping[str, str]
@@ -52,36 +51,36 @@ class EntryMistake(NamedTuple):
 
 
 class Awaited(Problem):
-    """What a document names can only come about otherwise; the message says how. It is no mistake of the document."""
+    """What a document names can only come about otherwise; no mistake of the document."""
 
 
 class Actions(Protocol):
-    """A kind's functions. All run inside the one transaction; fields are plain values. Those of a kind that is
-    `guarded` which change something get the actor, too, as the last of all."""
+    """All run inside the one transaction. The changing functions of a `guarded` kind get the actor as their last
+    argument."""
 
     def stored(self, node: Any, root: Root) -> Iterable[StoredEntry]:
         """All there are, in the order in which they were made."""
 
     def complete(self, node: Any, root: Root, given: JsonObject, present: JsonObject | None) -> JsonObject:
-        """What was given (valid by the schema), defaults filled in, hidden secrets from `present`; or Invalid. Left
-        out: the defaults of the record are all there is to fill in."""
+        """What was given (valid by the schema), with defaults and with hidden secrets from `present`; or Invalid. May
+        be left out where the record's defaults are all there is to fill in."""
 
     def shown(self, fields: JsonObject) -> JsonObject:
-        """The fields without secrets, HIDDEN in their place. Left out: those that a declared record seals are."""
+        """HIDDEN in the place of secrets. May be left out where the record declares what is sealed."""
 
     def exported(self, node: Any, root: Root) -> Iterable[JsonObject]:
-        """`shown` of all that is stored and owned. A module may leave it out, if there are never thousands."""
+        """`shown` of all that is stored and owned. May be left out where there are never thousands."""
 
     def create(self, node: Any, root: Root, entry: Any) -> str | MadeEntry:
-        """Make it as the API would, and answer its id; or Awaited. `entry`: a record of the kind."""
+        """Its id; or Awaited."""
 
     def update(self, node: Any, root: Root, entry_id: str, entry: Any) -> None: ...
 
     def delete(self, node: Any, root: Root, entry_id: str) -> None: ...
 
     def settled(self, node: Any, root: Root, changes: Sequence[EntryChange]) -> Mapping[str, EntryMistake]:
-        """After all else of the document is done: what can be said or done only now, with these that were made or
-        changed. What is wrong, by the key of the entry. A module may leave it out."""
+        """After all else of the document: what is wrong with those made or changed, by the key of the entry. May be
+        left out."""
 
 
 Document = dict[str, list[JsonObject | None]]
@@ -89,10 +88,9 @@ Document = dict[str, list[JsonObject | None]]
 
 
 class Kind(NamedTuple):
-    """`key` is the field (or fields) by which an entry of the document is the same thing as one that is stored. One
-    that `names` things of other kinds comes after them, so that what it names may be made by the same document.
-    `audit`: what the audit calls one of them. `guarded`: changing it takes a person who has proved who they are.
-    `placeholders`: it keeps `{{secret:...}}` as they are, and fills them in when it needs them."""
+    """`key`: by which an entry of the document is the same thing as a stored one. A kind that `names` things of other
+    kinds comes after them. `audit`: what the audit calls one. `guarded`: changing it takes a person who has proved who
+    they are. `placeholders`: it keeps `{{secret:...}}` and fills it in at use."""
 
     name: str
     actions: Actions
@@ -104,7 +102,6 @@ class Kind(NamedTuple):
     placeholders: bool = False
 
     def called(self, fields: JsonObject) -> str:
-        """What people call this entry."""
         key = self.key
         return fields[key] if isinstance(key, str) else "/".join(fields[name] for name in key)
 
@@ -114,7 +111,7 @@ class Kind(NamedTuple):
         return self.key if isinstance(self.key, str) else self.key[0]
 
     def record(self, fields: JsonObject) -> Any:
-        """What the kind's functions work with: of its schema, or what the module calls `RECORD`."""
+        """Of the kind's schema, or of what the module calls `RECORD`."""
         return made(getattr(self.actions, "RECORD", self.schema), fields)
 
     def shown(self, fields: JsonObject) -> JsonObject:
@@ -124,9 +121,8 @@ class Kind(NamedTuple):
 
 
 class EntryChange(NamedTuple):
-    """One thing that a document makes different: for an update `before` and `after` hold only what differs, and
-    `secrets` says that a secret does. `action`: as the audit names it. `stamp`: of what was there before, and what
-    becomes of it. `once`: shown to nobody but who makes it."""
+    """For an update, `before` and `after` hold only what differs, and `secrets` says that a secret does. `stamp`: of
+    what was there before and what becomes of it. `once`: shown to nobody but who makes it."""
 
     kind: str
     change: str
@@ -141,8 +137,7 @@ class EntryChange(NamedTuple):
 
 
 def export(root: Root, node: Any, kinds: Iterable[Kind]) -> dict[str, list[JsonObject]]:
-    """Everything that can be written as code, as a document that `apply` takes. Without ids and secrets, and with the
-    references that were applied."""
+    """A document that `apply` takes, without ids and secrets, with the references that were applied."""
     return {kind.name: list(_exported(root, node, kind)) for kind in kinds}
 
 

@@ -1,7 +1,6 @@
-"""How a document is made true: what is there is compared with what it says, and made, changed or deleted.
+"""How a document is made true: what is stored is compared with it, and made, changed or deleted.
 
-All of it in one transaction. Two at once: of those that change something one meets a conflict, is carried out again and
-sees what the other did. Whoever has looked before says so with `seen`, and is refused what has changed since.
+All in one transaction. Of two documents that change something at once, one meets a conflict and runs again.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ SEEN_BY_ALL = "{{secret:NAME}} may stand only where values are hidden: headers, 
 
 
 class Wanted(NamedTuple):
-    """What somebody asks for. `mistakes`: what the schemas found. `references`: what was written where a value was
-    read; `secrets`: the values of secrets that were filled in, by their places. `seen`: stamps of the changes that were
-    told before; without them none is compared."""
+    """`mistakes`: of the schemas. `references`: what was written where a value was read. `secrets`: the values that
+    were filled in, by place. `seen`: stamps of the changes that were shown before; what has changed since is refused.
+    """
 
     document: Document
     mistakes: Mapping[str, str] = NOTHING
@@ -40,7 +39,7 @@ class Wanted(NamedTuple):
 
 
 class ApplyingActor(NamedTuple):
-    """Who asks. `confirm` raises where that is nobody who may change what is guarded."""
+    """`confirm` raises where the actor may not change what is guarded."""
 
     actor: Any
     confirm: Callable[[], None]
@@ -61,9 +60,8 @@ class AppliedDocument(NamedTuple):
 
 
 def apply(root: Root, node: Any, kinds: Iterable[Kind], wanted: Wanted, asker: ApplyingActor) -> AppliedDocument:
-    """Transaction function: make what the document says true. Everything that cannot be done is told in one Invalid,
-    with the `mistakes` that were known; the caller's transaction is then to be aborted. With `prune`, what is owned and
-    not in the document goes, for the kinds that the document names."""
+    """Transaction function. All mistakes are in one Invalid, after which the caller aborts. `prune` deletes what is
+    owned and not in the document, of the kinds that it names."""
     work = [_OfKind(root, node, kind, wanted, asker) for kind in kinds if kind.name in wanted.document]
     wrong = dict(wanted.mistakes)
     for of_kind in work:
@@ -107,8 +105,6 @@ def _what_is_now(change: EntryChange) -> str:
 
 
 class _OfKind:
-    """The entries of one kind."""
-
     def __init__(self, root: Root, node: Any, kind: Kind, wanted: Wanted, asker: ApplyingActor):
         self._root, self._node, self._kind, self._asker = root, node, kind, asker
         self._do: Any = kind.actions
@@ -242,7 +238,7 @@ def _by_entry(kind: str, given: Mapping[Place, T]) -> dict[str, dict[Place, T]]:
 
 
 class _Told:
-    """What goes wrong with one entry is told under its place, and the others are looked at too."""
+    """What goes wrong with an entry is told under its place, and the next entries are looked at too."""
 
     def __init__(self, wrong: dict[str, str], place: str, key_field: str):
         self.wrong, self.place, self.key_field = wrong, place, key_field

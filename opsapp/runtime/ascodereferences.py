@@ -1,5 +1,5 @@
-"""Which fields of what is stored were read from a reference (`lib.references`), so that an export writes that again and
-not what was read. Of a value only a keyed digest is kept: a field that has another value by now has no reference.
+"""Which stored fields were read from a reference (`lib.references`), so that an export writes the reference. Of a value
+only a keyed digest is kept: a field that has another value by now has no reference.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Rows = tuple[tuple[Place, str, str], ...]  # place, text, digest of the value
 
 
 class ReferenceBook(Persistent):
-    """`rows`: (kind, what people call the entry) -> Rows. `applies`: how many documents have changed something, so that
-    of two at once one meets a conflict and sees what the other did."""
+    """`rows`: (kind, what people call the entry) -> Rows. `applies` counts documents that changed something: of two at
+    once one meets a conflict."""
 
     applies = 0
 
@@ -99,7 +99,7 @@ def rows_for(root: Root, kind: str, entries: Iterable[tuple[JsonObject, Held]]) 
 
 
 def stamped(root: Root, *facts: Any) -> str:
-    """A mark of these facts, secrets among them, from which nobody can guess them."""
+    """A mark of these facts from which nobody can guess them; there are secrets among them."""
     return _mark(chain_key(root), facts)[:16]
 
 
@@ -113,7 +113,6 @@ def _mark(key: bytes, facts: Any) -> str:
 
 
 def value_at(value: Any, place: Place) -> Any:
-    """What stands there; None where there is no such place."""
     for step in place:
         try:
             value = value[int(step)] if isinstance(value, list | tuple) else value[step]
@@ -123,8 +122,7 @@ def value_at(value: Any, place: Place) -> Any:
 
 
 def presentable(shown: Shown, fields: JsonObject, held: Held) -> dict[Place, str]:
-    """What was written, as far as it may be shown: what stands beside a reference may be a secret itself, and is hidden
-    as it would be without the reference. Left out: those of which nothing is left."""
+    """What was written, as far as it may be shown: what stands beside a reference may be a secret itself."""
     texts = {place: _presentable(shown, fields, place, text) for place, text in held.items()}
     return {place: text for place, text in texts.items() if text is not None}
 
@@ -140,7 +138,6 @@ def _presentable(shown: Shown, fields: JsonObject, place: Place, text: str) -> s
 
 
 def with_references(shown: JsonObject, held: Held) -> JsonObject:
-    """What is shown, with the references in place of what was read from them."""
     for place, text in held.items():
         if value_at(shown, place) is not None:
             shown = _put(shown, place, text)

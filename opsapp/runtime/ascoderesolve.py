@@ -1,5 +1,5 @@
-"""What references in a document stand for, as far as that is here: secrets of the store, and values that were read from
-the same reference before. What is read elsewhere (the environment, files), whoever sends the document has read already.
+"""What references in a document stand for, as far as the store knows: its secrets, and values that were read from the
+same reference before. The environment and files are read by whoever sends the document.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ ELSEWHERE = "is not known here: only `opsapp apply` reads the environment and fi
 
 
 class Resolved(NamedTuple):
-    """`held`: by its place, what was written where a value was read. `secrets`: by their places, the values of secrets
-    that were filled in. `wrong`: what stands for nothing."""
+    """By place: `held`, what was written where a value was read; `secrets`, the values that were filled in; `wrong`,
+    what stands for nothing."""
 
     document: JsonObject
     held: dict[Place, str]

@@ -1,7 +1,7 @@
 """Copies of an embedded store.
 
-A FileStorage only ever grows at its end, transaction by transaction, so the file up to the last whole transaction is a
-store of its own. History goes first: it names nothing in main, while main names series by number.
+A FileStorage only grows at its end, so the file up to the last whole transaction is a store of its own. History goes
+first: it names nothing in main, while main names series by number.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LACKING = "damaged.txt"  # beside the copies: what of them cannot be read
 
 
 def files_of(settings: Settings) -> list[Path]:
-    """The files of the embedded databases, history first; none when the store is elsewhere."""
+    """History first; none when the store is elsewhere."""
     uris = [settings.get("zodbconn.uri.history", ""), settings.get("zodbconn.uri", "")]
     return [Path(uri[len(FILE) :].partition("?")[0]) for uri in uris if uri.startswith(FILE)]
 
@@ -44,9 +44,8 @@ class Copy(NamedTuple):
 
 
 def save(files: list[Path], directory: Path, *, damaged: bool = False) -> list[Copy]:
-    """Copy each file up to its last whole transaction. Works beside a server that writes. A store with damaged objects
-    is refused, unless it is what is asked for: then the directory must not hold another backup, and it says in a file
-    what cannot be read."""
+    """Works beside a server that writes. A store with damaged objects is refused unless asked for; then the directory
+    must not hold another backup, and a file in it says what cannot be read."""
     missing = [path.name for path in files if not path.exists()]
     if missing:
         raise Conflict(f"there is no store to copy: {', '.join(missing)} is missing")
@@ -77,13 +76,13 @@ def _say_what_is_lacking(directory: Path, copied: list[Copy]) -> None:
 
 
 def lacking(directory: Path) -> list[str]:
-    """What of a backup cannot be read, as was found when it was made."""
+    """What of a backup cannot be read, as found when it was made."""
     path = directory / LACKING
     return path.read_text().splitlines() if path.exists() else []
 
 
 def _refuse_damaged(path: Path, copy: Path, broken: list[str]) -> None:
-    """A copy of it would one day be taken for a good one, and older copies be thrown away."""
+    """Its copy would be taken for a good one, and older copies thrown away."""
     if broken:
         copy.unlink()
         more = f" and {len(broken) - NAMED} more" if len(broken) > NAMED else ""
@@ -102,7 +101,7 @@ def _copy(path: Path, target: Path) -> None:
 
 
 def whole_until(path: Path) -> int:
-    """Where the last whole transaction of a FileStorage file ends; Conflict when it is none."""
+    """Conflict when the file is no FileStorage."""
     with path.open("rb") as file:
         if file.read(4) != packed_version:
             raise Conflict(f"{path.name} is not a store")
@@ -115,10 +114,9 @@ def whole_until(path: Path) -> int:
 
 
 def restore(directory: Path, files: list[Path], prepare: Callable[[Path], object] = lambda _copy: None) -> list[Path]:
-    """Put the copies in the place of the files. Nothing is touched unless all copies are whole and no server runs; what
-    was in their place is set aside, and its new names are the answer. `prepare` is called with each copy before it
-    takes its place. Should it break off while names change, whoever
-    opens the store next does the rest."""
+    """Nothing is touched unless all copies are whole and no server runs. What was there is set aside; its new names are
+    the answer. `prepare` gets each copy before it takes its place. If it breaks off while names change, the next
+    opening of the store finishes it."""
     copies = {path: directory / path.name for path in files}
     missing = [copy.name for copy in copies.values() if not copy.exists()]
     if missing:
@@ -139,7 +137,6 @@ def restore(directory: Path, files: list[Path], prepare: Callable[[Path], object
 
 
 def _names_aside(files: list[Path]) -> dict[Path, Path]:
-    """What each file that is there will be called: all of one restore have the same ending."""
     present, moment = [path for path in files if path.exists()], int(time.time())
     while True:
         ending = time.strftime(".before-%Y%m%dT%H%M%SZ", time.gmtime(moment))

@@ -1,7 +1,6 @@
-"""NodeBase: what every part of a node needs. The clock, the store, the threads, the workers, the configuration.
+"""NodeBase: what every part of a node needs: clock, store, threads, workers, configuration.
 
-The parts of a node (leases, events, projections) are built upon it; `runtime.node` puts them together. So no part needs
-to know the whole.
+The parts (leases, events, projections) are built upon it, and `runtime.node` puts them together.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ SHARED_THREADS = 4  # on a shared store some may wait in a commit for another no
 
 
 class HeldNumber:
-    """What a thread holds of `ThreadNumbers`. It goes with the thread, and its number is free again."""
+    """It goes with the thread, and its number is free again."""
 
     __slots__ = ("__weakref__", "number")
 
@@ -44,9 +43,9 @@ class HeldNumber:
 
 
 class ThreadNumbers:
-    """Each thread that asks has one number while it lives, the lowest that is free. The interpreter is never asked
-    which threads there are: in `sys._current_frames` of Python 3.11 the collector may free a thread's value while a
-    lock is held that this takes too, and then the whole process stands still for ever."""
+    """Each thread has one number while it lives, the lowest that is free. `sys._current_frames` must not be asked: in
+    Python 3.11 the collector may free a thread's value while a lock is held that this takes too, and the process stands
+    still for ever."""
 
     def __init__(self) -> None:
         self._own = threading.local()
@@ -107,35 +106,33 @@ class NodeBase:
 
     @property
     def owner(self) -> str:
-        """Who this process is in the store: its name, and which of its runs."""
         return f"{self.name}:{self.boot}"
 
     def transact(self, fn: Callable[..., Any], *values: Any) -> Any:
-        """`fn(root, *values)` in a short transaction of its own; a plain answer."""
+        """In a short transaction of its own; a plain answer."""
         threads = ENGINE_THREADS if self.exclusive else SHARED_THREADS
         return self.lead_lane("transact", threads).run(self.store.transact, fn, values)
 
     def transact_at(self, at: int, fn: Callable[..., Any], *values: Any) -> Any:
-        """`fn(root, *values)` over the tree as it was at the end of the second `at`; read-only, a plain answer. Gone
-        when that lies before the pack horizon or the last schema step; Invalid when it lies in the future."""
+        """The tree at the end of the second `at`; read-only, a plain answer. Gone before the pack horizon or the last
+        schema step, Invalid in the future."""
         if at > self.clock.now():
             raise Invalid({"as_of": "lies in the future"})
         return self.lane("transact", ENGINE_THREADS).run(self.store.transact_at, at, fn, values)
 
     def last_transaction(self) -> Any:
-        """What was committed last. A storage keeps that behind the lock which a commit holds while it waits for the
-        disk: no question for the hub. Of a storage that admits one process we have heard it ourselves."""
+        """A storage keeps it behind the lock that a commit holds while it waits for the disk, so the hub must not ask.
+        Of a storage that admits one process we have heard it ourselves."""
         if self.exclusive:
             return self.store.committed
         return self.lane("looking", 1).run(self.store.db.lastTransaction)
 
     def state(self) -> object:
-        """What stands for the state of the whole store, to be compared with an earlier one. Where other processes
-        commit too it is always another."""
+        """Stands for the state of the store, to be compared. Where other processes commit too it is always another."""
         return self.store.committed if self.exclusive else object()
 
     def lane(self, name: str, size: int = 2) -> Lane:
-        """The lane of this name: blocking work in at most `size` native threads (the first call decides)."""
+        """Blocking work in at most `size` native threads; the first call decides the size."""
         lane = self._lanes.get(name)
         if lane is None:
             lane = self._lanes[name] = Lane(self.hub, name, size)
@@ -149,11 +146,11 @@ class NodeBase:
         return lane
 
     def post(self, fn: Callable[..., Any], *values: Any) -> None:
-        """From any thread: run `fn` soon on the hub (now, where there is no hub)."""
+        """From any thread: run `fn` soon on the hub; without a hub, now."""
         self.hub.post(fn, *values)
 
     def spawn(self, fn: Callable[..., Any], *values: Any) -> None:
-        """From any thread: a supervised greenlet of its own (now, where there is no hub)."""
+        """From any thread: a supervised greenlet; without a hub, now."""
         if self.hub.running:
             self.hub.post(self.supervisor.spawn, fn, *values)
         else:

@@ -1,8 +1,7 @@
-"""The certificates of a cluster: an authority of its own, one certificate for the store, one for each node.
+"""The certificates of a cluster: its authority, one for the store, one for each node.
 
-Whoever has one of them is of the cluster; nobody else's are accepted. Each member has a directory with `ca.pem`,
-`cert.pem` and `key.pem`, which is all that its machine needs; the authority's own directory makes more of them. Must
-not: connect to anything.
+Only these are accepted. A member's directory has `ca.pem`, `cert.pem` and `key.pem`; the authority's directory makes
+more of them. Must not: connect to anything.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ class ClusterMember(NamedTuple):
 
 
 def make(place: Path, members: list[ClusterMember], *, renew: bool, now: datetime) -> list[str]:
-    """Certificates for the members that have none, or for all that are named; their labels. The authority is made when
-    there is none, and never again: whoever has its certificates would be of another cluster."""
+    """For members that have none, or for all that are named; their labels. The authority is made once and never again:
+    whoever has its certificates would be of another cluster."""
     authority = place / AUTHORITY
     if not (authority / CA).exists():
         key = ec.generate_private_key(ec.SECP256R1())
@@ -67,7 +66,6 @@ def now() -> datetime:
 
 
 def members_of(place: Path) -> list[ClusterMember]:
-    """Those that have a certificate here, with the names in it."""
     members = []
     for path in sorted(place.glob(f"*/{CERT}")):
         names = read(path).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
@@ -97,7 +95,6 @@ def directory_of(settings: Settings) -> Path | None:
 
 
 def finding(path: Path, now: datetime) -> Finding:
-    """How long a certificate still holds."""
     return ending(str(path), ends(read(path)), now)
 
 
@@ -111,7 +108,6 @@ def ending(what: str, end: datetime, now: datetime) -> Finding:
 
 
 def findings(directory: Path, now: datetime) -> list[Finding]:
-    """Of one member's files."""
     missing = [name for name in (CA, CERT, KEY) if not (directory / name).exists()]
     if missing:
         return [Finding(FAIL, "certificate", f"{directory} lacks {', '.join(missing)}")]

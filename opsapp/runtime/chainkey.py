@@ -20,12 +20,11 @@ OPENED = "opsapp.chain_key"
 
 
 def prepare(node: NodeBase) -> None:
-    """Once the master key is there: the store gets the key of its chains."""
     node.transact(_make)
 
 
 def _make(root: Root) -> None:
-    """In one transaction: the key is made, and what is there by then is signed with it."""
+    """In the same transaction what is there is signed with it."""
     registry = base_of(root).registry
     seal = registry[REGISTRY_KEY]
     if root.system.get(NAME) is None and seal.present is not None:
@@ -35,7 +34,7 @@ def _make(root: Root) -> None:
 
 
 def chain_key(root: Any) -> bytes:
-    """The key, or nothing where it cannot be opened: what is linked then fails `verify` later."""
+    """None where it cannot be opened: what is linked then fails `verify` later."""
     node = base_of(root)
     sealed = root.system.get(NAME)
     if sealed is None:
@@ -56,8 +55,7 @@ def is_shut(root: Any) -> bool:
 
 
 def keyed_draw(key: bytes, what: str) -> float | None:
-    """Between 0 and 1, the same each time, and known to nobody without the key. Without one everybody could foresee it,
-    so there is none."""
+    """Between 0 and 1, the same each time. None without the key: everybody could foresee it."""
     if not key:
         return None
     drawn = hmac.digest(key, what.encode(), "sha256")
@@ -70,7 +68,7 @@ def reseal(root: Root, again: Reseal) -> None:
 
 
 def add_chain(config: Any, fn: Any) -> None:
-    """Directive: `fn(root, key)` signs a chain as it is, when the store gets the key."""
+    """Directive: `fn(root, key)` signs a chain when the store gets the key."""
     config.registry.opsapp_chains.append(config.maybe_dotted(fn))
 
 

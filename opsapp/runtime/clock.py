@@ -1,8 +1,7 @@
-"""The one clock. Everything that asks for the time asks the node's clock, so that tests can own it.
+"""The one clock: everything asks the node's, so that tests can own it.
 
-A wall clock lies: somebody sets it, or a time server does. So where somebody looks after it (`clocksteps`) the time is
-counted on the monotonic clock from `hold` on, and what the wall clock has been set by is taken over by `move` and by
-nothing else: whoever remembers moments hears of it first.
+A wall clock is set by people and time servers. From `hold` on (`clocksteps`) the time is counted on the monotonic
+clock, and only `move` takes over what the wall clock was set by: whoever remembers moments hears of it first.
 """
 
 import time
@@ -16,16 +15,13 @@ class Clock:
     _ahead: float | None = None  # of the wall clock to the monotonic one, as it is counted; None: nobody looks
 
     def wall(self) -> float:
-        """What the machine's clock shows, in seconds since the epoch."""
         return time.time()
 
     def now(self) -> float:
-        """Seconds since the epoch."""
         ahead = self._ahead
         return self.wall() if ahead is None else self.monotonic() + ahead
 
     def monotonic(self) -> float:
-        """Seconds that only grow."""
         return time.monotonic()
 
     def hold(self) -> None:
@@ -33,7 +29,7 @@ class Clock:
         self._ahead = self.wall() - self.monotonic()
 
     def off(self) -> float:
-        """By how many seconds the machine's clock is ahead of the time as it is counted."""
+        """Seconds by which the machine's clock is ahead of the counted time."""
         return self.wall() - self.now()
 
     def move(self, by: float) -> None:

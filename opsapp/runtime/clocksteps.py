@@ -1,10 +1,9 @@
 """Steps of the machine's clock: noticed here, and everything that remembers moments moves with the clock.
 
-One rule for all: who measures how long ago something was, or how long it still has, adds what the clock was set by to
-the moments it remembers, so that the time between then and now stays what it was. In memory that happens in the same
-turn of the hub in which the service takes over the new time (`follow`). What is stored and waits for its time is moved
-in a transaction by the node that holds the lease of its queue (`carry`). Records of what was, and moments that people
-have named (schedules, windows, ends of sessions and approvals), stay as they are. ADR 096 has the list.
+Whoever measures how long ago something was, or how long it still has, adds the step to the moments it remembers. Memory
+moves in the turn of the hub that takes over the new time (`follow`). A stored queue is moved in a transaction by the
+holder of its lease (`carry`). Records of what was, and moments that people named (schedules, windows, ends of
+sessions), stay: ADR 096.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ GoOn = Callable[[Any], bool]
 
 
 class ClockStep(NamedTuple):
-    """`at`: by the clock as it is since; `by`: seconds it was set forward, or back where they are less than 0."""
+    """`at`: by the clock after the step; `by`: seconds, less than 0 when set back."""
 
     number: int
     at: float
@@ -53,8 +52,8 @@ class ClockStep(NamedTuple):
 
 
 class Carried:
-    """A queue in the store. `move(root, by)`: a transaction function. `go_on(root)`: another, for the rest of a move in
-    pieces, until it answers False. `by`: what it has not been moved by yet."""
+    """`move(root, by)`: transaction function. `go_on(root)`: another, for the rest of a move in pieces, until it
+    answers False. `by`: what is still to be moved."""
 
     def __init__(self, lease: str, move: Move, go_on: GoOn | None):
         self.lease, self.move, self.go_on, self.by = lease, move, go_on, 0.0
@@ -74,8 +73,8 @@ def _note_moved(root: Any, at: float) -> None:
 
 
 class Moves(NamedTuple):
-    """What waits under a lease, and by what each queue moves. `at`: what the clock says after the step. `newest`: the
-    time of the last commit, where nobody else uses the store."""
+    """By what each queue of a lease moves. `at`: the clock after the step. `newest`: the time of the last commit, where
+    nobody else uses the store."""
 
     lease: str
     queues: list[tuple[Carried, float]]
@@ -84,8 +83,7 @@ class Moves(NamedTuple):
 
 
 def _move(root: Any, moves: Moves, leases: Any) -> None:
-    """All of a lease, with what says so beside it: who starts, or takes the lease over, after a kill moves nothing a
-    second time."""
+    """All of a lease, with a mark beside it: after a kill nothing moves a second time."""
     for queue, by in moves.queues:
         queue.move(root, by)
     if moves.newest is None:
@@ -110,13 +108,13 @@ class ClockSteps:
         self._is_noted = True  # in the store, that what is due in it was moved
 
     def follow(self, moved: Callable[[float], object]) -> None:
-        """`moved(by)` on the hub, before anybody else asks for the new time. It must not wait."""
+        """`moved(by)` on the hub, before anybody asks for the new time. It must not wait."""
         self._followers.append(moved)
 
     def carry(self, lease: str, move: Move, go_on: GoOn | None = None) -> None:
-        """`move(root, by)` in a transaction of the node that holds the lease. It checks that itself. Where there may be
-        thousands, it only writes down what is to be moved, and each call of `go_on` moves a piece; what a node leaves
-        that is killed then, whoever works the queue moves before anything else."""
+        """`move(root, by)` in a transaction of the lease's holder, which it checks itself. For thousands, it only
+        writes down what is to be moved, and each `go_on` moves a piece; after a kill, whoever works the queue moves the
+        rest first."""
         queue = self._carried.setdefault(move, Carried(lease, move, go_on))
         queue.by += 0.0 if queue.name in self._moved_of else self._missed
 
@@ -128,12 +126,12 @@ class ClockSteps:
         self._node.supervisor.add("clock", self.step, every=EVERY_S)
 
     def _newest(self) -> float:
-        """The time of the last commit. While the clock is behind it, commits have times just after it."""
+        """While the clock is behind it, commits have times just after it."""
         return float(TimeStamp(self._node.store.db.lastTransaction()).timeTime())
 
     def _look_at_the_store(self) -> None:
-        """Changes from times to come say that the clock was set back while the service was down, unless what is due was
-        moved since. Of a store that others use too, another node's clock may be right."""
+        """Changes from times to come: the clock was set back while the service was down, unless what is due was moved
+        since. On a shared store another node's clock may be right."""
         newest = self._newest()
         by = self._node.clock.now() - newest
         moved_at, moved_of = self._node.transact(_moved_at)
@@ -144,8 +142,8 @@ class ClockSteps:
         self._note(by)
 
     def step(self) -> bool:
-        """Look at the machine's clock. What is stored moves before the time goes forward and after it went back: for a
-        moment it is late then, and never too early."""
+        """What is stored moves before the time goes forward and after it went back: for a moment it is late, and never
+        too early."""
         clock = self._node.clock
         off = clock.off()
         by = off if abs(off) >= STEP_S else 0.0
@@ -163,8 +161,8 @@ class ClockSteps:
         return False
 
     def _carry(self, ahead: float = 0.0) -> None:
-        """A queue whose lease another node holds is worked by that one's clock. `ahead`: what the clock is still to be
-        moved by."""
+        """A queue whose lease another node holds goes by that one's clock. `ahead`: what the clock is still to be moved
+        by."""
         due: dict[str, list[tuple[Carried, float]]] = defaultdict(list)
         for queue in list(self._carried.values()):
             by, queue.by = queue.by, 0.0  # before the transaction: others may come here meanwhile
@@ -203,7 +201,7 @@ class ClockSteps:
             log.warning("the rest of what is due is moved with the clock later: %s", unsure)
 
     def take_over(self, lease: str, by: float) -> None:
-        """What waits under a lease was put there by a clock that is so many seconds off this one."""
+        """What waits under the lease was put there by a clock that is so many seconds off this one."""
         log.warning("the clock of who had a lease before was off ours lease=%s seconds=%+.1f", lease, -by)
         for queue in self._carried.values():
             queue.by += by if queue.lease == lease else 0.0
@@ -219,8 +217,8 @@ class ClockSteps:
         self._node.wake(WAKE)
 
     def is_far_ahead(self) -> bool:
-        """Whether the clock went forward by more than a day, within the last day, and did not come back: everything
-        would look old that is not, and what is deleted does not come back either."""
+        """More than a day forward within the last day, and not back: everything would look old, and what is deleted
+        does not come back."""
         since = self._node.clock.monotonic() - DAY_S
         return sum(step.by for step in self._seen if step.monotonic >= since) > DAY_S
 

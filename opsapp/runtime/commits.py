@@ -1,8 +1,7 @@
 """How many commits of this process wait for a shared store at once, and for how long.
 
-Another node may stand still with a lock in its hands. Whoever needs that lock waits until the store takes it away, and
-who waits has a thread that others want to read with. So a commit that does not get on in time is refused before it
-began: nothing was changed, and the caller hears of it. An embedded store has no other node and no such bound.
+Another node may stand still with a lock in its hands, and each commit that waits for it has a thread that others want
+to read with. So a commit that does not get on in time is refused before it began. An embedded store has no such bound.
 """
 
 from __future__ import annotations

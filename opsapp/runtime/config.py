@@ -1,7 +1,5 @@
-"""The configuration of a node: one frozen value for each section of the YAML file, found by its class.
-
-`node.config[LoginSettings].session_s`. A section that the file leaves out has its defaults, so does every section of a
-node without a file.
+"""The configuration of a node: one frozen value for each section of the YAML file, found by its class:
+`node.config[LoginSettings].session_s`. A section that the file leaves out has its defaults.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ class General:
 
 
 def by_class(sections: Iterable[Any]) -> dict[type, Any]:
-    """Every section by its class and by those it is made from, and the sections within it."""
+    """By each section's class and its bases, with the sections within it."""
     section_of: dict[type, Any] = {}
     for section in sections:
         within = (getattr(section, field.name) for field in fields(section))
@@ -35,8 +33,6 @@ def by_class(sections: Iterable[Any]) -> dict[type, Any]:
 
 
 class Configuration:
-    """The sections by their classes; never changed."""
-
     def __init__(self, sections: Iterable[Any] = ()):
         self._sections = by_class(sections)
 
@@ -51,5 +47,4 @@ class Configuration:
         return self[General].timezone
 
     def having(self, *sections: Any) -> Configuration:
-        """The same with these sections in place of those of their class."""
         return Configuration([*self._sections.values(), *sections])

@@ -1,8 +1,7 @@
-"""What was deleted and can be put back for a minute: out of the tree, kept with its end.
+"""What was deleted and can be put back for a minute: out of the tree, kept with its end (ADR 127).
 
-A room says of each kind how it comes back (`config.add_deletable`); its view keeps what that needs in the transaction
-of the deletion. Names are free at once. A step lets go for good what nobody has put back (ADR 127).
-Must not: know a kind; keep what ends a permission (users, sessions, keys, secrets: their end is at once).
+A room says how its kind comes back (`config.add_deletable`). Names are free at once. Must not: know a kind; keep what
+ends a permission (users, sessions, keys, secrets: their end is at once).
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ def _nothing_left(_root: Root, _kept: Any) -> None:
 
 
 class Deletable(NamedTuple):
-    """A kind of what can be put back. `role` may delete it, and so put it back; `page`: where it is then.
-    `put_back(root, kept)` raises a Conflict where that cannot be any more; `let_go(root, kept)`: it never will."""
+    """`role` may delete and put back; `page`: where it is then. `put_back(root, kept)` raises Conflict where that
+    cannot be any more; `let_go(root, kept)`: it never will."""
 
     kind: str
     role: str
@@ -44,7 +43,7 @@ class Deletable(NamedTuple):
 
 
 class Deletion(Record):
-    """/api/deleted/{id}. `kept` is what its kind needs to come back: objects of the store, or plain values."""
+    """/api/deleted/{id}. `kept`: objects of the store or plain values that its kind needs to come back."""
 
     url = "/api/deleted/{deletion_id}"
 
@@ -64,7 +63,6 @@ class Deletions(Folder):
     holds = "deletion"
 
     def kept(self, now: float) -> list[Deletion]:
-        """Newest first."""
         return [deletion for deletion in self.values() if now < deletion.until][::-1]
 
     def over(self, now: float) -> list[Deletion]:
@@ -102,7 +100,7 @@ def undo(root: Root, deletion: Deletion) -> Deletable:
 
 
 def let_go(root: Root, now: float) -> bool:
-    """What nobody has put back in time is gone now. Whether there was anything."""
+    """Whether there was anything whose minute is over."""
     over = deletions_of(root).over(now)
     for deletion in over:
         kind_of(root, deletion).let_go(root, deletion.kept)
@@ -117,7 +115,7 @@ def end_all(root: Root, _anew: Reseal) -> None:
 
 
 def move(root: Root, by: float) -> None:
-    """The clock was set by so many seconds: the minute lasts as long as it would have."""
+    """The clock was set by so many seconds; the minute lasts as long."""
     leases.check(root, LEASE)
     for deletion in deletions_of(root).values():
         deletion.until += by

@@ -1,8 +1,7 @@
-"""Room on the disks of an embedded store: what would find none is refused before it is begun.
+"""Room on the disks of an embedded store: a write that would find none is refused before it begins.
 
-A FileStorage that runs out of room in the middle of a write keeps the rest in its file's buffer. From then on every
-write fails; once there is room again, that rest is written behind the end of the file. What the room is needed
-for, and what becomes of who is refused, is not known here.
+A FileStorage that runs out of room in a write keeps the rest in its file's buffer: every later write fails, and once
+there is room the rest is written behind the end of the file.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ class Room:
         self.directories = sorted({Path(name).parent for name in files})
 
     def check(self) -> None:
-        """Raise StoreFull where a transaction might not find enough."""
         if self.is_short():
             raise StoreFull
 

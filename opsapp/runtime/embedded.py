@@ -1,10 +1,8 @@
-"""The files of an embedded store, before they are opened.
+"""The files of an embedded store, before they are opened and while their lock is held.
 
-Each file is looked at while its lock is held. A restore or a pack that was not finished is finished or taken back.
-What a power cut left behind the last whole transaction is cut off. Files that are no longer needed are deleted.
-A time that has not come yet is no damage: some clock said so, and every object of the change carries the same time.
-A store that is not complete, or whose file cannot be right, is refused: a new store beside the remains of an old one
-looks like data loss to everybody who has an account there.
+A restore or pack that broke off is finished or taken back, what a power cut left behind the last whole transaction is
+cut off, old files are deleted. A time to come is no damage where every object of the change carries it. A store that is
+incomplete or cannot be right is refused: a new store beside the remains of an old one looks like data loss.
 """
 
 from __future__ import annotations
@@ -53,7 +51,7 @@ class AheadChanges(NamedTuple):
 
 
 class StoreFile(NamedTuple):
-    """A file of the store; `used` when it holds more than an empty database."""
+    """`used`: it holds more than an empty database."""
 
     path: Path
     used: bool
@@ -69,8 +67,8 @@ def locked(files: list[Path]) -> Iterator[None]:
 
 
 def make_ready(files: list[Path], key: Path | None, *, new_history: bool = False) -> None:
-    """Before the store is opened. `files`: history first, main last. `key`: the master key's file, where it is beside
-    the store. Conflict when the store must not be opened."""
+    """`files`: history first, main last. `key`: the master key's file, if beside the store. Conflict when the store
+    must not be opened."""
     if not files:
         return
     with locked(files):
@@ -90,12 +88,12 @@ def make_ready(files: list[Path], key: Path | None, *, new_history: bool = False
 
 
 def unfinished(files: list[Path]) -> bool:
-    """Whether the next start has something to finish before it can say whether the store is complete."""
+    """Whether the next start must finish something before it can say whether the store is complete."""
     return (bool(files) and _marker(files).exists()) or any(_pack_broke_off(path) for path in files)
 
 
 def incomplete(files: list[Path], key: Path | None, *, new_history: bool = False) -> str | None:
-    """What is missing of the store and what to do, in words; None when nothing is."""
+    """What is missing of the store and what to do, in words."""
     main, others = StoreFile(files[-1], is_used(files[-1])), [StoreFile(path, is_used(path)) for path in files[:-1]]
     if not main.used:
         leftovers = [part.path for part in others if part.used] + _remains(files)
@@ -138,7 +136,6 @@ def _has_root(path: Path) -> bool:
 
 
 def is_store(path: Path) -> bool:
-    """Whether the file begins as a FileStorage does."""
     if not path.exists():
         return False
     with path.open("rb") as file:
@@ -157,7 +154,7 @@ def is_used(path: Path) -> bool:
 
 
 def transactions(file: IO[bytes], position: int) -> Iterator[Transaction]:
-    """The whole transactions of a FileStorage file from a position on, until its end or one that is not whole."""
+    """Whole transactions from a position on, until the end or one that is not whole."""
     size = os.fstat(file.fileno()).st_size
     while position + TRANS_HDR_LEN <= size:
         transaction = _transaction_at(file, position, size)
@@ -183,7 +180,7 @@ def _length_before(file: IO[bytes], end: int) -> int:
 
 
 def cut_tail(path: Path) -> None:
-    """Cut off what stands behind the last whole transaction. Conflict when the file is damaged before its end."""
+    """Conflict when the file is damaged before its last whole transaction ends."""
     size = path.stat().st_size
     if size <= START:
         return
@@ -224,8 +221,8 @@ def _whole_until(file: IO[bytes], path: Path) -> tuple[int, bytes]:
 
 
 def checked_until(file: IO[bytes], path: Path, position: int = START) -> tuple[int, bytes]:
-    """Where the last whole transaction ends, looked for from a position on, and its id. Conflict where the time of one
-    of them is not its own."""
+    """Where the last whole transaction ends, looked for from a position on, and its id. Conflict where a time is not
+    the transaction's own."""
     last = bytes(8)
     for transaction in transactions(file, position):
         _check_time(file, path, transaction, last)
@@ -241,12 +238,11 @@ def ahead(path: Path) -> AheadChanges | None:
 
 
 def said(stamp: TimeStamp) -> str:
-    """The time of a change, to the second."""
     return str(stamp)[:19]
 
 
 def _known_until(file: IO[bytes], path: Path) -> int:
-    """Where the last transaction begins that the file's index knows; where the first begins without an index."""
+    """Where the last transaction begins that the file's index knows; the first without an index."""
     position, size = indexed.known_length(path) or 0, os.fstat(file.fileno()).st_size
     if not START + TRANS_HDR_LEN + 8 <= position <= size:
         return START
@@ -260,8 +256,8 @@ def _has_not_come(tid: bytes) -> bool:
 
 
 def _check_time(file: IO[bytes], path: Path, transaction: Transaction, last: bytes) -> None:
-    """Conflict where a transaction says a time before the one that it follows: no clock makes that, each is given a
-    later time than the last. And where it says a time to come that is not its own."""
+    """Each transaction is given a later time than the last, whatever the clock: an earlier one is a Conflict, as is a
+    time to come that is not its own."""
     comes_later = transaction.tid > last
     if comes_later and (not _has_not_come(transaction.tid) or _is_own_time(file, transaction)):
         return
@@ -274,8 +270,8 @@ def _check_time(file: IO[bytes], path: Path, transaction: Transaction, last: byt
 
 
 def _is_own_time(file: IO[bytes], transaction: Transaction) -> bool:
-    """Whether all objects of a transaction carry its time and say that they are in it, to its end, as they do whatever
-    the clock said. Bytes that have become other ones do not agree with others."""
+    """Whether all objects of a transaction carry its time, as they do whatever the clock said. Changed bytes do not
+    agree."""
     file.seek(transaction.position)
     _, _, _, *texts = struct.unpack(TRANS_HDR, file.read(TRANS_HDR_LEN))
     begin = position = transaction.position + TRANS_HDR_LEN + sum(texts)
@@ -290,7 +286,7 @@ def _is_own_time(file: IO[bytes], transaction: Transaction) -> bool:
 
 
 def _check_nothing_whole_behind(file: IO[bytes], path: Path, end: int, last: bytes) -> None:
-    """What cannot be read is a tail only where nothing follows it. Else it is damage, and a cut loses changes."""
+    """What cannot be read is a tail only where nothing whole follows; else it is damage, and a cut loses changes."""
     size = os.fstat(file.fileno()).st_size
     begin = size - 8 - _length_before(file, size)
     if not end < begin <= size - TRANS_HDR_LEN:
@@ -318,7 +314,6 @@ def take_back_pack(path: Path) -> None:
 
 
 def _clean(path: Path) -> None:
-    """Delete what a pack or a restore left behind, and what was cut off long ago."""
     for ending in (".old", ".pack", PARTIAL, *(PARTIAL + suffix for suffix in (".lock", ".index", ".tmp"))):
         path.with_name(path.name + ending).unlink(missing_ok=True)
     for kept in path.parent.glob(f"{path.name}.tr[0-9]*"):
@@ -327,7 +322,6 @@ def _clean(path: Path) -> None:
 
 
 def _part_of(path: Path) -> Path:
-    """What is written before it takes the file's name."""
     return path.with_name(path.name + PARTIAL)
 
 
@@ -336,8 +330,8 @@ def _marker(files: list[Path]) -> Path:
 
 
 def begin_restore(files: list[Path], aside: dict[Path, Path]) -> None:
-    """The new files stand beside the old ones as `.partial`, whole. From here on the restore is finished, if not by
-    this process then by the next one that opens the store."""
+    """The new files stand beside the old ones as `.partial`, whole. From here on the restore is finished, by this
+    process or the next that opens the store."""
     marker = _marker(files)
     partial = _part_of(marker)
     with partial.open("w") as file:

@@ -1,7 +1,7 @@
 """The one event bus: a durable outbox, written in the transaction that it tells of, tailed by every node.
 
-Each writer (a thread of a node) has a tree of its own, so that writers never conflict. What one transaction says is one
-Batch; after the commit its serial is the transaction's id, the same order on every node, so it serves as event id.
+Each writer (a thread of a node) has a tree of its own, so writers never conflict. A transaction's events are one Batch;
+its serial is the transaction's id, the same order on every node, and serves as event id.
 """
 
 from __future__ import annotations
@@ -60,8 +60,6 @@ class Event(NamedTuple):
 
 
 class Batch(SealedFields):
-    """What one transaction told."""
-
     sealed_fields = ("rows",)
     only_shown = True
 
@@ -76,7 +74,7 @@ def set_up(root: Root) -> None:
 
 
 def emit(root: Root, kind: str, data: JsonObject) -> None:
-    """Tell of something, in the transaction that makes it true. `data` is what clients of /api/stream get."""
+    """In the transaction that makes it true. `data` is what clients of /api/stream get."""
     connection: Any = root._p_jar
     txn = connection.transaction_manager.get()
     try:
@@ -96,8 +94,7 @@ def told_in(txn: Any) -> Batch | None:
 
 
 def read_page(root: Root, positions: Positions, most: int) -> tuple[Positions, list[Event]]:
-    """As `read_since`, of each writer at most so many batches: for who follows at a pace of its own. What was swept
-    meanwhile is left out."""
+    """As `read_since`, at most so many batches of each writer. What was swept meanwhile is left out."""
     fresh: list[Event] = []
     after = dict(positions)
     for writer, tree in outbox_of(root).items():
@@ -136,14 +133,14 @@ def read_since(root: Root, positions: Positions) -> tuple[Positions, list[Event]
 
 
 def latest(root: Root, most: int) -> Positions:
-    """From where a reader has the newest batches, `most` of all writers together, and no more."""
+    """From where a reader has the newest `most` batches of all writers together."""
     ends = {writer: (tree.minKey(), tree.maxKey()) for writer, tree in outbox_of(root).items() if tree}
     share = max(1, most // max(1, len(ends)))
     return {writer: max(first - 1, last - share) for writer, (first, last) in ends.items()}
 
 
 def read_before(root: Root, positions: Positions, most: int) -> tuple[Positions, list[Event]]:
-    """What stands before `positions`, about `most` batches of it, and from where it was read."""
+    """About `most` batches before `positions`, and from where they were read."""
     earlier: list[Event] = []
     before: dict[str, int] = {}
     for writer, last in positions.items():
@@ -172,12 +169,12 @@ def _told_by(writer: str, key: int, batch: Batch) -> list[Event]:
 
 
 def positions(root: Root) -> Positions:
-    """Where the outbox ends now: for a reader that has just read the state itself, and wants what comes after it."""
+    """Where the outbox ends now: for a reader that has just read the state itself."""
     return {writer: tree.maxKey() for writer, tree in outbox_of(root).items() if tree}
 
 
 def sweep(root: Root, before: float) -> bool:
-    """Drop batches older than `before`, a page at a time; whether there may be more."""
+    """A page of batches older than `before`; whether there may be more."""
     dropped = 0
     outbox = outbox_of(root)
     for tree in outbox.values():
@@ -207,9 +204,8 @@ def _made_at(batch: Batch) -> float | None:
 
 
 class Listener:
-    """Who is called with every event, in order. One that raises misses nothing and holds up nobody else: the event and
-    what comes after it are kept, and it is called again with the next steps. An event that it fails on each time is
-    given up."""
+    """Called with every event, in order. If it raises, the event and what follows are kept for the next steps and
+    nobody else waits; an event that fails each time is given up."""
 
     def __init__(self, fn: Callable[[Event], None]):
         self.fn = fn
@@ -225,7 +221,6 @@ class Listener:
         self.missed = deque(self._deliver(list(self.missed)))
 
     def _deliver(self, events: list[Event]) -> list[Event]:
-        """What is left to be delivered."""
         for n, event in enumerate(events):
             try:
                 self.fn(event)
@@ -253,7 +248,7 @@ class Tail:
         self.listeners: list[Listener] = []
 
     def step(self) -> bool:
-        """Read what is new and hand it on. Costs nothing while the store has not changed."""
+        """Costs nothing while the store has not changed."""
         last = self.node.last_transaction()
         if last == self.seen_transaction:
             self._hand_on([])
@@ -273,13 +268,12 @@ class Tail:
         return bool(fresh)
 
     def is_seen_by(self, root: Root) -> bool:
-        """Whether the transaction behind `root` sees everything up to `positions`: only then may what it finds be kept
-        for others who come while the outbox stands there. One that began earlier may see an older state."""
+        """Whether the transaction behind `root` sees everything up to `positions`. If it began earlier, what it reads
+        must not be kept for others."""
         return began_at(root) >= self.read_at
 
     def _recall(self) -> bool:
-        """A page of what was told before the start, for readers who left off there. However much there is, nobody waits
-        for it."""
+        """A page of what was told before the start, for readers who left off there. Nobody waits for it."""
         room = RING - len(self._ring)
         if not self._earlier or room <= 0:
             return False
@@ -290,7 +284,6 @@ class Tail:
         return bool(self._earlier)
 
     def move(self, by: float) -> None:
-        """The clock was set by so many seconds."""
         for _ in range(len(self._ring)):
             event_id, kind, at, data = self._ring.popleft().split(" ", 3)
             self._ring.append(f"{event_id} {kind} {float(at) + by!r} {data}")
@@ -306,8 +299,8 @@ class Tail:
         )
 
     def _hand_on(self, fresh: list[Event]) -> None:
-        """A few milliseconds and a few events at a time: thousands may listen, and each has to get on meanwhile. Who
-        begins to listen in between has what is fresh from the ring."""
+        """A few milliseconds and events at a time: thousands may listen. Who begins to listen in between has what is
+        fresh from the ring."""
         began = time.monotonic()
         for first in range(0, max(1, len(fresh)), AT_ONCE):
             part = fresh[first : first + AT_ONCE]
@@ -325,8 +318,7 @@ class Tail:
         return lambda: self.listeners.remove(listener)
 
     def last_before(self, moment: float) -> str:
-        """The id of the last event that is remembered from before a moment. For one who reads the store now, and
-        listens a little later: everything from then on is told again."""
+        """The last id remembered from before a moment: for one who reads the store now and listens later."""
         ids = (line.split(" ", 3) for line in reversed(tuple(self._ring)))
         return next((event_id for event_id, _, at, _ in ids if float(at) < moment), "0")
 
@@ -339,15 +331,14 @@ class Tail:
 
 
 def _lines(events: Iterable[Event], earliest: float, latest: float) -> list[str]:
-    """What the ring keeps, of times between these. Kinds with a dash are for listeners, not for readers who come
-    later."""
+    """What the ring keeps of times between these. Kinds with a dash are for listeners, not for later readers."""
     kept = [event for event in events if not event.kind.startswith("_")]
     return [f"{event.id} {event.kind} {min(max(event.at, earliest), latest)!r} {event.text}" for event in kept]
 
 
 def _read_written(root: Root, positions: Positions | None) -> tuple[Positions, Positions, list[Event]]:
-    """Transaction function: from where was read, `read_since`, and the text of each event. Here, and not on the hub,
-    where others would wait."""
+    """Transaction function: from where was read, `read_since`, and each event's text, made here because others would
+    wait on the hub."""
     before = latest(root, RECENT) if positions is None else positions
     after, fresh = read_since(root, before)
     return before, after, _with_text(fresh)
@@ -364,5 +355,5 @@ def _with_text(events: list[Event]) -> list[Event]:
 
 
 def _packed(data: JsonObject) -> str:
-    """As text an event takes a quarter of the memory, and readers get it as text anyway."""
+    """As text an event takes a quarter of the memory."""
     return json.dumps(data, separators=(",", ":"), default=str)

@@ -1,8 +1,8 @@
 """A queue in which nobody's tasks wait behind all of somebody else's.
 
-Tasks are put in for a caller of a group. Groups take turns, and within a group its callers do; what one caller has put
-in goes in order. So a caller with a thousand tasks delays others by one task each time. Many callers of one group delay
-another group no more than one caller would.
+Groups take turns, and so do the callers within a group; a caller's own tasks go in order. A caller with a thousand
+tasks delays others by one task each time, and a group of many callers delays another group no more than one caller
+would.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NOBODY = Whose("", None)
 
 
 class FairQueue:
-    """Like a `SimpleQueue`. None is put in to tell a reader to end, and comes at the end of what was put in before."""
+    """Like a `SimpleQueue`. None tells a reader to end, after all that was put in before."""
 
     def __init__(self) -> None:
         self._signs: queue.SimpleQueue[bool | None] = queue.SimpleQueue()  # True for each task
@@ -42,7 +42,6 @@ class FairQueue:
         return self._take() if self._signs.get() else None
 
     def get_nowait(self) -> Any:
-        """Raises `queue.Empty`."""
         return self._take() if self._signs.get_nowait() else None
 
     def qsize(self) -> int:

@@ -1,9 +1,8 @@
 """What tells a host which service asks it, and whether that is the latest one: the store's identity and fencing tokens.
 
-The identity is made once and goes with every copy of the store. A token is the time of a lease's takeover in
-milliseconds, or one more than the last token where the clock is behind. So it grows also when the store itself goes
-back: after a restore, or on a copy of its files. `opsapp restore` reads the tokens of the store that it sets aside, for
-the case that a clock was wrong.
+The identity goes with every copy of the store. A token is the time of a lease's takeover in milliseconds, or the last
+token plus one where the clock is behind: so it grows after a restore too. For a clock that was wrong, `opsapp restore`
+reads the tokens of the store that it sets aside.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ STORE, LEASES = "store-id", "leases"
 
 
 def set_up(root: Root) -> None:
-    """Evolve step: this store is a new one, or one from before stores had an identity."""
+    """Evolve step: also for stores from before they had an identity."""
     root.system.setdefault(STORE, secrets.token_hex(16))
 
 
@@ -37,12 +36,11 @@ def store_id(root: Root) -> str:
 
 
 def next_token(last: int, now: float) -> int:
-    """The token of a takeover."""
     return max(last + 1, int(now * 1000))
 
 
 def newest_token(main: Path) -> int:
-    """The newest token that a store has given out; 0 when there is none, or the store cannot be read any more."""
+    """0 when there is none, or the store cannot be read."""
     if not is_store(main):
         return 0
     try:
@@ -53,8 +51,8 @@ def newest_token(main: Path) -> int:
 
 
 def keep_ahead(main: Path, given_out: int, now: float) -> bool:
-    """Have the store in this file give out newer tokens than that one; whether it had to be written. A clock that is
-    right sees to it by itself."""
+    """Make the store in this file give out newer tokens than that one; whether it had to be written. A right clock does
+    so by itself."""
     if given_out < int(now * 1000):
         return False
     _in_store(main, lambda leases: _raise(leases, given_out), read_only=False)

@@ -1,6 +1,6 @@
-"""What `opsapp doctor` and GET /api/doctor look at: the machine and the files around the store. It changes nothing.
+"""What `opsapp doctor` and GET /api/doctor look at: the machine and the files around the store. Changes nothing.
 
-A room that can say more about the installation registers an `IFinder`, about what is stored an `IStoreFinder`.
+A room adds to it by an `IFinder` about the installation, or an `IStoreFinder` about what is stored.
 """
 
 from __future__ import annotations

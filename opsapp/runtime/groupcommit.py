@@ -1,7 +1,7 @@
-"""One commit for many callers that come together: each gets its own answer, and only after that commit.
+"""One commit for many callers that come together: each gets its own answer, after that commit.
 
-A commit costs a write to the disk and every piece of a tree that it changes, whether one caller changed it or a
-hundred. Must not: answer anybody before the commit, or let what one caller sent refuse another's.
+A commit costs a disk write and every piece of a tree that it changes, for one caller or a hundred. Must not: let what
+one caller sent refuse another's.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class WaitingCall(NamedTuple, Generic[Value]):
 
 
 class GroupCommit(Generic[Value]):
-    """`fn(root, values)` is a transaction function and returns an outcome for each value, in order. An exception among
-    them is raised to that caller alone; for it `fn` has changed nothing. Runs in the lane in which the calls come, and
-    after those that wait there: so a storm makes large groups, and a single call waits for nobody."""
+    """`fn(root, values)`: transaction function, an outcome for each value in order. An exception among them is raised
+    to that caller alone; `fn` has changed nothing for it. Runs after the calls that wait in its lane: a storm makes
+    large groups, a single call waits for nobody."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class GroupCommit(Generic[Value]):
                 self._waiting.popleft().outcome.set(StoreAway())
 
     def _let_others_come(self) -> None:
-        """Until nobody waits for the lane, or the group is full; never for more than a group's number of calls."""
+        """Until nobody waits for the lane, or the group is full."""
         lane = self._node.lane(self._lane, 1)
         for _ in range(self._most):
             if not lane.waiting() or len(self._waiting) >= self._most:
@@ -93,7 +93,7 @@ class GroupCommit(Generic[Value]):
                 call.outcome.set(outcome)
 
     def _outcomes(self, values: Sequence[Value]) -> Outcomes:
-        """In a thread. What nobody foresaw may be the fault of one of them: then each has a transaction of its own."""
+        """In a thread. An unforeseen failure may be the fault of one value: then each has a transaction of its own."""
         try:
             return list(self._node.transact(self._fn, values))
         except (Unavailable, TransientError):

@@ -29,7 +29,7 @@ LONG_S = 0.05  # of processor time
 
 
 def _captured(fn: Callable[..., Any], values: tuple[Any, ...]) -> tuple[bool, Any]:
-    """Run in a fresh context and hand exceptions over as values: a thread must outlive all of its tasks."""
+    """In a fresh context; exceptions are values, for a thread must outlive its tasks."""
     try:
         return True, contextvars.Context().run(fn, *values)
     except BaseException as problem:  # noqa: BLE001 - handed to the caller, who raises it
@@ -39,7 +39,7 @@ def _captured(fn: Callable[..., Any], values: tuple[Any, ...]) -> tuple[bool, An
 class Lane:
     """Blocking work in a few native threads. On the hub the calling greenlet waits; in a thread it runs inline.
 
-    Threads of our own, because gevent's pool costs 16 microseconds a call and these cost 2.
+    gevent's pool costs 16 microseconds a call, these threads 2.
     """
 
     def __init__(self, hub: Hub, name: str, size: int):
@@ -53,7 +53,7 @@ class Lane:
         return self.run_for(NOBODY, fn, *values)
 
     def run_for(self, whose: Whose, fn: Callable[..., Any], *values: Any) -> Any:
-        """The same for somebody, behind whose other calls it waits, and not behind all of everybody's."""
+        """It waits behind the other calls of the same caller, not behind everybody's."""
         if not self._hub.is_here():
             return fn(*values)
         if not self._threads:
@@ -81,12 +81,11 @@ class Lane:
             del task, waiter, fn, values  # nothing of a task is kept alive until the next one comes
 
     def waiting(self) -> int:
-        """How many calls wait for a thread."""
         return self._tasks.qsize()
 
     def close(self) -> None:
-        """Let the threads finish what they were given, and wait a moment for them: one that hangs must not hold the
-        process, and being a daemon it does not."""
+        """The threads finish what they were given. One that hangs is not waited for long, and as a daemon does not hold
+        the process."""
         for _ in self._threads:
             self._tasks.put(None)
         self._join()
@@ -100,10 +99,9 @@ class Lane:
 
 class LeadLane(Lane):
     """For short work that is mostly Python. One thread leads and does all of it while it progresses: two threads that
-    both want the interpreter take it from each other, which cost a third of the requests a second. The others help
-    while the leader waits for a disk or a server, and while it is at one task for long, for the next one must not wait
-    until it is done. They do not while it waits for a processor or the interpreter: they would only make that wait
-    longer."""
+    take the interpreter from each other cost a third of the requests a second. The others help while the leader waits
+    for a disk or a server, or is long at one task; not while it waits for a processor or the interpreter, for they
+    would make that wait longer."""
 
     def __init__(self, hub: Hub, name: str, size: int):
         super().__init__(hub, name, size)
@@ -155,7 +153,7 @@ class LeadLane(Lane):
         self._hub.answer(waiter, _captured(fn, values))
 
     def _look(self, progress: Progress) -> None:
-        """On the hub, every few milliseconds while there is work: does the leader get on?"""
+        """On the hub, every few milliseconds while there is work."""
         if not self._tasks.qsize():
             self._held_up = False
             self._timer.stop()
@@ -184,7 +182,7 @@ class LeadLane(Lane):
 
 
 class Hub:
-    """The thread that runs greenlets, once it has been entered; until then every call is inline."""
+    """The thread that runs greenlets, once entered; until then every call is inline."""
 
     def __init__(self) -> None:
         self._thread: int | None = None
@@ -196,7 +194,6 @@ class Hub:
         self._posted: deque[tuple[Callable[..., Any], tuple[Any, ...]]] = deque()
 
     def enter(self) -> None:
-        """Make the calling thread the hub's."""
         self._thread = threading.get_ident()
         self._async = gevent.get_hub().loop.async_()
         self._async.start(self._arrived)

@@ -1,10 +1,8 @@
-"""The index beside a data file, written while the file grows; and what it says of the file's length: a witness that
-the file was cut off.
+"""The index beside a data file, written while the file grows; and a witness that the file was cut off.
 
-FileStorage writes the index at a clean stop and now and then, always after what it points to is on the disk. So a file
-that ends before the place where its index ends has lost changes, wherever it was cut; neither `kill -9` nor a power cut
-does that. Only a pack makes a file shorter, and until its index is written the file as it was lies beside it (`.old`).
-Must not: decide what is done about it.
+FileStorage writes the index after what it points to is on the disk, so a file that ends before its index ends has lost
+changes; neither `kill -9` nor a power cut does that. Only a pack makes a file shorter, and until its index is written
+the old file lies beside it (`.old`). Must not: decide what is done about it.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ WORTH_BYTES = 32 << 20  # a tenth of a second to read
 
 
 def known_length(path: Path) -> int | None:
-    """How far the file's index goes; None without an index, or with one that is of no use."""
+    """None without an index, or with one that is of no use."""
     try:
         with _index_of(path).open("rb") as index:
             return int(pickle.load(index))  # its first part says how far it goes
@@ -33,7 +31,7 @@ def known_length(path: Path) -> int | None:
 
 
 def is_cut_off(path: Path) -> bool:
-    """Whether the file has lost what its index knows. Looked at twice: another process may be packing it."""
+    """Whether the file lacks what its index knows. Looked at twice: another process may be packing it."""
     return _is_shorter(path) and not _old_of(path).exists() and _is_shorter(path)
 
 
@@ -47,13 +45,13 @@ def told(path: Path) -> str:
 
 
 def forget_stale(path: Path) -> None:
-    """A pack that broke off left the index of the file as it was."""
+    """A pack that broke off left the index of the old file."""
     if _is_shorter(path):
         _index_of(path).unlink(missing_ok=True)
 
 
 def drop_old(path: Path) -> None:
-    """The file as it was before a pack goes once the new one is in its place, and no index of the old one is there."""
+    """Once the packed file is in its place, and no index of the old one is there."""
     if path.exists():
         forget_stale(path)
         _old_of(path).unlink(missing_ok=True)
@@ -76,8 +74,8 @@ def _old_of(path: Path) -> Path:
 
 
 def start(node: NodeBase) -> None:
-    """ZODB writes an index when a store is closed or packed; after a kill the whole file since then is read again, some
-    seconds for each gigabyte. So it is written from time to time too."""
+    """ZODB writes an index only at a close or a pack; after a kill the file since then is read again, seconds for each
+    gigabyte."""
     storages = [db.storage for db in node.store.databases.values() if isinstance(db.storage, FileStorage)]
     if storages:
         written: dict[str, int] = {}
@@ -86,7 +84,7 @@ def start(node: NodeBase) -> None:
 
 
 def save_grown(storages: list[Any], written: dict[str, int], worth: int = WORTH_BYTES) -> bool:
-    """Write the index of each file that is so much larger (or smaller, after a pack) than when it was written last."""
+    """Of each file that is so much larger (or smaller, after a pack) than when its index was written last."""
     for storage in storages:
         name, size = storage.getName(), storage.getSize()
         if abs(size - written.get(name, 0)) >= worth:

@@ -1,7 +1,7 @@
-"""Looking for damaged objects in the file of an embedded store: each one is loaded as the service would load it.
+"""Looks for damaged objects in the file of an embedded store: each is loaded as the service would load it.
 
-Lives here: reading every current record, and naming what cannot be read. A text whose letters were overwritten by
-others still reads well, so nobody can see that. Must not: write, or need the lock of the store.
+A text whose letters were overwritten still reads well, so nobody can see that. Must not: write, or need the lock of the
+store.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .seals import Seal
 
 
 class Referred(NamedTuple):
-    """An object that another one names: its class, and its key where a B-tree holds it."""
+    """`key`: where a B-tree holds it."""
 
     oid: bytes
     cls: Any
@@ -38,7 +38,7 @@ class ObjectRecord(NamedTuple):
 
 
 def damaged(path: Path) -> list[str]:
-    """What cannot be read of the store in this file, each by the name under which it is kept, and why."""
+    """By the name under which it is kept: why it cannot be read."""
     storage = read_only_file(path)
     try:
         broken = _broken(storage)
@@ -49,7 +49,7 @@ def damaged(path: Path) -> list[str]:
 
 
 def unopened(path: Path, seal: Seal) -> list[str]:
-    """The objects of the store in this file that have a sealed part which these keys do not open, each by its name."""
+    """The names of objects with a sealed part that these keys do not open."""
     storage = read_only_file(path)
     try:
         shut = [oid for oid in record_ids(storage) if _is_shut(storage.load(oid)[0], oid, seal)]
@@ -93,7 +93,7 @@ def _broken(storage: Any) -> dict[bytes, str]:
 
 
 def read(data: bytes) -> ObjectRecord:
-    """A record: two pickles, of the class and of the state. What it names is stood in for by a bare object."""
+    """Two pickles, of the class and of the state. A bare object stands in for what they name."""
     refers: list[Referred] = []
     stands_for: dict[int, Referred] = {}
 
@@ -122,7 +122,7 @@ def _class_of(module: str, name: str) -> Any:
 
 
 def _of(reference: Any) -> tuple[bytes | None, Any]:
-    """The id and the class that a reference names; no id where it leads into another database, or is a weak one."""
+    """No id for a reference into another database, or a weak one."""
     if isinstance(reference, tuple):
         return reference[0], reference[1]
     if isinstance(reference, list):

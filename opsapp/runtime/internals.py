@@ -1,6 +1,6 @@
 """What we use of libraries although they do not promise it: all of it is in this file.
 
-tests/unit/test_internals.py tries each with the library itself, so a version that changes one fails there by its name.
+tests/unit/test_internals.py tries each, so a version that changes one fails there by its name.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ __all__ = [
 
 
 def record_ids(storage: Any) -> Collection[bytes]:
-    """ZODB: the id of every object in a FileStorage."""
     return storage._index
 
 
@@ -54,25 +53,25 @@ def read_only_file(path: Any) -> FileStorage:
 
 
 def save_index(storage: Any) -> None:
-    """ZODB: write the index of a FileStorage now. A commit waits for it: a millisecond for 100,000 objects."""
+    """ZODB. A commit waits for it: a millisecond for 100,000 objects."""
     with storage._lock:
         storage._save_index()
 
 
 def reserved_ids(storage: Any) -> list[bytes] | None:
-    """ZEO: the ids for new objects that a client has got from its server and not used yet; None of other storages."""
+    """ZEO: a client's ids for new objects that are not used yet; None of other storages."""
     return storage._oids if isinstance(storage, ClientStorage) else None
 
 
 def limit_waiting(storage: Any, seconds: float) -> None:
-    """ZEO: from now on a call waits at most so long for a server that is away. Other storages do not wait."""
+    """ZEO: how long a call waits for a server that is away. Other storages do not wait."""
     if isinstance(storage, ClientStorage):
         storage._server.timeout = min(storage._server.timeout, seconds)
 
 
 def commits_at_once(storage: Any) -> int:
-    """ZEO: a client lets one thread commit at a time, and the others wait for it without an end. Other storages say it
-    of themselves; 0 where there is no bound."""
+    """ZEO: a client lets one thread commit at a time; the others wait without an end. Other storages say their number,
+    or 0 for no bound."""
     return 1 if isinstance(storage, ClientStorage) else getattr(storage, "commits_at_once", 0)
 
 
@@ -84,7 +83,7 @@ def lock_watches(server: Any, watch: Callable[[], Thread]) -> None:
 
 
 def break_connection(protocol: Any) -> None:
-    """ZEO's server: end a connection as if it had broken, on the thread of its loop. `close` would leave its lock."""
+    """ZEO's server: end a connection as if it had broken, on its loop's thread. `close` would leave its lock."""
     protocol.sm_protocol.transport.abort()
 
 
@@ -93,15 +92,14 @@ def is_zeo(storage: Any) -> bool:
 
 
 def ungreeted(storage: Any) -> Any:
-    """ZEO: a client's connection on which its server has not said a word yet, or None. ZEO waits for it without an
-    end."""
+    """ZEO: a client's connection on which the server has not said a word yet. ZEO waits for it without an end."""
     connections = tuple(storage._server.client.protocols)
     return next((made for made in connections if made.sm_protocol is not None and not hasattr(made, "encode")), None)
 
 
 def break_client(storage: Any, connection: Any = None) -> None:
-    """ZEO: from any thread, end this connection of a client, or the one that it uses, as if it had broken. Who waits
-    for an answer hears of it, and the client makes another one."""
+    """ZEO: from any thread, end this connection of a client, or the one it uses, as if it had broken. Who waits hears
+    of it, and the client connects again."""
     client = storage._server.client
 
     def abort() -> None:
@@ -113,34 +111,31 @@ def break_client(storage: Any, connection: Any = None) -> None:
 
 
 def has_changes(transaction: Any) -> bool:
-    """transaction: whether anything has joined it, so that its commit would write."""
     return bool(transaction._resources)
 
 
 def opened_databases(registry: Any) -> dict[str, DB]:
-    """pyramid_zodbconn: the databases by name."""
     return registry._zodb_databases
 
 
 def delivery_tracker() -> Any:
-    """Apprise: the context variable in which it looks who has a message while it tries again by itself; None in a
-    version that has none, which then sends to everybody again."""
+    """Apprise: where it looks who has a message while it tries again; None in a version without, which sends to
+    everybody again."""
     from apprise.plugins import base
 
     return getattr(base, "_delivery_tracker", None)
 
 
 def take_order_of(node: Any, other: Any) -> None:
-    """colander: let the node stand among the fields of its schema where the other one was declared."""
+    """colander: the node takes the other's place among the fields of its schema."""
     node._order = other._order
 
 
 def peek_now(sock: Any) -> bytes:
-    """gevent: a byte of what has arrived at this socket, which stays there; from any thread. BlockingIOError if nothing
-    has."""
+    """gevent: a byte that has arrived and stays there; from any thread. BlockingIOError if nothing has."""
     return sock._sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
 
 
 def receive_now(sock: Any, size: int) -> bytes:
-    """gevent: what has arrived at this socket, without a switch to other greenlets; BlockingIOError if nothing has."""
+    """gevent: what has arrived, without a switch to other greenlets; BlockingIOError if nothing has."""
     return sock._sock.recv(size)

@@ -1,10 +1,9 @@
 """Leases: which node does what only one may do.
 
-A lease is a record (owner, beat, token) changed by compare-and-set. The owner's beat moves; a node that has watched it
-stand still for a whole lease takes it over, so clocks need not agree. What waits under the lease for its time was put
-there by the clock of who had it, so it moves by what that one is off ours (`clocksteps`). The token grows with every
-owner, and when the store goes back to a backup (`fencing`): what acts under a lease checks it in its own transaction
-(`check`), and effects outside the store carry it.
+A lease is a record (owner, beat, token) changed by compare-and-set. Whoever has watched the owner's beat stand still
+for a whole lease takes it over, so clocks need not agree; what waits under it moves by the difference of the clocks
+(`clocksteps`). The token grows with every owner, also when the store goes back to a backup (`fence`): what acts under a
+lease checks it in its own transaction (`check`), and effects outside the store carry it.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ leases_of = SystemPlace[OOBTree]("leases")  # name -> Lease
 
 
 class Pulse(Persistent):
-    """What a renewal writes. An object of its own: work that reads the lease current must not meet every beat."""
+    """An object of its own: work that reads the lease current must not meet every beat."""
 
     beat = 0
     at = 0.0  # by the clock of who wrote it; stores of an older version have none
@@ -78,8 +77,7 @@ def beat(root: Root, owner: str, wanted: list[str], stale: dict[str, int], now: 
 
 
 def _whole(leases: Any, name: str) -> Lease:
-    """The lease, made anew where there is none. One that cannot be read is nobody's: its token came from the clock, so
-    that the next is newer."""
+    """One that cannot be read is made anew, owned by nobody: its token comes from the clock, so the next is newer."""
     lease: Lease | None = leases.get(name)
     if lease is None or not _is_readable(lease):
         lease = leases[name] = Lease()
@@ -99,7 +97,7 @@ def _is_readable(item: Persistent) -> bool:
 
 
 def release(root: Root, owner: str, names: Collection[str] | None = None) -> None:
-    """Give these back, or everything, at a clean stop; the others hear of it at once."""
+    """These or all; the others hear of it at once."""
     for name, lease in leases_of(root).items():
         if _is_readable(lease) and lease.owner == owner and (names is None or name in names):
             lease.owner = ""
@@ -116,7 +114,7 @@ def check(root: Root, name: str) -> int:
 
 
 class LeaseKeeper:
-    """This node's part. Where the storage admits one process, whatever an older one held is free."""
+    """Where the storage admits one process, whatever an older one held is free."""
 
     def __init__(self, node: NodeBase):
         self.node = node
@@ -134,12 +132,12 @@ class LeaseKeeper:
             self.wanted.append(name)
 
     def busy_while(self, name: str, under_way: Callable[[], Any]) -> None:
-        """A lease is given back at a stop only once what was begun under it has its outcome. What a step does itself
-        is known; this is for what it has begun and left to others."""
+        """At a stop, a lease is given back only once what was begun under it has its outcome. This is for what a step
+        has begun and left to others; steps themselves are known."""
         self._uses.append((name, under_way))
 
     def holds(self, name: str) -> bool:
-        """Ours, renewed recently enough that nobody can have taken it, and not about to be given back."""
+        """Renewed recently enough that nobody can have taken it, and not about to be given back."""
         return (
             not self._leaving and name in self.held and self.node.clock.monotonic() - self.renewed_at < LEASE_S * 0.75
         )
@@ -174,7 +172,7 @@ class LeaseKeeper:
                 self._off[name] = row.at - self.node.clock.now()
 
     def _take_over(self, taken: dict[str, LeaseState]) -> None:
-        """Of one that nobody was seen to renew it is known only that no clock showed a time to come."""
+        """Of an owner that was never seen to renew we know only that no clock showed a time to come."""
         for name, row in taken.items():
             off = self._off.pop(name, max(0.0, row.at - self.node.clock.now()))
             if not self.node.exclusive and abs(off) > STEP_S:
@@ -202,7 +200,7 @@ class LeaseKeeper:
 
     def leave(self) -> None:
         """On the hub, at the beginning of a stop: no work under a lease begins any more, and each lease is given back
-        once nothing under it is under way. What is left at the end the node's goodbye gives back."""
+        once it is idle. The node's goodbye gives back the rest."""
         self._leaving = True
         while self.held:
             busy = {name for name, under_way in self._uses if under_way()}

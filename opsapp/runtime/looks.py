@@ -1,7 +1,6 @@
-"""Steps that look into the store and find nothing, and how they are spared from looking again for nothing.
+"""Steps that look into the store for due work, and how they are spared from looking for nothing.
 
-Most steps look several times a second whether a queue of theirs has anything due, and mostly it has nothing. Where one
-process has the store alone it knows of every commit. So after a step that found nothing there can be nothing for it
+Where one process has the store alone it knows of every commit. So after a step that found nothing there can be nothing
 before the next commit, or before something falls due.
 """
 
@@ -18,9 +17,8 @@ AHEAD_S = 5.0  # one look answers for so long
 
 
 class QueueLook:
-    """`anything(root, now)`: whether there is work for the step by the moment `now`, or may be. It changes nothing, and
-    where there is work there is work at every later moment too. It is asked only after the step has found nothing
-    twice in one state of the store, so a node at work pays nothing for it."""
+    """`anything(root, now)`: whether there is, or may be, work by `now`; it changes nothing, and what is due stays due.
+    Asked only after the step has found nothing twice in one state of the store, so a node at work pays nothing."""
 
     def __init__(self, node: NodeBase, anything: Callable[[Root, float], Any]):
         self._node, self._anything = node, anything
@@ -30,7 +28,7 @@ class QueueLook:
         self._still_at = 0.0
 
     def begin(self) -> None:
-        """Before the step: what is committed from here on may be work that it does not see."""
+        """What is committed from here on may be work that the step does not see."""
         self._began = self._node.state(), self._node.clock.now()
 
     def found_nothing(self) -> None:
@@ -42,8 +40,7 @@ class QueueLook:
         self._quiet_in = state
 
     def is_still(self) -> bool:
-        """Whether there can be nothing for the step, from memory alone. Not where the clock was put back: what is due
-        was judged by a later time."""
+        """From memory alone. Not where the clock was put back: what is due was judged by a later time."""
         return self._still_in is self._node.state() and 0 <= self._node.clock.now() - self._still_at < AHEAD_S
 
 

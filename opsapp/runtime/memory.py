@@ -1,4 +1,4 @@
-"""Giving freed memory back to the system: glibc keeps what was freed in the middle of its heap until it is asked."""
+"""Giving freed memory back: glibc keeps what was freed in the middle of its heap until it is asked."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Node(NodeBase):
         self._leaving = False
 
     def start_hub(self) -> None:
-        """On the thread that will serve: from now on calls from it hop; the engines run if this node has the role."""
+        """On the thread that will serve: calls from it hop from now on; the engines run if this node has the role."""
         self.hub.enter()
         self.clock_steps.start()
         self.events.start()
@@ -63,14 +63,14 @@ class Node(NodeBase):
             self.wake(leases.CLUSTER)
 
     def _freshen(self) -> bool:
-        """Connections that nobody uses let go of what they hold, and the process of what was freed."""
+        """Idle connections let go of what they hold, and the process of what was freed."""
         self.store.freshen()
         memory.trim()
         return False
 
     def at_stop(self, begin: Callable[[], None], finish: Callable[[], None]) -> None:
-        """For what runs outside of the process: `begin()` is called when the process is told to stop and returns at
-        once, `finish()` when the last requests have been answered, and may wait a few seconds. Both on the hub."""
+        """For what runs outside of the process, both on the hub: `begin()` at the order to stop, returns at once;
+        `finish()` after the last answers, may wait a few seconds."""
         self._endings.append((begin, finish))
 
     def begin_stop(self) -> None:
@@ -91,7 +91,6 @@ class Node(NodeBase):
             log.warning("nothing handed over: the store is away")
 
     def stop(self) -> None:
-        """End what runs outside and the workers, commit what was observed, give leases back, close lanes and stores."""
         self.begin_stop()
         for _, finish in self._endings:
             finish()
@@ -119,7 +118,7 @@ class Node(NodeBase):
                 log.warning("not written at the stop: %s", problem)
 
     def _say_goodbye(self) -> None:
-        """Give back what others wait for. If the store is away, the leases expire by themselves."""
+        """If the store is away, the leases expire by themselves."""
         try:
             self.transact(leases.release, self.owner)
             self.transact(nodes.leave, self.name, self.boot)

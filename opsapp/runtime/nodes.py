@@ -1,11 +1,10 @@
-"""Which nodes there are: each writes a beat, and each judges the others by watching their beats move.
+"""Which nodes there are: each writes a beat, and judges the others by watching their beats move.
 
-Clocks need not agree. Silence counts only while we look: a node that was held up itself, or slept together with the
-machine, must not find the others dead when it comes to. On a storage that admits one process there is nobody to watch,
-and nothing is written.
+Clocks need not agree. Silence counts only while we look: a node that was held up itself must not find the others dead.
+A storage that admits one process has nobody to watch, and nothing is written.
 
 Two bounds: who is quiet for a short while has its checks made by others, which does no harm if it lives; who is dead
-has lost what it had claimed, and that takes longer to say.
+has lost what it had claimed, which takes longer to say.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ node_records_of = SystemPlace[OOBTree]("nodes")  # name -> NodeRecord
 
 
 class NodeRecord(Persistent):
-    """One process: its latest boot, what it does, where its own HTTP address is, of which version it is."""
+    """`boot`: its latest; `address`: of its own HTTP server."""
 
     version = ""  # older ones did not write it
     leaving = False  # told to stop: it begins nothing new, and ends what it has claimed
@@ -50,8 +49,6 @@ class NodeRecord(Persistent):
 
 
 class Beat(NamedTuple):
-    """What a node has written last."""
-
     boot: str
     number: int
     roles: tuple[str, ...]
@@ -72,8 +69,8 @@ def set_up(root: Root) -> None:
 
 
 def beat(root: Root, name: str, mine: Beat, forget: list[str], steps: list[EvolveStep]) -> dict[str, Beat]:
-    """Write our beat, drop nodes long dead; every node's. NewerStore where another node has brought the store to a
-    version that is none of ours; a step that runs at the same time as our first beat is a conflict."""
+    """Write our beat, drop nodes long dead; every node's. NewerStore where the store has a version that is none of
+    ours; an evolve step that runs at the same time as our first beat is a conflict."""
     refusal = evolve.refusal(evolve.apart_in(root, steps)) if steps else None  # a node without rooms knows none
     if refusal:
         raise NewerStore(refusal)
@@ -94,7 +91,6 @@ def beat(root: Root, name: str, mine: Beat, forget: list[str], steps: list[Evolv
 
 
 def beats(root: Root) -> dict[str, Beat]:
-    """What every node has written last."""
     records = root.system.get("nodes", {})
     return {
         name: Beat(record.boot, record.beat, record.roles, record.address, record.version, record.leaving)
@@ -117,8 +113,6 @@ def leave(root: Root, name: str, boot: str) -> None:
 
 
 class Nodes:
-    """This node's view of all nodes."""
-
     def __init__(self, node: NodeBase):
         self.node = node
         self.address = ""
@@ -151,12 +145,12 @@ class Nodes:
         return min(now - self._looked_at, LOOKED_FOR_S)
 
     def alive(self, role: str) -> tuple[str, ...]:
-        """The names of the nodes with this role whose beat moves, ourselves included; sorted."""
+        """Nodes with this role whose beat moves, ourselves included; sorted."""
         own = {self.node.name} if role in self.node.roles else set()
         return tuple(sorted(own | self._others(role, DEAD_AFTER_S)))
 
     def working(self, role: str) -> tuple[str, ...]:
-        """Those among whom new work is shared: heard of a moment ago, and not told to stop."""
+        """Among whom new work is shared: heard of a moment ago, and not told to stop."""
         own = {self.node.name} if role in self.node.roles and not self.leaving else set()
         there = {name for name in self._others(role, QUIET_AFTER_S) if not self._known[name].leaving}
         return tuple(sorted(own | there))
@@ -174,8 +168,8 @@ class Nodes:
         }
 
     def owners(self, root: Root) -> set[str]:
-        """ "name:boot" of each node whose claims stand. The store of the caller's transaction says which there are: one
-        that has come, or was started again, since our last look has claims that must not be called abandoned."""
+        """ "name:boot" of each node whose claims stand. The caller's transaction says which there are: claims of a node
+        that came since our last look must not be called abandoned."""
         if self.node.exclusive:
             return {self.node.owner}
         there = {f"{name}:{heard.boot}" for name, heard in beats(root).items() if not self._is_dead(name, heard)}

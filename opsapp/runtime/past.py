@@ -1,7 +1,6 @@
 """The tree as it was: reads over a historical connection, and how far back they reach.
 
-Only the main database is read so: series are kept by time anyway and are read from the present. The limits are the
-store's own times, not the node's clock: revisions carry the time of their commit.
+Only the main database: series are kept by time anyway. The limits are the store's own times, not the node's clock.
 """
 
 from __future__ import annotations
@@ -24,13 +23,12 @@ PACKED = "packed_until"
 
 
 def note_pack(root: Root, until: float) -> None:
-    """Transaction function, before a pack: what it is about to drop can be read no more, even if it breaks off."""
+    """Transaction function, before a pack: what it may drop can be read no more, even if it breaks off."""
     root.system[PACKED] = max(until, root.system.get(PACKED, 0.0))
 
 
 def readable_since(root: Root) -> float:
-    """Transaction function: when the last schema step was committed, or until when the store was packed; whichever is
-    later. What was before has another shape, or is not there."""
+    """Transaction function: the last schema step or the pack horizon, whichever is later."""
     evolved = root.system.get("evolved")
     if evolved is None:
         return root.system.get(PACKED, 0.0)
@@ -39,7 +37,6 @@ def readable_since(root: Root) -> float:
 
 
 def read_at(db: Any, at: int, fn: Callable[..., Any], values: tuple[Any, ...]) -> Any:
-    """`fn(root, *values)` over the tree as it was when the second `at` ended. Read-only; a plain answer."""
     manager = transaction.TransactionManager(explicit=True)
     connection = db.open(transaction_manager=manager, before=_before(db, at))
     try:
@@ -60,7 +57,7 @@ def gone() -> Gone:
 
 
 def _before(db: Any, at: int) -> bytes:
-    """The transaction id that everything until the end of this second lies before; no later than what is stored."""
+    """The transaction id before which this whole second lies; no later than what is stored."""
     end = datetime.fromtimestamp(at + 1, timezone.utc)
     seconds = end.second + end.microsecond / 1e6
     wanted = TimeStamp(end.year, end.month, end.day, end.hour, end.minute, seconds).raw()

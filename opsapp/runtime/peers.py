@@ -1,11 +1,9 @@
 """From node to node: one HTTP request to another node's own server, signed, and its answer as it comes.
 
-What is live (a session, a stream, what was just heard) is on one node, and another one may need it. Requests carry who
-asks and are signed with a secret that only the nodes of this cluster can derive: it comes from the master key, which is
-the same on all of them, and serves this use alone. Signed are the node that is asked, method, path and query, the
-body's digest, the time, and a number that is accepted once. Of a body that is handed on while it comes (an upload)
-nobody knows the digest beforehand: it is `STREAMED` in its place, which is accepted for such paths alone.
-On the hub the caller waits cooperatively; elsewhere it blocks. Must not: know what is asked for.
+What is live (a session, a stream) is on one node, and another may need it. The secret comes from the master key and
+serves this use alone. Signed are the node that is asked, method, path and query, the body's digest, the time, and a
+number that is accepted once. A body that is handed on while it comes has `STREAMED` in place of its digest, accepted
+for such paths alone. On the hub the caller waits cooperatively; elsewhere it blocks. Must not: know what is asked for.
 """
 
 from __future__ import annotations
@@ -51,8 +49,6 @@ Headers = list[tuple[str, str]]
 
 
 class NodeAway(Unavailable):
-    """The other node does not answer."""
-
     code = "node_away"
 
     def __init__(self, name: str, why: str):
@@ -60,7 +56,7 @@ class NodeAway(Unavailable):
 
 
 class ClocksApart(Unauthenticated):
-    """A node of this cluster hands something on, and its clock or ours is wrong."""
+    """A node of this cluster asks, and its clock or ours is wrong."""
 
     code = "clocks_apart"
 
@@ -83,14 +79,14 @@ CLUSTER = Caller("node", "cluster")  # a node, on nobody's behalf
 
 
 class Vouched(NamedTuple):
-    """What a header that is genuine says: who asks, and the digest that the body has to have."""
+    """Of a genuine header: who asks, and the digest that the body must have."""
 
     caller: Caller
     digest: str
 
 
 class ClockDifference(NamedTuple):
-    """When it was seen, in monotonic seconds, and by how much the other clock is ahead."""
+    """`monotonic`: when it was seen; `ahead`: of the other clock."""
 
     monotonic: float
     ahead: float
@@ -102,7 +98,7 @@ class ClockDifference(NamedTuple):
 
 
 class Nonces:
-    """The numbers that were accepted of late: each for one request of one connection."""
+    """Accepted lately: each for one request of one connection."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -124,7 +120,6 @@ def signature(secret: bytes, method: str, target: str, envelope: str) -> str:
 
 
 def credential(node: Node, name: str, method: str, target: str, caller: Caller, digest: str) -> str:
-    """The header's value for a request to the node of that name: who asks, when, and the proof."""
     plain = json.dumps([name, node.clock.now(), secrets.token_hex(16), digest, *caller], separators=(",", ":"))
     envelope = base64.urlsafe_b64encode(plain.encode()).decode()
     return f"{envelope}.{signature(node.registry[REGISTRY_KEY].derived(PURPOSE), method, target, envelope)}"
@@ -148,8 +143,8 @@ def _is_ours(node: Node, method: str, target: str, envelope: str, proof: str) ->
 
 
 def vouched(node: Node, method: str, target: str, value: str, request_id: str) -> Vouched | None:
-    """Who asks, if a node of this cluster says so of this very request, just now and for the first time. A service
-    whose store is its own has no other nodes."""
+    """Who asks, if a node of this cluster says so of this very request, just now and for the first time. A node that
+    has its store alone has no peers."""
     envelope, _, proof = value.partition(".")
     if node.exclusive or not _is_ours(node, method, target, envelope, proof):
         return None
@@ -169,7 +164,7 @@ def vouched(node: Node, method: str, target: str, value: str, request_id: str) -
 
 
 def clocks_apart(node: Node) -> str | None:
-    """For health: that another node's requests were refused lately because of its clock, or ours."""
+    """For health: another node's requests were refused lately because of its clock, or ours."""
     seen: ClockDifference | None = node.registry.get(APART)
     if seen is None or node.clock.monotonic() - seen.monotonic > SHOWN_S:
         return None
@@ -177,8 +172,7 @@ def clocks_apart(node: Node) -> str | None:
 
 
 def _connected(node: Node, address: SplitResult) -> Any:
-    """A socket to that address, encrypted where it says https. Such a server shows a certificate of the cluster's
-    authority (`opsapp.tls`), and asks for ours."""
+    """For https: the server shows a certificate of the cluster's authority (`opsapp.tls`) and asks for ours."""
     here = node.hub.is_here()
     make: Any = gevent.socket if here else socket
     if address.scheme != "https":
@@ -193,8 +187,6 @@ def _connected(node: Node, address: SplitResult) -> Any:
 
 
 class PeerExchange:
-    """One request and its answer."""
-
     def __init__(
         self,
         node: Node,
@@ -240,7 +232,6 @@ class PeerExchange:
                 return self.status
 
     def pieces(self) -> Iterator[bytes]:
-        """The answer's body as it comes."""
         while True:
             event = self._next()
             if isinstance(event, h11.Data):
@@ -290,7 +281,6 @@ def ask(node: Node, name: str, target: str, value: Any, caller: Caller = CLUSTER
 
 
 def others(node: Node) -> list[str]:
-    """The other nodes that live and can be asked."""
     if node.exclusive:
         return []
     names = {*node.nodes.alive("web"), *node.nodes.alive("engine")} - {node.name}

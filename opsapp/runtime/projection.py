@@ -1,14 +1,13 @@
 """A projection is a copy of a part of the store in this node's memory, as plain values.
 
-All copies move in the same way. In one transaction a projection reads where the outbox ends, what the events since its
-last position name, and those items. It takes what it has read, and only then its position moves. So a step that fails
-has changed nothing and is repeated.
+In one transaction it reads where the outbox ends, what the events since its last position name, and those items; its
+position moves last. So a step that fails has changed nothing and is repeated.
 
-A transaction that has written shows its own unfinished batch of the outbox. To move behind it would lose what the
-batch tells if the transaction fails or goes on writing. So a projection does not move inside one, nor in a transaction
-that reads the past: whoever asks there gets what the memory has.
+A transaction that has written sees its own unfinished batch, and to move behind it would lose what the batch tells if
+it fails. So a projection does not move inside one, nor in one that reads the past: whoever asks there gets what the
+memory has.
 
-An item that cannot be read costs nothing but itself: it is listed in `damaged`, and the others are taken.
+An item that cannot be read is listed in `damaged`, and the others are taken.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ class Projection(ABC, Generic[Item]):
 
     @abstractmethod
     def concerns(self, event: events.Event) -> str | None:
-        """The id of the item that the event names; None when it is about something else."""
+        """The id of the item that the event names, if it is of this kind."""
 
     @abstractmethod
     def ids(self, root: Root) -> Iterable[str]:
@@ -80,10 +79,9 @@ class Projection(ABC, Generic[Item]):
 
     @abstractmethod
     def apply(self, items: Mapping[str, Item | None]) -> None:
-        """Take these into the memory; what is None is not there any more. It must not ask the store."""
+        """None: the item is gone. Must not ask the store."""
 
     def name_of(self, item_id: str) -> str:
-        """What people call the item, as far as the memory knows."""
         return ""
 
     # -- moving
@@ -101,15 +99,14 @@ class Projection(ABC, Generic[Item]):
                 raise
 
     def stands_for(self, root: Root) -> bool:
-        """Whether the memory, once it has caught up, has every item that `root` sees, or a newer one: nothing in it is
-        damaged, and the transaction reads the present and has not written."""
+        """Whether the memory, once caught up, has every item that `root` sees, or a newer one: nothing is damaged, and
+        the transaction reads the present and has not written."""
         if not shows_what_is_committed(root):
             return False
         self.catch_up(root)
         return not self.damaged
 
     def reset(self) -> None:
-        """Everything has to be read again."""
         with self._moving:
             self._positions, self.behind = None, True
 
@@ -151,7 +148,7 @@ class Projection(ABC, Generic[Item]):
         return items, damaged
 
     def _take(self, root: Root, items: dict[str, Item | None]) -> None:
-        """But for what was put into the memory after this transaction began: it sees something older."""
+        """But for what was put after this transaction began: it sees something older."""
         began = began_at(root)
         with self._taking:
             self._put_at = {item_id: at for item_id, at in self._put_at.items() if at >= began}
@@ -167,8 +164,8 @@ class Projection(ABC, Generic[Item]):
         self.damaged = kept | damaged
 
     def pass_over(self, before: Mapping[str, int], after: Mapping[str, int], fresh: Iterable[events.Event]) -> None:
-        """On the hub: the outbox has moved from `before` to `after`. Where nothing in between concerns this projection
-        its position moves too, and nothing is read."""
+        """On the hub, the outbox moved from `before` to `after`: where nothing in between concerns this projection its
+        position moves too, unread."""
         concerned = any(event.kind == events.LOST or self.concerns(event) is not None for event in fresh)
         if concerned or not self._moving.acquire(blocking=False):
             self.behind = True
@@ -224,7 +221,6 @@ class Projections:
         return False
 
     def damaged(self) -> list[Damage]:
-        """What could not be read when it was tried last."""
         damages = [damage for projection in tuple(self._by_name.values()) for damage in projection.damaged.values()]
         damages += [damage for noted in tuple(self.node.noted_damage.values()) for damage in noted]
         return list({(damage.kind, damage.id): damage for damage in damages}.values())

@@ -46,12 +46,11 @@ class Agenda:
         self.rows.add((at, *item))
 
     def discard(self, at: float, *item: str) -> None:
-        """Nothing happens when it is not there."""
         if (at, *item) in self.rows:
             self.rows.remove((at, *item))
 
     def until(self, now: float) -> Iterator[tuple[Any, ...]]:
-        """What is due by now, read as it is asked for. Nothing that is due later is read."""
+        """Read as it is asked for; nothing that is due later is read."""
         return iter(self.rows.keys(None, (now, LAST)))
 
     def due(self, now: float, most: int = PAGE) -> list[tuple[Any, ...]]:
@@ -72,7 +71,7 @@ class Agenda:
 
 
 class Claims:
-    """Who carries out what: id -> owner. Two that claim the same at once conflict, and one of them is run again."""
+    """id -> owner. Two that claim the same at once conflict, and one of them is run again."""
 
     def __init__(self, owners: Any):
         self.owners = owners
@@ -81,11 +80,10 @@ class Claims:
         self.owners[item] = owner
 
     def release(self, item: str) -> None:
-        """Nothing happens when nobody has it."""
         self.owners.pop(item, None)
 
     def of(self, owner: str) -> list[str]:
-        """What this owner has: also what it claimed and then did not hear of, because the answer was lost."""
+        """Also what it claimed and did not hear of, because the answer was lost."""
         return [item for item, holder in self.owners.items() if holder == owner]
 
     def abandoned(self, alive: Collection[str]) -> list[str]:
@@ -118,7 +116,7 @@ class Inbox:
         tree[tree.maxKey() + 1 if tree else 1] = row
 
     def take(self, most: int) -> list[Any]:
-        """Rows in the order of each writer. They are the caller's, in its transaction."""
+        """In the order of each writer. They are the caller's, in its transaction."""
         rows: list[Any] = []
         for writer, tree in self.trees.items():
             keys = list(islice(tree.keys(self.taken.get(writer, 0), excludemin=True), most - len(rows)))

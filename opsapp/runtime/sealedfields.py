@@ -1,11 +1,11 @@
 """Records of which a part is sealed in the store: what `opsapp.lib.addresses` hides of the fields that a class names.
 
-In memory such a record has the whole value, and nobody has to think of it. When ZODB asks for the state that it stores,
-the hidden parts are taken out, sealed together, and bound to this one object. When ZODB loads it they are opened.
+In memory such a record is whole. In the state that ZODB stores, the hidden parts are taken out, sealed together, and
+bound to this one object.
 
-A node that cannot open them has the record without them. It may show that (`***`), and change what is not hidden; the
-sealed parts stay as they are. It must do nothing with it: `opsapp.tree.damage.load` raises `Unopened`, so lists and
-projections treat it like a damaged record. Where nothing but showing is ever done (`only_shown`), nothing is raised.
+A node that cannot open them may show the record (`***`) and change what is not hidden; the sealed parts stay. It must
+do nothing with it: `opsapp.tree.damage.load` raises `Unopened`, so lists and projections treat it like a damaged
+record. Where nothing but showing is ever done (`only_shown`), nothing is raised.
 """
 
 from __future__ import annotations
@@ -27,15 +27,13 @@ CLASSES: list[type[SealedFields]] = []
 
 
 class SealedParts(NamedTuple):
-    """What is stored of the hidden parts: where in which field each has its place, and all of them sealed."""
+    """`places`: by field, where each hidden part has its place; `sealed`: all of them."""
 
     places: dict[str, list[list[str | int]]]
     sealed: str
 
 
 class SealedFields(Persistent):
-    """A persistent class that names its `sealed_fields`."""
-
     sealed_fields: ClassVar[tuple[str, ...]] = ()
     only_shown: ClassVar[bool] = False
     _v_shut: Unopened | None = None
@@ -88,7 +86,7 @@ class SealedFields(Persistent):
         state[SEALED] = tuple(SealedParts(places, sealed))
 
     def _has_kept(self, state: dict[str, Any]) -> bool:
-        """Whether every place of a hidden part is as it was loaded: what is sealed still fits."""
+        """Whether every hidden part's place is as it was loaded: what is sealed still fits."""
         places = SealedParts(*state[SEALED]).places
         return all(
             at_path(state.get(name), path) == at_path(self._v_seen.get(name), path)
@@ -120,13 +118,12 @@ class SealedFields(Persistent):
 
 
 def opened(seal: Seal, oid: bytes, state: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """The hidden parts of this stored state, by the field that they belong to."""
     parts = SealedParts(*state[SEALED])
     return dict(json.loads(seal.open(parts.sealed, purpose(oid))))
 
 
 def purpose(oid: bytes) -> str:
-    """What the sealed parts of an object are bound to: moved to another object, they cannot be opened."""
+    """What binds the sealed parts to their object: moved to another, they cannot be opened."""
     return f"hidden parts of object {u64(oid):x}"
 
 

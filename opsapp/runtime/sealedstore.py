@@ -1,7 +1,6 @@
 """All of the store that is sealed: sealing what an older version stored plainly, and sealing everything with a new key.
 
-Both look through the whole store in its own order, a few hundred objects at a time, each lot in a transaction of its
-own, while other nodes work.
+Both go through the whole store in its own order, a few hundred objects in a transaction, while other nodes work.
 """
 
 from __future__ import annotations
@@ -34,13 +33,12 @@ DONE = "sealed_fields"
 
 
 def set_up(root: Root) -> None:
-    """Evolve step: from here on fields are sealed. An older version, which would read the rest for the whole, refuses
-    this store."""
+    """Evolve step. An older version, which would read the rest for the whole, refuses this store."""
     root.system[DONE] = ()
 
 
 def seal_stored(node: NodeBase) -> int:
-    """Seal what was stored before its class named these fields; how many records. Once for each field."""
+    """What was stored before its class named these fields; how many records. Once for each field."""
     declared = tuple(sorted(f"{_dotted(cls)}.{name}" for cls in CLASSES for name in cls.sealed_fields))
     done = node.transact(lambda root: root.system[DONE])
     new = set(declared) - set(done)
@@ -59,12 +57,12 @@ def _dotted(cls: type) -> str:
 
 
 def rekey(node: NodeBase) -> int:
-    """Make a new master key and seal everything again with it; how many values. May be repeated after a crash at any
-    point: old keys leave the file only when nothing needs them.
+    """Make a new master key and seal everything again; how many values. May be repeated after a crash: old keys leave
+    the file only when nothing needs them.
 
-    Nodes that run read the file when they meet the new key, and every two seconds. The order is: the file has the new
-    key; the store names it, and every node seals with it or not at all; everything is sealed again; when all nodes have
-    had time to read the file, the old keys are removed.
+    Nodes read the file when they meet the new key, and every two seconds. First the file has the new key; then the
+    store names it, and every node seals with it or not at all; then all is sealed again; when all nodes have had time
+    to read the file, the old keys go.
     """
     path = key_file(node.registry.settings)
     old = read(path)
@@ -97,14 +95,13 @@ def _reseal_values(root: Root, rooms: list[Callable[[Root, Reseal], None]], seal
 
 
 def _go_by(root: Root, name: str, own: str) -> bool:
-    """The store goes by this key from now on; whether other nodes may be running."""
+    """From now on; whether other nodes may be running."""
     root.system[CHECK] = name
     return any(known != own for known in node_records_of(root))
 
 
 def _store_again(node: NodeBase, classes: tuple[type, ...]) -> int:
-    """Store every record of these classes again that has a hidden part, so that it is sealed with the present key; how
-    many there are."""
+    """Those that have a hidden part, so that it is sealed with the present key; how many there are."""
     count, lot = 0, list[bytes]()
     for oid in _of_class(node.store.db.storage, classes):
         lot.append(oid)
@@ -115,8 +112,8 @@ def _store_again(node: NodeBase, classes: tuple[type, ...]) -> int:
 
 
 def _of_class(storage: Any, classes: tuple[type, ...]) -> Iterator[bytes]:
-    """Ids of the current records of these classes. A storage in memory is new at each start; any other that cannot be
-    gone through is refused, for what it holds would keep the old key, or no seal."""
+    """Ids of current records. A storage in memory is new at each start; any other that cannot be gone through is
+    refused: what it holds would keep the old key, or no seal."""
     if isinstance(storage, MappingStorage):
         return
     if not hasattr(storage, "record_iternext"):

@@ -1,7 +1,7 @@
-"""Secrets at rest: sealed with the master key (AES-256-GCM), which is in a file beside the data and never in the store.
+"""Secrets at rest: sealed with the master key (AES-256-GCM), in a file beside the data and never in the store.
 
-The file has a key a line, the first is the present one; older ones still open what they sealed, until `rekey` has
-sealed all of it anew. A sealed value is bound to what it is for, so that it cannot be moved to another place.
+The file has a key a line, the present one first; older ones open what they sealed until `rekey` is through. A sealed
+value is bound to what it is for, so that it cannot be moved to another place.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Seal:
         return self.present in self._keys
 
     def knows(self, name: str) -> bool:
-        """Whether there is a key of this name, if need be in the file as it is now."""
+        """If need be in the file as it is now."""
         if name not in self._keys:
             self.look_again()
         return name in self._keys
@@ -97,7 +97,7 @@ class Seal:
         return _derived(self._key(self.present), purpose)
 
     def all_derived(self, purpose: str) -> list[bytes]:
-        """The same of every key there is: while one takes the place of another, nodes have both."""
+        """Of every key: while one takes the place of another, nodes have both."""
         return [_derived(key, purpose) for key in self._keys.values()]
 
     def open(self, sealed: str, purpose: str) -> str:
@@ -129,10 +129,10 @@ def no_key() -> Unavailable:
 
 
 def seal_of(root: Any) -> Seal:
-    """The seal of the node in whose transaction this is; `root` may be any stored object.
+    """Of the node in whose transaction this is; `root` may be any stored object.
 
-    It seals with the key that the store goes by. Should another key take its place while this transaction is under way,
-    the transaction meets a conflict: so nothing comes to be sealed with a key that is about to go.
+    It seals with the key that the store goes by. If another key takes its place meanwhile, the transaction meets a
+    conflict, so nothing is sealed with a key that is about to go.
     """
     connection = root._p_jar
     seal = base_of(root).registry[REGISTRY_KEY]
@@ -145,13 +145,12 @@ def seal_of(root: Any) -> Seal:
 
 
 def opener_of(item: Any) -> Seal:
-    """The seal of the node that has opened the database of this stored object: for opening, not for sealing."""
     seal: Seal = base_of(item).registry[REGISTRY_KEY]
     return seal
 
 
 def key_file(settings: Settings) -> Path | None:
-    """Where the master key is: said by the environment, else beside the data; None for a store elsewhere."""
+    """Said by the environment, else beside the data; None for a store elsewhere."""
     return Path(os.environ[ENVIRONMENT]) if os.environ.get(ENVIRONMENT) else file_beside(settings)
 
 
@@ -164,7 +163,7 @@ def file_beside(settings: Settings) -> Path | None:
 
 
 def prepare(node: NodeBase) -> None:
-    """At start-up: read or make the key, and see that it is the one that this store's secrets were sealed with."""
+    """At start-up: read or make the key, and see that this store's secrets were sealed with it."""
     path = key_file(node.registry.settings)
     known = node.transact(lambda root: root.system.get(CHECK))
     if path is not None and not path.exists() and known is None:
@@ -180,12 +179,11 @@ def prepare(node: NodeBase) -> None:
 
 
 def trouble(root: Any) -> str | None:
-    """What is wrong with this node's master key, in words; None when nothing is."""
     return _trouble(base_of(root).registry[REGISTRY_KEY], root.system.get(CHECK))
 
 
 def _trouble(seal: Seal, known: str | None) -> str | None:
-    """`known`: the key that the store's secrets are sealed with. A store without any is in no trouble."""
+    """`known`: the key of the store's secrets. A store without any is in no trouble."""
     if known is None or seal.knows(known):
         return None
     wrong = "is not the one that this store's secrets were sealed with" if seal.has_keys else "is missing"

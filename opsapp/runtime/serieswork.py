@@ -1,6 +1,6 @@
 """What runs for the series: committing the journal each second, following other nodes, folding under a lease.
 
-Lives here because series may not know of nodes. The work itself is in `opsapp.series`.
+Here because series may not know of nodes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def start(node: NodeBase) -> None:
 
 
 def flush(node: NodeBase) -> bool:
-    """Commit what was observed since the last second; at once again while there is a backlog."""
+    """What was observed since the last second; at once again while there is a backlog."""
     journal = node.series.journal
     if not journal.waiting:
         return False
@@ -55,21 +55,21 @@ def flush(node: NodeBase) -> bool:
 
 
 def follow(node: NodeBase) -> bool:
-    """Take what any node committed into this one's memory: the journal's tail, and the latest values."""
+    """What any node committed: the journal's tail, and the latest values."""
     node.transact(node.series.catch_up)
     node.series.tell()
     return False
 
 
 def prepare(node: NodeBase) -> bool:
-    """Of what lists and reports ask for: once an hour that takes a second, and nobody shall wait for it."""
+    """What lists and reports ask for: once an hour that takes a second, and nobody shall wait for it."""
     if node.series.recent.is_asked:
         node.lane("series-sums", 1).run(node.transact, node.series.prepare, now_ms(node))
     return False
 
 
 class SeriesFollower:
-    """`follow` as a step, which reads nothing in a store that has not changed."""
+    """Reads nothing in a store that has not changed."""
 
     def __init__(self, node: NodeBase):
         self._node = node
@@ -136,6 +136,6 @@ def keep_ms(node: NodeBase) -> tuple[int, int, int]:
 
 
 def _leased(root: Root, fn: Callable[..., Any], *values: Any) -> Any:
-    """Work on the history that only the leaseholder does: a takeover meanwhile fails the commit."""
+    """Only the leaseholder works on the history: a takeover meanwhile fails the commit."""
     leases.check(root, LEASE)
     return fn(root, history_root(root), *values)

@@ -1,8 +1,8 @@
 """Where the data is: the settings of the ini file and the command line as store addresses.
 
-`opsapp.data` names a directory: an embedded FileStorage, one process. `opsapp.store` names a store by a URI as zodburi
-reads it (`zeo://`, `postgresql://`, `file://`), and `opsapp.history_store` a second one for what was measured; without
-the second, history lives in the first store too, except beside a file, where it gets a file of its own.
+`opsapp.data` names a directory: an embedded FileStorage, one process. `opsapp.store` is a URI as zodburi reads it,
+`opsapp.history_store` a second one for what was measured; without it history lives in the first store, except beside a
+file, where it gets a file of its own.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _file_in(data: str | None, name: str) -> str:
 
 
 def _beside(main: str) -> str | None:
-    """An embedded main store keeps its history in a file of its own next to it."""
+    """An embedded main store keeps its history in a file next to it."""
     if not main.startswith(FILE):
         return None
     path, _, options = main.partition("?")
@@ -42,7 +42,7 @@ def _beside(main: str) -> str | None:
 
 
 def check_apart(settings: Settings) -> None:
-    """A database of PostgreSQL holds one store; of a file, or a ZEO server's storage, its own lock sees to it."""
+    """A database of PostgreSQL holds one store; files and ZEO's storages have locks for that."""
     main, history = (settings.get(name, "").partition("?")[0] for name in ("zodbconn.uri", "zodbconn.uri.history"))
     if main == history and main.startswith(POSTGRESQL):
         raise ValueError("the history store is the store itself: name another database, or leave it out")
@@ -58,7 +58,6 @@ def make_data_directory(settings: Settings) -> None:
 
 @contextlib.contextmanager
 def private_files() -> Iterator[None]:
-    """What is created within is readable by the owner alone."""
     before = os.umask(0o077)
     try:
         yield

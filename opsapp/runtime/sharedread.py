@@ -1,4 +1,4 @@
-"""A long read of the store that many may ask for: in a thread of its own, and once for all who ask meanwhile.
+"""A long read of the store that many may ask for: in a thread of its own, once for all who ask meanwhile.
 
 Must not: keep an answer for who asks later.
 """
@@ -18,7 +18,7 @@ Answer = TypeVar("Answer")
 
 class SharedRead(Generic[Answer]):
     """Called on the hub, or where there is none. Who asks while one is under way waits for the next, so that no answer
-    is older than its question. `lane`: one of its own, for who must not wait until other long reads have ended."""
+    is older than its question. `lane`: for who must not wait until other long reads have ended."""
 
     def __init__(self, node: NodeBase, read: Callable[[], Answer], lane: str = LANE):
         self._node = node

@@ -1,7 +1,7 @@
 """Waiting for another process, without counting the time in which this one was held up itself.
 
-A process that has no processor (a busy machine, a SIGSTOP, a suspended host) hears no answer either, and must not say
-that the other was silent. So the time is waited in short turns, and a turn that ends late counts as one that did not.
+A process that has no processor (a busy machine, a SIGSTOP) hears no answer either. So the time is waited in short
+turns, and a turn that ends late does not count.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The store's door: short transactions on plain values, with retries of conflicts.
 
-Runs in whichever native thread it is called in; `opsapp.runtime.node` does the hop from the hub.
+Runs in whichever native thread it is called in; `opsapp.runtime.node` hops from the hub.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ TURN_WAIT_S = 2.0  # then one goes on without: a turn is a help, not a lock, and
 
 
 class Turns:
-    """For transactions that lose again and again. Whoever commits first makes all others begin again that change the
-    same object, so of many at once one may never get through. Who has lost a few times begins its next attempts in
-    turn with the others who have, and for as long nobody else of this process commits."""
+    """For transactions that lose again and again: whoever commits first makes others begin again, so one may never get
+    through. Who has lost a few times begins its next attempts in turn with others who have, and nobody else of this
+    process commits meanwhile."""
 
     def __init__(self) -> None:
         self._turn = threading.RLock()
@@ -93,7 +93,6 @@ class Turns:
 
 
 def backoff(attempt: int) -> float:
-    """Seconds before a transaction that met a conflict is run again, after so many other attempts."""
     return random.uniform(0.5, 1.5) * FIRST_BACKOFF_S * 2**attempt
 
 
@@ -104,8 +103,8 @@ def is_connected(db: Any) -> bool:
 
 
 def forget_ids_when_away(db: Any) -> None:
-    """A ZEO client holds ids for objects to come. A server that is killed forgets that it gave them and gives them to
-    another client too, so they must not outlive the connection. Seen: "A different object already has the same oid"."""
+    """A ZEO client holds ids for objects to come. A server that is killed gives them to another client too, so they
+    must not outlive the connection. Seen: "A different object already has the same oid"."""
     storage = db.storage
     held = reserved_ids(storage)
     if held is None:
@@ -120,13 +119,13 @@ def forget_ids_when_away(db: Any) -> None:
 
 
 def give_up_soon_when_away(db: Any) -> None:
-    """`wait_timeout` of a ZEO store's URI (30 s unless said) is for the start. Were it used for a store that goes away
-    later, every thread that is in the middle of a transaction then would be held that long."""
+    """`wait_timeout` of a ZEO store's URI (30 s unless said) is for the start. For a store that goes away later it
+    would hold every thread within a transaction that long."""
     limit_waiting(db.storage, AWAY_S)
 
 
 class Manager(transaction.TransactionManager):
-    """Explicit. abort() without a transaction is a no-op, because a database that closes aborts its connections. A
+    """Explicit. abort() without a transaction is a no-op, because a closing database aborts its connections. A
     transaction without changes commits without waiting for a turn, and on a full disk too."""
 
     def __init__(self, store: Store) -> None:
@@ -136,8 +135,8 @@ class Manager(transaction.TransactionManager):
         self._taken_in: list[Any] = []
 
     def begin(self) -> Any:
-        """Of the main database alone is asked what was committed; of another one when a transaction first looks into
-        it. On a shared store that is a question for each, and most transactions are about the main one."""
+        """Only the main database is asked what was committed; another one when the transaction first looks into it. On
+        a shared store each is a question."""
         while self._taken_in:
             self.unregisterSynch(self._taken_in.pop())
         began = time.monotonic()
@@ -147,7 +146,7 @@ class Manager(transaction.TransactionManager):
             self.began = began
 
     def registerSynch(self, synch: Any) -> None:
-        """A connection that opens: the first is that of the main database, and stays."""
+        """The first connection is that of the main database, and stays."""
         is_another = self.registeredSynchs()
         super().registerSynch(synch)
         if is_another and synch not in self._taken_in:
@@ -159,7 +158,7 @@ class Manager(transaction.TransactionManager):
             super().unregisterSynch(synch)
 
     def take_in(self, connection: Any) -> None:
-        """A connection to another database takes in what was committed, once in a transaction, before it is read."""
+        """What was committed to another database: once in a transaction, before it is read."""
         if connection not in self._taken_in:
             self.registerSynch(connection)
 
@@ -200,8 +199,8 @@ def began_at(root: Root) -> float:
 
 
 class StoreConnection:
-    """A connection with a transaction manager of its own. It stays open from one transaction to the next: opening and
-    closing one costs as much as a small view. Each transaction begins by taking in what others have committed."""
+    """With a transaction manager of its own. It stays open between transactions: opening and closing one costs as much
+    as a small view. Each transaction begins by taking in what others have committed."""
 
     __slots__ = ("connection", "manager", "used")
 
@@ -225,8 +224,6 @@ class StoreConnection:
 
 
 class Store:
-    """The databases of this process, and how a function gets at them."""
-
     def __init__(self, databases: Databases):
         self.databases = databases
         self._free: list[StoreConnection] = []  # a stack: the few on its top serve most, and cache what is asked for
@@ -268,7 +265,7 @@ class Store:
         return place
 
     def give_back(self, place: StoreConnection) -> None:
-        """A place whose transaction did not end, or whose database has been closed, is not used again."""
+        """Not used again where its transaction did not end, or its database was closed."""
         if place.connection.opened is not None and not place.manager.under_way():
             self._free.append(place)
             return
@@ -277,8 +274,8 @@ class Store:
             place.connection.close()
 
     def freshen(self) -> None:
-        """From any thread, now and then: places that are free take in what was committed. A connection remembers the id
-        of each object that others have changed until its next transaction, and some have none for days."""
+        """From any thread, now and then: a free connection remembers the id of each object that others have changed
+        until its next transaction, and some have none for days."""
         self.check_connected()
         for place in reversed(tuple(self._free)):
             try:
@@ -293,7 +290,7 @@ class Store:
                 self._free.insert(0, place)  # from the top down, so they keep their order
 
     def transact(self, fn: Callable[..., Any], values: tuple[Any, ...], root_from: Any = root_of) -> Any:
-        """`fn(root, *values)` in a transaction; its plain answer. A conflict runs it again, nothing else does."""
+        """A plain answer. A conflict runs it again, nothing else does."""
         for attempt in range(ATTEMPTS):
             self.check_connected()
             try:
@@ -324,7 +321,7 @@ class Store:
             self.give_back(place)
 
     def transact_at(self, at: int, fn: Callable[..., Any], values: tuple[Any, ...]) -> Any:
-        """`fn(root, *values)` over the tree as it was at the end of that second; Gone where that is not kept."""
+        """The tree at the end of that second; Gone where that is not kept."""
         if at + 1 <= self.transact(past.readable_since, ()):
             raise past.gone()
         return past.read_at(self.db, at, fn, values)

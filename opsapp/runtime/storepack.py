@@ -1,7 +1,7 @@
 """Packing: dropping the store's past, and what nothing refers to any more. Of an embedded store by itself, too.
 
-A pack writes the file anew beside itself, in a native thread while everything goes on, and needs room for that. A ZEO
-server or PostgreSQL packs with tools of its own. How far back the store can be read afterwards is known in `past`.
+A pack writes the file anew beside itself, in a native thread, and needs room for that. A ZEO server or PostgreSQL packs
+with tools of its own. How far back the store can be read afterwards: `past`.
 """
 
 from __future__ import annotations
@@ -45,20 +45,17 @@ class PackSettings:
 
 
 class LastPack(NamedTuple):
-    """The last one: when, and how large each database was after it."""
-
     at: float
     sizes: dict[str, int]
 
 
 def sizes(databases: Databases) -> dict[str, int]:
-    """Bytes of each database."""
     return {name or "main": db.getSize() for name, db in databases.items()}
 
 
 def pack(store: Store, days: int, now: float) -> None:
-    """Drop revisions older than `days`, and what nothing refers to any more. Conflict where the disk has no room for
-    it. `now` is the node's clock; revisions have the times of their commits. Blocks: call it in a native thread."""
+    """Drop revisions older than `days`. Conflict where the disk has no room. `now` is the node's clock; revisions have
+    the times of their commits. Blocks: call it in a native thread."""
     if days < 0:
         raise Invalid({"days": "must not be negative"})
     check_room(store.databases)
@@ -73,7 +70,7 @@ def pack(store: Store, days: int, now: float) -> None:
 
 
 def _pack_file(db: Any, until: float) -> None:
-    """The file as it was stays until the new one has its index: a start knows by it why the file is shorter."""
+    """The old file stays until the new one has its index: a start knows by it why the file is shorter."""
     try:
         db.pack(until)
     finally:
@@ -106,21 +103,21 @@ def _note(root: Root, done: LastPack) -> None:
 
 
 def is_due(done: LastPack | None, size: int, now: float, settings: PackSettings) -> bool:
-    """Whether the files have grown enough since the last pack, or it was long ago."""
+    """The files have grown enough since the last pack, or it was long ago."""
     if done is None or not 0 <= now - done.at < settings.latest_days * DAY_S:
         return True  # never, long ago, or by a clock that was ahead
     return size >= max(settings.growth * sum(done.sizes.values()), settings.least_mb << 20)
 
 
 class Packer:
-    """Packs the embedded store of this process whenever it is due, at an hour of the day at which it disturbs least."""
+    """Whenever a pack is due, at an hour of the day at which it disturbs least."""
 
     def __init__(self, node: NodeBase):
         self.node = node
         self._tried_at = -float("inf")  # in monotonic seconds
 
     def look(self) -> bool:
-        """Step. A failure is logged and tried again a day later; the service goes on."""
+        """Step. A failure is logged, and not tried again within half a day; the service goes on."""
         settings, now = self.node.config[PackSettings], self.node.clock.now()
         rests = self.node.clock.monotonic() < self._tried_at + DAY_S / 2
         if not settings.enabled or not self._is_hour(settings.hour, now) or rests:

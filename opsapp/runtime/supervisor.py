@@ -2,10 +2,10 @@
 
 A step answers whether it did work. One that fails is tried again with back-off; one that keeps failing takes the
 process down, because half a service that looks whole is worse than a restart. What cannot be read in the store cannot
-be read after a restart either: then the process stays, and health says which step fails.
+be read after a restart either: then the process stays, and health names the step.
 
-A process at rest costs what it wakes for. So steps that wait for a `PULSE_S` or longer begin with the supervisor's
-pulse, many in one wake, and one for which there can be nothing (`look`) is passed over.
+Steps that wait for a `PULSE_S` or longer begin with the supervisor's pulse, many in one wake; one for which there can
+be nothing (`look`) is passed over.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Pace = float | Callable[[], float]  # seconds between two steps
 
 
 class WorkerStatus(NamedTuple):
-    """How a worker fares. `late_s`: None where it has not worked yet, or another node has its lease."""
+    """`late_s`: None where it has not worked yet, or another node has its lease."""
 
     name: str
     late_s: float | None
@@ -43,7 +43,7 @@ class WorkerStatus(NamedTuple):
 
 
 class Stillness(Protocol):
-    """Knows when there can be nothing for a step (`runtime.looks`). It hears when the step begins and that it has found
+    """Knows when there can be nothing for a step (`runtime.looks`): it hears when the step begins and when it has found
     nothing."""
 
     def begin(self) -> None: ...
@@ -54,8 +54,7 @@ class Stillness(Protocol):
 
 
 class Worker:
-    """One step and how it fares. `lease`: it works only while this node holds the lease of that name. `look`: knows
-    when there can be nothing for it."""
+    """`lease`: it works only while this node holds that lease. `look`: knows when there can be nothing for it."""
 
     def __init__(
         self,
@@ -109,7 +108,7 @@ class Worker:
             timer.close()
 
     def pulse(self, now: float) -> None:
-        """Begin the step if it is due, to the nearest pulse; unless there is nothing for it."""
+        """If it is due, to the nearest pulse; unless there is nothing for it."""
         if now < self._due - PULSE_S / 2:
             return
         if self._look is not None and self._may_work() and self._look.is_still():
@@ -119,7 +118,7 @@ class Worker:
             self.event.set()
 
     def _work(self) -> float:
-        """Run steps until there is no more work; answer how long to wait then."""
+        """Until there is no more work; answer how long to wait then."""
         if not self._may_work():
             self.last_step = None  # another node does it: what this one did last says nothing about being late
             return min(self.every, 0.5)
@@ -168,8 +167,6 @@ class Worker:
 
 
 class Supervisor:
-    """All workers of this node."""
-
     def __init__(self, clock: Clock):
         self.clock = clock
         self.leases: list[str] = []  # that its workers need
@@ -194,9 +191,8 @@ class Supervisor:
         look: Stillness | None = None,
         cleans: bool = False,
     ) -> Worker:
-        """Register a step; it starts with the others, or at once when they run already. `every`: seconds, or a function
-        that answers them, for what the configuration may change. `look`: see Worker; who is woken does not ask it.
-        `cleans`: it deletes what is old."""
+        """It starts with the others, or at once when they run already. `every`: seconds, or a function for what the
+        configuration may change. `look`: see Worker; who is woken does not ask it. `cleans`: it deletes what is old."""
         if name in self.workers:
             raise ValueError(f"there is a worker {name!r} already")
         worker = self.workers[name] = Worker(self, name, step, every, lease, look, cleans)
@@ -240,7 +236,7 @@ class Supervisor:
             log.exception("greenlet failed: %r", fn)
 
     def wake(self, name: str) -> None:
-        """On the hub: let every worker that waits on this name look at once."""
+        """On the hub: every worker that waits on this name looks at once."""
         for worker in self._woken.get(name, ()):
             worker.event.set()
 
@@ -258,7 +254,6 @@ class Supervisor:
         self._greenlets = []
 
     def give_up(self, name: str) -> None:
-        """A step that will not work again."""
         self.gave_up = name
         self.leave(f"giving up: worker {name} failed {GIVE_UP_AFTER} times in a row")
 
@@ -269,7 +264,7 @@ class Supervisor:
             self.on_give_up()
 
     def stuck(self) -> list[str]:
-        """Which steps have failed for so long that only what they read can be at fault, and why."""
+        """Steps that have failed for so long that only what they read can be at fault, and why."""
         stuck = [worker for worker in self.workers.values() if worker.failures_in_a_row >= GIVE_UP_AFTER]
         return [f"{worker.name} fails each time: {worker.last_error}" for worker in stuck]
 

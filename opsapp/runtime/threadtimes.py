@@ -1,6 +1,6 @@
 """What threads of this process got of a processor, how long they stood in line for one, and whether one is held up.
 
-Must not: know what the threads work on, or what is done about one that is held up (`hub` does). Linux tells all of it.
+Must not: know what the threads work on, or what is done about it (`hub` does). Linux tells all of it.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ HELD_UP = 0.25  # the share of the time that it could have had, below which a wo
 
 
 class Progress:
-    """Whether a worker gets on, between one look and the next. The looking thread and the worker share an interpreter:
-    what the first one takes of the time, the second one cannot have."""
+    """Whether a worker gets on between two looks. The looking thread shares the interpreter with it: what the one takes
+    of the time, the other cannot have."""
 
     def __init__(self, worker: threading.Thread, looking: threading.Thread):
         self._worker, self._looking = ThreadTimes(worker), ThreadTimes(looking)
@@ -66,7 +66,7 @@ class Progress:
 
     @property
     def used(self) -> float:
-        """The worker's processor time, when it was looked at last; the same clock as its `time.thread_time()`."""
+        """When it was looked at last; the same clock as the worker's `time.thread_time()`."""
         return self._seen[1].used
 
     def is_held_up(self) -> bool:

@@ -1,6 +1,6 @@
-"""Encrypted ways between the members of a cluster: to the store by ZEO (`zeos://`), and from node to node (`https://`).
+"""Encrypted ways between members of a cluster: to the store by ZEO (`zeos://`), and from node to node (`https://`).
 
-Each side shows its certificate, and accepts those of the cluster's own authority alone. Must not: make certificates.
+Each side shows its certificate, and accepts those of the cluster's authority alone. Must not: make certificates.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ASK_S = 5.0
 
 def client_context(directory: Path | None, kind: Any = ssl.SSLContext) -> Any:
     """For who connects; without a directory, as the machine trusts. `kind`: gevent's, where a greenlet uses it. A
-    certificate that was renewed counts from the next call on."""
+    renewed certificate counts from the next call on."""
     try:
         stamp = (directory / CERT).stat().st_mtime_ns if directory is not None else 0
     except OSError as problem:
@@ -67,7 +67,7 @@ def resolve(uri: str) -> tuple[Callable[[], ClientStorage], dict[str, Any]]:
 
 
 def end_of_server(host: str, port: int, directory: Path) -> datetime:
-    """When the certificate that a server shows ends; OSError where it shows none that the cluster's authority made."""
+    """When a server's certificate ends; OSError where it shows none of the cluster's authority."""
     context = client_context(directory)
     with (
         socket.create_connection((host, port), ASK_S) as plain,

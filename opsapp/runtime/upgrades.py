@@ -1,8 +1,8 @@
 """Bringing a store to this version: who may, when, and what is kept of the store as it was.
 
-An embedded store is copied before its first step (`before-VERSION-TIME` beside its files). On a shared store a step
-that older versions cannot go on with waits until no node of another version is left; `nodes` ends the older node that
-comes back later. Must not: know what a step does.
+An embedded store is copied before its first step (`before-VERSION-TIME`). On a shared store a step that older versions
+cannot go on with waits until no node of another version is left; `nodes` ends an older node that comes later. Must not:
+know what a step does.
 """
 
 from __future__ import annotations
@@ -43,15 +43,13 @@ TELL_S = 10.0
 
 
 class UpgradeBegun(NamedTuple):
-    """One that has begun: to which version, and where the store as it was before has been kept."""
+    """To which version, and where the store as it was before has been kept."""
 
     version: str
     copy: str
 
 
 class UpgradeState(NamedTuple):
-    """Of a store at a start. `used`: it is no new one."""
-
     missing: list[EvolveStep]
     used: bool
     begun: UpgradeBegun | None
@@ -89,7 +87,7 @@ def refuse_apart(node: Node, files: list[Path]) -> None:
 
 
 def refused(apart: StepsApart, files: list[Path]) -> str | None:
-    """The same in words, with the copy that was made before; None when it may."""
+    """In words, with the copy that was made before; None when it may."""
     refusal = evolve.refusal(apart)
     if refusal is None or apart.lacks:
         return refusal
@@ -99,8 +97,8 @@ def refused(apart: StepsApart, files: list[Path]) -> str | None:
 
 
 def steps_of_file(path: Path, steps: list[EvolveStep]) -> StepsApart:
-    """How far a store's main file is apart from these steps, read only, beside a server too. Conflict where the time of
-    a change in it cannot be right."""
+    """Of a store's main file, read only, beside a server too. Conflict where the time of a change in it cannot be
+    right."""
     if not embedded.is_store(path):
         return StepsApart()
     with path.open("rb") as file:
@@ -135,7 +133,6 @@ def _nothing_known(problem: Exception) -> StepsApart:
 
 
 def copies(files: list[Path]) -> list[Path]:
-    """The copies that upgrades made of this store, the oldest first."""
     if not files:
         return []
     directories = [
@@ -145,7 +142,6 @@ def copies(files: list[Path]) -> list[Path]:
 
 
 def under_way(top: Any) -> UpgradeBegun | None:
-    """An upgrade that has not come to its end."""
     stored = top[KEY].system.get(UNDER_WAY) if KEY in top else None
     return None if stored is None else UpgradeBegun(*stored)
 
@@ -155,8 +151,8 @@ def _at_top(node: Node, fn: Any, *values: Any) -> Any:
 
 
 def _evolve(top: Any, steps: list[EvolveStep], name: str, still: Beats | None) -> None:
-    """One step; in a new store all: it is made whole or not at all. None if one of the others has moved since we
-    looked; one that comes meanwhile is a conflict."""
+    """One step; in a new store all: it is made whole or not at all. None if another process has moved since we looked;
+    one that comes meanwhile is a conflict."""
     if still is not None and KEY in top:
         if _others(top, steps, name) != still:
             return
@@ -187,7 +183,7 @@ def _end(top: Any, _steps: list[EvolveStep]) -> None:
 def _keep_as_it_was(
     node: Node, missing: list[EvolveStep], begun: UpgradeBegun | None, files: list[Path], copy: bool
 ) -> None:
-    """Once for each upgrade: one that broke off goes on, and its copy is the one that counts."""
+    """Once for each upgrade: one that broke off goes on, and its first copy counts."""
     if begun is not None and begun.version == VERSION:
         log.warning("the upgrade to %s goes on; the store as it was before: %s", VERSION, begun.copy or "not kept here")
         return
@@ -228,13 +224,12 @@ def _copy(files: list[Path]) -> Path:
 
 
 def _time_in_name() -> str:
-    """To the millisecond: copies are told apart and put in order by it, and two upgrades may begin within a second."""
+    """To the millisecond: copies are told apart and ordered by it, and two upgrades may begin within a second."""
     return datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S.%f")[:-3] + "Z"
 
 
 def _wait_for_others(node: Node, missing: list[EvolveStep], patient: bool) -> Beats:
-    """Until no node of another version lives: what such a node reads and writes is about to change. The last beats of
-    those that do not."""
+    """What a node of another version reads and writes is about to change. The last beats of those that do not live."""
     told_at = float("-inf")
     while True:
         still, living = _watch_others(node)
@@ -253,8 +248,8 @@ def _wait_for_others(node: Node, missing: list[EvolveStep], patient: bool) -> Be
 
 
 def _watch_others(node: Node) -> tuple[Beats, Beats]:
-    """The nodes of other versions that stand still, or those that live. A node that was killed is known by the time for
-    which its beat stands still."""
+    """The nodes of other versions that stand still, or those that live. A killed node is known by how long its beat
+    stands still."""
     still, began = _at_top(node, _others, node.name), time.monotonic()
     while still and time.monotonic() - began < nodes.DEAD_AFTER_S:
         time.sleep(LOOK_S)

@@ -1,6 +1,6 @@
 """Wake-ups after a commit: from the thread that committed to the workers of the queue.
 
-They carry nothing. The queue is in the store, so a wake-up that is lost costs a moment and never an effect.
+They carry nothing: the queue is in the store, so a lost wake-up costs a moment and never an effect.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ from .base import base_of
 
 
 def wake_after_commit(root: Root, *names: str) -> None:
-    """Wake the workers of these queues once the present transaction is committed."""
     after_commit(root, base_of(root).wake, *names)
 
 
 def after_commit(root: Root, fn: Callable[..., Any], *values: Any) -> None:
-    """Call `fn(*values)` once the present transaction is committed, in its thread. For memory and wake-ups only: what
-    must not be lost is a row of a queue."""
+    """Once the present transaction is committed, in its thread. For memory and wake-ups only: what must not be lost is
+    a row of a queue."""
     connection: Any = root._p_jar
     store = base_of(root).store
 

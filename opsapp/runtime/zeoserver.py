@@ -1,8 +1,8 @@
 """The ZEO server program, with a bound on how long a node may hold the lock of a commit.
 
-A node that is suspended, or whose network is cut, between the vote and the end of a commit keeps everybody else from
-committing. ZEO's own `transaction-timeout` closes its connection and forgets to give the lock back; this ends the
-connection as a broken one, which does. Must not: know what is stored.
+A node that is suspended between the vote and the end of a commit keeps everybody else from committing. ZEO's own
+`transaction-timeout` closes its connection and forgets the lock; this ends the connection as a broken one. Must not:
+know what is stored.
 """
 
 from __future__ import annotations

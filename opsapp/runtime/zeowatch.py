@@ -1,8 +1,8 @@
 """Whether a ZEO server answers: asked four times a second, and cut where it does not.
 
-A server that is suspended keeps its connections, and whoever asks it waits for good. Once the connection is cut, ZEO's
-client says that it is away, and connects again when there is an answer. A connection on which the server never says
-its first word is cut too, as one that was made with a server that died in that moment. Must not: know what is stored.
+A suspended server keeps its connections, and whoever asks it waits for good. Once cut, ZEO's client says that it is
+away, and connects again. A connection on which the server never says its first word is cut too: it was made as the
+server died. Must not: know what is stored.
 """
 
 from __future__ import annotations
@@ -73,7 +73,6 @@ class ServerWatch:
                 break_client(self._storage)
 
     def _is_silent(self) -> bool:
-        """No answer to the question that was asked, for as long as we could have heard one."""
         silence = Silence(SILENT_S)
         while not silence.is_certain:
             if silence.wait(self._answered.wait):
@@ -82,5 +81,4 @@ class ServerWatch:
 
 
 def watches(storages: list[Any]) -> list[ServerWatch]:
-    """Of those that are ZEO's."""
     return [ServerWatch(storage) for storage in storages if is_zeo(storage)]

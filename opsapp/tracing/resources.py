@@ -1,7 +1,7 @@
-"""How far the outbox was read for spans: writer -> the key of its last batch whose spans have arrived. Nothing is there
-while nobody wants spans.
+"""How far the outbox was read for spans: writer -> the key of its last batch whose spans have arrived. Empty while
+nobody wants spans.
 
-It is a plain value among those of the store's own, and no object that could be damaged alone.
+A plain value among the store's own: no object that could be damaged alone.
 """
 
 from __future__ import annotations

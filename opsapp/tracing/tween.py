@@ -1,7 +1,4 @@
-"""A span for each request that reached the application. Must not: read a body, a query or a credential.
-
-Where nobody wants spans it is one look into the configuration.
-"""
+"""A span for each request that reached the application. Must not: read a body, a query or a credential."""
 
 from __future__ import annotations
 
@@ -74,7 +71,7 @@ def _asked(request: Request, response: Response) -> SpanPlace | None:
 def _spans(
     request: Request, response: Response, settings: TracingSettings, began: float, ended: float
 ) -> list[TraceSpan]:
-    """One; two where the caller has a trace of its own and something was asked for, which has one as well."""
+    """Two where the caller has a trace of its own and something was asked for, which has one as well."""
     asked: SpanPlace | None = request.environ.get(ASKED) if response.status_int < 400 else None
     caller = _caller(request)
     own = SpanPlace(trace_of("request", request_id(request.environ)), span_of("request", request_id(request.environ)))

@@ -10,7 +10,7 @@ __all__ = ["ROLES", "ROLE_ACL", "Allow", "Authenticated", "Permission", "role_fo
 
 
 class Permission(str, Enum):
-    """What a view may ask for. A view that names none gets one that nobody has."""
+    """A view that names none gets one that nobody has."""
 
     view = "view"
     operate = "operate"
@@ -24,12 +24,10 @@ ROLES = ("viewer", "operator", "admin")
 
 
 def roles_up_to(role: str) -> tuple[str, ...]:
-    """A role and everything below it: viewer < operator < admin."""
     return ROLES[: ROLES.index(role) + 1]
 
 
 def roles_from(role: str) -> tuple[str, ...]:
-    """A role and everything above it."""
     return ROLES[ROLES.index(role) :]
 
 
@@ -42,6 +40,6 @@ ROLE_ACL = (
 
 
 def role_for(permission: object) -> str | None:
-    """The lowest role that has this permission; None where no role has."""
+    """The lowest that has this permission; None where none has."""
     holders = (principal.partition(":") for _, principal, granted in ROLE_ACL if permission in granted)
     return next((name for kind, _, name in holders if kind == "role"), None)

@@ -18,7 +18,7 @@ NEAR = 2000  # further from the end a walk over all keys costs less than so many
 
 
 class StoredCounts(Persistent):
-    """How many there are of each kind. Transactions that count the same kind at the same time merge."""
+    """Transactions that count the same kind at the same time merge."""
 
     def __init__(self) -> None:
         self._lengths = OOBTree()
@@ -45,8 +45,7 @@ def newest(tree: Any, low: Any, high: Any, offset: int, limit: int) -> list[Any]
 
 
 def descending(tree: Any, low: Any, high: Any, most: int) -> Iterator[Any]:
-    """The same one after the other, for whoever takes `most` of them. Keys are texts that are not empty, or tuples that
-    end with one."""
+    """One after the other, for whoever takes `most`. Keys are texts that are not empty, or tuples that end with one."""
     return reversed(list(tree.keys(low, high))) if most > NEAR else _backward(tree, low, high)
 
 

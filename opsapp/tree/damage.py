@@ -1,7 +1,7 @@
 """What a damaged object of the store is, as against a store that fails for a moment.
 
-A record whose bytes were overwritten cannot be loaded, or loads as something else than was stored. That stays as it is
-and must cost no more than the object itself. A store that is away, a conflict or a full disk passes: it is tried again.
+A record whose bytes were overwritten cannot be loaded, or loads as something else. That stays, and must cost no more
+than the object itself. A store that is away, a conflict or a full disk passes: it is tried again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from ZODB.broken import Broken
 from ZODB.FileStorage.FileStorage import CorruptedError
 from ZODB.POSException import POSKeyError, StateLoadError
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Problem, Unopened, Unreadable
 
 from .sharded import ShardedTree
@@ -52,7 +51,7 @@ NAMELESS = "(cannot be read)"
 
 
 class Damage(NamedTuple):
-    """One object that cannot be read. `name` is what it was called when it was read last, where that is known."""
+    """`name` is what it was called when it was read last, where that is known."""
 
     kind: str  # monitor, agent, …
     id: str
@@ -62,26 +61,21 @@ class Damage(NamedTuple):
 
     @classmethod
     def found(cls, kind: str, item_id: str, problem: BaseException, name: str = "") -> Damage:
-        """`name` is what it was called when it was read last; the problem may know it too."""
+        """The problem may know the name too."""
         if isinstance(problem, Unopened):
             return cls(kind, item_id, name or problem.name, reason_of(problem), shut=True)
         return cls(kind, item_id, name, reason_of(problem))
 
     @property
     def said(self) -> str:
-        """Why it cannot be read, for people."""
         return self.reason if self.shut else f"its object in the store is damaged ({self.reason})"
-
-    def row(self, **others: Any) -> JsonObject:
-        """As an entry of a list; `others` are placeholders for the fields that every entry has."""
-        return {**others, "id": self.id, "name": self.name or NAMELESS, "unreadable": self.reason}
 
     def __str__(self) -> str:
         return " ".join(word for word in (self.kind, self.name, self.id and f"({self.id})") if word)
 
 
 def is_damage(problem: BaseException) -> bool:
-    """Whether reading the same object again will fail again, while others can be read."""
+    """Reading the same object again will fail again, while others can be read."""
     if isinstance(problem, OSError):
         return problem.errno == errno.EIO
     if isinstance(problem, Unreadable | Unopened):
@@ -90,14 +84,14 @@ def is_damage(problem: BaseException) -> bool:
 
 
 def is_of_the_store(problem: BaseException) -> bool:
-    """Whether it says by its kind alone that an object of the store cannot be read: it is no mistake of a program."""
+    """It says by its kind alone that an object of the store cannot be read: no mistake of a program."""
     return isinstance(problem, POSKeyError | StateLoadError | CorruptedError | Unreadable | Unopened)
 
 
 def load(item: Any) -> Any:
-    """The item with its state read, and with the objects that it is nothing without (`loads_with` of its class). Of a
-    class that is not there ZODB makes a stand-in without behaviour: that is damage too. What has a sealed part that
-    could not be opened (`unopened`) is not whole either."""
+    """With its state read, and with the objects that it is nothing without (`loads_with` of its class). Damage too: a
+    class that is not there, for which ZODB makes a stand-in without behaviour, and a sealed part that could not be
+    opened (`unopened`)."""
     if isinstance(item, Broken):
         raise TypeError(f"its class {type(item).__module__}.{type(item).__name__} is not there")
     item._p_activate()
@@ -112,7 +106,7 @@ def load(item: Any) -> Any:
 
 
 def loaded(item: Any, name: str) -> Any:
-    """The same for who has asked for this one item: damage is a problem that the caller is told."""
+    """For who has asked for this one item: damage is a problem that the caller is told."""
     try:
         return load(item)
     except Exception as problem:
@@ -127,7 +121,7 @@ def reason_of(problem: BaseException) -> str:
 
 
 def keys_of(tree: Any) -> tuple[list[str], list[str]]:
-    """The keys of a B-tree as far as its buckets can be read, and why the others cannot."""
+    """As far as the B-tree's buckets can be read, and why the others cannot."""
     broken: list[str] = []
     return sorted(key for bucket in _buckets(tree, broken) for key in bucket), broken
 

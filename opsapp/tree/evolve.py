@@ -1,9 +1,9 @@
 """Named evolve steps: how a store made by an older version becomes one of this version.
 
-A step runs once, in a transaction of its own (in a new store all of them in one), in the order in which the features
-are included; its name is kept in the root, with the version that ran it. A step must be fit to run on an empty store
-too, which is how a new store is made. A version refuses a store with a step that it does not know, unless that step is
-reversible, and a store that an older version than 0.2.0 has left (docs/adr/112).
+A step runs once, in a transaction of its own (in a new store all in one), in the order in which the features are
+included; the root keeps its name, with the version that ran it. A step must run on an empty store too. A version
+refuses a store with a step that it does not know, unless that is reversible, and a store that an older version than
+0.2.0 has left (docs/adr/112).
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class EvolveStep(NamedTuple):
 
 
 class ForeignStep(NamedTuple):
-    """A step that a store has seen and this version does not have. `version`: who ran it; empty where an older one did,
-    which did not write that down."""
+    """A step of the store that this version does not have. `version`: who ran it; empty where that did not write it
+    down."""
 
     name: str
     version: str
@@ -49,15 +49,15 @@ class ForeignStep(NamedTuple):
 
 
 class StepsApart(NamedTuple):
-    """What a store and this version do not have in common. `foreign`: steps that this version does not have, in the
-    order in which they ran; `lacks`: steps of 0.2.0 that an older store has not seen."""
+    """`foreign`: steps that this version does not have, in the order in which they ran; `lacks`: steps of 0.2.0 that an
+    older store has not seen."""
 
     foreign: tuple[ForeignStep, ...] = ()
     lacks: tuple[str, ...] = ()
 
 
 def evolve_next(connection_root: Any, steps: list[EvolveStep]) -> str | None:
-    """Run the first step that this store has not seen, and say its name; None when there is none left."""
+    """The first step that this store has not seen; its name, None when there is none left."""
     if KEY not in connection_root:
         connection_root[KEY] = Root()
     root = connection_root[KEY]
@@ -72,12 +72,10 @@ def evolve_next(connection_root: Any, steps: list[EvolveStep]) -> str | None:
 
 
 def has_evolved(connection_root: Any) -> bool:
-    """Whether it is a store that was used already."""
     return KEY in connection_root and bool(connection_root[KEY].system.get(EVOLVED))
 
 
 def pending(connection_root: Any, steps: list[EvolveStep]) -> list[EvolveStep]:
-    """The steps that this store still lacks."""
     done = connection_root[KEY].system.get(EVOLVED, ()) if KEY in connection_root else ()
     return [step for step in steps if step.name not in done]
 
@@ -94,7 +92,7 @@ def apart_in(root: Root, steps: list[EvolveStep]) -> StepsApart:
 
 
 def refusal(apart: StepsApart) -> str | None:
-    """Why this version may not use a store that is so far apart from it, and what to do; None when it may."""
+    """Why this version may not use the store, and what to do; None when it may."""
     if apart.lacks:
         return (
             f"The store was written by a version of opsapp before {BASE}, which this version ({VERSION}) cannot bring "

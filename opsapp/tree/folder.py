@@ -1,8 +1,8 @@
 """Folder: the persistent container that every collection of the tree is; Facet: a node made per request.
 
-A Folder does not subclass dict or PersistentMapping, because its keys would then be URLs of their own accord.
-A class says its place with `url = "/api/agents/{agent_id}"`, which the API document and its tests are written from.
-A child hides a view of the same name, so a Folder refuses names that are views (`RESERVED`, filled at start-up).
+A Folder does not subclass dict, because its keys would then be URLs. A class says its place with `url =
+"/api/agents/{agent_id}"`, which the API document and its tests follow. A child hides a view of the same name, so a
+Folder refuses names that are views (`RESERVED`, filled at start-up).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ C = TypeVar("C")
 
 
 class Facet:
-    """A node of the tree that is not stored: a view of its parent (an agent's `stream`)."""
+    """Not stored: a view of its parent (an agent's `stream`)."""
 
     url: ClassVar[str]
     facets: ClassVar[dict[str, type]] = {}
@@ -35,7 +35,7 @@ class Facet:
 
 
 def facet_of(parent: Any, name: str) -> Any:
-    """The facet `name` of a node, or KeyError. Facets of base classes count too."""
+    """KeyError where there is none. Facets of base classes count too."""
     for cls in type(parent).__mro__:
         facet = cls.__dict__.get("facets", {}).get(name)
         if facet is not None:
@@ -44,7 +44,7 @@ def facet_of(parent: Any, name: str) -> Any:
 
 
 def add_facet(parent: type, name: str, facet: type) -> None:
-    """Hang a facet class below a resource class, at import or configuration time only; its `url` follows from it."""
+    """At import or configuration time only; its `url` follows from the resource class."""
     if "facets" not in parent.__dict__:
         parent.facets = {}  # type: ignore[attr-defined]
     parent.facets[name] = facet  # type: ignore[attr-defined]
@@ -53,7 +53,7 @@ def add_facet(parent: type, name: str, facet: type) -> None:
 
 
 class Record(Persistent):
-    """A persistent thing in a Folder. It may have facets, and no children of its own."""
+    """In a Folder. It may have facets, and no children of its own."""
 
     url: ClassVar[str]
     facets: ClassVar[dict[str, type]] = {}
@@ -66,8 +66,8 @@ class Record(Persistent):
 
 
 class Folder(Persistent, Children):
-    """Named children in one B-tree. A child that is damaged is a problem for who asks for it (`[]`), and is passed over
-    for who walks or looks (`values`, `find`). `get` does not look at it: None means that there is none."""
+    """Named children in one B-tree. A damaged child is a problem for who asks for it (`[]`), and passed over for who
+    walks or looks (`values`, `find`). `get` does not look at it: None means that there is none."""
 
     url: ClassVar[str]
     facets: ClassVar[dict[str, type]] = {}
@@ -104,11 +104,9 @@ class Folder(Persistent, Children):
 
     @property
     def tree(self) -> Any:
-        """The B-tree of the children."""
         return self._children
 
     def get(self, name: str, default: Any = None) -> Any:
-        """A child as it is stored (never a facet), or the default."""
         return self._children.get(name, default)
 
     def keys(self, low: str | None = None) -> Any:
@@ -116,7 +114,7 @@ class Folder(Persistent, Children):
 
 
 class Child(Generic[C]):
-    """A child that each Folder of a class has, under the name of the attribute: `ledger = Child(Ledger)`."""
+    """Each Folder of a class has it, under the name of the attribute: `ledger = Child(Ledger)`."""
 
     def __init__(self, made: Callable[[], C]):
         self.made = made

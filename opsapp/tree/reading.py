@@ -1,7 +1,7 @@
-"""Things in a tree of the store, read around what is damaged: one that cannot be read costs nothing but itself.
+"""Things in a tree of the store, read around what is damaged: that costs nothing but itself.
 
-Whoever walks, or looks for one, gets what can be read. The rest is noted at the node, where health, doctor and people
-hear of it. Whoever must tell damaged from missing asks `parted` for both. Must not: know what the things are.
+Whoever walks gets what can be read; the rest is noted at the node, where health, doctor and people hear of it. Whoever
+must tell damaged from missing asks `parted`. Must not: know what the things are.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ class Children:
 
     @property
     def tree(self) -> Any:
-        """The B-tree that they are in."""
         raise NotImplementedError
 
     # -- all of them: what lacks a key to a sealed part cannot be read
@@ -43,7 +42,7 @@ class Children:
         return [child for _, child in self._read(damaged, without)], damaged
 
     def whole(self) -> list[Any]:
-        """Each of them, or the problem that names the first that is damaged: for what is of no use in part."""
+        """Or the problem that names the first that is damaged: for what is of no use in part."""
         return [self._opened(child, name) for name, child in self.tree.items()]
 
     def known_names(self) -> list[str]:
@@ -63,11 +62,11 @@ class Children:
         return (child for _, child in self.some_items(names))
 
     def find(self, name: str | int | None) -> Any:
-        """The child of this name; None where there is none, or none that can be read."""
+        """None where there is none of this name, or none that can be read."""
         return None if name is None else next(self.some((name,)), None)
 
     def page_rows(self, names: Iterable[str], row: Callable[[Any], Row], unread: Callable[[Damage], Row]) -> list[Row]:
-        """The rows of these children. One that cannot be read has the row that `unread` makes of the reason."""
+        """One that cannot be read has the row that `unread` makes of the reason."""
         rows, damaged, read = list[Row](), list[Damage](), set[str]()
         for name in names:
             read.add(name)
@@ -123,7 +122,7 @@ class ChildrenOf(Children):
 
 
 def sound(owner: Any, kind: str, items: Iterable[tuple[Name, Any]]) -> Iterator[tuple[Name, Any]]:
-    """Of these things of a kind, by their names, those that can be read. The rest is noted at the node of `owner`."""
+    """By their names. The rest is noted at the node of `owner`."""
     damaged, read = [], set[str]()
     for name, item in items:
         read.add(str(name))
@@ -141,12 +140,12 @@ def sound(owner: Any, kind: str, items: Iterable[tuple[Name, Any]]) -> Iterator[
 
 
 def is_sound(owner: Any, kind: str, name: str, item: Any) -> bool:
-    """Whether there is such a thing and it can be read; if it cannot, that is noted."""
+    """If it cannot be read, that is noted."""
     return item is not None and any(sound(owner, kind, [(name, item)]))
 
 
 def _note_some(owner: Any, kind: str, read: set[str], damaged: list[Damage]) -> None:
-    """What was found when these of a kind were read; of the others it stays as it was."""
+    """Of these of a kind; of the others it stays as it was."""
     noted = _noted_at(owner)
     _write(noted, kind, [damage for damage in noted.get(kind, ()) if damage.id not in read] + damaged)
 
@@ -162,7 +161,7 @@ def _write(noted: dict[str, list[Damage]], kind: str, damaged: list[Damage]) -> 
 
 
 def _noted_at(owner: Any) -> dict[str, list[Damage]]:
-    """What the node that has opened the store notes. Of the past, and of what is not stored yet, nothing is noted."""
+    """Of the past, and of what is not stored yet, nothing is noted."""
     connection = owner._p_jar
     if connection is None or connection.before is not None:
         return {}

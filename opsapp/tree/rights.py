@@ -1,7 +1,6 @@
 """What a team may do with things that carry a tag, and what that makes of one person. Pure.
 
-Lives here: the rights and the one question whether they reach something. Must not: know who is in a team, or what
-carries tags.
+Must not: know who is in a team, or what carries tags.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ class Sight(NamedTuple):
     change: frozenset[str] = frozenset()
 
     def may(self, right: Right, tags: Collection[str]) -> bool:
-        """Whether the right reaches what carries these tags; what carries none is reached by nobody's."""
+        """What carries no tag is reached by nobody's."""
         tags_reached: frozenset[str] = getattr(self, right)
         return not tags_reached.isdisjoint(tags)
 

@@ -13,13 +13,13 @@ KEY = "opsapp"
 
 
 class Api(Folder):
-    """/api: the features hang their containers below it, each by an evolve step of its own."""
+    """The features hang their containers below it, each by an evolve step of its own."""
 
     url = "/api"
 
 
 class Root(Folder):
-    """/: `system` holds what the service needs for itself, by name; it is reached by code, never by a URL."""
+    """/: `system` holds what the service needs for itself, by name; reached by code, never by a URL."""
 
     url = ""
     __acl__ = ROLE_ACL
@@ -31,12 +31,10 @@ class Root(Folder):
 
 
 def root_above(node: Any) -> Root:
-    """The root of the tree that this node hangs in."""
     while node.__parent__ is not None:
         node = node.__parent__
     return node
 
 
 def root_of(connection: Any) -> Root:
-    """The tree's root in an open connection of the main database."""
     return connection.root()[KEY]

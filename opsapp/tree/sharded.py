@@ -1,7 +1,7 @@
 """A B-tree in sixteen parts, for collections that many clients add to at once.
 
 Two transactions that add different keys to one B-tree merge, except when a bucket splits; while a tree is young that is
-often enough for a client to be turned away. Here they must meet in the same sixteenth as well.
+often. Here they must meet in the same sixteenth as well.
 """
 
 from __future__ import annotations

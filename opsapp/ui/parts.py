@@ -17,9 +17,9 @@ from opsapp.healing.overview_answers import Overview
 from opsapp.healing.records import DependencyGraph, ProblemRecord, RuleRecord
 from opsapp.healing.whatif import Compared, ReadingRecord, Rehearsed, Replayed, ScenarioRecord, Simulated
 from opsapp.maintenance.records import CalendarEntry, HealingWindowRecord, WindowCoverage, WindowRecord
+from opsapp.monitoring.engine import ReportedLine, ReportTotal
 from opsapp.monitoring.notices import NoticeRecord
 from opsapp.monitoring.records import IncidentRecord, MonitorRecord, UptimeFigures, WarRoom
-from opsapp.monitoring.reportschemas import ReportedLine, ReportTotal
 from opsapp.notify.interfaces import ChannelDescription
 from opsapp.notify.records import ChannelRecord, DeliveryRecord
 from opsapp.oncall.records import EscalationRecord, OnCallRecord, PolicyRecord, ScheduleRecord, ShiftRecord

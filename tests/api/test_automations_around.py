@@ -1,13 +1,17 @@
 """Automations as code, and what they say in the war room."""
 
+from dataclasses import replace
+
 from opsapp.agents import resources as agents
 from opsapp.automations.config import AutomationSettings
 from opsapp.automations.engine import carrier, flow, warroom
 from opsapp.automations.engine.carrier import take_up
 from opsapp.automations.engine.programs import AttemptEnd
 from opsapp.automations.resources import runs_of
+from opsapp.monitoring.interfaces import WarRoomSection
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime.node import node_of
+from tests.support.incidents import open_incident
 
 from .test_agents import Polling
 
@@ -73,15 +77,15 @@ def test_the_war_room_suggests_what_has_worked_on_this_host(service):
             run = service.otto.post(f"/api/automations/{automation}/run").json
             service.transact(ended, run["run_id"], status)
     now = service.clock.now()
-    incident = {"id": "1", "monitor_id": monitor_id, "started": int(now) - 60}
+    incident = open_incident(monitor_id, "Shop", now - 60)
     found = service.transact(warroom.section, incident, now)
-    assert [(each["name"], each["runs"], each["succeeded"]) for each in found["suggested_automations"]] == [
+    assert [(each.name, each.runs, each.succeeded) for each in found.suggested_automations] == [
         ("good", 3, 3),
         ("bad", 3, 0),
     ]
-    assert (found["events"], len(found["other_runs"])) == ([], 6), "no host is known of it: they are none of its own"
-    gone = service.transact(warroom.section, {**incident, "monitor_id": "gone"}, now)
-    assert gone == {"suggested_automations": [], "events": [], "other_runs": []}
+    assert (found.events, len(found.other_runs)) == ([], 6), "no host is known of it: they are none of its own"
+    gone = service.transact(warroom.section, replace(incident, monitor_id="gone"), now)
+    assert gone == WarRoomSection(suggested_automations=[], events=[], other_runs=[])
 
 
 def test_the_war_room_suggests_what_somebody_ran_in_an_outage_of_this_monitor(service):
@@ -139,9 +143,9 @@ def test_the_war_room_ranks_by_what_helped_against_this_and_not_in_general(servi
         return [suggestion(root, automations_of(root)[made[name]], outages) for name in ("often", "here")]
 
     often, here = service.transact(look)
-    assert (often["runs"], often["tried_here"], often["helped_here"]) == (30, 1, 0)
-    assert (here["runs"], here["tried_here"], here["helped_here"]) == (2, 1, 1)
-    assert here["score"] > often["score"]
+    assert (often.runs, often.tried_here, often.helped_here) == (30, 1, 0)
+    assert (here.runs, here.tried_here, here.helped_here) == (2, 1, 1)
+    assert here.score > often.score
 
     def unknown(root):
         run = next(iter(runs_of(root).values()))

@@ -2,7 +2,8 @@
 
 import pytest
 
-from opsapp.monitoring.interfaces import IWarRoomSection
+from opsapp.monitoring.interfaces import IWarRoomSection, WarRoomSection
+from opsapp.monitoring.records import WarRoomEvent
 from opsapp.runtime import events
 from opsapp.web.jsontext import dumps
 from opsapp.wire.probes import Outcome
@@ -148,7 +149,7 @@ def test_other_rooms_add_to_the_war_room(lookout):
     _, incident_id = broken(lookout)
 
     def heals(root, incident, now):
-        return {"heals": [{"id": 7}], "events": [{"time": incident["started"] - 1, "kind": "plan", "text": "restart"}]}
+        return WarRoomSection(heals=[{"id": 7}], events=[WarRoomEvent(incident.started - 1, "plan", "restart")])
 
     lookout.service.node.registry.registerUtility(heals, IWarRoomSection, name="healing")
     room = lookout.service.vera.get(f"{PATH}/{incident_id}/war-room").json

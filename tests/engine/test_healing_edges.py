@@ -19,6 +19,7 @@ from opsapp.wire.reports import LocalOutcome
 from tests.engine.healing import NGINX
 from tests.engine.test_healing_pipeline import ACTIVE, FAILED, PAUSE, WILD, broken, outcomes
 from tests.support.hosts import place
+from tests.support.incidents import open_incident
 from tests.support.waiting import until
 
 
@@ -342,12 +343,12 @@ def test_two_rollbacks_at_once_are_one(ward):
 
 def test_the_war_room_shows_heals_of_the_incidents_host(ward):
     here = broken(ward).heal(**ACTIVE)
-    incident = {"monitor_id": "none", "monitor_name": "box-1", "started": int(here.clock.now()) - 30}
+    incident = open_incident("none", "box-1", here.clock.now() - 30)
     found = here.node.transact(section, incident, here.clock.now())
-    assert [row["outcome"] for row in found["heals"]] == ["verified"]
-    assert [event["kind"] for event in found["events"]] == ["alert", "plan", "action", "verification"]
-    assert found["events"][-1]["text"].startswith("restart_service on box-1/nginx: verified")
-    assert found["suggested_automations"][0]["success_rate"] == 100.0
+    assert [row["outcome"] for row in found.heals] == ["verified"]
+    assert [event.kind for event in found.events] == ["alert", "plan", "action", "verification"]
+    assert found.events[-1].text.startswith("restart_service on box-1/nginx: verified")
+    assert found.suggested_automations[0].success_rate == 100.0
 
 
 def test_what_helped_before_counts_outages_that_a_heal_ended_and_not_heals_that_ended_well(ward):
@@ -360,9 +361,9 @@ def test_what_helped_before_counts_outages_that_a_heal_ended_and_not_heals_that_
         return incidents_of(root).start(monitors_of(root)[monitor_id], "HTTP 500", now()).id
 
     def counted():
-        incident = {"monitor_id": monitor_id, "monitor_name": "box-1", "started": int(now())}
-        (row,) = here.node.transact(section, incident, now())["suggested_automations"]
-        return row["verified"], row["tried_here"], row["helped_here"]
+        incident = open_incident(monitor_id, "box-1", now())
+        (row,) = here.node.transact(section, incident, now()).suggested_automations
+        return row.verified, row.tried_here, row.helped_here
 
     first = here.node.transact(down)
     here.heal(**ACTIVE)
@@ -379,9 +380,9 @@ def test_what_helped_before_counts_outages_that_a_heal_ended_and_not_heals_that_
 def test_the_war_room_has_no_case_of_an_earlier_incident(ward):
     here = broken(ward).heal(**ACTIVE)
     here.clock.advance(900)
-    incident = {"monitor_id": "none", "monitor_name": "box-1", "started": int(here.clock.now())}
+    incident = open_incident("none", "box-1", here.clock.now())
     here.clock.advance(60)
-    assert here.node.transact(section, incident, here.clock.now())["heals"] == []
+    assert here.node.transact(section, incident, here.clock.now()).heals == []
 
 
 def test_recurring_heals_are_pointed_out_once(ward):

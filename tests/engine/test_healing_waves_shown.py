@@ -14,6 +14,7 @@ from opsapp.ui.shapes.incidents import HealOfIncident, waves_told
 from opsapp.web import configfile
 from opsapp.wire.records import made
 from tests.engine.outage import DOWN, decide, deeds, fleets
+from tests.support.incidents import open_incident
 
 
 @pytest.fixture
@@ -206,8 +207,7 @@ def test_the_war_room_says_where_the_outage_stands(fleet):
 
     def heals(root):
         now = outage.here.clock.now()
-        incident = {"monitor_id": "m1", "monitor_name": "h0", "started": now - 300, "resolved": None}
-        return section(root, incident, now)["heals"]
+        return section(root, open_incident("m1", "h0", now - 300), now).heals
 
     [heal] = outage.here.node.transact(heals)
     assert (heal["target"], heal["wave"]["targets"], heal["wave"]["waiting"]) == ("h0", 4, 0)

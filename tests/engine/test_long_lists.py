@@ -7,7 +7,7 @@ from opsapp.automations.engine import records
 from opsapp.automations.resources import automations_of, runs_of
 from opsapp.automations.resources.runs import count_runs, index_runs
 from opsapp.monitoring.engine.retention import count_incidents
-from opsapp.monitoring.logic.incidentfilter import IncidentFilter
+from opsapp.monitoring.queries import IncidentQuery
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.notify.resources.deliveries import count_deliveries, deliveries_of
 from opsapp.oncall.records import EscalationRecord
@@ -48,9 +48,7 @@ def add_escalations(root, now):
 def asked(kind, root, **query):
     """(ids of a page, how many there are)"""
     return {
-        "incidents": lambda: incidents_of(root).page(
-            query.get("status", "all"), query.get("monitor_id"), PAGE, query.get("offset", 0), IncidentFilter()
-        ),
+        "incidents": lambda: incidents_of(root).page(IncidentQuery(limit=PAGE, **query)),
         "approvals": lambda: root["api"]["approvals"].page(
             query.get("status", "all"), query.get("order", "newest"), PAGE, query.get("offset", 0)
         ),

@@ -4,7 +4,6 @@ import pytest
 
 from opsapp.lib.problems import Conflict
 from opsapp.monitoring.engine.pushes import LEASE, move
-from opsapp.monitoring.logic.pushtimes import due, late_at
 from opsapp.monitoring.logic.settings import complete
 from tests.support.monitoring import Lookout
 
@@ -95,23 +94,23 @@ def push(**given):
 
 
 def test_a_run_has_the_grace_for_itself():
-    assert late_at(push(grace=30), 1000.0, None, "UTC") == 1090
-    assert late_at(push(grace=30), 1000.0, 1050.0, "UTC") == 1080
-    assert late_at(push(), 1000.0, 1050.0, "UTC") == 1110
+    assert push(grace=30).late_at(1000.0, None, "UTC") == 1090
+    assert push(grace=30).late_at(1000.0, 1050.0, "UTC") == 1080
+    assert push().late_at(1000.0, 1050.0, "UTC") == 1110
 
 
 @pytest.mark.parametrize(("change", "hours"), [(SPRING, 23), (AUTUMN, 25)])
 def test_a_schedule_goes_by_the_clock_of_its_zone(change, hours):
     settings = push(schedule="30 5 * * *", schedule_zone="Europe/Berlin")
-    before = due(settings, change - DAY_S, "UTC")
-    assert due(settings, before, "UTC") - before == hours * 3600
+    before = settings.due(change - DAY_S, "UTC")
+    assert settings.due(before, "UTC") - before == hours * 3600
 
 
 def test_between_two_calls_of_a_schedule_it_stays_as_it_was(lookout):
     monitor_id = lookout.add(type="push", url="", interval=60, schedule="0 3 * * *", grace=600, retries=0)
     lookout.run(1)
     lookout.service.anonymous.get(lookout.monitor(monitor_id)["push_url"])
-    due_at = due(push(schedule="0 3 * * *"), lookout.service.clock.now(), "UTC")
+    due_at = push(schedule="0 3 * * *").due(lookout.service.clock.now(), "UTC")
     lookout.run(due_at - lookout.service.clock.now() + 540, step=30)
     assert lookout.monitor(monitor_id)["status"] == "up"
     lookout.run(120, step=5)

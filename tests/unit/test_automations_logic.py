@@ -192,12 +192,12 @@ def test_parts_are_looked_at_once_however_often_they_are_named():
 
 
 def test_a_template_of_another_type_keeps_no_params_of_the_old_one():
-    template = {"id": "t", "type": "script", "params": {"script": "true", "interpreter": "sh"}}
+    template = templates.BuiltIn("t", "", "", "script", {"script": "true", "interpreter": "sh"})
     assert templates.applied(template, {"params": {"script": "id"}})["params"] == {"script": "id", "interpreter": "sh"}
     http = {"type": "http", "params": {"url": "http://x/"}}
     assert templates.applied(template, http)["params"] == {"url": "http://x/"}
     assert templates.applied(template, {"params": 7})["params"] == 7
-    assert templates.applied(template, {})["params"] == template["params"]
+    assert templates.applied(template, {})["params"] == template.params
 
 
 KEPT = {"schedule": None, "timezone": None, "catch_up": False, "enabled": True, "timeout": 300, "concurrency": "queue",

@@ -13,7 +13,7 @@ from ZODB.FileStorage.format import CorruptedDataError
 from ZODB.POSException import POSKeyError, ReadConflictError, StateLoadError
 
 from opsapp.lib.problems import StoreAway, Unopened, Unreadable
-from opsapp.tree.damage import NAMELESS, Damage, is_damage, is_of_the_store, keys_of, load, loaded, reason_of
+from opsapp.tree.damage import Damage, is_damage, is_of_the_store, keys_of, load, loaded, reason_of
 from opsapp.tree.folder import Folder, Record
 from opsapp.tree.sharded import ShardedTree
 from tests.support.stores import Stores
@@ -47,8 +47,6 @@ def test_how_it_is_called():
     named, nameless = Damage("monitor", "1", "Shop", "gone"), Damage("agent", "2", "", "gone")
     assert (str(named), str(nameless)) == ("monitor Shop (1)", "agent (2)")
     assert str(Damage("part of the list of monitors", "", "", "gone")) == "part of the list of monitors"
-    assert named.row(status="up") == {"status": "up", "id": "1", "name": "Shop", "unreadable": "gone"}
-    assert nameless.row()["name"] == NAMELESS
     assert reason_of(ValueError("x" * 1000)).startswith("ValueError: xxx")
     assert len(reason_of(ValueError("x" * 1000))) == 200
 

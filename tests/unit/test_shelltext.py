@@ -164,8 +164,8 @@ def test_which_text_of_an_automation_is_a_program():
 
 def test_the_templates_keep_the_rule():
     for template in templates.TEMPLATES:
-        script = made(PARAMS[template["type"]], template["params"]).program
-        assert script is None or script_problem(script.text, script.shell) is None, template["id"]
+        script = made(PARAMS[template.type], template.params).program
+        assert script is None or script_problem(script.text, script.shell) is None, template.id
 
 
 PIECES = st.sampled_from(

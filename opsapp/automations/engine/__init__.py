@@ -71,7 +71,6 @@ def request_run(
 
 
 def run_state(root: Root, run_id: str) -> RunRow | None:
-    """How a run stands; None when there is none of this id."""
     run = run_of(root, run_id)
     return None if run is None else records.run_row(run)
 
@@ -88,7 +87,7 @@ def last_words(root: Root, output: str) -> str:
 
 
 def without_secrets(root: Root, output: str) -> str:
-    """An output, without secrets; "" where nobody knows them all."""
+    """An empty text where nobody knows all secrets."""
     secrets = all_values(root) if output.strip() else None
     return "" if secrets is None else public_text(masked(output, secrets))
 

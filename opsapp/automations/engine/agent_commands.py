@@ -1,6 +1,6 @@
 """Runs on agents, and messages: durable commands and rows written with the run, answers read from the store.
 
-Nobody holds such a run, so no crash of ours loses one: whoever looks next finds what the agents have answered.
+Nobody holds such a run: after a crash whoever looks next finds what the agents have answered.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ LONGEST_COMMAND = 3600
 
 
 def values(root: Root, run: Run) -> tuple[Values, list[str]]:
-    """What the places of its params are filled with, and the secrets among that. Missing as well for a secret that the
-    automation may not use, and where the run or its definition has a sealed part that cannot be opened."""
+    """What the places of its params are filled with, and the secrets among that. Missing as well: secrets that the
+    automation may not use, or that cannot be opened."""
     try:
         load(run)
         load(run.definition)
@@ -59,7 +59,7 @@ def revealed(root: Root, names: Iterable[str]) -> dict[str, str]:
 
 
 def program(run: Run, filled: Values) -> tuple[str, dict[str, str], dict[str, str]]:
-    """The text of the run's script or command, the environment that holds every value of it, and what it reads from
+    """The text of the script or command, the environment that holds every value of it, and what it reads from
     descriptors."""
     params = run.params
     assert isinstance(params, ProgramParams)
@@ -96,7 +96,6 @@ def begin(root: Root, run: Run, now: float) -> str | None:
 
 
 def command(run: Run, filled: Values) -> tuple[str, JsonObject]:
-    """The agents' command for this run."""
     params, timeout = run.params, min(run.settings.timeout, LONGEST_COMMAND)
     if isinstance(params, ServiceParams):
         return "service", {"service": params.service, "action": params.action, "timeout": timeout}
@@ -121,7 +120,7 @@ def cancel(root: Root, run: Run) -> None:
 
 
 def notify(root: Root, run: Run, now: float) -> str | None:
-    """A message: with its row in the outbox of notifications the run is done. Why there can be none, else None."""
+    """With its row in the outbox of notifications the run is done. Why there can be none, else None."""
     params = run.params
     assert isinstance(params, NotificationParams)
     try:

@@ -16,7 +16,6 @@ from .notices import write
 
 
 def awaited(root: Root) -> bool:
-    """Whether agents have still to answer anything."""
     return bool(board_of(root).remote)
 
 

@@ -20,7 +20,7 @@ KIND: Kind = "run"
 
 
 def freeze(root: Root, run: Run, automation: Automation) -> None:
-    """What people will agree to: what the automation is made of, and the hosts on which all of it would run."""
+    """What the automation is made of, and the hosts on which all of it would run."""
     run.uses, run.hosts = uses(root, automation), targets.hosts_of(root, automation.id)
 
 
@@ -75,7 +75,7 @@ def shown_of(root: Root, automation_id: str) -> JsonObject:
 
 
 def written_by(root: Root, automation_id: str, name: str) -> str | None:
-    """What this person has had to do with an automation since it was last approved, or None."""
+    """What this person has had to do with an automation since it was last approved."""
     mine = [part.name for part in with_parts(root, automation_id) if name in part.authors]
     if not mine:
         return None
@@ -83,7 +83,7 @@ def written_by(root: Root, automation_id: str, name: str) -> str | None:
 
 
 def accepted(root: Root, automation_id: str) -> None:
-    """People have agreed to it as it is: from here on those count who change it."""
+    """From here on those count who change it."""
     for automation in with_parts(root, automation_id):
         if automation.authors:
             automation.authors = ()

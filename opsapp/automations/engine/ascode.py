@@ -1,4 +1,4 @@
-"""Automations as code (see `opsapp.runtime.ascode`). Those that others are made of are called by their names there."""
+"""Automations as code (`opsapp.runtime.ascode`). Those that others are made of are called by their names there."""
 
 from __future__ import annotations
 

@@ -17,9 +17,9 @@ from opsapp.agents.config import ExecutorSettings
 from opsapp.agents.engine import executor_of
 from opsapp.automations.config import AutomationSettings
 from opsapp.automations.logic import templates
-from opsapp.automations.logic.jobs import Job, ScriptWork, ServiceWork, WebhookWork
 from opsapp.automations.logic.params import ScriptParams, ServiceParams, WebhookParams
 from opsapp.automations.logic.references import Missing, Values
+from opsapp.automations.logic.runs import Job, ScriptWork, ServiceWork, WebhookWork
 from opsapp.automations.resources import Run, automations_of, board_of, run_of
 from opsapp.lib.masks import masked
 from opsapp.runtime.events import Event as Told
@@ -135,8 +135,6 @@ def recover(root: Root) -> int:
 
 
 class Attempt:
-    """One attempt under way here."""
-
     def __init__(self, job: Job):
         self.job = job
         self.running: Program | None = None

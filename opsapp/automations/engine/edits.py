@@ -47,8 +47,8 @@ PLACE = "#"  # in an export the n-th automation of the list is called "#n"
 def whole(
     root: Root, values: JsonObject, own_id: str | None = None, *, secrets_later: bool = False
 ) -> AutomationSettings:
-    """The settings of what was read, or Invalid naming all that is wrong. Params are read once more: who sent them may
-    not have said of which type they are. `secrets_later`: the caller asks `refused_secret` when they are known."""
+    """The settings, or Invalid naming all that is wrong. Params are read once more, by their type. `secrets_later`: the
+    caller asks `refused_secret` when the secrets are known."""
     params, wrong = read_params(values["type"], values["params"])
     wrong |= {} if wrong else problems_of(root, values | {"params": params}, own_id, secrets_later=secrets_later)
     if wrong:
@@ -91,8 +91,8 @@ def problems_of(
 
 
 def _secret_problems(root: Root, params: Params, present: Automation | None) -> dict[str, str]:
-    """A secret is for the automations that an admin has allowed. Whoever changes something else is not stopped by one
-    that has been taken back since."""
+    """A secret is for the automations that an admin has allowed. One that was taken back since stops no other
+    change."""
     if present is not None and present.params == params:
         return {}
     refused = refused_secret(root, params, None if present is None else present.id)
@@ -140,7 +140,7 @@ def _target_problems(kind: str, target: Targeted) -> dict[str, str]:
 
 
 def _is_new_agent(root: Root, target: Targeted, present: Automation | None) -> bool:
-    """An unknown agent; not one that was deleted since: other changes of its automation are none of its business."""
+    """An unknown agent; one deleted since hinders no other change."""
     agent_id = target.agent_id
     if agent_id is None or agent_id in agents_of(root):
         return False
@@ -149,7 +149,7 @@ def _is_new_agent(root: Root, target: Targeted, present: Automation | None) -> b
 
 
 def _new_channels(root: Root, channels: Any, present: Automation | None) -> list[str]:
-    """Unknown channels; not those that were deleted since the automation was written."""
+    """Unknown channels; those deleted since hinder no other change."""
     if not isinstance(channels, list | tuple):
         return []
     before = None if present is None else present.params
@@ -177,8 +177,6 @@ def _child_problems(root: Root, params: Params, own_id: str | None) -> dict[str,
 
 
 class Editor(NamedTuple):
-    """Who changes an automation."""
-
     name: str
     is_admin: bool
 
@@ -246,7 +244,7 @@ def _tell_who_runs_it(root: Root, automation_id: str, now: float) -> None:
 
 
 class DeletedAutomation(NamedTuple):
-    """An automation that can be put back. `allowed`: the secrets that it might use."""
+    """`allowed`: the secrets that it might use."""
 
     automation: Automation
     runs: PastRuns
@@ -268,8 +266,8 @@ def put_back(root: Root, gone: DeletedAutomation) -> None:
 
 
 def remove(root: Root, automation: Automation, now: float) -> DeletedAutomation:
-    """With what it still had to run: what waits in the queue is ended by whoever works it, for that may be much. Its
-    past runs stay, for whoever knows their ids."""
+    """What waits in the queue is ended by whoever works it, for that may be much. Its past runs stay, for whoever knows
+    their ids."""
     users = [other.name for other in automations_of(root).values() if automation.id in other.params.children]
     if users:
         raise Conflict("It is part of " + ", ".join(sorted(users)[:5]) + ".", code="in_use")
@@ -297,27 +295,27 @@ def _changed(root: Root, automation_id: str) -> None:
 # -- whole lists
 
 
-def export(root: Root, hostname_of: Callable[[str], str]) -> list[JsonObject]:
-    """All of them without ids, tokens and secrets; those that others are made of are called by their place."""
+def export(root: Root, hostname_of: Callable[[str], str]) -> list[AutomationSettings]:
+    """Without ids, tokens and secrets; those that others are made of are called by their place."""
     ordered = sorted(automations_of(root).whole(), key=lambda automation: (automation.created_at, automation.id))
     places = {automation.id: f"{PLACE}{n}" for n, automation in enumerate(ordered)}
     return [_exported(automation, places, hostname_of) for automation in ordered]
 
 
-def _exported(automation: Automation, places: dict[str, str], hostname_of: Callable[[str], str]) -> JsonObject:
+def _exported(automation: Automation, places: dict[str, str], hostname_of: Callable[[str], str]) -> AutomationSettings:
     settings = automation.settings.with_children(places[child] for child in automation.params.children)
     params = settings.params
     if isinstance(params, Targeted) and params.agent_id:
         settings = replace(settings, params=replace(params, agent_id=None, hostname=hostname_of(params.agent_id)))
-    shown: JsonObject = public(settings.stored())
+    shown: AutomationSettings = public(settings)
     return shown
 
 
 def import_all(
     root: Root, listed: Mapping[int, AutomationSettings], wrong: Mapping[str, str], by: str, now: float
 ) -> list[str]:
-    """New automations from an export, in an order in which parts come before those made of them; all or nothing. With
-    `wrong`, what is so of entries that are not `listed` for it, every mistake is told at once."""
+    """All or nothing, parts before those made of them. With `wrong`, what is so of entries that are not `listed`, every
+    mistake is told at once."""
     waiting, wrong = dict(listed), dict(wrong)
     ids = {place: place for place in (PLACE + field.partition(".")[0] for field in wrong)}
     while waiting:

@@ -1,6 +1,6 @@
 """What runs on agents write while they run: watched by the node that asked for the command. Memory, on the hub.
 
-Nothing depends on it: the agent's answer says all of the output, and the part that was seen is not written again.
+Nothing depends on it: the agent's answer says all of the output, and what was seen is not written again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KEY = "opsapp.automations.listeners"
 
 
 def write_streamed(root: Root, run_id: str, command_id: str, text: str) -> bool:
-    """Output on its way; whether more is wanted. The answer says all of it, so nothing depends on this."""
+    """Output on its way; whether more is wanted."""
     run = run_of(root, run_id)
     if run is None or run.is_over or not any(row[2:] == (command_id, "") for row in run.commands):
         return False

@@ -24,7 +24,6 @@ def write(root: Root, run: Run, text: str, now: float) -> None:
 
 
 def tell_people(root: Root, run: Run) -> None:
-    """The `run` event of /api/stream."""
     emit(root, "run", plain(summary(run)))
     after_commit(root, watchers_of(node_of(root)).changed, run.id)
 

@@ -73,7 +73,7 @@ class OutputWriter:
         return text
 
     def rest(self) -> str:
-        """What is not stored yet, for the last transaction to take along. Nothing is written after this."""
+        """For the last transaction to take along. Nothing is written after this."""
         while self._storing:
             self._moved.clear()
             self._moved.wait()

@@ -1,4 +1,4 @@
-"""Runs that are made of other runs: their parts are durable runs of their own, so there is nothing to take up again.
+"""Runs made of other runs: their parts are durable runs of their own, so there is nothing to take up again.
 
 What a parent knows of its parts, and which comes next. `flow` begins them.
 """

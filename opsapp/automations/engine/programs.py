@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import NamedTuple
 
 from opsapp.agents.config import ExecutorSettings
 from opsapp.agents.engine import ExecutorProcess
-from opsapp.automations.config import AutomationSettings
-from opsapp.automations.logic.jobs import Job, ScriptWork, ServiceWork
+from opsapp.automations.config import AutomationSettings, ProgramLimits
+from opsapp.automations.logic.runs import Job, ScriptWork, ServiceWork
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.wire.commands import KEPT, KEPT_APART, LEFT
 from opsapp.wire.reports import CommandResult
@@ -38,7 +37,6 @@ class Program:
         self._executor.cancel(self._id)
 
     def run(self, started: Callable[[], None], on_output: Callable[[str], None]) -> AttemptEnd:
-        """To its end."""
         if self._why:
             return AttemptEnd("cancelled", None, self._why)
         params = asked(self._job, self._settings, self._keeping)
@@ -54,7 +52,6 @@ class Program:
 
 
 def asked(job: Job, settings: AutomationSettings, executor: ExecutorSettings) -> JsonObject:
-    """The executor's command."""
     script, env = None, {"PATH": settings.path, "LANG": "C.UTF-8", "OPSAPP_AUTOMATION_ID": job.automation_id}
     argv: list[str] = []
     descriptors: dict[str, str] = {}
@@ -72,22 +69,23 @@ def asked(job: Job, settings: AutomationSettings, executor: ExecutorSettings) ->
         "descriptors": descriptors,
         "timeout": job.timeout,
         "grace": settings.kill_grace_s,
-        "limits": limits(asdict(settings.limits)),
+        "limits": limits(settings.limits),
         "keeping": keeping(job, executor),
         "no_new_privs": executor.no_new_privs,
     }
 
 
 def keeping(job: Job, executor: ExecutorSettings) -> str:
-    """What a script starts ends with it. What a service manager starts, some of them as children of ours, lives on."""
+    """What a script starts ends with it. What a service manager starts, some of it as our children, lives on."""
     if not isinstance(job.work, ScriptWork):
         return LEFT
     trusted = job.work.of_a_template or job.automation_id in executor.host_processes
     return KEPT if trusted or executor.isolation == "off" else KEPT_APART
 
 
-def limits(wanted: JsonObject) -> dict[str, int]:
-    return {flag: int(wanted[name] * factor) for name, (flag, factor) in FLAGS.items() if wanted.get(name)}
+def limits(wanted: ProgramLimits) -> dict[str, int]:
+    limited = {flag: (getattr(wanted, name), factor) for name, (flag, factor) in FLAGS.items()}
+    return {flag: int(most * factor) for flag, (most, factor) in limited.items() if most}
 
 
 def service_command(path: str, service: str, action: str) -> list[str]:
@@ -100,8 +98,7 @@ def service_command(path: str, service: str, action: str) -> list[str]:
 
 
 def argv_of(manager: str, service: str, action: str) -> list[str]:
-    """How a service of this machine is controlled, by whichever manager there is. A service's name cannot become an
-    option."""
+    """By whichever service manager there is. A service's name cannot become an option."""
     if manager == "systemd":
         flags = ["--no-pager"] if action == "status" else []
         return ["systemctl", action, *flags, "--", service]

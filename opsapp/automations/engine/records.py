@@ -26,7 +26,7 @@ from . import approval_requests, flow, notices, schedules
 
 
 def rows(root: Root, text: str | None, uses: str | None = None) -> list[AutomationRow]:
-    """By name; with `text` those that have it in their name or description, with `uses` those that name it."""
+    """By name; with `text` in their name or description; with `uses` those that name it."""
     present, damaged = automations_of(root).parted()
     automations = sorted(present, key=lambda automation: (automation.name.lower(), automation.id))
     if text:
@@ -71,7 +71,6 @@ def _standing(root: Root, automation: Automation) -> AutomationStands:
 
 
 def record(root: Root, automation: Automation) -> AutomationRecord:
-    """All of one."""
     return AutomationRecord(
         **vars(automation.settings),
         **vars(_standing(root, automation)),
@@ -110,8 +109,8 @@ def _part(root: Root, step: str, run_id: str, status: str) -> RunPart:
 def page(
     root: Root, automation: Automation | None, status: str | None, limit: int, offset: int
 ) -> tuple[list[RunRow], int]:
-    """A page of the runs of an automation or of all, newest first, and how many there are. Only the page's own runs are
-    read, and those under way: how others ended is told by an index."""
+    """Of an automation or of all, newest first, and how many there are. Only the page's runs and those under way are
+    read: an index tells how others ended."""
     runs, automation_id = runs_of(root), None if automation is None else automation.id
     ends = [status] if status in FINAL else [] if status else sorted(FINAL)
     under_way = set() if status in FINAL else _under_way(root, automation, status)
@@ -127,7 +126,7 @@ def _unread_run(damage: Damage) -> RunRow:
 
 
 def _under_way(root: Root, automation: Automation | None, status: str | None) -> set[str]:
-    """The ids of runs that have not ended, of an automation or of all: of this status, or any."""
+    """Ids of runs that have not ended, of an automation or of all: of this status, or any."""
     runs, board = runs_of(root), board_of(root)
     asked = {run.id for run in approval_requests.undecided(root)} if status in ("pending_approval", None) else set()
     if status != "pending_approval":

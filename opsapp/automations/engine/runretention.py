@@ -1,5 +1,6 @@
-"""What runs leave behind: the old ones are forgotten, so many days and so many of each automation are kept. And what a
-clock that is set does to those under way."""
+"""What runs leave behind: old ones are forgotten, so many days and so many of each automation are kept. And what a
+clock that is set does to those under way.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ PAGE = 200
 
 
 def forget(root: Root, now: float) -> bool:
-    """Drop a page of runs that nobody wants kept; whether there may be more."""
+    """A page of runs that nobody wants kept; whether there may be more."""
     days = node_of(root).config[RunsRetention].days
     before = f"{int((now - days * 86400) * 1000):012x}"
     old: list[str] = []
@@ -30,8 +31,7 @@ def forget(root: Root, now: float) -> bool:
 
 
 def trim(root: Root, first: str = "") -> str | None:
-    """Drop what a page of automations has beyond the runs that each may keep; the automation to go on with, or None at
-    the end."""
+    """What a page of automations has beyond the runs that each may keep; the automation to go on with, or None."""
     most, dropped = node_of(root).config[RunsRetention].per_automation, 0
     ids = list(islice(automations_of(root).keys(first), PAGE + 1))
     for automation_id in ids[:PAGE]:
@@ -56,7 +56,7 @@ def _drop(root: Root, run_id: str) -> bool:
 
 
 def move(root: Root, by: float) -> None:
-    """The clock was set by so many seconds: retries wait and runs may take as long as they might."""
+    """The clock was set by so many seconds: retries wait and runs may take as long as before."""
     leases.check(root, LEASE)
     board = board_of(root)
     board.agenda.move(by)

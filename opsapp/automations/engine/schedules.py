@@ -1,8 +1,8 @@
-"""Schedules: a heap of the next moments on the one node that holds the lease; what is due becomes runs. A projection.
+"""Schedules: a heap of the next moments on the node that holds the lease; what is due becomes runs. A projection.
 
-How far ticks were handled is committed with the runs, so that a tick makes one run or none, whatever breaks. A tick
-that came while no node was up is missed: it makes one run when the automation says `catch_up`, none otherwise. So is
-one that the clock jumped over when it was set forward. When it is set back, some times come again (`RepeatableSpan`).
+How far ticks were handled is committed with the runs, so a tick makes one run or none. A tick that came while no node
+was up, or that the clock jumped over, is missed: it makes one run with `catch_up`, else none. When the clock is set
+back, some times come again (`RepeatableSpan`).
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class RepeatableSpan(NamedTuple):
     """Times of the calendar after `since` until `until` that may come again, because somebody has set the clock: lived
     through, or jumped over.
 
-    A schedule with an hour of its own has run for such a time and does not run again. What repeats (`lib.cron`) goes
-    on, as through the doubled hour of a change of the clocks; only where it comes once in the repeated time, that is
-    not done twice. Times that a clock jumped over were missed; where they come after all, they come for the first
-    time."""
+    A schedule with an hour of its own does not run again for a time that was lived through. What repeats (`lib.cron`)
+    goes on, as through the doubled hour of a change of the clocks, unless it comes only once in the repeated time.
+    Times that a clock jumped over come for the first time.
+    """
 
     since: float
     until: float
@@ -56,7 +56,7 @@ class RepeatableSpan(NamedTuple):
 
 
 def after_step(spans: Sequence[RepeatableSpan], landed: float, before: float, now: float) -> tuple[RepeatableSpan, ...]:
-    """What may come again after the clock went from `before` to `now`. `landed`: where the last step had led to."""
+    """After the clock went from `before` to `now`. `landed`: where the last step had led to."""
     kept = [span for span in spans if span.until > now and span.since <= now + LONGEST_S]
     if now > before:
         return (*kept, RepeatableSpan(before, now, False))
@@ -89,7 +89,6 @@ class NextRun(NamedTuple):
 
 
 def next_of(root: Root, automation_id: str, plan: SchedulePlan | None, after: float) -> NextRun | None:
-    """When it comes next; None without a plan."""
     if plan is None:
         return None
     zone = plan.zone or node_of(root).config.timezone
@@ -102,7 +101,7 @@ def next_of(root: Root, automation_id: str, plan: SchedulePlan | None, after: fl
 
 
 def read(root: Root, automation_id: str) -> NextRun | None:
-    """The next moment of an automation: behind what was handled, and none before its settings were made."""
+    """Behind what was handled, and none before the automation's settings were made."""
     handled, plan = board_of(root).clock.handled, automations_of(root).plan_for(automation_id)
     made_at = min(plan.made_at, node_of(root).clock.now()) if plan else 0.0  # later: by a clock that was ahead
     row = next_of(root, automation_id, plan, max(handled[0] - 0.001, made_at))
@@ -144,8 +143,8 @@ def _run(root: Root, plan: SchedulePlan, row: NextRun, now: float, *, missed: bo
 
 
 def _is_full(root: Root, automation_id: str, name: str, now: float) -> bool:
-    """Whether so many runs wait already that a tick makes no other one: a schedule that is faster than its runs would
-    queue for ever. People are told when that begins, and again only after half of the queue was worked off."""
+    """So many runs wait that a tick makes no other one: a schedule that is faster than its runs would queue for ever.
+    People are told when that begins, and again only after half of the queue was worked off."""
     most, state = flow.options(root).max_waiting, standing_of(root, automation_id)
     waiting, was_full = len(state.waiting) if board_of(root).queue else 0, state.row.full
     if waiting < most:
@@ -222,8 +221,8 @@ class Scheduler(Projection[NextRun]):
                     self.node.wake(QUEUE)
 
     def pause(self) -> float:
-        """Until the next moment comes, to the point and not to a pulse. What brings a nearer one wakes the step, and so
-        does the lease: without it what is due stays due."""
+        """Until the next moment, to the point and not to a pulse. What brings a nearer one wakes the step, and so does
+        the lease: without it what is due stays due."""
         if not self.node.leases.holds(LEASE):
             return LOOK_S
         left = max(0.0, self.heap[0].at - self.node.clock.now()) if self.heap else LOOK_S + PULSE_S
@@ -248,7 +247,7 @@ class Scheduler(Projection[NextRun]):
         return self._tick()
 
     def _drop(self) -> None:
-        """Read everything, from where the last holder of the lease left off, before the next tick."""
+        """Before the next tick everything is read from where the last holder of the lease left off."""
         if self.loaded:
             self.loaded = False
             self.heap, self.rows = [], {}
@@ -289,8 +288,8 @@ class Scheduler(Projection[NextRun]):
 
 
 def begin(root: Root, now: float) -> None:
-    """The first time of all: what was before is nothing to make up for. Nor is there anything to wait for where ticks
-    were handled at a time to come: the clock was set back while nobody looked."""
+    """The first time of all: what was before is nothing to make up for, nor is there anything to wait for where the
+    clock was set back while nobody looked."""
     clock = board_of(root).clock
     if not clock.handled[0]:
         clock.handled = (now, "")
@@ -299,7 +298,6 @@ def begin(root: Root, now: float) -> None:
 
 
 def note_step(root: Root, before: float, now: float) -> None:
-    """The clock went from one time to another."""
     check(root, LEASE)
     clock = board_of(root).clock
     spans = after_step([RepeatableSpan(*span) for span in clock.spans], clock.landed, before, now)

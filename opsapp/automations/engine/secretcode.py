@@ -1,6 +1,6 @@
-"""Secrets as code (see `opsapp.runtime.ascode`), by name. A value is compared and never shown; it is best a reference.
+"""Secrets as code (`opsapp.runtime.ascode`), by name. A value is compared and never shown; it is best a reference.
 
-`allowed_for` names automations, which may be made by the same document: they are looked up when it is all there.
+`allowed_for` names automations, which the same document may make: they are looked up when all is there.
 """
 
 from __future__ import annotations

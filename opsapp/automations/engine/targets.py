@@ -12,7 +12,6 @@ from opsapp.agents.engine import HostFacts
 from opsapp.agents.resources import agents_of
 from opsapp.automations.logic.params import Targeted
 from opsapp.automations.resources import Run, with_parts
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, NotFound
 from opsapp.tree.root import Root
 
@@ -40,15 +39,14 @@ def hosts_of(root: Root, automation_id: str) -> Hosts:
     return hosts
 
 
-def plain(hosts: Hosts) -> list[JsonObject]:
-    """As people are shown it."""
+def plain(hosts: Hosts) -> list[dict[str, str]]:
     rows = [(automation_id, *target) for automation_id, targets in hosts.items() for target in targets]
     return [{"automation_id": whose, "agent_id": agent_id, "host": host} for whose, agent_id, host in sorted(rows)]
 
 
 def of_run(root: Root, run: Run) -> list[RunTarget]:
-    """The hosts of a run, or a problem that says why there are none. What people have agreed to is exactly those that
-    they were shown, whatever these are called or tagged by now."""
+    """Or a problem that says why there are none. What people have agreed to is exactly the hosts that they were shown,
+    whatever these are called or tagged by now."""
     if run.hosts is None:
         assert isinstance(run.params, Targeted)
         return [RunTarget(host.agent_id, name_of(host)) for host in meant(root, run.params)]
@@ -62,7 +60,7 @@ def of_run(root: Root, run: Run) -> list[RunTarget]:
 
 
 def meant(root: Root, params: Targeted) -> list[HostFacts]:
-    """The agents that are meant now, or a problem that says why there is none."""
+    """Or a problem that says why there is none."""
     present = agents_of(root)
     known = [host for host in agents.hosts(root) if host.agent_id in present]  # one may have been deleted just now
     if params.agent_id:

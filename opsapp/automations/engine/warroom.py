@@ -1,5 +1,6 @@
 """What automations have to say about an incident: the runs that belong to it, and which have ended an outage of its
-monitor before."""
+monitor before.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from opsapp.agents import engine as agents
 from opsapp.automations.logic.params import Targeted
 from opsapp.automations.resources import Automation, Run, automations_of, runs_of
 from opsapp.automations.resources.runs import first_id
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.monitoring.interfaces import WarRoomSection
+from opsapp.monitoring.records import IncidentRecord, SuggestedRemedy, WarRoomEvent
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.tree.counted import LAST, newest
 from opsapp.tree.root import Root
@@ -27,30 +29,30 @@ Z = 1.645  # one-sided 95 %
 SOON_S = 600.0  # an outage that ends so soon after a run was ended by it, as far as anybody can tell
 
 
-def section(root: Root, incident: JsonObject, now: float) -> dict[str, list[Any]]:
+def section(root: Root, incident: IncidentRecord, now: float) -> WarRoomSection:
     """An `IWarRoomSection`. A run belongs to the incident where it was started from it, or acted on its host during it;
     others that have to do with it are told apart."""
-    monitor = monitors_of(root).get(incident["monitor_id"] or "")
+    monitor = monitors_of(root).get(incident.monitor_id or "")
     host = agents.host_of(root, monitor.record.agent_id) if monitor is not None and monitor.record.agent_id else None
     of_host = set(host.tags) if host is not None else set()
     tags = of_host | set(monitor.record.tags if monitor is not None else ())
     outages = [] if monitor is None else outages_of(root, monitor.__name__, now)
-    since, until = incident["started"], incident.get("resolved") or now
-    suggested: list[JsonObject] = []
-    runs: dict[bool, list[JsonObject]] = {True: [], False: []}  # whether they belong
+    since, until = incident.started, incident.resolved or now
+    suggested: list[SuggestedRemedy] = []
+    runs: dict[bool, list[WarRoomEvent]] = {True: [], False: []}  # whether they belong
     for automation in automations_of(root).values():
         on_host = concerns(automation, host, of_host)
         is_near = concerns(automation, host, tags) or was_tried(root, automation, outages[-OUTAGES:])
         suggested += [suggestion(root, automation, outages)] if is_near else []
         for run in _began_between(root, automation, since - BEFORE_S, until):
-            belongs = _belongs(run, incident["id"], since, on_host=on_host)
+            belongs = _belongs(run, incident.id, since, on_host=on_host)
             runs[belongs] += [_event(run)] if belongs or is_near else []
-    best = sorted(suggested, key=lambda row: (-row["score"], row["name"]))
-    return {"suggested_automations": best[:MOST], "events": runs[True], "other_runs": runs[False]}
+    best = sorted(suggested, key=lambda remedy: (-remedy.score, remedy.name))
+    return WarRoomSection(suggested_automations=best[:MOST], events=runs[True], other_runs=runs[False])
 
 
 def concerns(automation: Automation, host: Any, tags: set[str]) -> bool:
-    """Whether it acts on this host, or on what shares a tag with it."""
+    """It acts on this host, or on what shares a tag with it."""
     params = automation.params
     if not isinstance(params, Targeted):
         return False
@@ -60,7 +62,7 @@ def concerns(automation: Automation, host: Any, tags: set[str]) -> bool:
 
 
 def was_tried(root: Root, automation: Automation, outages: Sequence[Outage]) -> bool:
-    """Whether somebody ran it in one of these outages, wherever it acts. That it ran by itself then says nothing."""
+    """Somebody ran it in one of these outages, wherever it acts. That it ran by itself then says nothing."""
     if not outages or (automation.state.last_run or 0) < outages[0].started:
         return False
     spans = [(first_id(outage.started), first_id(outage.ended + 0.001)) for outage in outages]
@@ -79,7 +81,6 @@ class Outage(NamedTuple):
     resolved: bool  # the monitor came back by then
 
     def ended_by(self, at: float) -> bool:
-        """Whether what was done then ended it, as far as anybody can tell."""
         return self.resolved and self.ended - at <= SOON_S
 
 
@@ -134,30 +135,30 @@ def _newest(root: Root, automation: Automation) -> list[Run]:
     return list(runs_of(root).some(automation.history.newest(LOOKED_AT)))
 
 
-def suggestion(root: Root, automation: Automation, outages: Sequence[Outage]) -> JsonObject:
-    """With what its runs have shown. `score` is what at least may be expected of it against this: by what came of the
-    monitor's outages in which it ran; else half of what its runs promise in general."""
+def suggestion(root: Root, automation: Automation, outages: Sequence[Outage]) -> SuggestedRemedy:
+    """`score`: what at least may be expected of it against this: by what came of the monitor's outages in which it ran;
+    else half of what its runs promise in general."""
     runs = _newest(root, automation)
     results = [ended for outage in outages if (ended := helped(runs, outage)) is not None]
     statuses = [run.status for run in runs]
     good = sum(status in SUCCEEDED for status in statuses)
     tried = good + sum(status in FAILED for status in statuses)
-    return {
-        "id": automation.id,
-        "name": automation.name,
-        "type": automation.settings.type,
-        "runs": tried,
-        "succeeded": good,
-        "success_rate": round(100 * good / tried, 2) if tried else None,
-        "tried_here": len(results),
-        "helped_here": sum(results),
-        "score": round(for_condition(sum(results), len(results), good, tried), 4),
-    }
+    return SuggestedRemedy(
+        id=automation.id,
+        name=automation.name,
+        type=automation.settings.type,
+        runs=tried,
+        succeeded=good,
+        success_rate=round(100 * good / tried, 2) if tried else None,
+        tried_here=len(results),
+        helped_here=sum(results),
+        score=round(for_condition(sum(results), len(results), good, tried), 4),
+    )
 
 
 def helped(runs: Sequence[Run], outage: Outage) -> bool | None:
-    """Whether the outage ended soon after one of these that went well; None where none ran in it that somebody had
-    asked for, or nobody can tell."""
+    """The outage ended soon after one of these that went well; None where none ran in it that somebody had asked for,
+    or nobody can tell."""
     asked = [run for run in runs if run.origin not in BY_ITSELF and run.status in (*SUCCEEDED, *FAILED)]
     begun = [(run.started, run.status in SUCCEEDED) for run in asked if run.started is not None]
     within = [(at, went_well) for at, went_well in begun if outage.started <= at <= outage.ended]
@@ -166,16 +167,15 @@ def helped(runs: Sequence[Run], outage: Outage) -> bool | None:
 
 
 def _began_between(root: Root, automation: Automation, since: float, until: float) -> list[Run]:
-    """The newest ones."""
     if (automation.state.last_run or 0) < since:
         return []
     ids = list(automation.history.between(first_id(since), first_id(until + 0.001)))[-LOOKED_AT:]
     return [run for run in runs_of(root).some(ids) if run.started is not None]
 
 
-def _event(run: Run) -> JsonObject:
+def _event(run: Run) -> WarRoomEvent:
     text = f"{run.name}: {run.status}, asked for by {run.requested_by}"
-    return {"time": int(run.started or run.created_at), "kind": "run", "text": text, "run_id": run.id}
+    return WarRoomEvent(int(run.started or run.created_at), "run", text, run_id=run.id)
 
 
 # -- how much is to be expected of what has worked so often out of so many times
@@ -192,5 +192,5 @@ def at_least(good: int, tried: int) -> float:
 
 
 def for_condition(helped: int, tried_here: int, good: int, tried: int) -> float:
-    """What is to be expected against this very condition. Where it was never tried, a general success counts half."""
+    """Against this very condition. Where it was never tried, a general success counts half."""
     return at_least(helped, tried_here) if tried_here else at_least(good, tried) / 2

@@ -1,6 +1,6 @@
 """Calling a webhook: one request under the address policy of monitors. On the hub.
 
-Nothing else of the service sends one: a run's answer is its output, and what a heal calls goes the same way.
+Heals call webhooks the same way.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from opsapp.automations.logic.jobs import Job, WebhookWork
 from opsapp.automations.logic.references import Missing, Values
+from opsapp.automations.logic.runs import Job, WebhookWork
 from opsapp.lib.placeholders import places
 from opsapp.monitoring.engine import Reply, WebClient
 from opsapp.runtime.node import Node
@@ -31,7 +31,7 @@ class WebhookSender:
     def send(
         self, name: str, method: str, url: str, body: Any, headers: dict[str, str], timeout: float, follow: bool = True
     ) -> tuple[Reply, str]:
-        """One request; its reply, and what is wrong with it, or nothing. ValueError for what cannot be sent."""
+        """The reply, and what is wrong with it. ValueError for what cannot be sent."""
         data, headers = body_of(body, headers)
         target = ProbeTarget(
             name, "http", url, timeout=timeout, method=method, headers=headers, body=data, follow_redirects=follow
@@ -82,7 +82,7 @@ def _values_in(node: Node, text: str) -> Values:
 
 
 def body_of(body: Any, headers: dict[str, str]) -> tuple[bytes, dict[str, str]]:
-    """The bytes to send: a text as it is, anything else as JSON. A text that is JSON is called that, too."""
+    """A text as it is, anything else as JSON. A text that is JSON is called that, too."""
     if body is None or body == "":
         return b"", headers
     data = body if isinstance(body, str) else json.dumps(body)
@@ -93,7 +93,7 @@ def body_of(body: Any, headers: dict[str, str]) -> tuple[bytes, dict[str, str]]:
 
 
 def _is_json(text: str) -> bool:
-    """Whether it is an object or a list: a bare number or word may mean anything."""
+    """An object or a list: a bare number or word may mean anything."""
     try:
         return isinstance(json.loads(text), dict | list)
     except (ValueError, RecursionError):

@@ -34,13 +34,12 @@ class Input:
 
 
 def values(declared: Iterable[Input], given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """(every input's value, defaults filled in; what is wrong by name). null counts as missing."""
+    """(every input's value, with defaults; what is wrong by name). null counts as missing."""
     wrong: dict[str, str] = {}
     return Object(None, [declaration.entry for declaration in declared]).read(given, "", wrong), wrong
 
 
 def declaration_problem(read: Mapping[str, Any]) -> str | None:
-    """What is wrong with how an input is declared."""
     declared = made(Input, read)
     if declared.type == "choice" and not declared.choices:
         return "a choice needs choices"

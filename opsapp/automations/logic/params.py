@@ -1,5 +1,5 @@
-"""What an automation of each type is told, declared once, and what follows from it: where it is carried out, and what
-program it has. Types that are made of other automations are in `workflow`.
+"""What an automation of each type is told, and what follows from it: where it is carried out, and what program it has.
+Types that are made of other automations are in `workflow`.
 
 Must not: know settings that all types have.
 """
@@ -35,13 +35,13 @@ HEADERS = _map(Text(0, 8000), 50, Text(1, 200, r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", "
 
 
 def _address_problem(url: str) -> str | None:
-    """What stands in the place of a secret or an input is known when it is called, and no sooner."""
+    """What stands in the place of a secret or an input is known only when it is called."""
     form = references.with_a_word(url)
     return text_problem(form) if references.begins_with_a_secret(url) else web_problem(form)
 
 
 class Script(NamedTuple):
-    """The text of a program that an automation holds. `shell`: the shell that reads it, None when it is no shell."""
+    """`shell`: the shell that reads it, None when it is no shell."""
 
     field: str
     text: str

@@ -1,8 +1,7 @@
 """`{{input:name}}` and `{{secret:name}}`: which ones a text has, and the text with values in their place.
 
-In scripts and commands a placeholder becomes a reference to an environment variable (see `shelltext`), so that no value
-is ever part of a program's text. Elsewhere the value is put in as it is, and in a URL with its reserved characters
-encoded.
+In scripts and commands a placeholder becomes a reference to an environment variable (`shelltext`): no value is ever
+part of a program's text. In a URL the value's reserved characters are encoded.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ class Missing(ValueError):
 
 
 def variable(kind: str, name: str) -> str:
-    """The environment variable that a placeholder refers to. Names that differ never share one."""
+    """Names that differ never share a variable."""
     plain = re.sub(r"[^A-Za-z0-9_]", "_", name)
     mark = "" if plain == name else "_" + hashlib.sha256(name.encode()).hexdigest()[:8]
     return f"OPSAPP_{kind.upper()}_{plain}{mark}"
 
 
 def script_problem(text: str, shell: str | None) -> str | None:
-    """Why the placeholders of a script cannot be filled in. `shell` is the one that reads it, None another program."""
+    """`shell` is the one that reads it, None another program."""
     if shell is None:
         place = PLACE.search(text)
         return _not_a_shell(place[0]) if place else None
@@ -53,20 +52,17 @@ def begins_with_a_secret(text: str) -> bool:
 
 
 def with_a_word(text: str) -> str:
-    """The text with a harmless word in every place, for judging its form."""
+    """With a harmless word in every place, for judging its form."""
     return PLACE.sub("1", text)
 
 
 def text_of(value: Any) -> str:
-    """An input's value as text."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
 
 
 class Values:
-    """What places are filled with."""
-
     def __init__(self, inputs: Mapping[str, Any], secrets: Mapping[str, str]):
         self._known = {("input", name): text_of(value) for name, value in inputs.items()}
         self._known.update({("secret", name): value for name, value in secrets.items()})
@@ -75,8 +71,8 @@ class Values:
         return PLACE.sub(lambda match: form(self._value((match[1], match[2]))), text)
 
     def script(self, text: str, shell: str | None) -> tuple[str, dict[str, str]]:
-        """A script or a command with references in its places, and the variables that they refer to. Missing as well
-        for a script whose placeholders stand where they cannot be filled in safely."""
+        """With references in its places, and the variables that they refer to. Missing as well: placeholders that stand
+        where they cannot be filled in safely."""
         problem = script_problem(text, shell)
         if problem:
             raise Missing(f"its placeholders cannot be filled in safely: {problem}")
@@ -107,7 +103,6 @@ class Values:
         return self._put(text, lambda value: quote(value, safe=""))
 
     def everywhere(self, value: Any) -> Any:
-        """All texts of a JSON value."""
         if isinstance(value, str):
             return self.plain(value)
         if isinstance(value, Mapping):

@@ -1,8 +1,9 @@
-"""A run's states, its clean output, and what it shows."""
+"""A run's states, its clean output, and an attempt of it that a node carries out: plain values, secrets filled in."""
 
 from __future__ import annotations
 
 import re
+from typing import Any, NamedTuple
 
 STATUSES = ("pending_approval", "queued", "running", "done", "failed", "timeout", "cancelled", "rejected", "lost")
 FINAL = frozenset({"done", "failed", "timeout", "cancelled", "rejected", "lost"})
@@ -30,3 +31,33 @@ def succeeded(answers: list[str]) -> str:
         if status in answers:
             return status
     return "done"
+
+
+class ScriptWork(NamedTuple):
+    script: str
+    interpreter: str | None
+    env: dict[str, str]
+    descriptors: dict[str, str]
+    of_a_template: bool = False  # word for word one of ours that looks at the processes of the machine
+
+
+class ServiceWork(NamedTuple):
+    service: str
+    action: str
+
+
+class WebhookWork(NamedTuple):
+    method: str
+    url: str
+    headers: dict[str, str]
+    body: Any  # a text is sent as it is, anything else as JSON
+
+
+class Job(NamedTuple):
+    run_id: str
+    automation_id: str
+    attempt: int
+    timeout: float
+    asked_at: float
+    secrets: list[str]  # what its output must not show
+    work: ScriptWork | ServiceWork | WebhookWork

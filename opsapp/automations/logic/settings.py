@@ -1,5 +1,6 @@
-"""What people say of an automation, declared once: bodies, answers, what is written as code and the typed value follow
-from it. The type says which `params` there are."""
+"""What people say of an automation: bodies, answers, what is written as code and the typed value follow from it. The
+type says which `params` there are.
+"""
 
 from __future__ import annotations
 
@@ -86,25 +87,23 @@ class AutomationSettings:
 
     @property
     def gives(self) -> frozenset[str]:
-        """The names of its inputs."""
         return frozenset(declaration.name for declaration in self.inputs)
 
     def with_children(self, ids: Iterable[str]) -> AutomationSettings:
         return replace(self, params=self.params.with_children(ids))
 
     def stored(self) -> dict[str, object]:
-        """As the store keeps it."""
         return settings_of(self)
 
 
 def read_params(kind: str, given: object) -> tuple[dict[str, Any], dict[str, str]]:
-    """The params of this type, defaults filled in, and what is wrong with them by path."""
+    """With defaults, and what is wrong with them by path."""
     wrong: dict[str, str] = {}
     return BY_TYPE.choices[kind].read(given, "params", wrong), wrong
 
 
 def runs_programs(kind: str, place: str) -> bool:
-    """Whether it starts a program on the server: what `automations.server_scripts` may forbid."""
+    """On the server: what `automations.server_scripts` may forbid."""
     return kind in PROGRAMS and place == "here"
 
 
@@ -114,8 +113,8 @@ def digest(stored: dict[str, object]) -> str:
 
 
 def loosens_gate(before: AutomationSettings, after: AutomationSettings) -> bool:
-    """Whether fewer people, or others, have to agree to a run after this change. Where anybody who may operate could
-    approve, naming some of them is no loosening."""
+    """Fewer people, or others, have to agree to a run after this change. Where any operator could approve, naming some
+    of them is no loosening."""
     if not before.requires_approval:
         return False
     others = bool(before.approvers) and set(after.approvers) != set(before.approvers)

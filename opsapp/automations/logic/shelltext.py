@@ -1,9 +1,9 @@
 """Placeholders in the text of a shell: each becomes a reference to an environment variable, never the value itself.
 
-The reader below knows enough of the shell's grammar to tell where a placeholder stands: bare it becomes one quoted
-word, inside double quotes a plain reference. Where the shell would not expand a reference, or would evaluate its value
-as code (arithmetic, `eval`), the placeholder is refused. Should the reader misjudge a text, a value can at worst stay
-unexpanded or be split into words: since only a reference is inserted, it never becomes part of the program.
+The reader knows enough of the shell's grammar to tell where a placeholder stands: bare it becomes one quoted word,
+inside double quotes a plain reference. Where the shell would not expand a reference, or would evaluate its value as
+code (arithmetic, `eval`), the placeholder is refused. If the reader misjudges a text, a value can at worst stay
+unexpanded or be split into words.
 """
 
 from __future__ import annotations
@@ -58,8 +58,6 @@ _DEEPEST = 100
 
 
 class Misplaced(NamedTuple):
-    """A placeholder where it cannot be filled in safely."""
-
     line: int
     place: str
     where: str
@@ -74,8 +72,7 @@ class Rewritten(NamedTuple):
 
 
 def shell_of(interpreter: str | None, script: str) -> str | None:
-    """The name of the shell that reads a script; None: another program does. The first line counts as the kernel
-    reads it, when no interpreter is named."""
+    """None: another program reads it. The first line counts as the kernel reads it, when no interpreter is named."""
     command = interpreter or DEFAULT_SHELL
     if interpreter is None and script.startswith("#!"):
         words = script.partition("\n")[0][2:].split()
@@ -87,13 +84,13 @@ def shell_of(interpreter: str | None, script: str) -> str | None:
 
 
 def rewrite(text: str, reference: Callable[[str, str], str]) -> Rewritten:
-    """The text with a reference in every place; `reference(kind, name)` is the variable's name."""
+    """`reference(kind, name)` is the variable's name."""
     return _ShellReader(text, reference).read()
 
 
 class _Frame:
-    """A construct that is open. `depth`: parentheses within it; `cases`: `case` without `esac`, whose patterns end with
-    a parenthesis that closes nothing."""
+    """An open construct. `depth`: parentheses within it; `cases`: `case` without `esac`, whose patterns end with a
+    parenthesis that closes nothing."""
 
     def __init__(self, kind: str, depth: int = 0):
         self.kind, self.depth, self.cases = kind, depth, 0
@@ -136,7 +133,6 @@ class _ShellReader:
         frame.command = frame.command or place[0]
 
     def _refused_by(self, frame: _Frame) -> str | None:
-        """Why there may be no placeholder here."""
         if frame.kind in _REFUSED_IN:
             return _REFUSED_IN[frame.kind]
         for outer in self._frames:
@@ -153,7 +149,7 @@ class _ShellReader:
         self._wrong.append(Misplaced(line, place[0], where))
 
     def _take(self, piece: str, refused: str) -> None:
-        """Text as it is. `refused`: why no placeholder may be, or begin, in it."""
+        """`refused`: why no placeholder may be, or begin, in it."""
         self._made.append(piece)
         self._at += len(piece)
         while self._places and self._places[0].start() < self._at:
@@ -243,7 +239,7 @@ class _ShellReader:
         self._heredocs = []
 
     def _body(self, delimiter: str, tabs: bool) -> str:
-        """From here to the end of the line that is the delimiter, or of the text."""
+        """To the end of the line that is the delimiter, or of the text."""
         at = self._at
         while at < len(self._text):
             end = self._text.find("\n", at) + 1 or len(self._text)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.wire.records import made
+from opsapp.wire.dataclass import dataclass
+from opsapp.wire.records import made, plain
 
+from .inputs import Input
 from .params import ScriptParams
 
 DISK = """\
@@ -100,29 +102,31 @@ echo "$found zombies"
 """
 
 
-def _number(name: str, default: int, description: str) -> JsonObject:
-    return {"name": name, "type": "integer", "default": default, "description": description}
+@dataclass(frozen=True)
+class BuiltIn:
+    id: str
+    name: str
+    description: str
+    type: str
+    params: dict[str, str]
+    inputs: tuple[Input, ...] = ()
+    schedule: str | None = None
 
 
-def _text(name: str, default: str, description: str) -> JsonObject:
-    return {"name": name, "type": "string", "default": default, "description": description}
+def _number(name: str, default: int, description: str) -> Input:
+    return Input(name, "integer", default, description=description)
 
 
-def _script(
-    id: str, name: str, description: str, script: str, *inputs: JsonObject, schedule: str | None = None
-) -> JsonObject:
-    return {
-        "id": id,
-        "name": name,
-        "description": description,
-        "type": "script",
-        "schedule": schedule,
-        "params": {"script": "set -u\n" + script, "interpreter": "/bin/sh"},
-        "inputs": list(inputs),
-    }
+def _text(name: str, default: str, description: str) -> Input:
+    return Input(name, "string", default, description=description)
 
 
-TEMPLATES: tuple[JsonObject, ...] = (
+def _script(id: str, name: str, description: str, script: str, *inputs: Input, schedule: str | None = None) -> BuiltIn:
+    params = {"script": "set -u\n" + script, "interpreter": "/bin/sh"}
+    return BuiltIn(id, name, description, "script", params, inputs, schedule)
+
+
+TEMPLATES = (
     _script(
         "disk-usage",
         "Disk usage",
@@ -143,7 +147,7 @@ TEMPLATES: tuple[JsonObject, ...] = (
         "Load",
         "Shows the load average and fails when it is too high for the processors.",
         LOAD,
-        {"name": "most_per_processor", "type": "number", "default": 50, "description": "fails above this"},
+        Input("most_per_processor", "number", 50, description="fails above this"),
     ),
     _script(
         "top-memory",
@@ -167,7 +171,7 @@ TEMPLATES: tuple[JsonObject, ...] = (
         OLD_FILES,
         _text("directory", "/tmp", "where to look"),
         _number("days", 30, "older than this"),
-        {"name": "really", "type": "boolean", "default": False, "description": "delete, and not only list"},
+        Input("really", "boolean", default=False, description="delete, and not only list"),
     ),
     _script("listening-ports", "Listening ports", "The TCP ports that something listens on.", PORTS),
     _script("system-summary", "System summary", "Kernel, distribution, uptime, processors, memory, disk.", SYSTEM),
@@ -187,27 +191,23 @@ TEMPLATES: tuple[JsonObject, ...] = (
         ZOMBIES,
         _number("most", 100, "fails above this"),
     ),
-    {
-        "id": "restart-service",
-        "name": "Restart a service",
-        "description": "Restarts a service, by whichever manager the host has. Enter its name when you create it.",
-        "type": "service_control",
-        "schedule": None,
-        "params": {"service": "cron", "action": "restart"},
-        "inputs": [],
-    },
-    {
-        "id": "call-address",
-        "name": "Call an address",
-        "description": "Requests an address and fails when it does not answer well.",
-        "type": "webhook",
-        "schedule": None,
-        "params": {"url": "https://example.org/", "method": "GET"},
-        "inputs": [],
-    },
+    BuiltIn(
+        "restart-service",
+        "Restart a service",
+        "Restarts a service, by whichever manager the host has. Enter its name when you create it.",
+        "service_control",
+        {"service": "cron", "action": "restart"},
+    ),
+    BuiltIn(
+        "call-address",
+        "Call an address",
+        "Requests an address and fails when it does not answer well.",
+        "webhook",
+        {"url": "https://example.org/", "method": "GET"},
+    ),
 )
-BY_ID = {template["id"]: template for template in TEMPLATES}
-LOOKING = [made(ScriptParams, BY_ID[name]["params"]) for name in ("top-memory", "zombies")]  # at all processes
+BY_ID = {template.id: template for template in TEMPLATES}
+LOOKING = [made(ScriptParams, BY_ID[name].params) for name in ("top-memory", "zombies")]  # at all processes
 
 
 def looks_at_processes(params: ScriptParams) -> bool:
@@ -215,12 +215,15 @@ def looks_at_processes(params: ScriptParams) -> bool:
     return replace(params, env=params.env or None, descriptors=params.descriptors or None) in LOOKING
 
 
-def applied(template: JsonObject, overrides: JsonObject) -> JsonObject:
+def applied(template: BuiltIn, overrides: JsonObject) -> JsonObject:
     """The settings of an automation; params are put over the template's one by one, all else replaces it."""
-    values = {name: value for name, value in template.items() if name != "id"}
     given = overrides.get("params")
-    merged = {**template["params"], **given} if isinstance(given, dict) else template["params"]
-    if isinstance(given, dict) and overrides.get("type", template["type"]) != template["type"]:
-        merged = given
-    params = {"params": merged} if given is None or isinstance(given, dict) else {"params": given}
-    return {**values, **overrides, **params}
+    if given is None:
+        params: object = template.params
+    elif isinstance(given, dict) and overrides.get("type", template.type) == template.type:
+        params = {**template.params, **given}
+    else:
+        params = given
+    values = plain(template)
+    del values["id"]
+    return {**values, **overrides, "params": params}

@@ -1,5 +1,4 @@
-"""Runs made of other runs, as people declare them: which comes next, what the whole came to, and that no automation
-contains itself."""
+"""Runs made of other runs: which comes next, what the whole came to, and that no automation contains itself."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ GOOD = "done"
 
 
 class Step(NamedTuple):
-    """What to do next: run this automation as this step; or, with no automation, end as `status`."""
+    """Run this automation as this step; or, with no automation, end as `status`."""
 
     name: str | None
     automation_id: str | None
@@ -115,7 +114,7 @@ def step_problems(params: WorkflowParams) -> dict[str, str]:
 
 
 def contains(start: str, parts: Callable[[str], Iterable[str]], wanted: str) -> bool:
-    """Whether `wanted` is among the parts of `start`, or of its parts, at any depth."""
+    """At any depth."""
     seen: set[str] = set()
     waiting = list(parts(start))
     while waiting:

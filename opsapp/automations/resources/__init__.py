@@ -75,14 +75,14 @@ def runs_of(root: Root) -> Any:
 
 
 def run_of(root: Root, run_id: str | None) -> Run | None:
-    """The run, with what it does; None where there is none, or it cannot be read."""
+    """With what it does; None where there is none, or it cannot be read."""
     runs = runs_of(root)
     run: Run | None = runs.find(run_id)
     return run if run is not None and is_sound(runs, "definition of run", run.id, run.definition) else None
 
 
 def is_busy(root: Root, state: AutomationStanding) -> bool:
-    """Whether a run is under way. One that cannot be read ends never, and keeps no other waiting."""
+    """One that cannot be read ends never, and keeps no other waiting."""
     if state.current is not None and run_of(root, state.current) is None:
         state.change(current="")
     return state.current is not None

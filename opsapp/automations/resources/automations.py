@@ -21,8 +21,8 @@ from .standing import AutomationStanding, RunHistory, Standings, Waiting
 
 
 class Definition(SealedFields):
-    """Settings that never change: an edit makes another one, and a run keeps the one that it was asked for under.
-    `settings` is as it is stored, `record` the same, typed."""
+    """An edit makes another one, and a run keeps the one that it was asked for under. `settings` as stored, `record`
+    the same, typed."""
 
     sealed_fields = ("settings",)
     _v_record: tuple[dict[str, object], AutomationSettings] | None = None  # of which settings
@@ -41,16 +41,16 @@ class Definition(SealedFields):
 
     @property
     def secret_names(self) -> set[str]:
-        """Those that its params name."""
         return {name for kind, name in places(self.settings["params"]) if kind == "secret"}
 
 
 class SchedulePlan(NamedTuple):
-    """What a tick has to know of an automation that has a schedule, many to an object: a tick of ten thousand would
-    otherwise read ten thousand automations and as many definitions, which took half of its time. Written with every
-    edit of an automation; transactions about different ones merge, so the values compare.
+    """What a tick has to know of a scheduled automation, many to an object: else a tick of ten thousand reads twenty
+    thousand objects, half of its time. Written with every edit; transactions about different ones merge, so the values
+    compare.
 
-    `zone` is empty for the configuration's. `simple`: nobody is asked first, and there are no inputs."""
+    `zone` is empty for the configuration's. `simple`: nobody is asked first, and there are no inputs.
+    """
 
     digest: str
     made_at: float
@@ -207,7 +207,6 @@ class Automation(Record):
             self.authors = (*self.authors, name)
 
     def redefine(self, settings: AutomationSettings, now: float) -> bool:
-        """Whether anything is another now."""
         made = Definition(settings, now)
         if made.digest == self.definition.digest:
             return False
@@ -217,7 +216,7 @@ class Automation(Record):
 
 
 def with_parts(root: Any, automation_id: str) -> list[Automation]:
-    """The automation and all that it is made of, at any depth; empty when there is none."""
+    """All that it is made of, at any depth, and itself; empty when there is none."""
     known: dict[str, Automation] = {}
     waiting = [automation_id]
     while waiting:

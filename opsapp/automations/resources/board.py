@@ -1,6 +1,6 @@
 """The queues of runs: which wait, which may be taken up, which are under way, and what has to be looked at when.
 
-Every index is a B-tree, so that runs of different automations do not meet. A wake-up only says that one has changed.
+Every index is a B-tree, so that runs of different automations do not meet.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ class RunBoard(Persistent):
         return len(self.admitted) + len(self.claimed)
 
     def drop(self, run_id: str) -> None:
-        """A run is over."""
         if run_id in self.queue:
             del self.queue[run_id]
         self.claims.release(run_id)
@@ -50,7 +49,7 @@ class RunBoard(Persistent):
                 index.remove(run_id)
 
     def under_way(self) -> set[str]:
-        """Ids of runs: all that have begun and not ended are among them, and some that are over."""
+        """Ids of all runs that have begun and not ended, and of some that are over."""
         return {*self.admitted, *self.claimed, *self.remote, *(run_id for _, run_id, _ in self.moments)}
 
 
@@ -58,9 +57,10 @@ Board = RunBoard  # the name that stores of older versions know it by
 
 
 class ScheduleClock(Persistent):
-    """The last tick of the schedules that was handled: (time, automation id), in the order in which they are.
+    """The last tick of the schedules that was handled: (time, automation id), in their order.
 
-    `spans`: times that may come again, because the clock was set; `landed`: where it was set to last."""
+    `spans`: times that may come again, because the clock was set; `landed`: where it was set to last.
+    """
 
     handled: tuple[float, str] = (0.0, "")
     spans: tuple[tuple[float, float, bool], ...] = ()  # stores of an older version have neither

@@ -31,8 +31,8 @@ _NUMBERS = object()
 
 
 class OutputChunk(Persistent):
-    """A piece of output; the last one grows until it is worth an object of its own. `times` has (first character, when
-    it was written) for whatever was added in a later second than `at`."""
+    """The last piece of output grows until it is worth an object of its own. `times`: (first character, when it was
+    written) for what was added in a later second than `at`."""
 
     times: tuple[tuple[int, int], ...] = ()
 
@@ -58,8 +58,8 @@ Chunk = OutputChunk  # the name that stores of older versions know it by
 
 
 class Output(Persistent):
-    """What a run wrote, in characters from `start` to `size`, at most 4 MiB of it; an honest mark where it was cut.
-    `cut`: nothing more is taken. `came_cut`: some of it had been cut before it came."""
+    """Characters from `start` to `size`, at most 4 MiB; an honest mark where it was cut. `cut`: nothing more is taken.
+    `came_cut`: some of it had been cut before it came."""
 
     came_cut = False
 
@@ -104,8 +104,8 @@ class Output(Persistent):
 
 
 class Run(SealedFields, Record):
-    """/api/automations/runs/{run_id}. It has an output of its own from the first character on: most of the cost of
-    thousands of runs that begin at once would be outputs in which nothing is written yet."""
+    """/api/automations/runs/{run_id}. It has an output of its own from the first character on: empty ones would be most
+    of the cost of thousands of runs that begin at once."""
 
     url = "/api/automations/runs/{run_id}"
     sealed_fields = ("inputs",)
@@ -151,7 +151,7 @@ class Run(SealedFields, Record):
 
     @property
     def outline(self) -> tuple[str, str, str]:
-        """Name, type and place, without a look into the definition; older runs have to look."""
+        """Without a look into the definition, but for older runs."""
         return self.outline_kept or self.settings.outline
 
     @property
@@ -189,9 +189,9 @@ class Run(SealedFields, Record):
 
 
 class Runs(Folder):
-    """/api/automations/runs. `ended`: final status -> ids of the runs that ended so; those that have not are in the
-    queues of the board. `ended_of`: an automation's id and the status, and then the run's id. `counts`: how many ended
-    so, of all and of each automation."""
+    """/api/automations/runs. `ended`: final status -> ids of runs; the others are in the queues of the board.
+    `ended_of`: an automation's id and the status, and then the run's id. `counts`: how many ended so, of all and of
+    each automation."""
 
     url = "/api/automations/runs"
     holds = "run"
@@ -218,7 +218,7 @@ class Runs(Folder):
         self.counts.add(status, of_automation)
 
     def newest_ended(self, automation_id: str | None, status: str, count: int) -> list[str]:
-        """Ids of the newest runs that ended so, of an automation or of all."""
+        """Ids, of an automation or of all."""
         if automation_id is None:
             return self.ended[status].last(count)
         of_automation = _ended_as(automation_id, status)
@@ -238,7 +238,7 @@ class Runs(Folder):
 
     def add(self, run: Run, now: float, after: str) -> Run:
         """Its id is greater than `after`, that of its automation's last run: so they come in order. Those of one
-        transaction follow each other, so that what it began together is taken up together, from neighbouring places."""
+        transaction follow each other, and are taken up together from neighbouring places."""
         connection: Any = self._p_jar
         txn = connection.transaction_manager.get()
         number = max(_begun_in(txn) or _first_number(now) + secrets.randbits(32), int(after or "0", 16)) + 1
@@ -258,8 +258,8 @@ def count_runs(root: Root) -> None:
 
 
 def index_runs(root: Root) -> None:
-    """An older store does not know how the runs of each automation ended. Of one that was deleted its runs are read:
-    the deletion can be taken back."""
+    """An older store does not know how the runs of each automation ended. Those of a deleted one are read too: the
+    deletion can be taken back."""
     automations = automations_of(root)
     runs: Runs = automations.runs
     runs.ended_of = ShardedTree()
@@ -275,7 +275,6 @@ def index_runs(root: Root) -> None:
 
 
 def _read(runs: Runs, run_id: str) -> str:
-    """The automation of a run, nothing where it cannot be read."""
     try:
         return str(runs[run_id].automation_id)
     except Exception as problem:
@@ -293,7 +292,7 @@ def _first_number(at: float) -> int:
 
 
 def first_id(at: float) -> str:
-    """All runs that were asked for then have this id or a greater one, and all of before a smaller one."""
+    """All runs asked for since then have this id or a greater one."""
     return f"{_first_number(at):020x}"
 
 

@@ -18,8 +18,8 @@ from .places import secrets_of
 
 
 class Secret(Record):
-    """/api/secrets/{secret_id}. `allowed_for` are ids of the automations that may use it; those in `lapsed` were edited
-    by somebody who is no admin, and wait for one."""
+    """/api/secrets/{secret_id}. `allowed_for`: ids of automations that may use it; those in `lapsed` were edited by
+    somebody who is no admin, and wait for one."""
 
     url = "/api/secrets/{secret_id}"
     allowed_for: tuple[str, ...] = ()
@@ -102,8 +102,8 @@ def reveal(root: Root, names: Iterable[str]) -> dict[str, str]:
 
 
 def all_values(root: Root) -> list[str] | None:
-    """What must not be seen in what somebody else has written; None where one of them cannot be opened: then nobody
-    can say what has to be hidden."""
+    """What must not be seen in what somebody else has written; None where one of them cannot be opened: nobody can say
+    what has to be hidden."""
     seal = opener_of(root)
     try:
         return [seal.open(secret.sealed, f"secret:{secret.name}") for secret in secrets_of(root).whole()]

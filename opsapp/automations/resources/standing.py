@@ -1,8 +1,8 @@
 """How automations stand: what their runs change, of many automations in one stored object.
 
-A tick of the schedules begins its runs in the order of the automations' ids, so those that share a bucket are written
-once for all of them. Transactions about different automations in one bucket merge, for which its values must compare:
-no None beside a text. Must not: what people wrote of an automation.
+A tick begins its runs in the order of the automations' ids, so those that share a bucket are written once. Transactions
+about different automations in one bucket merge, for which its values must compare: no None beside a text. Must not:
+what people wrote of an automation.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ LAST = "~"  # behind every id
 
 
 class StandingRow(NamedTuple):
-    """`current` is the run under way. `full`: people were told that the schedule is faster than its runs. `recent`: ids
-    of the newest runs that began at once, the oldest first; all others are in `Standings.past`."""
+    """`current`: the run under way. `full`: people were told that the schedule is faster than its runs. `recent`: ids
+    of the newest runs that began at once, the oldest first; the others are in `Standings.past`."""
 
     current: str = ""
     last_run: float = -1.0
@@ -36,7 +36,7 @@ UNTOUCHED = StandingRow()
 
 
 class PastRuns(NamedTuple):
-    """The runs of an automation that was deleted, which are all over."""
+    """The runs of a deleted automation, which are all over."""
 
     row: StandingRow
     past: tuple[str, ...]
@@ -146,8 +146,8 @@ class Waiting:
 
 
 class RunHistory:
-    """Ids of an automation's runs, the oldest first. One that does not begin at once is put where others can be put at
-    the same time: its asking changes nothing else, and many may ask."""
+    """Ids, the oldest first. One that does not begin at once is put where others can be put at the same time: its
+    asking changes nothing else, and many may ask."""
 
     def __init__(self, standing: AutomationStanding):
         self._standing, self._index, self._id = standing, standing.kept.past, standing.id
@@ -160,7 +160,6 @@ class RunHistory:
         return merge((key[len(self._id) :] for key in past), self._standing.row.recent)
 
     def newest(self, count: int) -> list[str]:
-        """The newest first."""
         older = [key[len(self._id) :] for key in newest(self._index, self._id, self._id + LAST, 0, count)]
         return sorted((*older, *self._standing.row.recent), reverse=True)[:count]
 
@@ -189,7 +188,6 @@ class RunHistory:
 
 
 def last_of(index: Any, automation_id: str) -> str:
-    """The last run of this automation in a set, or nothing."""
     try:
         key = index.maxKey(automation_id + LAST)
     except ValueError:  # all keys are greater

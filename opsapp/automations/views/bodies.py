@@ -25,8 +25,7 @@ MOST = 10_000
 
 
 def also_wrong(context: Any, request: Request, sound: JsonObject) -> dict[str, str]:
-    """What the store and the fields among themselves tell of a body for a new automation, or for this one: told with
-    what is wrong with single fields."""
+    """What the store and the fields among themselves tell, with what is wrong with single fields."""
     present = context.definition.settings if isinstance(context, Automation) else {}
     values = {**present, **sound}
     if "type" not in values or "params" not in values:
@@ -43,7 +42,7 @@ def require_author(request: Request, *settings: AutomationSettings) -> None:
 
 
 def needs_admin(request: Request, kind: str, place: str) -> bool:
-    """Whether `require_author` asks for an admin, whoever the caller is: forms say so before anything is typed."""
+    """Whether `require_author` asks for an admin: forms say so before anything is typed."""
     return agents.needs_admin(request.node) and runs_programs(kind, place)
 
 
@@ -70,8 +69,8 @@ def webhook_inputs(request: Request, automation: Automation) -> JsonObject:
 
 
 def listed(request: Request) -> tuple[dict[int, AutomationSettings], dict[str, str]]:
-    """A JSON array of automations as an export gives it: the entries that are sound, and what is wrong with others.
-    What the export did not show is left out."""
+    """The sound entries of an exported JSON array, and what is wrong with others. What the export did not show is left
+    out."""
     if (request.content_length or 0) > IMPORT_LIMIT:
         raise TooLarge(f"The list is larger than {IMPORT_LIMIT} bytes.")
     raw = request.body

@@ -14,13 +14,12 @@ from opsapp.automations.logic.params import Targeted
 from opsapp.automations.logic.settings import ICONS, AutomationSettings
 from opsapp.automations.records import AutomationRecord, TemplateRecord
 from opsapp.automations.resources import Automations, Template, Templates
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.web import api
 from opsapp.web.bodies import RAW, judge, read_object, refuse
 from opsapp.web.declared import body_of
 from opsapp.web.fields import Paging
 from opsapp.web.listpages import page_of
-from opsapp.wire.records import made
+from opsapp.wire.records import made, plain
 
 from . import bodies
 
@@ -63,10 +62,10 @@ def get_template(context: Template, request: Request) -> Any:
     return _shown(request, templates.BY_ID[context.__name__])
 
 
-def _shown(request: Request, template: JsonObject) -> TemplateRecord:
-    kind, place = template["type"], made(Targeted, template["params"]).place
+def _shown(request: Request, template: templates.BuiltIn) -> TemplateRecord:
+    kind, place = template.type, made(Targeted, template.params).place
     asks = bodies.needs_admin(request, kind, place)
-    return made(TemplateRecord, {**template, "icon": ICONS[kind], "needs_admin": asks})
+    return made(TemplateRecord, {**plain(template), "icon": ICONS[kind], "needs_admin": asks})
 
 
 @api.create(

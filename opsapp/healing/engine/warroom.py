@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from opsapp.automations.engine import Outage, outages_of
 from opsapp.healing.config import HealingSettings
@@ -11,12 +10,12 @@ from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.resources.ledger import Ledger
 from opsapp.healing.stages.correlation import ROOT_CAUSE
 from opsapp.healing.stages.ledger import LedgerRecord, effectiveness
-from opsapp.monitoring.records import StandsOn, SuggestedRemedy, WarRoomEvent
+from opsapp.monitoring.interfaces import WarRoomSection
+from opsapp.monitoring.records import IncidentRecord, StandsOn, SuggestedRemedy, WarRoomEvent
 from opsapp.monitoring.resources import monitors_of
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
-from opsapp.wire.dataclass import dataclass
-from opsapp.wire.records import made, plain
+from opsapp.wire.records import plain
 
 from .casestory import wave_of
 from .inventory import fleet_access
@@ -31,32 +30,21 @@ REFUSED = ("rejected", "expired", "withdrawn")
 MEASURED = ("verified", "failed", "inconclusive", "rolled_back")
 
 
-@dataclass(frozen=True)
-class IncidentSpan:
-    """What of an incident says which heals have to do with it."""
-
-    monitor_id: str | None
-    monitor_name: str
-    started: float
-    resolved: float | None = None
-
-
-def section(root: Root, given: Mapping[str, object], now: float) -> dict[str, list[Any]]:
+def section(root: Root, incident: IncidentRecord, now: float) -> WarRoomSection:
     """An `IWarRoomSection`."""
-    incident = made(IncidentSpan, given)
     healing, names = healing_of(root), _names(root, incident)
     ledger = healing.ledger
     rows = {row.id: row for name in names for row in ledger.page(None, name, MOST, 0)[1]}
     heals = [row for row in rows.values() if _belongs(row, incident, now)]
     heals = sorted([*heals, *_held_down(healing, names, incident, now)], key=lambda row: row.id)
-    return {
-        "heals": [{**plain(ledger.shown(row)), "wave": _wave(root, row.case_id)} for row in heals],
-        "events": [*map(plain, _events(heals))],
-        "dependencies": _dependencies(healing, names, causes_of(root, names, now)),
-        "suggested_automations": _helped(
+    return WarRoomSection(
+        heals=[{**plain(ledger.shown(row)), "wave": _wave(root, row.case_id)} for row in heals],
+        events=_events(heals),
+        dependencies=_dependencies(healing, names, causes_of(root, names, now)),
+        suggested_automations=_helped(
             ledger, [*rows.values()], incident.monitor_name, outages_of(root, incident.monitor_id, now)
         ),
-    }
+    )
 
 
 def _wave(root: Root, case_id: str | None) -> dict[str, object] | None:
@@ -67,14 +55,14 @@ def _wave(root: Root, case_id: str | None) -> dict[str, object] | None:
     return None if wave is None else plain(wave)
 
 
-def _belongs(row: LedgerRecord, incident: IncidentSpan, now: float) -> bool:
+def _belongs(row: LedgerRecord, incident: IncidentRecord, now: float) -> bool:
     """Whether an entry is of this incident and of no earlier one: it began shortly before it or in it, and was not over
     before it."""
     since, until = incident.started - BEFORE_S, incident.resolved or now
     return since <= row.created_at <= until and (row.finished_at or now) >= incident.started - DOUBT_S
 
 
-def _held_down(healing: Healing, names: list[str], incident: IncidentSpan, now: float) -> list[LedgerRecord]:
+def _held_down(healing: Healing, names: list[str], incident: IncidentRecord, now: float) -> list[LedgerRecord]:
     """Entries of what hangs on the incident's monitor and host, and was left alone for their sake."""
     graph, ledger = healing.dependencies.graph(), healing.ledger
     below = [target for target in graph.nodes if not graph.ancestors(target).keys().isdisjoint(names)]
@@ -84,7 +72,7 @@ def _held_down(healing: Healing, names: list[str], incident: IncidentSpan, now: 
     return [row for row in held_down if row.target not in names]
 
 
-def _names(root: Root, incident: IncidentSpan) -> list[str]:
+def _names(root: Root, incident: IncidentRecord) -> list[str]:
     """What the ledger may call the incident's monitor and the host that it runs on."""
     if incident.monitor_id is None:
         return []
@@ -136,19 +124,17 @@ def _event(row: LedgerRecord, kind: str, text: str, *, late: bool = False) -> Wa
     return WarRoomEvent(at, kind, text, ledger_id=row.id)
 
 
-def _dependencies(healing: Healing, names: list[str], causes: Mapping[str, str]) -> list[dict[str, object]]:
+def _dependencies(healing: Healing, names: list[str], causes: Mapping[str, str]) -> list[StandsOn]:
     """Everything that the incident's monitor and host depend on; `root_cause` is true for what has failed."""
     graph = healing.dependencies.graph()
     return [
-        plain(StandsOn(name, above, path, causes.get(name) == above))
+        StandsOn(name, above, path, causes.get(name) == above)
         for name in names
         for above, path in graph.ancestors(name).items()
     ]
 
 
-def _helped(
-    ledger: Ledger, rows: list[LedgerRecord], monitor: str, outages: Sequence[Outage]
-) -> list[dict[str, object]]:
+def _helped(ledger: Ledger, rows: list[LedgerRecord], monitor: str, outages: Sequence[Outage]) -> list[SuggestedRemedy]:
     """Actions that were tried, best first by the lower bound of their success against this condition: what was tried
     for the monitor itself counts whole, what was tried for something else of its host half."""
     tried: dict[tuple[str, str], list[LedgerRecord]] = {}
@@ -167,7 +153,7 @@ def _helped(
                 **vars(measured), tried_here=tried_here, helped_here=helped_here, score=round(score, 4)
             )
             helpful.append(remedy)
-    return [*map(plain, sorted(helpful, key=lambda remedy: (-remedy.score, remedy.action_type)))]
+    return sorted(helpful, key=lambda remedy: (-remedy.score, remedy.action_type))
 
 
 def _ended(entries: list[LedgerRecord], outage: Outage) -> bool | None:

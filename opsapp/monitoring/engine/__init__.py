@@ -1,6 +1,7 @@
 """What checks are made of, and what other rooms call of monitoring: the names below, `interfaces`, `resources`."""
 
 from opsapp.monitoring.logic.pastbudget import BudgetPast
+from opsapp.monitoring.logic.report import ReportedLine, ReportTotal
 from opsapp.monitoring.logic.settings import ADMINS_WRITE, GeneralSettings, MonitoringSettings, MonitorSettings
 from opsapp.monitoring.logic.state import STATUSES
 from opsapp.monitoring.logic.statuspage import is_known
@@ -9,7 +10,6 @@ from opsapp.monitoring.logic.uptime import shown as shown_uptime
 from opsapp.monitoring.notices import NoticeSettings
 from opsapp.monitoring.probes.transfers import Reply
 
-from .archive import archived_incidents
 from .checks import request_check
 from .incident_list import incident_rows, taken_since
 from .lateststatus import KeptText, LatestStatus, latest_status
@@ -17,6 +17,7 @@ from .monitorlists import MonitorTally, statuses_now, tally
 from .notices import shown as open_notices
 from .register import Entry
 from .reports import budget_pasts, budgets_left
+from .retention import archived_incidents
 from .statuspage import TAG as PUBLIC_TAG
 from .statuspage import has_earlier_incidents, published, published_incident, published_incidents, status_document
 from .toldtroubles import close_told, open_told, severity_of
@@ -39,6 +40,8 @@ __all__ = [
     "MonitorsStanding",
     "NoticeSettings",
     "Reply",
+    "ReportTotal",
+    "ReportedLine",
     "ToldTrouble",
     "TroubledMonitor",
     "WebClient",

@@ -1,4 +1,4 @@
-"""Monitors as code (see `opsapp.runtime.ascode`). A name twice means two monitors, in the order they were made."""
+"""Monitors as code (`opsapp.runtime.ascode`). A name twice means two monitors, in the order they were made."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ shown = public
 
 
 def exported(node: Node, root: Root) -> Iterator[JsonObject]:
-    """From memory, where it has all of them. What is set alike is looked through once."""
+    """From memory, where it has all. What is set alike is looked through once."""
     register = register_of(node)
     if not register.stands_for(root):
         yield from (shown(entry.fields) for entry in stored(node, root))

@@ -1,4 +1,4 @@
-"""An incident taken over by a link in a message: `notify.interfaces.LinkedAct`. In the transaction of its caller."""
+"""An incident taken over by a link in a message: `notify.interfaces.LinkedAct`. In its caller's transaction."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What changes the store for monitors and incidents, each in the caller's one transaction, and tells of it.
-
-Transaction functions: they get `root` and plain values, and answer plain values.
-"""
+"""What changes the store for monitors and incidents, each in the caller's one transaction, and tells of it."""
 
 from __future__ import annotations
 
@@ -38,7 +35,6 @@ from . import notifications
 
 
 def with_defaults(root: Root, given: JsonObject) -> MonitorSettings:
-    """The settings of a new monitor."""
     return complete(given, node_of(root).config[MonitoringSettings].defaults)
 
 
@@ -72,7 +68,7 @@ def delete(root: Root, monitor: Monitor, now: float) -> None:
 
 
 def take_out(root: Root, monitor: Monitor, now: float) -> None:
-    """It is gone, and may be put back: what it has measured stays."""
+    """It may be put back: what it has measured stays."""
     _resolve(root, monitor, now, "The monitor was deleted.")
     # A pause lasts until the next observation: without this one its series would be carried on for ever.
     node_of(root).series.journal.mark(monitor.series, int(now * 1000), NONE, 0)
@@ -93,8 +89,8 @@ def let_go(root: Root, monitor: Monitor) -> None:
 def settle(
     root: Root, monitor_id: str, revision: int, standing: Standing, now: float, cert_ends: float | None = None
 ) -> bool:
-    """A verdict becomes the state, and its incident opens or is resolved with it; `cert_ends`: another certificate was
-    seen. False: the settings have changed since that check began, so it says nothing any more."""
+    """A verdict becomes the state, and its incident opens or is resolved with it. `cert_ends`: another certificate was
+    seen. False: the settings have changed since that check began."""
     monitor = monitors_of(root).get(monitor_id)
     if monitor is None or monitor.revision != revision:
         return False
@@ -119,7 +115,7 @@ def acknowledge(root: Root, incident: Incident, user: str, note: str, now: float
 
 
 def assign(root: Root, incident: Incident, user: str, to: str, note: str, now: float) -> None:
-    """Give it to somebody who is here; it need not have had an owner."""
+    """To somebody who is here; it need not have had an owner."""
     if incident.resolved is not None:
         raise Conflict("This incident is over.", code="resolved")
     person = users_of(root).get(to)
@@ -130,7 +126,7 @@ def assign(root: Root, incident: Incident, user: str, to: str, note: str, now: f
 
 
 def give_back(root: Root, username: str, now: float) -> None:
-    """Nobody has the open incidents of a user who is deleted; what was said of them stays."""
+    """Nobody has the open incidents of a deleted user; what was said of them stays."""
     incidents = incidents_of(root)
     for incident in list(incidents.some(incidents.open)):
         if incident.acknowledged_by == username:
@@ -183,8 +179,7 @@ def refuse(wrong: dict[str, str]) -> None:
 
 
 def unknown_agents(root: Root, settings: MonitorSettings, before: MonitorSettings) -> dict[str, str]:
-    """Agents that a monitor newly names must exist, and have something to look at; one that is gone since does not
-    hinder other changes."""
+    """Only agents that the monitor newly names are checked: one that is gone since does not hinder other changes."""
     agents = agents_of(root)
     wrong = {}
     host = settings.agent_id

@@ -1,9 +1,8 @@
-"""Making checks: what starts them when they are due, and how many run at once. The usual web check needs no greenlet.
+"""Making checks: what starts them when they are due, and how many run at once.
 
-Each engine node makes the checks of its share of the monitors; when a node is lost, the others take over its share.
-
-A check that hangs holds a greenlet and a socket, nothing else. Monitors that were slow the last time have a lane of
-their own: however many targets hang, the others are checked in time.
+Each engine node checks its share of the monitors; the others take over a lost node's share. A check that hangs holds a
+greenlet and a socket. Monitors that were slow the last time have a lane of their own, so however many targets hang, the
+others are checked in time.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ NEVER = float("inf")
 
 
 class CheckLane:
-    """Checks that run at once, up to a limit; the others wait in order."""
+    """Up to a limit at once; the others wait in order."""
 
     def __init__(self, limit: int):
         self.limit = limit
@@ -76,7 +75,6 @@ class Checker:
         self.configure()
 
     def configure(self) -> None:
-        """Take the configuration; again whenever it was swapped."""
         if self._config is self.node.config:
             return
         if self._config is not None:
@@ -90,7 +88,6 @@ class Checker:
         self.quick, self.slow = CheckLane(section.max_checks), CheckLane(section.max_checks)
 
     def apply(self, monitor_id: str, entry: Entry | None) -> None:
-        """A monitor was made, changed or dropped."""
         if entry is None or not self.is_ours(monitor_id):
             self.table.drop(monitor_id)
             self.revisions.pop(monitor_id, None)
@@ -108,7 +105,7 @@ class Checker:
         return owns(self.node.name, monitor_id, self.nodes)
 
     def share(self) -> None:
-        """Take up what another node has left, leave what is another's: whenever a node came or went."""
+        """Whenever a node came or went: take up what another has left, leave what is another's."""
         nodes = self.node.nodes.working("engine")
         if nodes != self.nodes:
             self.nodes = nodes
@@ -119,7 +116,7 @@ class Checker:
                     self._make_up(entry)
 
     def _make_up(self, entry: Entry) -> None:
-        """One more check soon, where the node that is gone may not have made its last one. Not all of them at once."""
+        """Soon, where the node that is gone may not have made its last check. Not all at once."""
         interval, now = entry.settings.interval, self.node.clock.now()
         if passed_within(entry.id, interval, now, MISSED_S):
             self.table.hurry(entry.id, self.node.clock.monotonic() + phase(entry.id) * MADE_UP_S)
@@ -139,8 +136,8 @@ class Checker:
         self.node.series.journal.mark(entry.series, int(self.node.clock.now() * 1000), status, seconds)
 
     def dispatch(self) -> bool:
-        """Step: take the configuration and our share, and start what is due. Between two of them a timer does that,
-        exactly when something is due and not at all while nothing is."""
+        """Step: take the configuration and our share, and start what is due. In between a timer does that exactly when
+        something is due."""
         self.configure()
         self.share()
         self._begin_due()
@@ -163,7 +160,7 @@ class Checker:
             self._timer = None
 
     def _sooner(self) -> None:
-        """What is due next has changed: let the timer fire then, and never twice within a tick."""
+        """Let the timer fire for what is due next, never twice within a tick."""
         at = self.table.next_at()
         if not self._keeps_time or self._beginning or at is None or at >= self._armed:
             return
@@ -195,7 +192,7 @@ class Checker:
             lane.waiting.append((monitor_id, due))
 
     def _begin(self, lane: CheckLane, monitor_id: str, due: float) -> None:
-        """Most checks need no greenlet: they begin here and `_ended` takes them from the hub's loop."""
+        """Most checks need no greenlet: `_ended` takes them from the hub's loop."""
         lane.count += 1
         entry = self.watch.register.entries.get(monitor_id)
         if entry is None:
@@ -237,8 +234,7 @@ class Checker:
             self._begin(lane, *lane.waiting.popleft())
 
     def check(self, entry: Entry) -> tuple[Outcome | None, CheckVerdict | None]:
-        """One check, now: measured, judged, stored. No outcome: there was nothing to look at yet (a push monitor whose
-        call is not late)."""
+        """Measured, judged, stored. No outcome: there was nothing to look at yet (a push monitor that is not late)."""
         began, revision = self.node.clock.monotonic(), entry.revision
         outcome = self.measuring.measure(entry)
         self.checks += 1

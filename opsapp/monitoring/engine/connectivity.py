@@ -13,7 +13,7 @@ from opsapp.wire.probes import ProbeTarget
 
 
 class Connectivity:
-    """`gone()` is true when every reference fails. Without references nobody can tell, so the network is not gone."""
+    """`gone()`: every reference fails. Without references the network is not gone, for nobody can tell."""
 
     def __init__(self, prober: Prober, references: Sequence[ProbeTarget], clock: Clock, remember: float):
         self._prober = prober

@@ -1,4 +1,4 @@
-"""Earlier days of monitors as code (see `opsapp.runtime.ascode`): an entry for each monitor that has any, by its name.
+"""Earlier days of monitors as code (`opsapp.runtime.ascode`): an entry for each monitor that has any, by its name.
 
 Must not: take days for a name that several monitors have.
 """

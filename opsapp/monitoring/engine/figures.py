@@ -1,7 +1,7 @@
-"""What monitoring says of itself at /metrics, and what it says of each monitor.
+"""What monitoring says of itself and of each monitor at /metrics.
 
-Nobody has seen a monitor down that is unknown, paused or in a window: `opsapp_monitor_up` leaves it out, and its state
-says why. Names need not be different, so each line has the monitor's id.
+`opsapp_monitor_up` leaves out a monitor that is unknown, paused or in a window: nobody has seen it down. Names may
+repeat, so each line has the monitor's id.
 """
 
 from __future__ import annotations

@@ -14,8 +14,6 @@ from opsapp.tree.root import Root
 
 
 def incident_rows(incidents: Incidents, ids: Iterable[str], now: float) -> list[IncidentRecord]:
-    """These incidents as a list shows them, also one that cannot be read."""
-
     def unread(damage: Damage) -> IncidentRecord:
         return IncidentRecord(
             id=damage.id,
@@ -41,7 +39,7 @@ def with_causes(root: Root, rows: list[IncidentRecord], now: float) -> list[Inci
 
 
 def _may_have_cause(row: IncidentRecord) -> bool:
-    """What is of no monitor has no place in the graph, whatever it is called."""
+    """An incident of no monitor has no place in the graph."""
     return row.is_open and row.monitor_id is not None
 
 

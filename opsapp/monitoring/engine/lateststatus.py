@@ -1,7 +1,7 @@
 """The public status document in this node's memory: made once for all visitors, when something has changed.
 
-What is made of it (a page, a feed, its JSON) is kept with it, so that a visitor costs no transaction and no rendering.
-Must not: know who asks, or what is made.
+What is made of it (page, feed, JSON) is kept with it, so that a visitor costs no transaction and no rendering. Must
+not: know who asks, or what is made.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Render = Callable[[StatusDocument], str]
 
 
 class KeptText(NamedTuple):
-    """A text that many ask for. `mark`: its ETag. `packed`: by gzip, where that saves something."""
+    """`mark`: its ETag. `packed`: by gzip, where that saves something."""
 
     body: bytes
     packed: bytes | None
@@ -45,8 +45,6 @@ class KeptText(NamedTuple):
 
 
 class StatusNow:
-    """The document as it was made at one moment, and what was made of it since."""
-
     def __init__(self, document: StatusDocument, state: object, at: float, cost: float):
         self.document, self.state, self.at, self.cost = document, state, at, cost
         self._texts: dict[Hashable, KeptText] = {}
@@ -69,8 +67,7 @@ class StatusNow:
 
 
 class LatestStatus:
-    """One per node and page. On the hub all who ask share one making; a page that shows it besides makes it in its
-    thread."""
+    """One per node and page. On the hub all who ask share one making; a page that shows it makes it in its thread."""
 
     def __init__(self, node: Node, document_of: Callable[[Root], StatusDocument] | None = None):
         self._node = node
@@ -80,7 +77,7 @@ class LatestStatus:
         self._make_anew = SharedRead(node, self._make)
 
     def now(self) -> StatusNow:
-        """No older than the last commit, unless it is dear to make; no older than `KEPT_S` in any case."""
+        """As of the last commit, unless it is dear to make; never older than `KEPT_S`."""
         made = self._made
         if made is not None and self._serves(made):
             return made
@@ -93,7 +90,7 @@ class LatestStatus:
         return made.text(key) or self._node.lane(LANE, 1).run(made.render, key, render)
 
     def of_page(self, name: str, document_of: Callable[[Root], StatusDocument]) -> LatestStatus:
-        """The same for a page of its own, which is there. Of pages that are gone the oldest are forgotten."""
+        """Of a page of its own, which is there. Of pages that are gone the oldest are forgotten."""
         latest = self._pages.get(name)
         if latest is None:
             while len(self._pages) >= MOST_PAGES:

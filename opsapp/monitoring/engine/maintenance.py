@@ -1,6 +1,5 @@
-"""Checks at the edges of maintenance windows.
-
-When a window begins or ends, each monitor in it is checked: status and SLA change then and not an interval later.
+"""When a maintenance window begins or ends, each monitor in it is checked: status and SLA change then and not an
+interval later.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ AT_ONCE = 50
 
 
 class WindowEdges:
-    """Follows which monitors are covered, and schedules a check of those for which that has changed."""
+    """Schedules a check of each monitor that a window covers now and did not before, or the other way round."""
 
     def __init__(self, node: Node, register: Register, timetable: Timetable):
         self._node, self._register, self._timetable = node, register, timetable

@@ -32,7 +32,6 @@ class Measuring:
         self._listens_since = listens_since
 
     def measure(self, entry: Entry) -> Outcome | None:
-        """The outcome; None when there is nothing to say yet."""
         if entry.target.type == "push":
             outcome = self._last_call(entry)
         elif entry.target.type == "agent":
@@ -44,25 +43,23 @@ class Measuring:
         return None if outcome is None else self.confirmed(entry, outcome)
 
     def begin(self, entry: Entry, done: Callable[[Outcome], None]) -> bool:
-        """Start a check that needs no greenlet; `done` is called from the hub's loop. False where it needs one."""
+        """A check that needs no greenlet; `done` is called from the hub's loop. False where it needs one."""
         if entry.settings.lookers:
             return False
         return self.prober.begin(entry.target, done)
 
     def confirmed(self, entry: Entry, outcome: Outcome) -> Outcome:
-        """What it means for the monitor; a failure only if it is not our own network that is gone. Asks the references,
-        so it may wait."""
+        """A failure counts only if it is not our own network that is gone. Asks the references, so it may wait."""
         if outcome.ok is False and self.connectivity.gone():
             return Outcome(None, None, OWN_NETWORK)
         return entry.judged(outcome)
 
     def next_deadline(self, entry: Entry) -> float:
-        """Of a push monitor, in monotonic seconds: when its next call will be late."""
         late = entry.late_at(self._heard(entry), self.node.config.timezone) + PUSH_SLACK_S
         return self.node.clock.monotonic() + max(0.0, late - self.node.clock.now())
 
     def _heard(self, entry: Entry) -> float:
-        """When a push monitor was called last; no earlier than when it was made, and we began to listen."""
+        """No earlier than when the monitor was made, and we began to listen."""
         called = self.node.series.live.observed_at(entry.subject, "beat") or 0.0
         listening = entry.standing.since if entry.standing.status == "pending" else 0.0
         told, now = (called, entry.made_at, listening), self.node.clock.now()
@@ -101,7 +98,7 @@ class Measuring:
 
 
 def probe_from_agent(node: Node, agent_id: str, target: ProbeTarget) -> Outcome:
-    """What an agent sees. It judges addresses by the networks of this configuration, as the server does."""
+    """The agent judges addresses by the networks of this configuration, as the server does."""
     section = node.config[MonitoringSettings]
     asked = {name: getattr(target, name) for name in GENERAL} | plain(target.own)
     asked |= {"accepted_statuses": list(target.accepted_statuses), "body": target.body.decode()}

@@ -1,4 +1,4 @@
-"""What plugins measure beside a state: each metric is a series of its own, whose number stands in the monitor's record.
+"""What plugins measure beside a state: each metric is a series, whose number stands in the monitor's record.
 
 The newest values are in the live view, under the names that conditions use. Must not: judge anything.
 """
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class Measured(NamedTuple):
-    """What one check measured, by the names that it is kept under."""
+    """By the names that it is kept under."""
 
     values: dict[str, float]
     units: dict[str, str]
@@ -70,8 +70,8 @@ def _name_new(node: Node, entry: Entry, units: dict[str, str], now: float) -> No
 
 
 def note(root: Root, monitor_id: str, revision: int, units: dict[str, str], now: float) -> dict[str, Metric]:
-    """Transaction function: numbers for what is measured for the first time. Of more than there may be, only those that
-    are measured now go on."""
+    """Transaction function: numbers for what is measured for the first time. Of more than there may be, only those
+    measured now go on."""
     monitor = monitors_of(root).get(monitor_id)
     if monitor is None or monitor.revision != revision:
         return {}
@@ -89,13 +89,12 @@ def note(root: Root, monitor_id: str, revision: int, units: dict[str, str], now:
 
 
 def shown(outcome: Outcome, now: float) -> dict[str, MetricNow] | None:
-    """What one check measured, as the API shows it."""
     values, units = measured(outcome)
     return {name: MetricNow(value, units[name], int(now)) for name, value in values.items()} or None
 
 
 def current(entry: Entry, view: Live, now: float) -> dict[str, MetricNow] | None:
-    """The newest values that are still valid, as the API shows them; None where such a monitor has none."""
+    """The newest values that are still valid, as the API shows them."""
     if not entry.settings.on_host and not entry.metrics:
         return None
     live: dict[str, tuple[Any, float]] = view.get(entry.subject)

@@ -18,6 +18,7 @@ from opsapp.monitoring.logic.settings import searched
 from opsapp.monitoring.queries import MonitorQuery
 from opsapp.monitoring.records import LatelyMeasured, MonitorRecord
 from opsapp.runtime.node import Node
+from opsapp.tree.damage import NAMELESS
 from opsapp.tree.rights import Sight
 from opsapp.tree.root import Root
 from opsapp.wire.records import extended
@@ -27,7 +28,6 @@ DAY_MS = 86_400_000
 
 
 def tags_of_all(node: Node, root: Root, sight: Sight | None = None) -> list[tuple[str, ...]]:
-    """Of each monitor."""
     return [entry.settings.tags for entry in seen(watch_of(node).entries(root).values(), sight)]
 
 
@@ -39,7 +39,7 @@ def seen(entries: Iterable[Entry], sight: Sight | None) -> list[Entry]:
 def page(
     node: Node, root: Root, query: MonitorQuery, *, secrets: bool, sight: Sight | None = None
 ) -> tuple[list[MonitorRecord], int]:
-    """One page of records, ordered by name, and how many there are. `sight`: of those that it sees."""
+    """Records ordered by name, and how many there are. `sight`: of those that it sees."""
     now = node.clock.now()
     words, tag, status, ids = query.words, query.tag, query.status, query.ids
     register = watch_of(node).register
@@ -70,7 +70,7 @@ def page(
 
 
 def _in_order(node: Node, root: Root, entries: list[Entry], sort: str, now: float) -> list[Entry]:
-    """Those that come first have the worst of what the list is sorted by; those that agree keep their order."""
+    """The worst of what the list is sorted by comes first; those that agree keep their order."""
     name, backward = sort.removeprefix("-"), sort.startswith("-")
     if name == "worst":
         watch_of(node).states.look(now)
@@ -98,10 +98,13 @@ def response_of(node: Node, entry: Entry) -> float | None:
 
 
 def unread(node: Node) -> list[MonitorRecord]:
-    """Monitors that this node has never been able to read: all but the id and the reason are placeholders."""
+    """Monitors that this node could never read: all but the id and the reason are placeholders."""
     register = watch_of(node).register
     lost = [damage for monitor_id, damage in register.damaged.items() if monitor_id not in register.entries]
-    return [MonitorRecord(**damage.row(type="http", enabled=False)) for damage in lost]
+    return [
+        MonitorRecord(id=row.id, name=row.name or NAMELESS, type="http", enabled=False, unreadable=row.reason)
+        for row in lost
+    ]
 
 
 def _holds(entry: Entry, words: list[str]) -> bool:
@@ -117,8 +120,6 @@ def one(node: Node, root: Root, monitor_id: str, *, secrets: bool) -> MonitorRec
 
 
 class StateLook(NamedTuple):
-    """What tells the state of a monitor at a moment: one for all of a list."""
-
     state_of: Callable[[Entry], ShownStatus]
     is_down: Callable[[Entry], bool]
 
@@ -170,7 +171,7 @@ def record(
 
 
 def push_url(push_token: str | None, *, secrets: bool) -> str | None:
-    """Viewers do not get it; where nobody calls a monitor there is none."""
+    """Not for viewers; empty where nobody calls the monitor."""
     if not push_token:
         return ""
     return f"/api/monitoring/push/{push_token}" if secrets else None
@@ -181,9 +182,8 @@ def current_status(node: Node, entry: Entry, now: float) -> str:
 
 
 def since_when(node: Node, entry: Entry, status: str) -> int:
-    """Since when it stands as it is shown. A window counts from when it began, before the check that it asks for. What
-    nobody has looked at lately is unknown since its last check ceased to speak for it; where this node has heard of
-    none, since it started."""
+    """A window counts from when it began, before the check that it asks for. What nobody has looked at lately is
+    unknown since its last check ceased to speak for it; where this node has heard of none, since the node started."""
     told, now = entry.told, node.clock.now()
     if status == told.status:
         return int(told.since)
@@ -197,7 +197,7 @@ def since_when(node: Node, entry: Entry, status: str) -> int:
 
 
 class MonitorTally(NamedTuple):
-    """How many monitors there are in each state, as they are shown; of those in maintenance, how many are down."""
+    """In each state, as they are shown; of those in maintenance, how many are down."""
 
     counts: dict[str, int]
     down_in_windows: int
@@ -205,7 +205,7 @@ class MonitorTally(NamedTuple):
 
 
 def tally(node: Node, root: Root, sight: Sight | None = None) -> MonitorTally:
-    """The one count: header, title, sentence and figures say it. What cannot be read is unknown."""
+    """The one count for header, title, sentence and figures. What cannot be read is unknown."""
     watch, now = watch_of(node), node.clock.now()
     register = watch.register
     register.catch_up(root)
@@ -231,20 +231,19 @@ def _tally_of(node: Node, entries: list[Entry], now: float) -> MonitorTally:
 
 
 def statuses_now(node: Node, root: Root) -> dict[str, str]:
-    """How each monitor is shown, by the name of its series."""
     watch = watch_of(node)
     watch.register.catch_up(root)
     return {entry.subject: entry.shown for entry in watch.states.look(node.clock.now())}
 
 
 def checked_at(node: Node, entry: Entry) -> int | None:
-    """When a check was made last, as far as this node knows."""
+    """As far as this node knows."""
     newest = node.series.live.observed_at(entry.subject, *CHECKED)
     return None if newest is None else int(newest)
 
 
 def measure_uptime(node: Node, root: Root, entries: list[Entry], now: float) -> None:
-    """Uptime of the last 24 hours, computed for all of them at once and kept for half a minute."""
+    """Of the last 24 hours, for all monitors at once; kept for half a minute."""
     old = [entry for entry in entries if entry.uptime[0] <= now - recent.keeping(entry, entry.uptime[1])]
     if not old:
         return

@@ -1,4 +1,4 @@
-"""The report of a month, or of the last days, from daily roll-ups. Read-only; called by views in their transaction."""
+"""The report of a month, or of the last days, from daily roll-ups. Read-only, in the caller's transaction."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Open notices of the status page as code (see `opsapp.runtime.ascode`), by title. What is over is in no document; one
-whose time is over when it is applied is not put up again.
+"""Open notices of the status page as code (`opsapp.runtime.ascode`), by title. What is over is in no document, and is
+not put up again.
 """
 
 from __future__ import annotations

@@ -49,14 +49,14 @@ def put_back(root: Root, notice: StatusNotice) -> None:
 
 
 def wrong_end(root: Root, until: str | None, stored: str | None = None) -> dict[str, str]:
-    """An end that is over already ends nothing; one that is stored may come back with the whole record."""
+    """An end that is over already ends nothing; a stored one may come back with the whole record."""
     ends_at = _end_of(root, until) if until != stored else None
     over = ends_at is not None and ends_at <= node_of(root).clock.now()
     return {"until": "must be in the future"} if over else {}
 
 
 def shown(root: Root, now: float, only: frozenset[str] | None = None) -> list[PublicNotice]:
-    """The open ones as visitors see them, the worst first. `only` these, where that is said."""
+    """The open ones as visitors see them, the worst first."""
     notices = notices_of(root)
     open_ones = [] if notices is None else notices.open_ones(now)
     rows = [notice.public() for notice in open_ones if only is None or notice.id in only]

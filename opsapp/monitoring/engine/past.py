@@ -1,4 +1,4 @@
-"""Monitors as they were at a time, from the tree of that time. What was measured is not in it: those are null."""
+"""Monitors from the tree of a time. What was measured is not in it: those fields are null."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from opsapp.wire.records import extended
 
 
 def page(then: Root, query: MonitorQuery, secrets: bool) -> tuple[list[MonitorRecord], int]:
-    """One page of records, ordered by name, and how many there were."""
     words, tag, status, ids = query.words, query.tag, query.status, query.ids
 
     def is_wanted(monitor: Monitor) -> bool:

@@ -1,6 +1,6 @@
 """A push monitor is called: it is up, or its run begins, or has failed; and its next call is due anew.
 
-A run that has begun is in the store, so that no restart forgets it, and moves with steps of the clock.
+A run that has begun is in the store, so no restart forgets it, and it moves with steps of the clock.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def begin(root: Root, monitor_id: str, now: float) -> None:
 
 
 def end(root: Root, monitor_id: str, now: float) -> float | None:
-    """For how many seconds it ran; None where nobody said when it began."""
+    """Seconds; None where nobody said when it began."""
     monitor = monitors_of(root)[monitor_id]
     started, monitor.state.run_started = monitor.state.run_started, None
     if started is None:
@@ -50,7 +50,7 @@ def exit_code(signal: str) -> int | None:
 
 
 def ended(code: int | None, took: float | None, said: str = "") -> Outcome:
-    """What a call tells. `code`: how the run ended, or None: it failed. `said`: why, in the words of who called."""
+    """`code`: how the run ended, or None: it failed. `said`: why, in the words of who called."""
     after = "" if took is None else f" after {roughly(took)}"
     measured = (None, None) if took is None else ({RUN_SECONDS: took}, {RUN_SECONDS: "s"})
     if code == 0:

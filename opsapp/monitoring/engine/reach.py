@@ -1,5 +1,5 @@
-"""Which tags monitors and incidents have, for what teams may see (`web.sight`). An incident has those that its monitor
-has now; one of no monitor, or of one that is gone, has none, and no team sees it.
+"""Which tags monitors and incidents have, for what teams may see (`web.sight`). An incident has its monitor's present
+tags; without a monitor it has none, and no team sees it.
 """
 
 from __future__ import annotations

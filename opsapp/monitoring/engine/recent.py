@@ -1,6 +1,6 @@
 """What lists draw of monitors: the states of the last checks, and the 95th percentile of each hour of the last day.
 
-Computed for one page of a list at a time, from what is stored; the hours are kept for some minutes.
+Read from the store for one page at a time; the hours are kept for some minutes.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ STATUSES = ("pending", *NAMES[1:])
 
 
 class DayRead(NamedTuple):
-    """A series' last day, as it was read."""
-
     read_at: float
     newest: int  # of its hours, since the epoch
     p95s: tuple[float | None, ...]  # of each hour, the newest last
@@ -85,12 +83,12 @@ def of_monitors(node: Node, root: Root, entries: list[Entry], checks: int, now: 
 
 
 def keeping(entry: Entry, uptime: float | None) -> float:
-    """How long its uptime holds: not long where it was unknown and time counts by now, as after the first check."""
+    """Not long where its uptime was unknown and time counts by now, as after the first check."""
     return UNKNOWN_AGE_S if uptime is None and entry.standing.status in BY_CHECK else UPTIME_AGE_S
 
 
 def measure_month(reading: HistoryReader, entries: list[Entry], now: float) -> None:
-    """Uptime of the last 30 days, computed for all of them at once and kept for half a minute."""
+    """Uptime of the last 30 days, for all monitors at once; kept for half a minute."""
     old = [entry for entry in entries if entry.uptime_of_month[0] <= now - keeping(entry, entry.uptime_of_month[1])]
     now_ms = int(now * 1000)
     start, end = now_ms - 30 * DAY, now_ms + 1

@@ -1,7 +1,7 @@
 """All monitors in this node's memory: what lists are answered from and what checks are made from.
 
-It is a projection, moved inside whatever transaction asks: a list right after a create shows the new monitor, with or
-without a hub.
+A projection, moved inside whatever transaction asks: a list right after a create shows the new monitor, with or without
+a hub.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import NamedTuple, TypeVar
 
 from opsapp.lib.addresses import public_text
 from opsapp.lib.jsontypes import JsonObject
-from opsapp.monitoring.logic.pushtimes import late_at
 from opsapp.monitoring.logic.settings import MonitoringSettings, SharedSettings
 from opsapp.monitoring.logic.state import Standing, Thresholds, hold
 from opsapp.monitoring.resources import Metric, Monitor, monitors_of
@@ -46,7 +45,6 @@ def _shared(text: str) -> SharedSettings:
 
 
 def shared_settings(stored: JsonObject) -> SharedSettings:
-    """Monitors that are set alike share one value."""
     rest = {name: value for name, value in stored.items() if name not in {"name", "url"}}
     return _shared(json.dumps(rest, sort_keys=True))
 
@@ -94,8 +92,8 @@ class ShownStatus(NamedTuple):
 
 
 class Entry:
-    """One monitor as plain values. The hub changes `standing` with each check; a reload brings what is stored.
-    `told` is what people see: the same, but never before it is committed together with its incident."""
+    """Plain values. The hub changes `standing` with each check; a reload brings what is stored. `told` is what people
+    see: the same, but never before it is committed together with its incident."""
 
     __slots__ = (
         "cert_ends",
@@ -198,7 +196,7 @@ class Entry:
             self.shown_until = -inf
 
     def show(self, state_of: Callable[[Entry], ShownStatus]) -> None:
-        """As it is now. What is told of it may change meanwhile: then it is looked at again."""
+        """What is told may change meanwhile: then it is looked at again."""
         told = self.told
         self.shown, self.shown_until = state_of(self)
         if self.told is not told:
@@ -211,14 +209,14 @@ class Entry:
             self.shown_until = -inf
 
     def judge_by(self, section: MonitoringSettings) -> None:
-        """The rules that its settings and the configuration come to; monitors that agree in them share them."""
+        """Monitors that agree in their rules share them."""
         own, given = self.settings, _thresholds(section)
         days = given[0] if own.certificate_warn_days is None else own.certificate_warn_days
         self.rules = _rules(own.interval, own.timeout, own.retries, own.degraded_ms, days, *given[1:])
         self.hold_s = hold(self.rules)  # each page asks it of every monitor
 
     def judged(self, outcome: Outcome) -> Outcome:
-        """What was seen, as it is meant: of a monitor that is upside down a failure is good, and an answer is not."""
+        """Of a monitor that is upside down a failure is good, and an answer is not."""
         if not self.settings.upside_down or outcome.ok is None:
             return outcome
         fails = "it fails, as it should: " if not outcome.ok else "it does not fail, and it should: "
@@ -226,17 +224,17 @@ class Entry:
         return seen._replace(response_time_ms=None, certificate_days=None, degraded=None)
 
     def hold_from(self, called: float, zone: str) -> int:
-        """For how many seconds a check of that moment says how it is: of a push monitor, until it is late."""
+        """Seconds for which a check of that moment says how it is: of a push monitor, until it is late."""
         if self.settings.type != "push":
             return self.hold_s
         return self.hold_s + max(0, ceil(self.late_at(called, zone) - called - self.settings.interval))
 
     def late_at(self, called: float, zone: str) -> float:
         """When the next call of a push monitor is late, after one of that moment."""
-        return late_at(self.settings, called, self.run_started, zone)
+        return self.settings.late_at(called, self.run_started, zone)
 
     def another_end(self, days: float | None, now: float) -> float | None:
-        """When the certificate ends that was seen with so many days left, if that is not the one that is stored."""
+        """When the certificate that was seen ends, if that is not the stored end."""
         if days is None or (self.cert_ends is not None and abs(now + days * DAY_S - self.cert_ends) < SAME_END_S):
             return None
         return round(now + days * DAY_S)
@@ -246,11 +244,11 @@ class Entry:
         return self.target.url, self.settings.type, self.settings.command
 
     def implied(self, at: float) -> dict[str, Value]:
-        """What a good check by another node tells beside its time: its certificate was the one that is stored."""
+        """What a good check by another node tells beside its time: its certificate was the stored one."""
         return {} if self.cert_ends is None else {"cert_days": round((self.cert_ends - at) / DAY_S, 2)}
 
     def measured(self, outcome: Outcome) -> None:
-        """What of an outcome is shown until the next one; packed, because there are so many of them."""
+        """What is shown until the next check; packed, because there are so many."""
         self.protocol = outcome.protocol
         self.output = outcome.detail if self.settings.on_host else None
         phases = outcome.phases or {}
@@ -271,7 +269,7 @@ def by_name(entry: Entry) -> tuple[str, str]:
 
 
 class Register(Projection[StoredMonitor]):
-    """Every monitor by id. Any thread may bring it up to date and read it."""
+    """Any thread may bring it up to date and read it."""
 
     kind = "monitor"
 
@@ -316,7 +314,6 @@ class Register(Projection[StoredMonitor]):
             self._changes[monitor_id] = None
 
     def ordered(self) -> list[Entry]:
-        """All monitors by name."""
         with self._taking:
             if self._ordered is None:
                 self._ordered = sorted(self.entries.values(), key=by_name)
@@ -341,8 +338,7 @@ class Register(Projection[StoredMonitor]):
             entry.move(by)
 
     def take_changes(self) -> set[str]:
-        """Ids that were loaded, changed or dropped since this was asked last. On the hub: it never waits for who reads
-        the store."""
+        """Ids loaded, changed or dropped since the last call. On the hub: it never waits for who reads the store."""
         changes = set()
         while self._changes:
             changes.add(self._changes.popitem()[0])

@@ -1,6 +1,6 @@
 """What the series say about monitors, as the API shows it: history, SLA, health scores. Read-only.
 
-Called by views in their transaction. Figures are computed for all monitors asked for at once.
+In the view's transaction; figures are computed for all monitors asked for at once.
 """
 
 from __future__ import annotations
@@ -39,12 +39,11 @@ STATUSES = ("pending", *NAMES[1:])  # by status code; 0 is a check before the fi
 
 
 def history(node: Node, root: Root, series: int, query: HistoryQuery) -> list[ResponsePoint]:
-    """Points of the span that is asked for, in buckets, oldest first."""
     return points(node.series.reading(root).buckets(series, *query.span(now_ms(node))), STATUSES)
 
 
 def uptimes(node: Node, root: Root, monitor_id: str) -> list[UptimeFigures]:
-    """A monitor's uptime over a day, a week, 30 and 90 days. Time before it was made is not unknown: it is none."""
+    """Over a day, a week, 30 and 90 days. Time before the monitor was made counts as none, not as unknown."""
     entry, now = watch_of(node).entry(root, monitor_id), now_ms(node)
     reading, first = node.series.reading(root), (now - UPTIME_SPANS[-1] * DAY) / 1000
     own = _outages(root, [monitor_id], first, now / 1000)[monitor_id]
@@ -61,8 +60,8 @@ def uptimes(node: Node, root: Root, monitor_id: str) -> list[UptimeFigures]:
 def sla_report(
     node: Node, root: Root, days: int, page: slice, sort: str, sight: Sight | None = None
 ) -> tuple[list[SlaEntry], int]:
-    """One entry a monitor, and how many monitors there are. By name, only the page that was asked for is computed; by
-    uptime, that of all monitors, and the rest for the page."""
+    """An entry a monitor, and how many monitors there are. By name, only the page is computed; by uptime, that of all
+    monitors, and the rest for the page."""
     monitors = sorted(_seen(node, root, sight), key=by_name, reverse=sort == "-name")
     start, now = _window(node, days)
     listed = monitors[page] if sort.endswith("name") else monitors
@@ -75,8 +74,8 @@ def sla_report(
 def budgets_left(
     node: Node, root: Root, monitor_ids: Iterable[str], slo: float, window_s: float
 ) -> dict[str, float | None]:
-    """By monitor, the share of its error budget that is left over the window, which begins no earlier than the monitor.
-    What is not there any more is left out."""
+    """By monitor, the share of its error budget that is left over the window, which begins no earlier than the
+    monitor."""
     now, known = now_ms(node), register_of(node).entries
     entries = [known[monitor_id] for monitor_id in monitor_ids if monitor_id in known]
     start = int(now - window_s * 1000) // HOUR * HOUR
@@ -91,8 +90,7 @@ def budgets_left(
 def budget_pasts(
     node: Node, root: Root, monitor_ids: Iterable[str], since: float, until: float, window_s: float
 ) -> dict[str, BudgetPast]:
-    """By monitor, what its error budget over the window was at any time between the two: to five minutes, as far as
-    roll-ups of these are kept."""
+    """By monitor, its error budget at any time between the two, to five minutes, as far as such roll-ups are kept."""
     reading = node.series.reading(root)
     first, end = int(since * 1000) // HOUR * HOUR, int(until * 1000) + 1
     parts = ((first - int(window_s * 1000) - HOUR, first, HOUR), (first, end, FINE))
@@ -141,7 +139,6 @@ def _window(node: Node, days: int) -> tuple[int, int]:
 def _outages(
     root: Root, monitor_ids: Iterable[str], start: float, end: float
 ) -> defaultdict[str, list[tuple[int, int | None]]]:
-    """When the incidents of this time began and ended, by monitor."""
     outages = defaultdict(list)
     for incident in incidents_of(root).touching(start, end, *monitor_ids):
         outages[incident.monitor_id].append((incident.started, incident.resolved))

@@ -1,21 +1,26 @@
-"""Incidents that were over long ago are forgotten, a page of them in a transaction."""
+"""Incidents that are over: pages of them for an archive, and in the end they are forgotten."""
 
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 
+from opsapp.lib.addresses import public
 from opsapp.monitoring.logic.settings import IncidentsRetention
 from opsapp.monitoring.resources import ALL, incidents_of
+from opsapp.runtime import archive
+from opsapp.runtime.archive import ArchivePage
 from opsapp.runtime.node import Node, node_of
 from opsapp.tree.counted import StoredCounts
 from opsapp.tree.root import Root
+from opsapp.wire.records import plain
 
 PAGE = 200
 DAY_S = 86400.0
 
 
 def forget(root: Root, now: float, first: str) -> str | None:
-    """A page of them; the id to go on after, or None at the end."""
+    """The id to go on after, or None at the end."""
     days = node_of(root).config[IncidentsRetention].days
     return incidents_of(root).forget(now - days * DAY_S, first, PAGE)
 
@@ -38,3 +43,13 @@ def count_incidents(root: Root) -> None:
     incidents.counts.add(ALL, by=len(incidents.tree))
     for monitor_id, ids in incidents.by_monitor.items():
         incidents.counts.add(monitor_id, by=len(ids))
+
+
+def archived_incidents(root: Root, after: str) -> ArchivePage:
+    """By id, so oldest first. The one that `after` names may be forgotten by now."""
+    incidents = incidents_of(root)
+    ids = [incident_id for incident_id in islice(incidents.keys(after), archive.PAGE + 1) if incident_id != after]
+    ids = ids[: archive.PAGE]
+    readable = list(incidents.some(ids))
+    rows = [public(plain(incident.record(incident.resolved))) for incident in readable if incident.resolved is not None]
+    return ArchivePage(rows, ids[-1] if len(ids) == archive.PAGE else None, len(ids) - len(readable))

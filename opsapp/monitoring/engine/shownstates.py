@@ -1,7 +1,7 @@
 """How every monitor is shown: what was told of it last, the windows that are on, and the age of its last check.
 
-Lists and the figures at the top of every page ask it of all monitors, after every change. So each entry keeps how it
-was shown last, and only those are looked at anew that may be shown otherwise now. Must not: ask the store.
+Lists and the figures at the top of every page ask it of all monitors, after every change. So only entries that may be
+shown otherwise now are looked at anew. Must not: ask the store.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ MANY = 100  # from here on it is cheaper to ask the live values of all at once
 
 
 def state_at(node: Node, now: float) -> Callable[[Entry], ShownStatus]:
-    """What is known of a monitor now: a result that is too old is unknown. A window shows at once, and not longer than
-    it is on. One function for all of a list: what they share is looked up once."""
+    """A result that is too old is unknown; a window shows only while it is on. One function for all of a list: what
+    they share is looked up once."""
     covered, observed_at = board_of(node).covered(now), node.series.live.observed_at
     zone = node.config.timezone
 
@@ -43,7 +43,7 @@ def state_at(node: Node, now: float) -> Callable[[Entry], ShownStatus]:
 
 
 def is_down_in_window(node: Node, now: float) -> Callable[[Entry], bool]:
-    """Whether a monitor that a window covers is down, as far as its last check still says so."""
+    """Of a monitor that a window covers, as far as its last check still says so."""
     covered, observed_at = board_of(node).covered(now), node.series.live.observed_at
     zone = node.config.timezone
 
@@ -57,7 +57,7 @@ def is_down_in_window(node: Node, now: float) -> Callable[[Entry], bool]:
 
 
 class ShownStates:
-    """Keeps `shown` of every entry of the register, and how many there are of each."""
+    """`shown` of every entry of the register, and how many there are of each."""
 
     def __init__(self, node: Node, register: Register):
         self._node = node
@@ -66,7 +66,6 @@ class ShownStates:
         self._counts: tuple[int, Counter[str]] = (-1, Counter())  # of this version of the register
 
     def counts(self, now: float) -> dict[str, int]:
-        """How many there are in each state."""
         self.look(now)
         return {status: count for status, count in self._counts[1].items() if count}
 
@@ -92,7 +91,7 @@ class ShownStates:
         return entries
 
     def _really_due(self, due: list[Entry], now: float) -> list[Entry]:
-        """Without those that were checked again: of many these are nearly all."""
+        """Without those checked again: of many these are nearly all."""
         aged = [entry for entry in due if entry.shown_until > -inf]
         if len(aged) < MANY:
             return due

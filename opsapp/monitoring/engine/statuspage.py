@@ -33,8 +33,7 @@ Told = list[tuple[IncidentRecord, str]]  # with the name of its monitor at prese
 
 
 def status_document(node: Node, root: Root, only: Collection[str] | None = None) -> StatusDocument:
-    """Of the monitors that are tagged; or `only` of these, which have a page of their own: no notice, and no name of
-    another monitor, is in theirs."""
+    """Of the tagged monitors; or `only` of these, whose own page has no notices and no name of another monitor."""
     now, entries = node.clock.now(), _entries(node, root, only)
     names = {entry.id: entry.name for entry in entries}
     told = _incidents(root, names, now)
@@ -55,8 +54,8 @@ def _entries(node: Node, root: Root, only: Collection[str] | None) -> list[Entry
 
 
 def status_document_at(node: Node, root: Root, at: int, *, everything: bool) -> StatusDocument:
-    """The same as it was when the second `at` ended: what the tree said then, and what was measured until then. Who is
-    not signed in sees only what is public now: what was taken from the page since is not shown again."""
+    """As it was when the second `at` ended, by the tree and the measurements of then. Who is not signed in sees only
+    what is public now: what was taken from the page since is not shown again."""
     public = {entry.id for entry in watch_of(node).entries(root).values() if TAG in entry.settings.tags}
     open_now = frozenset(notice.id for notice in notices.shown(root, node.clock.now()))
     components, series, incidents, windows = node.transact_at(
@@ -74,7 +73,7 @@ def status_document_at(node: Node, root: Root, at: int, *, everything: bool) -> 
 def _published_then(
     then: Root, node: Node, at: int, only: set[str] | None
 ) -> tuple[list[PublicMonitor], dict[str, WatchedSeries], list[PublicIncident], list[PublicWindow]]:
-    """Over the tree of that time; `only` these monitors. Their days are not read yet: those are in these series."""
+    """Over the tree of that time; `only` these monitors. Their days are not read yet."""
     published = [monitor for monitor in monitors_of(then).values() if TAG in monitor.record.tags]
     published = [monitor for monitor in published if only is None or monitor.id in only]
     published.sort(key=lambda monitor: (monitor.name.casefold(), monitor.id))
@@ -113,7 +112,7 @@ class PublicDays(NamedTuple):
 
 
 def _days_until(node: Node, root: Root, series: WatchedSeries, at: int) -> PublicDays:
-    """The day of `at` is told as far as it had come; a sealed one knows only its whole."""
+    """The day of `at` as far as it had come; a sealed one knows only its whole."""
     end = (at + 1) * 1000
     today, start = end // DAY * DAY, _first_day(end)
     spent, earlier = _spent(node, root, series, start, today + 1), _earlier(root, series, end)
@@ -151,7 +150,6 @@ def _earlier(root: Root, series: WatchedSeries, end: int) -> UpAndDown:
 
 
 def _days(node: Node, root: Root, entry: Entry, end: int) -> PublicDays:
-    """Those that the page shows."""
     series = WatchedSeries(entry.id, entry.series, entry.created_at, entry.settings.interval)
     start = _first_day(end)
     return PublicDays.of(_spent(node, root, series, start, end), _earlier(root, series, end), series, start, end)
@@ -175,7 +173,7 @@ def _public(told: Told, causes: Mapping[str, str] = MappingProxyType({})) -> lis
 
 
 def _causes(node: Node, root: Root, told: Told, published: set[str], now: float) -> dict[str, str]:
-    """What open incidents come from, where that is published too; the public hears of nothing else."""
+    """What open incidents come from, where that is published too."""
     causes_of = node.registry.queryUtility(IRootCauses)
     suffering = {name for record, name in told if record.status == "open"}
     causes = causes_of(root, suffering, now) if causes_of is not None and suffering else {}
@@ -183,14 +181,14 @@ def _causes(node: Node, root: Root, told: Told, published: set[str], now: float)
 
 
 def published(node: Node, root: Root, only: Collection[str] | None = None) -> dict[str, str]:
-    """The names of what is published, by id; or of what is on the page that shows `only` these."""
+    """Names by id; or of what is on the page that shows `only` these."""
     return {entry.id: entry.name for entry in _entries(node, root, only)}
 
 
 def published_incident(
     node: Node, root: Root, incident_id: str, only: Collection[str] | None = None
 ) -> PublicIncident | None:
-    """One incident as the public may see it on a page; None for all others."""
+    """None for incidents that the public may not see."""
     now, incident = node.clock.now(), incidents_of(root).find(incident_id)
     names = published(node, root, only)
     name = None if incident is None else names.get(incident.monitor_id)
@@ -203,8 +201,8 @@ def published_incident(
 def published_incidents(
     node: Node, root: Root, start: float, end: float, most: int, only: Collection[str] | None = None
 ) -> tuple[list[PublicIncident], int]:
-    """Those that began in [start, end), newest first, at most so many of them, and how many there are. Their ids are in
-    the order of time, so that none of another month is read."""
+    """Those that began in [start, end), newest first, at most so many, and how many there are. Ids are in the order of
+    time, so none of another month is read."""
     now, names, store = node.clock.now(), published(node, root, only), incidents_of(root)
     low, high = earliest_id(start), earliest_id(end)
     ids = sorted(
@@ -220,14 +218,14 @@ def published_incidents(
 
 
 def has_earlier_incidents(node: Node, root: Root, start: float, only: Collection[str] | None = None) -> bool:
-    """Whether any of what is shown was down before that. Reads the first id of each, no incident."""
+    """Reads the first id of each monitor, no incident."""
     by_monitor, low = incidents_of(root).by_monitor, earliest_id(start)
     known = (by_monitor.get(monitor_id) for monitor_id in published(node, root, only))
     return any(ids and ids.minKey() < low for ids in known)
 
 
 def _windows(node: Node, root: Root, names: dict[str, str], now: float) -> list[PublicWindow]:
-    """The next maintenance of what is published, on or to come; monitors by name, and none that is not published."""
+    """Of what is published, on or to come; no name that is not published."""
     within = node.config[MaintenanceSettings].announce_days * statuspage.DAY_S
     windows: list[PublicWindow] = []
     for window in upcoming(root, now, within):

@@ -1,5 +1,4 @@
-"""Incidents of no monitor: another system tells of something that is no host or monitor here, or a person does.
-Whoever told of it says when it is over.
+"""Incidents of no monitor, told by another system or a person, who also says when it is over.
 
 Transaction functions. Must not: know what the other system sent, or decide what it is about.
 """
@@ -32,7 +31,6 @@ MILD = {
 
 
 def open_told(root: Root, told: ToldTrouble, now: float) -> str:
-    """The id of the incident."""
     incident = incidents_of(root).start_told(told, now)
     tell_incident(root, incident, "opened", now)
     text = told.description if told.summary in told.description else f"{told.summary}\n{told.description}".strip()
@@ -69,7 +67,7 @@ def close_told(root: Root, incident_id: str, now: float, why: str = "") -> None:
 
 
 def severity_of(incident: Incident) -> str:
-    """How severe what people are told of it is; a monitor that is down is critical."""
+    """How severe a message about it is; a monitor that is down is critical."""
     return "critical" if incident.told is None else MILD.get(incident.told.severity.lower(), "critical")
 
 

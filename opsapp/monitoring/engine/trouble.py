@@ -1,4 +1,4 @@
-"""Which monitors are in trouble, worst first, and how many stand how: for the overview of all.
+"""Which monitors are in trouble, worst first, and how many stand how: for the overview.
 
 Read-only, in the caller's transaction. Must not: know what a failure comes from; healing does, by the graph.
 """
@@ -35,7 +35,7 @@ class TroubledMonitor(NamedTuple):
 
 
 class MonitorsStanding(NamedTuple):
-    """How many monitors stand how, and those in trouble: the worst first, of alike ones the oldest trouble first."""
+    """Counts, and those in trouble: the worst first, of alike ones the oldest trouble first."""
 
     counts: dict[str, int]
     down_in_windows: int
@@ -68,7 +68,6 @@ def _troubled(root: Root, entry: Entry, status: str, since: int) -> TroubledMoni
 
 
 def ending_certificates(node: Node, root: Root) -> list[CertificateEnd]:
-    """Certificates that end soon, the first first."""
     ending = []
     for entry in watch_of(node).entries(root).values():
         days = node.series.live.value(entry.subject, "cert_days")
@@ -78,7 +77,7 @@ def ending_certificates(node: Node, root: Root) -> list[CertificateEnd]:
 
 
 def last_day(node: Node, root: Root, series: int, now: float) -> list[str]:
-    """The worst status of each half-hour of the last 24 hours, the present one last; `unknown` where nobody looked."""
+    """The worst status of each half-hour, the present one last; `unknown` where nobody looked."""
     end = int(now * 1000) + 1
     last = end - end % HALF_HOUR_MS
     start = last - (SLOTS - 1) * HALF_HOUR_MS

@@ -48,8 +48,8 @@ class VerdictQueue:
             self._busy = False
 
     def _commit(self, verdicts: list[tuple[Any, ...]]) -> list[bool]:
-        """A store that is away takes none; the next checks come to the same verdicts. One that cannot be stored is
-        found out by storing them one by one."""
+        """A store that is away takes none; the next checks come to the same verdicts. A verdict that cannot be stored
+        is found by storing each alone."""
         try:
             return self._node.transact(settle_all, verdicts)
         except (StoreAway, OutcomeUnknown) as problem:

@@ -2,50 +2,44 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine import monitorlists
 from opsapp.monitoring.engine.incident_list import with_causes
 from opsapp.monitoring.engine.register import Entry
 from opsapp.monitoring.engine.shownstates import state_at
 from opsapp.monitoring.engine.watch import watch_of
 from opsapp.monitoring.interfaces import IWarRoomSection
-from opsapp.monitoring.records import IncidentRecord, RelatedMonitor, StandsOn, SuggestedRemedy, WarRoom, WarRoomEvent
+from opsapp.monitoring.records import IncidentRecord, RelatedMonitor, WarRoom, WarRoomEvent
 from opsapp.monitoring.resources import Incident
 from opsapp.runtime.node import Node
 from opsapp.tree.rights import Sight
 from opsapp.tree.root import Root
-from opsapp.wire.records import plain
 
 RELATED = 20
 
 
 def context(node: Node, root: Root, incident: Incident, *, secrets: bool, sight: Sight | None = None) -> WarRoom:
-    """`sight`: for who is in a team. Then it has what the incident itself knows, and monitors that the team sees; what
-    other rooms add may name anything, and is left out."""
+    """`sight`: of who is in a team, for whom what other rooms add is left out, because it may name anything."""
     now = node.clock.now()
     if sight is not None:
         return _within(node, root, incident, sight, secrets=secrets)
     record = incident.record(now)
-    sections: dict[str, list[JsonObject]] = defaultdict(list)
-    for _, section in sorted(node.registry.getUtilitiesFor(IWarRoomSection)):
-        for name, rows in section(root, plain(record), now).items():
-            sections[name] += rows
-    remedies = [SuggestedRemedy(**row) for row in sections["suggested_automations"]]
+    told = [section(root, record, now) for _, section in sorted(node.registry.getUtilitiesFor(IWarRoomSection))]
+    events = [event for section in told for event in section.events]
+    remedies = [remedy for section in told for remedy in section.suggested_automations]
     entries = watch_of(node).entries(root)
     own = entries.get(incident.monitor_id)
     return WarRoom(
         with_causes(root, [record], now)[0],
         None if own is None else monitorlists.record(node, own, now, secrets=secrets),
         tuple(related(node, entries, incident, now)),
-        in_order([*timeline(record, incident.closed_because), *(WarRoomEvent(**row) for row in sections["events"])]),
-        in_order([WarRoomEvent(**row) for row in sections["other_runs"]]),
+        in_order([*timeline(record, incident.closed_because), *events]),
+        in_order([run for section in told for run in section.other_runs]),
         tuple(sorted(remedies, key=lambda remedy: -remedy.score)),
-        tuple(StandsOn(**row) for row in sections["dependencies"]),
-        tuple(sections["heals"]),
+        tuple(row for section in told for row in section.dependencies),
+        tuple(heal for section in told for heal in section.heals),
     )
 
 
@@ -71,7 +65,7 @@ def in_order(events: list[WarRoomEvent]) -> tuple[WarRoomEvent, ...]:
 
 
 def timeline(record: IncidentRecord, closed_because: str) -> list[WarRoomEvent]:
-    """What the incident itself knows: when it went down and came back, and what people said meanwhile."""
+    """When it went down and came back, and what people said meanwhile."""
     name, told = record.monitor_name, record.monitor_id is None
     events = [WarRoomEvent(record.started, "down", f"{name} {'was told' if told else 'is down'}: {record.cause}")]
     events += [WarRoomEvent(note.time, note.stage, note.message, note.user) for note in record.updates]

@@ -35,20 +35,19 @@ class Watch:
         self._seen_transaction: Any = None
 
     def entries(self, root: Root) -> dict[str, Entry]:
-        """All monitors as the transaction behind `root` sees them, or newer; as they were read last where it has
-        written."""
+        """As the transaction behind `root` sees them, or newer; as read last where it has written."""
         self.register.catch_up(root)
         return self.register.entries
 
     def entry(self, root: Root, monitor_id: str) -> Entry:
-        """One monitor. It may have been deleted since the transaction began, and the memory is shared."""
+        """It may have been deleted since the transaction began: the memory is shared."""
         entry = self.entries(root).get(monitor_id)
         if entry is None:
             raise NotFound("There is no such monitor.")
         return entry
 
     def follow(self) -> bool:
-        """Step, where checks are made: take what was committed; costs nothing while the store has not changed."""
+        """Step, where checks are made; costs nothing while the store has not changed."""
         last = self.node.last_transaction()
         if last != self._seen_transaction:
             self.node.transact(self.register.catch_up)
@@ -60,8 +59,8 @@ class Watch:
     def take(
         self, entry: Entry, outcome: Outcome, began: float, rules: Thresholds | None = None
     ) -> CheckVerdict | None:
-        """On the hub: an outcome is judged, observed, and committed when it changes what is stored. `began`: when the
-        check began, in monotonic seconds. None: it is older than what was judged already, or the monitor is off."""
+        """On the hub: an outcome is judged, observed, and committed when it changes what is stored. `began`: the check,
+        in monotonic seconds. None: it is older than what was judged already, or the monitor is off."""
         if began < entry.judged_at or not entry.settings.enabled:
             return None
         now, before, revision = self.node.clock.now(), entry.standing, entry.revision
@@ -131,5 +130,4 @@ def watch_of(node: Node) -> Watch:
 
 
 def register_of(node: Node) -> Register:
-    """All monitors as this node knows them."""
     return watch_of(node).register

@@ -1,5 +1,5 @@
-"""The one client for what the service sends to web addresses that people name: webhooks of runs, heals, subscribers.
-On the hub. Must not: know what is sent.
+"""The one client for web addresses that people name: webhooks of runs, heals, subscribers. On the hub. Must not: know
+what is sent.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class WebClient:
         self._prober: Prober | None = None
 
     def call(self, target: ProbeTarget) -> tuple[Reply, str]:
-        """The reply to one request, and what is wrong with it, or nothing. ValueError for what cannot be sent."""
+        """The reply, and what is wrong with it. ValueError for what cannot be sent."""
         return http.call(self._ready(), target)
 
     def _ready(self) -> Prober:

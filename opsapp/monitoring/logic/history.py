@@ -33,8 +33,6 @@ class ResponsePoint:
 
 @dataclass(frozen=True)
 class MetricPoint:
-    """Means of what a plugin measured within a bucket, by its name."""
-
     time: int
     metrics: Annotated[dict[str, float], Most(MOST_METRICS)]
 

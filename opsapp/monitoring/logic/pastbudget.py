@@ -1,4 +1,4 @@
-"""What was left of a monitor's error budget at a time of the past, from how long its states lasted until then. Pure.
+"""What was left of a monitor's error budget at a past time, from how long its states lasted until then. Pure.
 
 Times in ms. Must not: read the series, or know what a rule makes of it.
 """
@@ -25,7 +25,7 @@ class SpentBucket(NamedTuple):
 
 
 class BudgetPast:
-    """One monitor's, which was made at `created_at`. Buckets are in the order of time."""
+    """Buckets are in the order of time."""
 
     def __init__(self, created_at: int, buckets: Iterable[SpentBucket]) -> None:
         self.created_at = created_at

@@ -1,6 +1,6 @@
 """A post-mortem as Markdown: what is known of an incident, for people to go on writing.
 
-Pure: from the war room's document to text. It says what is not known too. Must not: judge people.
+From the war room's document to text. It says what is not known too. Must not: judge people.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ PROMPTS = (
 
 
 def document(known: WarRoom, now: float) -> str:
-    """The whole document."""
     incident = known.incident
     parts = [
         f"# {plain(incident.monitor_name)}: {moment(incident.started)}",

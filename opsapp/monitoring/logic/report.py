@@ -1,15 +1,18 @@
 """The report over a month or some days: uptime, error budget and what is known, of monitors, tags, groups and all.
 Pure.
 
-Nothing is said of the uptime where less than half of the period is known. Times in ms, figures in minutes.
+No uptime where less than half of the period is known. Times in ms, figures in minutes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Annotated, NamedTuple
 
 from opsapp.monitoring.logic.uptime import MINUTE_MS, StateTimes, is_known, known_percent, uptime
+from opsapp.wire.dataclass import dataclass
+from opsapp.wire.records import Between
 
 BY = ("monitor", "tag", "group")
 SORTS = ("worst", "-worst", "name", "-name")
@@ -40,29 +43,41 @@ class MonitorTimes(NamedTuple):
         return (self.group or UNGROUPED,) if by == "group" else self.tags or (UNTAGGED,)
 
 
-class ReportRow(NamedTuple):
-    """A monitor, a tag, a group or all. `allowed_minutes`: down time that the target allows over the whole period."""
+@dataclass(frozen=True)
+class ReportedLine:
+    """`known_percent`: how much of the period is known. Where that is less than half, nobody can say the uptime, nor
+    what is left of the down time that the target allows."""
 
     name: str
     monitor_id: str | None
-    monitors: int
-    uptime_percent: float | None
-    known_percent: float
-    downtime_minutes: float
-    allowed_minutes: float
+    monitors: Annotated[int, Between(0)]
+    uptime_percent: Annotated[float | None, Between(0, 100)]
+    known_percent: Annotated[float, Between(0, 100)]
+    downtime_minutes: Annotated[float, Between(0)]
+    allowed_minutes: Annotated[float, Between(0)]
     left_minutes: float | None
-    maintenance_minutes: float
-    unknown_minutes: float
-    incidents: int
+    maintenance_minutes: Annotated[float, Between(0)]
+    unknown_minutes: Annotated[float, Between(0)]
+    incidents: Annotated[int, Between(0)]
 
 
-def row_of(name: str, members: Sequence[MonitorTimes], period: Period, target: float) -> ReportRow:
+@dataclass(frozen=True)
+class ReportTotal(ReportedLine):
+    """All monitors of the report together. `end` is after now while the month lasts."""
+
+    start: Annotated[int, Between(0)]
+    end: Annotated[int, Between(0)]
+    zone: str
+    target: float
+
+
+def row_of(name: str, members: Sequence[MonitorTimes], period: Period, target: float) -> ReportedLine:
     """Time counts as often as there are monitors; before a monitor was made it is unknown."""
     spent = StateTimes(*(sum(times) for times in zip(*(member.spent for member in members), strict=True)))
     known, elapsed = sum(spent), len(members) * (period.until - period.start)
     up_percent = uptime(spent) if elapsed > 0 and is_known(spent, elapsed) else None
     allowed = len(members) * (period.end - period.start) * (1 - target / 100)
-    return ReportRow(
+    return ReportedLine(
         name,
         members[0].monitor_id if len(members) == 1 and members[0].name == name else None,
         len(members),
@@ -77,7 +92,7 @@ def row_of(name: str, members: Sequence[MonitorTimes], period: Period, target: f
     )
 
 
-def rows_of(measured: Iterable[MonitorTimes], by: str, sort: str, period: Period, target: float) -> list[ReportRow]:
+def rows_of(measured: Iterable[MonitorTimes], by: str, sort: str, period: Period, target: float) -> list[ReportedLine]:
     if by == "monitor":
         rows = [row_of(member.name, [member], period, target) for member in measured]
     else:
@@ -85,7 +100,7 @@ def rows_of(measured: Iterable[MonitorTimes], by: str, sort: str, period: Period
         for member in measured:
             for name in member.headings(by):
                 headed.setdefault(name, []).append(member)
-        rows = [row_of(name, members, period, target)._replace(monitor_id=None) for name, members in headed.items()]
+        rows = [replace(row_of(name, members, period, target), monitor_id=None) for name, members in headed.items()]
     rows.sort(key=lambda row: row.name.casefold(), reverse=sort == "-name")
     if sort.endswith("worst"):
         known = [row for row in rows if row.uptime_percent is not None]

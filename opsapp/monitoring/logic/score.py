@@ -45,7 +45,7 @@ def certificate_component(days: float | None) -> ScoreComponent:
 
 
 def hardly_known(score: MonitorScore) -> MonitorScore:
-    """The score of a monitor at which nobody looked for more than half of the time."""
+    """For when nobody looked for more than half of the time."""
     detail = f"less than half of the last {UPTIME_DAYS} days is known"
     parts = replace(score.components, uptime=_component("uptime", None, None, detail))
     return replace(score, score=None, grade=None, components=parts)
@@ -60,7 +60,7 @@ def monitor_score(monitor_id: str, name: str, components: ScoreComponents) -> Mo
 
 
 def aggregate(scores: Sequence[MonitorScore]) -> AggregateScore:
-    """Over all monitors, each counting the same; those without a score are counted as unknown."""
+    """Each monitor counts the same; those without a score are counted as unknown."""
     known = [score for score in scores if score.score is not None]
     total = _mean(score.score for score in known)
     components = {}
@@ -82,7 +82,7 @@ def _component(name: str, score: float | None, value: float | None, detail: str)
 
 
 def _scale(component: ScoreComponent, weights: float) -> float:
-    """What this component's share of the score is, in percent; 0 for an unknown one."""
+    """This component's share of the score, in percent; 0 for an unknown one."""
     return 0 if component.score is None else round(component.weight * 100 / weights, 1)
 
 

@@ -44,7 +44,6 @@ def _reference_problem(address: str) -> str | None:
 
 
 def _kind_of(address: str) -> str:
-    """The type of monitor that looks at such an address."""
     scheme = address.partition("://")[0]
     return "http" if scheme == "https" else scheme
 
@@ -83,7 +82,6 @@ class MonitoringSettings(OutboundSettings):
     defaults: MonitorDefaults = MonitorDefaults()
 
     def references(self) -> list[ProbeTarget]:
-        """What tells whether our own network works."""
         return [
             ProbeTarget("connectivity", _kind_of(address), address, self.connectivity_timeout_s)
             for address in self.connectivity
@@ -142,7 +140,7 @@ class GeneralSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class SharedSettings(MonitorDefaults, EveryTypeSettings, GeneralSettings):
-    """A monitor's settings but for its name and URL: many are set alike."""
+    """All but name and URL: many monitors are set alike."""
 
     type: Annotated[str, Choice(*TYPES), FormField("Type", "choice")]
 
@@ -153,12 +151,11 @@ class SharedSettings(MonitorDefaults, EveryTypeSettings, GeneralSettings):
 
     @property
     def on_host(self) -> bool:
-        """Whether it is a program on a host that is looked at with."""
+        """A program on a host looks at it."""
         return self.declared is not None and self.declared.on_host
 
     @cached_property
     def own(self) -> TypeSettings:
-        """Those that its type alone has."""
         return TypeSettings() if self.declared is None else self.declared.own(self)
 
     @cached_property
@@ -182,8 +179,20 @@ class SharedSettings(MonitorDefaults, EveryTypeSettings, GeneralSettings):
 
     @cached_property
     def lookers(self) -> tuple[str, ...]:
-        """The agents that look at it; none: the service does, or nobody has to."""
+        """Agents; none: the service looks, or nobody has to."""
         return (self.agent_id,) if not self.probe_from and self.agent_id and self.on_host else self.probe_from
+
+    def late_at(self, called: float, started: float | None, zone: str) -> float:
+        """When the next call of a push monitor is late. `called`: when a run ended last; `started`: when the one began
+        that has not ended. It has the grace for itself; without grace it may last until another call would be due."""
+        if started is None:
+            return self.due(called, zone) + self.grace
+        return started + self.grace if self.grace else self.due(started, zone)
+
+    def due(self, after: float, zone: str) -> float:
+        if self.schedule is None:
+            return after + self.interval
+        return cron.next_time(self.schedule, self.schedule_zone or zone, after)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,7 +207,7 @@ class MonitorSettings(SharedSettings):
 
     @property
     def looked_at(self) -> tuple[str, str, object, object]:
-        """What is looked at: with another one, what was measured says nothing of it."""
+        """Where this changes, what was measured before says nothing."""
         return self.type, self.url, self.command, self.snmp_oid
 
     def stored(self) -> JsonObject:
@@ -265,8 +274,7 @@ def problems(settings: MonitorSettings) -> dict[str, str]:
 
 
 def needs_admin(before: MonitorSettings, after: MonitorSettings) -> bool:
-    """Whether it would write what only admins may: a command, or where and that one is run. `before` is NOTHING for a
-    new monitor."""
+    """It would write what only admins may: a command, or where one is run. `before` is NOTHING for a new monitor."""
     if any(getattr(after, name) != getattr(before, name) for name in ADMINS_WRITE):
         return True
     moved = after.type != before.type or after.lookers != before.lookers
@@ -274,11 +282,9 @@ def needs_admin(before: MonitorSettings, after: MonitorSettings) -> bool:
 
 
 def agent_of(url: str) -> str:
-    """The agent that a monitor of type `agent` looks at."""
     return url.partition("://")[2].strip("/")
 
 
 def searched(name: str, url: str, tags: Iterable[str]) -> str:
-    """What the words of a query are looked for in: nothing that a viewer may not see, for whoever may search for it
-    piece by piece knows it in the end."""
+    """Nothing that a viewer may not see: whoever may search for it piece by piece knows it in the end."""
     return f"{name} {public_text(url)} {' '.join(tags)}".casefold()

@@ -7,8 +7,8 @@ from collections.abc import Collection
 
 
 def owns(name: str, key: str, nodes: Collection[str]) -> bool:
-    """Whether this node has the highest score for this key; all nodes agree without talking. Most keys are another's,
-    and the first few nodes show it: among a hundred nodes a tenth of the work of looking for the highest."""
+    """All nodes agree without talking. Most keys are another's, and the first few nodes show it: among a hundred nodes
+    a tenth of the work of looking for the highest score."""
     mine = score(key, name), name
     return name in nodes and not any((score(key, node), node) > mine for node in nodes if node != name)
 

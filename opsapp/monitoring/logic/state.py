@@ -37,8 +37,8 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a monitor stands. `alarmed`: its incident is open. `flips`: when it last went down or came up.
-    `failed_at`: when the last failed check that counts was judged."""
+    """`alarmed`: its incident is open. `flips`: when it last went down or came up. `failed_at`: when the last failed
+    check that counts was judged."""
 
     status: str = "pending"
     since: float = 0.0
@@ -56,7 +56,7 @@ class Standing:
         return self.status, self.alarmed, self.flapping, self.down
 
     def moved(self, by: float) -> Standing:
-        """With what is measured from as long ago as before, after the clock was set by so many seconds."""
+        """The clock was set by so many seconds: what is measured from is as long ago as before."""
         if not self.flips and not self.failed_at:
             return self
         flips = tuple(at + by for at in self.flips)
@@ -76,7 +76,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class CheckVerdict:
-    """`retry_in`: re-check after so many seconds. `incident`: open, resolve or nothing. `changed`: worth a commit."""
+    """`retry_in`: seconds. `incident`: open, resolve or nothing. `changed`: worth a commit."""
 
     standing: Standing
     retry_in: float | None = None
@@ -90,7 +90,7 @@ def spacing(rules: Thresholds) -> float:
 
 
 def hold(rules: Thresholds) -> int:
-    """How long, in whole seconds, a check speaks for its monitor; after that nobody was looking."""
+    """Whole seconds for which a check speaks for its monitor."""
     return ceil(rules.interval + rules.timeout + 1)
 
 
@@ -103,7 +103,7 @@ def judge(
     in_window: bool = False,
     began: float | None = None,
 ) -> CheckVerdict:
-    """The standing after a check, and what follows from it. `began`: when the check began, where that is not now."""
+    """The standing after a check, and what follows. `began`: the check, where that is not now."""
     early = seen.ok is False and _is_early(standing, rules, now, now if began is None else began)
     measured, failures, cause = _measure(standing, seen, rules, early)
     status = "maintenance" if in_window and measured != "pending" else measured
@@ -135,7 +135,7 @@ def judge(
 def steady(
     standing: Standing, ok: bool | None, response_ms: float | None, days: float | None, rules: Thresholds
 ) -> bool:
-    """Whether `judge` would change nothing outside a window: up as before, which is what nearly every check finds."""
+    """`judge` would change nothing outside a window: up as before, as nearly every check finds."""
     return (
         ok is True
         and standing.status == "up"
@@ -150,8 +150,8 @@ def steady(
 
 
 def _is_early(standing: Standing, rules: Thresholds, now: float, began: float) -> bool:
-    """Whether a failed check is no re-check: the regular check, or one that somebody asked for, comes when it comes,
-    and re-checks have their spacing. A clock that was set back decides nothing."""
+    """A failed check that is no re-check: a regular or asked-for check comes when it comes, and re-checks have their
+    spacing. A clock that was set back decides nothing."""
     return standing.failures > 0 and standing.failed_at <= now and began < standing.failed_at + spacing(rules) - SLACK_S
 
 

@@ -1,6 +1,6 @@
 """The public status document, declared and made. What it does not name cannot leak: no URL, no cause, no user.
 
-Days are UTC days. A day is `{date, uptime, incidents}`; its uptime is null where nobody was looking.
+Days are UTC days; a day's uptime is null where nobody was looking.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def document(
     now: int,
     notices: Iterable[PublicNotice] = (),
 ) -> StatusDocument:
-    """`incidents`: newest first, of these monitors in the last 90 days; `windows`: maintenance that is on or to come;
-    `notices`: those that people have put there."""
+    """`incidents`: newest first, of these monitors in the last 90 days; `windows`: on or to come; `notices`: put up by
+    people."""
     of_monitor: dict[str, list[PublicIncident]] = {}
     for incident in incidents:
         of_monitor.setdefault(incident.monitor_id, []).append(incident)
@@ -64,9 +64,9 @@ def document(
 
 
 def overall(statuses: Iterable[str]) -> str:
-    """The worst that is certain. Half of what is watched down is a major outage. Where something is
-    not known (a component that nobody can see, nothing published, nothing checked yet) the document does not claim that
-    all is well: of the five words there are, `degraded` claims least, and the page says it in words of its own."""
+    """The worst that is certain. Half of what is watched down is a major outage. Where something is not known, the
+    document does not claim that all is well: of the five words `degraded` claims least, and the page says it in words
+    of its own."""
     counted = [status for status in statuses if status not in OUT]
     down = counted.count("down")
     if down:
@@ -77,7 +77,6 @@ def overall(statuses: Iterable[str]) -> str:
 
 
 def is_known(statuses: Iterable[str]) -> bool:
-    """Whether anything is known about anything."""
     return any(status not in (*OUT, "unknown") for status in statuses)
 
 

@@ -1,7 +1,7 @@
 """When each check is due: one heap for all of them.
 
-A check keeps its phase: it falls on the same moments of the wall clock after a restart and on any node, because its
-offset within the interval is computed from its key. Random keys therefore spread evenly. The clocks are passed in.
+A check falls on the same moments of the wall clock after a restart and on any node: its offset within the interval is
+computed from its key, and random keys spread evenly. The clocks are passed in.
 """
 
 from __future__ import annotations
@@ -18,19 +18,18 @@ def phase(key: str) -> float:
 
 
 def next_moment(key: str, interval: float, now: float) -> float:
-    """The first moment after `now` that is in the key's phase."""
     offset = phase(key) * interval
     moment = math.floor((now - offset) / interval + 1) * interval + offset
     return moment if moment > now else moment + interval
 
 
 def passed_within(key: str, interval: float, now: float, seconds: float) -> bool:
-    """Whether a moment in the key's phase was in the last so many seconds."""
+    """Of a moment in the key's phase."""
     return next_moment(key, interval, now) - interval > now - seconds
 
 
 class Timetable:
-    """Due times in monotonic seconds, so that a wall clock that is set back or forth delays no check."""
+    """Due times are monotonic: a wall clock that is set delays no check."""
 
     def __init__(self, sooner: Callable[[], object] | None = None) -> None:
         """`sooner` is called whenever the next moment has become an earlier one."""
@@ -56,7 +55,7 @@ class Timetable:
             self._set(key, monotonic)
 
     def hurry(self, key: str, at: float) -> None:
-        """One check at `at` if that is before the next regular one, which stays where it is."""
+        """If `at` is before the next regular check, which stays where it is."""
         if key in self._interval and at < self._regular[key]:
             self._set(key, at)
 
@@ -71,7 +70,7 @@ class Timetable:
             table.pop(key, None)
 
     def due(self, monotonic: float) -> list[tuple[str, float]]:
-        """Every key that is due and since when. Each goes to its next moment; moments that were missed are skipped."""
+        """Every key that is due and since when. Each goes to its next moment; missed moments are skipped."""
         due = []
         while self._heap and self._heap[0][0] <= monotonic:
             at, key = heapq.heappop(self._heap)

@@ -15,7 +15,7 @@ MINUTE_MS = 60_000
 
 
 class StateTimes(NamedTuple):
-    """Milliseconds in each state; what is left of a window is unknown."""
+    """What is left of a window is unknown."""
 
     up: int = 0
     degraded: int = 0
@@ -25,7 +25,7 @@ class StateTimes(NamedTuple):
 
 
 def percent(up: int, down: int) -> float | None:
-    """Rounded down to three decimals, so that nothing short of always is ever 100; None without data."""
+    """Rounded down to three decimals, so that only always is 100; None without data."""
     total = up + down
     return up * 100_000 // total / 1000 if total > 0 else None
 
@@ -40,13 +40,13 @@ def known_uptime(spent: StateTimes, window_ms: float, every_ms: float) -> float 
 
 
 def enough_known(known_ms: float, window_ms: float, every_ms: float) -> bool:
-    """Whether nobody looked for at most half of a window, or for no longer than from one check to the next."""
+    """Nobody looked for at most half of the window, or for no longer than from one check to the next."""
     return window_ms - known_ms <= max(window_ms / 2, every_ms)
 
 
 def budget_left(spent: StateTimes, window_ms: float, slo: float) -> float | None:
-    """The share of an error budget that is left: of the down time that an availability of `slo` percent allows. None
-    where less than half of the window is known: nobody can say what happened in the rest."""
+    """The share that is left of the down time that an availability of `slo` percent allows. None where less than half
+    of the window is known."""
     up, down = spent.up + spent.degraded, spent.down
     if up + down == 0 or not is_known(spent, window_ms):
         return None
@@ -54,7 +54,6 @@ def budget_left(spent: StateTimes, window_ms: float, slo: float) -> float | None
 
 
 def is_known(spent: StateTimes, window_ms: float) -> bool:
-    """Whether at least half of a window is."""
     return 2 * sum(spent) >= window_ms
 
 
@@ -73,7 +72,7 @@ def shown(value: float | None) -> str:
 def sla(
     spent: StateTimes, window_ms: int, every_ms: int, checks: int, incidents: Sequence[tuple[Any, ...]]
 ) -> SlaFigures:
-    """One SLA entry's figures. `incidents`: (started, resolved or None) in seconds, those that touch the window."""
+    """`incidents`: (started, resolved or None) in seconds, those that touch the window."""
     known = sum(spent)
     repaired = [resolved - started for started, resolved in incidents if resolved is not None]
     return SlaFigures(

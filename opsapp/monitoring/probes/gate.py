@@ -16,8 +16,7 @@ Resolve = Callable[[str, float], list[str]]  # (host, seconds) -> the addresses 
 
 
 class TlsContexts:
-    """Contexts for TLS. gevent's class by name: `create_default_context` makes the standard one, which blocks the
-    hub."""
+    """gevent's class by name: `create_default_context` makes the standard one, which blocks the hub."""
 
     def __init__(self, ca_file: str):
         self.verifying = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -26,13 +26,13 @@ _HEADERS = {"User-Agent": f"opsapp/{VERSION}"}
 
 
 def probe(prober: Any, target: ProbeTarget) -> Outcome:
-    """The whole check, in a greenlet of its own."""
+    """In a greenlet of its own."""
     return _follow(prober, target, _Way(prober.monotonic(), target))
 
 
 def begin(prober: Any, target: ProbeTarget, done: Callable[[Outcome], None]) -> bool:
-    """The usual check without a greenlet: its name is an address or known, its answer leads nowhere else. False where
-    that cannot be: nothing has begun. `done(outcome)` is called from the hub's loop, or from a greenlet after all."""
+    """The usual check without a greenlet: the address is known, and the answer leads nowhere else. False: nothing has
+    begun. `done(outcome)` is called from the hub's loop, or from a greenlet after all."""
     usual = _USUAL.fullmatch(target.url)
     if usual is None:
         return False
@@ -57,8 +57,8 @@ def begin(prober: Any, target: ProbeTarget, done: Callable[[Outcome], None]) -> 
 
 
 def call(prober: Any, target: ProbeTarget) -> tuple[Reply, str]:
-    """The reply to one request with a body, and what is wrong with it, or nothing: for what calls others (webhooks).
-    The same names, addresses, redirects and bounds as a check has."""
+    """For what calls others (webhooks): the reply, and what is wrong with it. Names, addresses, redirects and bounds as
+    of a check."""
     way = _Way(prober.monotonic(), target)
     way.decode = True
     try:
@@ -69,7 +69,7 @@ def call(prober: Any, target: ProbeTarget) -> tuple[Reply, str]:
 
 
 class _LeadsNowhere(ProbeFailed):
-    """The redirects lead to nothing that can be asked; the text says why."""
+    """The text says why."""
 
 
 class _Way:
@@ -164,7 +164,7 @@ def _hop(prober: Any, url: str, time_left: float, family: str) -> Hop:
 
 
 def plain_url(url: str) -> tuple[str, str, int]:
-    """The URL in ASCII as libcurl wants it, its host as it will look it up, its port."""
+    """In ASCII as libcurl wants it, the host as it will look it up, the port."""
     usual = _USUAL.fullmatch(url)
     if usual:
         scheme, host, port, _ = usual.groups()
@@ -212,7 +212,7 @@ def _days_left(reply: Reply) -> float | None:
 
 
 def _days_by_looking(prober: Any, target: ProbeTarget, reply: Reply) -> float | None:
-    """libcurl shows no certificate that it refused; why it expired or when is what people then ask."""
+    """libcurl shows no certificate that it refused; people then ask when it expired."""
     if reply.error != pycurl.E_PEER_FAILED_VERIFICATION:
         return None
     return prober.certificate_days(target)

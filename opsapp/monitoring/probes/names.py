@@ -1,7 +1,7 @@
 """Names to addresses without a thread: queries over the hub's sockets, a cache that honours the TTL.
 
-libcurl's resolver and gevent's default both starve when a few dozen names hang, because each stuck name holds a
-thread. Here a stuck name holds one greenlet. /etc/hosts wins over DNS, as everywhere.
+libcurl's resolver and gevent's default starve when a few dozen names hang, because each holds a thread; here it holds a
+greenlet. /etc/hosts wins over DNS.
 """
 
 from __future__ import annotations
@@ -38,8 +38,6 @@ class NameFailed(ProbeFailed):
 
 
 class AddressRefused(ProbeFailed):
-    """The address policy does not let the service reach these addresses."""
-
     def __init__(self, addresses: str):
         super().__init__(f"the address {addresses} may not be reached")
 
@@ -54,7 +52,7 @@ def is_address(host: str) -> bool:
 
 
 def ask(server: str, port: int, query: dns.message.Message, timeout: float) -> dns.message.Message:
-    """One question to one server, over UDP and again over TCP when the answer was cut."""
+    """Over UDP, and again over TCP when the answer was cut."""
     gate, late = HubGate(timeout), NameFailed(f"name server {server} did not answer within {timeout:.1f} s")
     with gevent.Timeout(timeout, late):
         try:
@@ -124,7 +122,7 @@ class Names:
         return known or self._shared_query(host, timeout)
 
     def known(self, host: str) -> list[str]:
-        """The addresses of a name (in small letters), as far as nobody must be asked."""
+        """Of a name in small letters, as far as nobody must be asked."""
         known = self._from_hosts(host.rstrip("."))
         if known:
             return known
@@ -140,7 +138,7 @@ class Names:
         return known
 
     def _read_hosts(self) -> None:
-        """Look at the file's time once a second, and into it when that has changed."""
+        """The file's time is looked at once a second."""
         self._hosts_until = self._monotonic() + HOSTS_S
         try:
             stamp = os.stat(self._hosts_path).st_mtime
@@ -180,7 +178,7 @@ class Names:
         self._cache[host] = (self._monotonic() + min(ttl, MAX_TTL), addresses)
 
     def _read_system(self) -> None:
-        """The machine's name servers, again when their file has changed (a new network, a new lease)."""
+        """Read again when their file has changed (a new network, a new lease)."""
         try:
             stamp = os.stat(RESOLV_CONF).st_mtime
         except OSError:
@@ -220,7 +218,7 @@ class Names:
         raise failed[0] if failed else NameFailed(f"name {name.rstrip('.')} has no address")
 
     def _attempt(self, name: str, kind: str) -> tuple[list[str], float] | NameFailed:
-        """Each server in turn. A failure is returned, not raised: gevent prints what a greenlet raises."""
+        """A failure is returned, not raised: gevent prints what a greenlet raises."""
         last = NameFailed(f"name {name.rstrip('.')} could not be resolved")
         for server, port in self._servers:
             query = dns.message.make_query(name, kind, id=secrets.randbelow(65536))

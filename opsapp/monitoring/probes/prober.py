@@ -22,8 +22,6 @@ READING_S = 2.0  # for a certificate that was refused
 
 
 class Prober:
-    """What the probes share: the address policy, the name cache, the transfer loop, TLS contexts."""
-
     def __init__(
         self,
         monotonic: Callable[[], float],
@@ -60,7 +58,7 @@ class Prober:
         return self.guarded(target, lambda: self._gate(target.timeout, target.ip_family).run(probe, target))
 
     def begin(self, target: ProbeTarget, done: Callable[[Outcome], None]) -> bool:
-        """Start a check that needs no greenlet, and call `done` from the hub's loop; False where it needs one."""
+        """A check that needs no greenlet; `done` is called from the hub's loop. False where it needs one."""
         return TYPES[target.type].is_web and http.begin(self, target, done)
 
     def guarded(self, target: ProbeTarget, check: Callable[[], Outcome]) -> Outcome:
@@ -75,15 +73,14 @@ class Prober:
         return HubGate(timeout, self.monotonic, resolve, self._tls)
 
     def known_addresses(self, host: str) -> list[str] | None:
-        """The addresses of a host that may be reached, where they are known at once; None where they must be asked for
-        or may not be reached."""
+        """Those that may be reached, where known at once; else None."""
         if is_address(host):
             return [host] if self.policy.allows(host) else None
         known = self.names.known(host)
         return [address for address in known if self.policy.allows(address)] or None
 
     def allowed_addresses(self, host: str, timeout: float) -> list[str]:
-        """The addresses of the host that may be reached; AddressRefused when it has only others."""
+        """AddressRefused when the host has no address that may be reached."""
         addresses = self.names.addresses(host, timeout)
         allowed = [address for address in addresses if self.policy.allows(address)]
         if not allowed:
@@ -91,7 +88,7 @@ class Prober:
         return allowed
 
     def certificate_days(self, target: ProbeTarget) -> float | None:
-        """What is left of the certificate at an https URL, trusted or not; None when it cannot be read."""
+        """Days left, trusted or not; None when it cannot be read."""
         parts, timeout = urlsplit(target.url), min(READING_S, target.timeout)
         gate = self._gate(timeout, target.ip_family)
         try:

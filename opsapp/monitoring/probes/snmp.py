@@ -1,8 +1,8 @@
 """The snmp probe: one GET to a device over UDP, and what its value says. The server's alone: agents have no library for
-these messages (`snmpmessages`).
+it.
 
-A datagram may be lost, so a question is sent again; it may be forged, so only what has the numbers of the question (and
-in version 3 the digest of who knows the password) is an answer. Anything else is passed over.
+A datagram may be lost, so a question is sent again; it may be forged, so only what has the numbers of the question (in
+version 3, the digest of who knows the password) is an answer.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def probe(target: ProbeTarget, gate: Gate) -> Outcome:
 
 
 class DeviceLine:
-    """A device at its address: from another one the system hands over nothing."""
+    """From another address the system hands over nothing."""
 
     def __init__(self, gate: Gate, address: str, port: int, timeout: float):
         self._gate, self._timeout = gate, timeout
@@ -107,7 +107,7 @@ def _by_community(own: SnmpSettings, line: DeviceLine) -> SnmpAnswer:
 
 
 def _by_user(own: SnmpSettings, line: DeviceLine) -> SnmpAnswer:
-    """First who the device is, then the question to that one; once more if its clock was another."""
+    """First who the device is, then the question to it; once more if its clock was another."""
     engine = _discovered(own, line)
     silent = SILENT_3 if own.snmp_privacy in UNUSED else SILENT_SEALED
     for _ in range(2):
@@ -153,8 +153,8 @@ def _judged(own: SnmpSettings, answer: SnmpAnswer, took: float) -> Outcome:
 
 
 def _problem(own: SnmpSettings, value: int | str, number: float | None) -> str:
-    """What is wrong with a value, or nothing. Devices write some numbers as text: such a one is compared as a number,
-    if it is to be one."""
+    """What is wrong with a value. Devices write some numbers as text: compared as numbers where a number is
+    expected."""
     expected = own.expected_value
     is_number = isinstance(expected, int | float) and not isinstance(expected, bool)
     if expected is None or compares(own.comparison, number if is_number else value, expected):

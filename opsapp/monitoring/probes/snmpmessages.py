@@ -1,5 +1,5 @@
-"""SNMP messages, written and read with pysnmp's definitions of them: GET by version 2c, and by version 3 with its user
-based security (RFC 3414, 3826, 7860). Pure, but for the random salts of encryption.
+"""SNMP messages by pysnmp's definitions: GET by version 2c, and by version 3 with its user based security (RFC 3414,
+3826, 7860). Pure, but for the random salts of encryption.
 
 Loaded with the first check that needs it. Must not: know sockets, time-outs or monitors (`snmp`).
 """
@@ -39,11 +39,11 @@ _UNREADABLE = (PyAsn1Error, SnmpV3Error, ValueError, TypeError, LookupError, Ari
 
 
 class NoSnmpAnswer(Exception):
-    """These bytes are no message, or none that this request is answered by."""
+    """These bytes are no message, or not the answer to this request."""
 
 
 class SnmpAnswer(NamedTuple):
-    """`report`: one of REPORTS, or the counter as it is written, where it is no answer at all. `error`: what the device
+    """`report`: one of REPORTS, or the counter as written, where it is no answer at all. `error`: what the device
     refuses. `absent`: what it has instead of a value."""
 
     value: Any = None
@@ -54,7 +54,7 @@ class SnmpAnswer(NamedTuple):
 
 
 class SnmpEngine(NamedTuple):
-    """Which SNMP engine a device is, and its clock, as it says."""
+    """Which engine a device is, and its clock, as it says."""
 
     id: bytes = b""
     boots: int = 0
@@ -141,7 +141,7 @@ def _is_counter(value: Any) -> bool:
 
 
 def _text(value: bytes) -> str:
-    """What no person can read is written in hexadecimal: addresses of hardware, dates."""
+    """In hexadecimal where no person can read it: addresses of hardware, dates."""
     try:
         text = value.decode()
     except UnicodeDecodeError:
@@ -153,8 +153,6 @@ def _text(value: bytes) -> str:
 
 
 class SnmpSession:
-    """Messages between a user and the engine of one device."""
-
     def __init__(self, settings: SnmpSettings, engine: SnmpEngine = SnmpEngine()):
         self.user, self.engine = (settings.snmp_user or "").encode(), engine
         self.digest, self.digest_length = DIGESTS.get(settings.snmp_auth or NOT_USED, ("", 0))
@@ -212,7 +210,7 @@ class SnmpSession:
             raise ProbeUnavailable("this service cannot encrypt for SNMP: its cryptography is too old") from None
 
     def read(self, packet: bytes, numbers: SnmpNumbers) -> SnmpReply:
-        """NoSnmpAnswer: it is not the answer to this request, or not from who knows the passwords."""
+        """NoSnmpAnswer: not the answer to this request, or not from who knows the passwords."""
         reply: SnmpReply = _reading(lambda: self._read(packet, numbers))
         return reply
 
@@ -274,7 +272,6 @@ def _cipher(name: str) -> Any:
 
 
 def _key(digest: str, password: str, engine_id: bytes) -> bytes:
-    """The key of one user at one engine."""
     whole = _stretched(digest, password)
     return hashlib.new(digest, whole + engine_id + whole).digest()
 

@@ -1,10 +1,10 @@
 """HTTP requests through libcurl's multi interface, driven by the hub's io and timer watchers.
 
-One `Transfers` per process. `start(hop, done)` begins a request and returns; `fetch(hop)` blocks its greenlet only. One
-hop is one request on a fresh connection: redirects, names and judgement belong to `http.py`.
+One `Transfers` per process. `start(hop, done)` begins a request and returns; `fetch(hop)` blocks its greenlet only.
+Redirects, names and judgement belong to `http.py`.
 
-Thousands of checks a second pass through here. So their sockets share one epoll set, of which the hub knows a single
-descriptor, and handles remember which options they have.
+Thousands of checks a second pass through: sockets share one epoll set, of which the hub knows a single descriptor, and
+handles remember their options.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ NO_HEADERS: dict[str, str] = {}
 
 @dataclass(slots=True)
 class Hop:
-    """One request. `addresses`: those of the host, so that libcurl never asks for the name itself. `headers` are
-    not changed afterwards: a handle knows by them what it was told."""
+    """One request on a fresh connection. `addresses`: of the host, so that libcurl never asks for the name. `headers`
+    must not change afterwards: a handle knows by them what it was told."""
 
     url: str
     host: str
@@ -91,7 +91,7 @@ class _Descriptor:
 
 
 class _Handle:
-    """A libcurl easy handle that is used again and again; connections are not."""
+    """Used again and again; connections are not."""
 
     __slots__ = (
         "cut", "decode", "done", "easy", "ends", "headers", "method", "most", "pieces", "policy", "refused", "resolves",
@@ -139,7 +139,7 @@ class _Handle:
         return len(data)
 
     def _open_socket(self, _purpose, address):
-        """The last gate: whatever libcurl made of the URL, this is the address that it would connect to."""
+        """The last gate: the address that libcurl would connect to, whatever it made of the URL."""
         ip = address.addr[0]
         ip = ip.decode() if isinstance(ip, bytes) else ip
         if not self.policy.allows(ip):
@@ -209,7 +209,7 @@ class _Handle:
 
     @staticmethod
     def _phases(get: Callable[[int], float], tls: float) -> dict[str, float]:
-        """Milliseconds that each phase took by itself; a phase that was not reached is left out."""
+        """Milliseconds of each phase by itself, if it was reached."""
         name, connect = get(pycurl.NAMELOOKUP_TIME), get(pycurl.CONNECT_TIME)
         ready, first = get(pycurl.PRETRANSFER_TIME), get(pycurl.STARTTRANSFER_TIME)
         phases = {"name": name * 1000}
@@ -224,7 +224,7 @@ class _Handle:
 
 
 def trusted_authorities(ca_file: str = "") -> list[tuple[int, str]]:
-    """The system's certificate store: the one that pycurl was built with may not exist on this machine."""
+    """The system's certificates: the path that pycurl was built with may not exist here."""
     if ca_file:
         return [(pycurl.CAINFO, ca_file)]
     paths = ssl.get_default_verify_paths()
@@ -234,7 +234,7 @@ def trusted_authorities(ca_file: str = "") -> list[tuple[int, str]]:
 
 
 class Transfers:
-    """The multi handle and its watchers. Only the greenlets and callbacks of one hub may use it."""
+    """Only the greenlets and callbacks of one hub may use it."""
 
     def __init__(self, policy: AddressPolicy, ca_file: str = "", max_body: int = 256 * 1024):
         self.policy = policy
@@ -257,8 +257,8 @@ class Transfers:
         self._sweeper.start(self._sweep)
 
     def start(self, hop: Hop, done: Callable[[Reply], Any]) -> None:
-        """Begin a request. `done(reply)` is called from the hub's loop, so it must not wait; it is called once, within
-        hop.timeout (plus the backstop) whatever the peer does."""
+        """`done(reply)` is called once from the hub's loop, so it must not wait, within hop.timeout (plus the backstop)
+        whatever the peer does."""
         handle = self._idle.pop() if self._idle else _Handle(self)
         handle.prepare(hop)
         self._loop.update_now()  # where the loop has not turned for long, its time is from then
@@ -273,7 +273,7 @@ class Transfers:
         return result.get()
 
     def close(self) -> None:
-        """Stop the watchers; whoever still waits is told that there was no answer."""
+        """Whoever still waits is told that there was no answer."""
         self._closed = True
         for watcher in (self._ready, self._sweeper, self._timer):
             if watcher is not None:
@@ -345,7 +345,7 @@ class Transfers:
             self._arm()
 
     def _arm(self) -> None:
-        """One timer for all: it fires at the earliest time that was asked for, and looks then what is due."""
+        """One timer for all: it fires at the earliest time that was asked for."""
         if self._timer is not None:
             self._timer.stop()
             self._timer.close()

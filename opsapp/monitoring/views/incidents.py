@@ -10,8 +10,8 @@ from pyramid.request import Request
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring import schemas
 from opsapp.monitoring.engine import changes, toldtroubles, warroom
-from opsapp.monitoring.engine.archive import archived_incidents
 from opsapp.monitoring.engine.incident_list import incident_rows, with_causes
+from opsapp.monitoring.engine.retention import archived_incidents
 from opsapp.monitoring.logic import postmortem
 from opsapp.monitoring.queries import IncidentQuery
 from opsapp.monitoring.records import IncidentNote, IncidentRecord, WarRoom
@@ -37,8 +37,7 @@ def list_incidents(context: Incidents, request: Request) -> list[IncidentRecord]
     have no severity, and the tags that the monitor had when they began. Who is in a team gets those of monitors that it
     sees, of the newest 2,000 too, without root causes."""
     query, now = made(IncidentQuery, request.valid_query), request.node.clock.now()
-    span = (query.limit, query.offset)
-    ids, count = context.page(query.status, query.monitor_id, *span, query.wanted, teams.seen_monitors(request))
+    ids, count = context.page(query, teams.seen_monitors(request))
     rows = [replace(row, root_cause=None) for row in incident_rows(context, ids, now)]
     if request.sight is None:
         rows = with_causes(request.root, rows, now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from pyramid.request import Request
@@ -11,17 +12,16 @@ from opsapp.lib.months import month_back
 from opsapp.monitoring.engine import metrics, monthly, reports, statuspage
 from opsapp.monitoring.engine.lateststatus import KeptText, latest_status
 from opsapp.monitoring.logic.history import MetricPoint, ResponsePoint
-from opsapp.monitoring.logic.report import ReportRow, row_of, rows_of
+from opsapp.monitoring.logic.report import ReportedLine, ReportTotal, row_of, rows_of
 from opsapp.monitoring.queries import HistoryQuery, ReportQuery, SlaQuery
 from opsapp.monitoring.records import AggregateScore, MonitorScore, SlaEntry, StatusDocument, UptimeFigures
-from opsapp.monitoring.reportschemas import ReportedLine, ReportTotal
 from opsapp.monitoring.resources import Monitor, Monitoring
 from opsapp.web import api, files
 from opsapp.web.answers import Deferred
 from opsapp.web.fields import AsOf, Paging
 from opsapp.web.jsontext import dumps
 from opsapp.web.listpages import counted, page_of, slice_of
-from opsapp.wire.records import made, plain
+from opsapp.wire.records import made, parts_of, plain
 
 
 @api.get(Monitor, "history", query=HistoryQuery, returns=[ResponsePoint], teams="see")
@@ -59,7 +59,7 @@ def sla(context: Monitoring, request: Request) -> list[SlaEntry]:
 def report(context: Monitoring, request: Request) -> list[ReportedLine]:
     """Uptime and error budget of a calendar month, or of the last days, by monitor, by tag or by group of the
     status page."""
-    return [ReportedLine(*row) for row in page_of(request, _rows(request))]
+    return page_of(request, _rows(request))
 
 
 @api.get(Monitoring, "report-total", query=ReportQuery, returns=ReportTotal, teams="filtered")
@@ -68,7 +68,8 @@ def report_total(context: Monitoring, request: Request) -> ReportTotal:
     query, asked = _asked(request)
     period = monthly.period_of(request.node, asked)
     total = row_of("All", monthly.measured(request.node, request.root, asked, period), period, query.target)
-    return ReportTotal(*total, period.start // 1000, period.end // 1000, asked.zone, query.target)
+    start, end = period.start // 1000, period.end // 1000
+    return ReportTotal(**vars(total), start=start, end=end, zone=asked.zone, target=query.target)
 
 
 @api.get(Monitoring, "report.csv", query=ReportQuery, returns=files.CSV, teams="filtered")
@@ -77,7 +78,8 @@ def report_file(context: Monitoring, request: Request) -> Response:
     _, asked = _asked(request)
     now = request.node.clock.now()
     span = f"{asked.days}-days" if asked.days else asked.month or month_back(now, asked.zone, 1)
-    return files.csv_file(f"uptime-{span}", ReportRow._fields, _rows(request))
+    columns = [part.name for part in parts_of(ReportedLine)]
+    return files.csv_file(f"uptime-{span}", columns, map(attrgetter(*columns), _rows(request)))
 
 
 def _asked(request: Request) -> tuple[ReportQuery, monthly.ReportAsked]:
@@ -86,7 +88,7 @@ def _asked(request: Request) -> tuple[ReportQuery, monthly.ReportAsked]:
     return query, monthly.ReportAsked(query.month, query.days, zone, query.tag, request.sight)
 
 
-def _rows(request: Request) -> list[ReportRow]:
+def _rows(request: Request) -> list[ReportedLine]:
     query, asked = _asked(request)
     period = monthly.period_of(request.node, asked)
     times = monthly.measured(request.node, request.root, asked, period)

@@ -1,7 +1,7 @@
 """postgresql://user@host:port/database?option=value, as libpq reads it, with a few options of ours.
 
-Everything that is no option of ours is libpq's: several hosts, a socket's directory as `host`, `passfile`, `sslmode`,
-the environment (PGHOST, PGPASSWORD, …) and ~/.pgpass. A port that is not said is 5432.
+All other options are libpq's: several hosts, a socket's directory as `host`, `passfile`, `sslmode`, the environment and
+~/.pgpass. The default port is 5432.
 """
 
 from __future__ import annotations
@@ -51,8 +51,6 @@ class Waits(NamedTuple):
 
 
 class DatabaseAddress(NamedTuple):
-    """A store's URI, taken apart."""
-
     dsn: str
     name: str  # the database, without a credential
     storage: dict[str, bool | int]  # RelStorage's options

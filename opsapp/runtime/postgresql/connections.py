@@ -1,6 +1,6 @@
 """Connections to PostgreSQL whose end is told as a store that is away, and that hold locks for a bounded time.
 
-psycopg2 blocks: only native threads have such connections. Must not: know of a store or its objects.
+psycopg2 blocks: only native threads have them. Must not: know of a store or its objects.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ AWAY_CODES = ("57P01", "57P02", "57P03", "57P05", "53300", "25006", "25P03")
 
 
 class DatabaseAway(ClientDisconnected, psycopg2.OperationalError):
-    """What ZEO raises when its server is away is what everybody here knows; and RelStorage knows psycopg2's error."""
+    """Everybody here knows what ZEO raises when its server is away; RelStorage knows psycopg2's error."""
 
 
 class PgCursor(extensions.cursor):
-    """Whose statements end with DatabaseAway where the connection does, with StoreFull where the disk has no room."""
+    """Its statements end with DatabaseAway where the connection does, with StoreFull where the disk has no room."""
 
     def execute(self, query: Any, vars: Any = None) -> None:
         _told(self.connection, super().execute, query, vars)
@@ -52,8 +52,6 @@ class PgCursor(extensions.cursor):
 
 
 class PgConnection(extensions.connection):
-    """One session of the server."""
-
     replica = None  # RelStorage writes it
 
     def cursor(self, *values: Any, **named: Any) -> Any:
@@ -66,7 +64,7 @@ class PgConnection(extensions.connection):
         _told(self, super().rollback)
 
     def cut(self) -> None:
-        """From any thread: whoever waits for an answer on it hears at once that there will be none."""
+        """From any thread: whoever waits on it hears at once that there will be no answer."""
         try:
             with socket.socket(fileno=os.dup(self.fileno())) as its_socket:
                 its_socket.shutdown(socket.SHUT_RDWR)
@@ -86,7 +84,7 @@ def _told(connection: PgConnection, call: Callable[..., Answer], *values: Any, *
 
 
 def is_away(problem: psycopg2.Error, closed: int) -> bool:
-    """An error without a code was not the server's: the connection broke, whatever it says of itself."""
+    """An error without a code was not the server's: the connection broke."""
     code = problem.pgcode
     if code is None:
         broke = (psycopg2.DatabaseError, psycopg2.OperationalError, psycopg2.InterfaceError)
@@ -95,8 +93,7 @@ def is_away(problem: psycopg2.Error, closed: int) -> bool:
 
 
 class Driver(Psycopg2Driver):
-    """RelStorage's driver, with connections of the kind above. Knows all that are open, and makes no new ones while the
-    server does not answer: each would be waited for."""
+    """Makes no new connections while the server does not answer: each would be waited for."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -132,8 +129,8 @@ class Driver(Psycopg2Driver):
 
 
 class ConnectionManager(Psycopg2ConnectionManager):
-    """A commit has locks from its vote to its end. If its node stops in between (a machine that is suspended, a network
-    that is cut), the server ends the session after `held` seconds, and the others go on."""
+    """A commit has locks from its vote to its end. If its node stops in between, the server ends the session after
+    `held` seconds."""
 
     def __init__(self, driver: Driver, dsn: str, options: Any, held: float):
         super().__init__(driver, dsn, options)

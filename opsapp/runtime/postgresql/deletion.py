@@ -1,7 +1,7 @@
 """What a pack deletes, a thousand transactions by one statement.
 
-RelStorage finds out what may go, and its own way of deleting then puts five questions for each transaction: half of a
-pack's time is waiting for their answers. Must not: decide what is deleted.
+RelStorage finds out what may go, but then puts five questions for each transaction: half of a pack's time. Must not:
+decide what is deleted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whether the database answers, and what was committed last: one connection, one question twenty times a second.
 
-A storage of RelStorage learns of commits only when a transaction of its own begins, and of a server that hangs never.
-The question tells both, and nobody waits for it: what was heard last is read from memory. A thread of its own asks.
+RelStorage learns of commits only when a transaction begins, and of a server that hangs never. A thread asks; what it
+heard last is read from memory.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NEWEST = {
 
 
 class DatabasePulse:
-    """The driver is told when the server has not answered in time: whoever waits for it in another thread hears it."""
+    """The driver is told of silence: whoever waits for the server in another thread hears it."""
 
     def __init__(self, dsn: str, name: str, driver: Driver, *, keep_history: bool):
         self.newest = 0  # transaction id
@@ -103,8 +103,7 @@ class DatabasePulse:
 
 
 def _wait(connection: Any, seconds: float) -> None:
-    """Until the answer is there. When the time is over it is looked at once more: a thread that was held up itself must
-    not say that the database was."""
+    """At the end it looks once more: a thread that was held up itself must not say that the database was."""
     silence = Silence(seconds)
     while (state := connection.poll()) != extensions.POLL_OK:
         if silence.is_certain:

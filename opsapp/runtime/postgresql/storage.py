@@ -1,4 +1,4 @@
-"""The storage: RelStorage, with what was committed last known from the pulse, and a way through all records."""
+"""RelStorage, with what was committed last known from the pulse, and a way through all records."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class PostgresStorage(RelStorage):
         return bytes(super().lastTransaction())
 
     def tpc_vote(self, transaction: Any) -> Any:
-        """What waits for a lock as long as a commit may is not tried again and again: its caller hears of it."""
+        """What waits for a lock as long as a commit may is not tried again: its caller hears of it."""
         began = time.monotonic()
         try:
             return super().tpc_vote(transaction)
@@ -107,7 +107,7 @@ class PostgresStorage(RelStorage):
         return tid
 
     def new_oid(self) -> bytes:
-        """A database that came back may be a replica that never heard of the ids it is said to have given."""
+        """A database that came back may be a replica that never heard of the ids that were given."""
         if self.pulse is not None and self.__dict__.get("_returns") != self.pulse.returns:
             self._returns = self.pulse.returns
             self._oids.preallocated_oids = []
@@ -144,7 +144,6 @@ def _next(records: Iterator[Any]) -> Any:
 
 
 def resolve(uri: str) -> tuple[Callable[[], PostgresStorage], dict[str, str]]:
-    """zodburi's resolver of postgresql://."""
     address = read_address(uri)
     return lambda: _open(address), dict(address.database)
 

@@ -1,6 +1,6 @@
-"""The collector that takes spans: one request at a time of each who sends, by the service's client for web addresses.
+"""The collector that takes spans: one request at a time of each sender, by the client for web addresses.
 
-On the hub, where it waits like every greenlet. A collector that is away, slow or hostile costs spans, never work.
+On the hub. A collector that is away, slow or hostile costs spans, never work.
 """
 
 from __future__ import annotations
@@ -43,14 +43,13 @@ class Collector:
         return self._node.config[TracingSettings]
 
     def is_ready(self) -> bool:
-        """Whether there is one, and it is not left alone after a failure."""
         settings = self.settings
         if settings is not self._for:  # another one may be there
             self._for, self._failures, self._again, self.problem = settings, 0, -inf, ""
         return settings.endpoint is not None and self._node.clock.monotonic() >= self._again
 
     def send(self, body: bytes, count: int) -> Taken:
-        """A message with so many spans. Those of one that is refused are lost, those of one that is away are not."""
+        """Spans of a message that is refused are lost; while the collector is away none are."""
         settings = self.settings
         status, problem = self._posted(settings, body)
         if 200 <= status < 300 and not problem:

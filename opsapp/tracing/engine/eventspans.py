@@ -1,7 +1,7 @@
 """Spans of what the store knows: runs, commands, and heals from the alert to the verdict. In a transaction.
 
-A span is made when its work is over, from the records of it. So one that was killed in the middle has lost nothing, and
-any node may make it. Its place follows from ids alone: `logic.ids`.
+A span is made when its work is over, from its records: a kill in the middle loses nothing, and any node may make it.
+Its place follows from ids alone: `logic.ids`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Follows the outbox and sends the spans of what it tells, a page at a time, by the node that has the lease.
 
-The outbox is the queue: nothing is copied. How far it was read is stored once the collector has taken a page, so a
-process that dies in between sends the page again, with the same ids. What waits for longer than `KEEP_S` is dropped, so
-that a collector that comes back has not to take an hour first.
+How far it was read is stored once the collector has taken a page, so a process that dies in between sends the page
+again, with the same ids. What waits for longer than `KEEP_S` is dropped, so that a collector that comes back has not to
+take an hour first.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class TracedPage(NamedTuple):
 
 
 class OutboxSpans:
-    """This node's part. `_read` is ahead of what is stored where there was nothing to send."""
+    """`_read` is ahead of what is stored where there was nothing to send."""
 
     def __init__(self, node: Node, collector: Collector):
         self._node, self._collector = node, collector

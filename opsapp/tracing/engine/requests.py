@@ -1,6 +1,6 @@
-"""Spans of requests on their way to the collector: in memory, at most `MOST` of them. What does not fit is lost.
+"""Spans of requests on their way to the collector: in memory, at most `MOST`. What does not fit is lost.
 
-They are added by the threads that answer requests, and sent by each node itself.
+Added by the threads that answer requests, sent by each node itself.
 """
 
 from __future__ import annotations

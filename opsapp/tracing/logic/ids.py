@@ -16,8 +16,6 @@ Kind = Literal["request", "run", "command", "case"]
 
 
 class SpanPlace(NamedTuple):
-    """Where a span stands: its trace, and its own id."""
-
     trace: bytes
     span: bytes
 
@@ -30,7 +28,6 @@ class CallerTrace(NamedTuple):
 
 
 def trace_of(kind: Kind, name: str) -> bytes:
-    """The trace that begins with this thing."""
     return _derived("trace", kind, name, TRACE_BYTES)
 
 
@@ -39,7 +36,7 @@ def span_of(kind: str, name: str) -> bytes:
 
 
 def asked_for(kind: Kind, name: str) -> SpanPlace:
-    """The request that asked for a run or a command: the first span of the trace of that."""
+    """The request that asked for a run or a command: the first span of its trace."""
     return SpanPlace(trace_of(kind, name), span_of("asked", f"{kind}/{name}"))
 
 

@@ -1,6 +1,6 @@
-"""Spans as OTLP has them on the wire (opentelemetry.proto.trace.v1, protobuf). Pure.
+"""Spans as OTLP has them on the wire (opentelemetry.proto.trace.v1, protobuf).
 
-A span is encoded once, where it is made; a message is then these bytes behind each other.
+A span is encoded once, where it is made; a message is these bytes behind each other.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ _VARINT, _FIXED64, _BYTES = 0, 1, 2
 
 
 def message(spans: Iterable[tuple[SpanSource, bytes]]) -> bytes:
-    """An ExportTraceServiceRequest."""
     by_source: dict[SpanSource, list[bytes]] = {}
     for source, encoded in spans:
         by_source.setdefault(source, []).append(encoded)

@@ -1,7 +1,7 @@
-"""One span: a piece of work with its beginning, its end and a few plain facts about it.
+"""One span: a piece of work with its beginning, its end and a few plain facts.
 
-Facts are ids, names, states and numbers. Never a text that somebody typed or a program wrote: no command, no output,
-no reason, no query. `Fact` values are cut, and addresses in them lose what may be a secret.
+Facts are ids, names, states and numbers. Never a text that somebody typed or a program wrote: no command, output,
+reason or query. `Fact` values are cut, and addresses in them lose what may be a secret.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Facts = dict[str, Fact]
 
 
 class SpanSource(NamedTuple):
-    """Who did the work. `host`: of an agent; nothing for the service itself."""
+    """`host`: of an agent; nothing for the service itself."""
 
     service: str
     host: str = ""

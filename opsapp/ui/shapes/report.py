@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from opsapp.lib.months import month_back, month_name
-from opsapp.monitoring.reportschemas import ReportedLine, ReportTotal
+from opsapp.monitoring.engine import ReportedLine, ReportTotal
 from opsapp.ui import words
 from opsapp.ui.parts import REPORT, TOTAL_LINE
 from opsapp.ui.reader import Answers, Reader, query_with, with_query
