@@ -25,7 +25,7 @@ from opsapp.wire.fields import WireError, dumps, loads
 from opsapp.wire.heals import HostAnswer, StepEnd
 from opsapp.wire.policies import Policy, PolicyBundle, PolicyTerms, check_bundle, secret_of
 from opsapp.wire.readings import RUNS, key_of, of_report, of_service
-from opsapp.wire.reports import HarmTold, HostReport, LocalOutcome, Measurement, Passed
+from opsapp.wire.reports import HostReport, LocalOutcome, Measurement, Passed
 from opsapp.wire.verdicts import VERIFIED, ProofWindow, came_back
 
 from .armed import ALONE, Armed
@@ -292,7 +292,7 @@ class Offline:
         end = StepEnd(judged.outcome, judged.reason)
         if heals.afterwards(end.outcome, action, True) == "rollback":  # what was begun has its snapshot on the disk
             end = heals.rolled_back(end.outcome, end.reason, self._phase("rollback", outcome, params))
-        return _ended(replace(outcome, worse=tuple(HarmTold(*harm) for harm in proof.worse)), end)
+        return _ended(replace(outcome, worse=proof.worse), end)
 
     def _phase(self, phase: str, outcome: LocalOutcome, params: Passed) -> HostAnswer:
         name = outcome.outcome_id

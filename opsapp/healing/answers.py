@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar, Literal
 from opsapp.wire.dataclass import dataclass
 from opsapp.wire.kinds import AnyValues, Choice, DeclaredField, MapOf, Scalar
 from opsapp.wire.records import AT_TIMES, Between, Most, SaidAs
+from opsapp.wire.verdicts import Harm
 
 from .logic.chain import HEADS
 from .logic.gates import STAGES, CaseGate
@@ -62,13 +63,6 @@ class LastCheck:
 
 
 @dataclass(frozen=True)
-class LedgerHarm:
-    rule_id: str
-    target: str
-    condition: str
-
-
-@dataclass(frozen=True)
 class LedgerEntryShown:
     """`rollback_status` comes from the later entry that rolled it back; `has_case`: whether its case is kept still."""
 
@@ -99,7 +93,7 @@ class LedgerEntryShown:
     rolls_back: int | None
     metrics_before: Readings
     metrics_after: Readings
-    worse: tuple[LedgerHarm, ...]
+    worse: tuple[Harm, ...]
     cause: CauseNamed | None
     lowered: Lowered | None
     finished_at: int | None

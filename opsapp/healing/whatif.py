@@ -149,8 +149,18 @@ class Simulated:
 
 
 @dataclass(frozen=True)
+class ReplayedEvent:
+    source: str
+    rule_id: str
+    condition: str
+    target: str
+    metrics: Readings
+    created_at: int
+
+
+@dataclass(frozen=True)
 class ReplayDifference:
-    event: Told
+    event: ReplayedEvent
     then: str
     then_action: str | None
     then_outcome: str | None

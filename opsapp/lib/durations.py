@@ -15,6 +15,11 @@ WORD = re.compile(r"\s*([0-9]{1,9}(?:[.,][0-9]{1,3})?)\s*([a-z]*)\s*(?:,|and\b)?
 FORM = re.compile("".join(f"(?:([0-9]{{1,6}}){unit})?" for unit in UNITS))
 
 
+def whole(at: float | None) -> int | None:
+    """A time as it is told: without fractions."""
+    return None if at is None else int(at)
+
+
 def seconds(span: float | str) -> float:
     """A number of seconds, or a text, as seconds; ValueError for anything else."""
     if isinstance(span, bool) or not isinstance(span, int | float | str):

@@ -15,7 +15,7 @@ from .fields import json_object, listing, text
 from .frames import OUTPUT_LIMIT
 from .kinds import Anything, Choice, DeclaredField, JsonKind, ListOf, MapOf, Number, Scalar, Text, Whole
 from .records import Between, Most
-from .verdicts import MOST_HARMS
+from .verdicts import MOST_HARMS, Harm, Id
 
 RESULT_STATES = ("done", "failed", "timeout", "cancelled", "lost")  # what an agent may say
 Reason = Literal["interval", "change", "stream", "measure", "start", "spooled"]
@@ -27,7 +27,6 @@ def named(kind: JsonKind, most: int) -> MapOf:
     return MapOf(DeclaredField("", kind), most, NAMES)
 
 
-Id = Annotated[str, Text(1, 64, r"[A-Za-z0-9_.:-]+")]
 Percent = Annotated[Optional[float], Between(0, 1e6)]
 Count = Annotated[Optional[float], Between(0)]
 Whole0 = Annotated[int, Between(0)]
@@ -114,15 +113,6 @@ class HeldCommand:
 
 
 @dataclass(frozen=True)
-class HarmTold:
-    """A rule that was well before a heal and is not after it."""
-
-    rule_id: Id
-    target: Annotated[str, Text(0, 512)]
-    condition: Annotated[str, Text(0, 4096)]
-
-
-@dataclass(frozen=True)
 class LocalOutcome:
     """One step of a heal that an agent did alone."""
 
@@ -142,7 +132,7 @@ class LocalOutcome:
     verified: Bit = 0
     verdict: Optional[Literal["inconclusive"]] = None  # rolled back without anybody knowing whether it had helped
     reason: Annotated[Optional[str], Text(0, 2000)] = None
-    worse: Annotated[Tuple[HarmTold, ...], Most(MOST_HARMS)] = ()  # what it has made worse
+    worse: Annotated[Tuple[Harm, ...], Most(MOST_HARMS)] = ()  # what it has made worse
     duration_s: Annotated[float, Between(0)] = 0
     policy_version: Whole0 = 0
     metrics_before: Annotated[Passed, OnWire(json_object(65536))] = field(default_factory=dict)

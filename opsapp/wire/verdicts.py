@@ -6,7 +6,13 @@ clock, whichever the caller has. Must not: measure, wait, or undo anything.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional, Sequence
+from typing import Annotated, NamedTuple, Optional, Sequence
+
+from .dataclass import dataclass
+from .kinds import Text
+from .records import InAnswers
+
+Id = Annotated[str, Text(1, 64, r"[A-Za-z0-9_.:-]+")]
 
 VERIFY_TIMEOUT_S = 60.0  # how long after its settle time an act may take to show its effect, where a rule says nothing
 ASK_AGAIN_S = 10.0  # so often it is measured again meanwhile
@@ -58,13 +64,14 @@ class HealJudgement(NamedTuple):
         return FAILED if self.kind == WORSE else self.kind
 
 
-class Harm(NamedTuple):
+@dataclass(frozen=True)
+class Harm:
     """A condition that has become true since the act, and was known false right before it. Without a rule: a monitor
-    that is down."""
+    that is down, of which no agent tells."""
 
-    rule_id: str
-    target: str
-    condition: str
+    rule_id: Annotated[Id, InAnswers(Text(0, 64))]
+    target: Annotated[str, Text(0, 512)]
+    condition: Annotated[str, Text(0, 4096)]
 
     @property
     def told(self) -> str:

@@ -46,7 +46,6 @@ FREE = {
     "POST /api/healing/chaos/run .expectations[].actual",
     "POST /api/healing/chaos/run .expectations[].expected",
     "POST /api/healing/dry-run .action_selection.action_params{}",  # by the action
-    "POST /api/healing/replay .differences[].event{}",
     "GET /api/healing/rules [].action.params{}",
     "GET /api/healing/rules [].escalation_chain[].params{}",
     "GET /api/healing/rules/{rule_id} .action.params{}",

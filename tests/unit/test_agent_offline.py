@@ -22,7 +22,8 @@ from opsapp.agent.steady import SteadyClock
 from opsapp.wire.fields import WireError, record
 from opsapp.wire.policies import check_bundle, secret_of, sign
 from opsapp.wire.records import plain
-from opsapp.wire.reports import OUTCOME, HarmTold, HostReport, LocalOutcome, Measurement
+from opsapp.wire.reports import OUTCOME, HostReport, LocalOutcome, Measurement
+from opsapp.wire.verdicts import Harm
 
 KEY = "k" * 64
 
@@ -462,7 +463,7 @@ def test_a_heal_alone_that_makes_something_else_worse_is_undone_and_says_so(made
     full = report("active", disks={"/var": 99.0})
     [told], looks, done = proved(made, {0: full}, DISK, steps=pause)
     harm = {"rule_id": "disk", "target": "box-1//var", "condition": "disk./var.percent > 95"}
-    assert (told.outcome, told.verified, told.worse) == ("rolled_back", 0, (HarmTold(**harm),))
+    assert (told.outcome, told.verified, told.worse) == ("rolled_back", 0, (Harm(**harm),))
     assert told.reason == "worse: disk./var.percent > 95 holds on box-1//var (rule disk); restored"
     assert (looks, done) == ([5], ["execute", "rollback"])
     assert record(plain(told), OUTCOME)["worse"] == [harm]

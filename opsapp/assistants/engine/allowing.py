@@ -12,7 +12,7 @@ from opsapp.approvals.records import TimesHelped
 from opsapp.approvals.resources import Approval, approvals_of
 from opsapp.assistants.config import AssistantSettings
 from opsapp.assistants.resources import LEASE, Grant, desk_of, move
-from opsapp.audit.engine import Actor, note
+from opsapp.audit.engine import THE_SERVICE, Actor, note
 from opsapp.healing.granted import Allowed
 from opsapp.healing.interfaces import proposed as healing
 from opsapp.healing.records import NewRule
@@ -100,7 +100,7 @@ def end_what_is_over(root: Root, now: float) -> bool:
         healing.end_once(root, rule_id)
         desk.end(rule_id)
         result: JsonObject = {"request_id": grant.request_id, "case_id": grant.case_id}
-        note(root, Actor(None, None), "assistant.action.end", rule_id, after=result)
+        note(root, THE_SERVICE, "assistant.action.end", rule_id, after=result)
     return bool(ended)
 
 

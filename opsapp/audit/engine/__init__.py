@@ -48,6 +48,7 @@ class Actor(NamedTuple):
 
 
 SHELL = Actor(None, None)  # somebody with a shell on the server
+THE_SERVICE = Actor(None, None)  # by itself
 
 
 def note(root: Root, actor: Actor, action: str, target: str, *, before: Any = None, after: Any = None) -> None:

@@ -62,7 +62,6 @@ def includeme(config: Any) -> None:
 
 
 def prepare(node: Node) -> None:
-    """The store and the configuration are ready: make what lives in memory."""
     node.registry.registerUtility(HealingEngine(node), IHealingEngine)
 
 

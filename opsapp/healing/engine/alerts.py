@@ -1,8 +1,8 @@
-"""Compares rules with what is reported, as reports and checks arrive: which (rule, target) has become known true.
+"""Compares rules with what is reported, as it arrives: which (rule, target) has become known true.
 
-Only subjects that something arrived for are looked at, and those with a condition that holds or is about to (`for`,
-cooldown, resume). What fires is committed to the inbox before it is forgotten here. A host may report thousands of
-services: a look at one stops when its time on the hub is used up, and goes on there in the next step.
+Only subjects that something arrived for are looked at, and those with a condition that holds or is about to. What
+fires is committed to the inbox before it is forgotten. A host may report thousands of services: a look stops when
+its time on the hub is used up, and goes on there.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Fired = RuleEvent | ConditionOver
 
 
 class WatchedRule(NamedTuple):
-    """A rule that is enabled, as it is compared with what is reported. Without a scope it is about everything."""
+    """An enabled rule. Without a scope it is about everything."""
 
     rule_id: str
     condition: Condition
@@ -53,8 +53,6 @@ class WatchedRule(NamedTuple):
 
 
 class Past(NamedTuple):
-    """How the last case of a rule on a target ended."""
-
     opened_at: float
     outcome: str
     reason: str
@@ -67,7 +65,7 @@ class Past(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """The evaluation of one subject, in pieces: each item of `events` is an event that fires, or None."""
+    """Of one subject, in pieces: an item of `events` is None where nothing fires."""
 
     subject: str
     member: Member | None
@@ -75,7 +73,7 @@ class Evaluation(NamedTuple):
 
 
 class Alerts:
-    """The evaluation of rules on one node. `past(rule_id, target)` reads a snapshot of the case book."""
+    """Of one node. `past(rule_id, target)` reads a snapshot of the case book."""
 
     def __init__(self, readings: LiveReadings, settings: HealingSettings):
         self.readings = readings
@@ -91,7 +89,7 @@ class Alerts:
         self.looks = 0
 
     def use(self, watched: list[WatchedRule]) -> None:
-        """Use new rules: forget the states of rules that are gone, evaluate every subject."""
+        """Forgets the states of rules that are gone; every subject is evaluated again."""
         kept = {(rule.rule_id, str(rule.condition)) for rule in watched}
         known = {(rule.rule_id, str(rule.condition)) for rule in self.rules}
         gone = {rule_id for rule_id, condition in known - kept}
@@ -106,8 +104,8 @@ class Alerts:
         self.dirty.update(self.readings.members)
 
     def arrived(self, subject: str, values: Mapping[str, object]) -> bool:
-        """Called by the live view. Whether a rule may be about these values: thousands of checks arrive each second,
-        and most rules name nothing of a monitor."""
+        """Whether a rule may be about these values: thousands of checks arrive each second, and most rules name
+        none."""
         if subject.startswith("monitor:"):
             if self.of_monitors.isdisjoint(values):
                 return False
@@ -117,26 +115,26 @@ class Alerts:
         return True
 
     def move(self, by: float) -> None:
-        """The clock was set by so many seconds. What is half looked at has times of before."""
+        """What is half looked at has times of before."""
         self.watching.move(by)
         if self.begun is not None:
             self.dirty.add(self.begun.subject)
             self.begun = None
 
     def pause(self, paused: bool) -> None:
-        """The kill switch. After a resume every watched subject is evaluated."""
+        """After a resume every watched subject is evaluated."""
         if self.paused and not paused:
             self.dirty.update(key[1] for key in self.watching.watches)
         self.paused = paused
 
     def closed(self, rule_id: str, target: str) -> None:
-        """The case of an alert has ended: its cooldown may differ now."""
+        """Its cooldown may differ now."""
         subject = self.watching.subject_of(rule_id, target)
         if subject is not None:
             self.dirty.add(subject)
 
     def step(self, now: float, budget_s: float = BUDGET_S) -> list[Fired]:
-        """The events that fire now. It stops after its budget, because the hub waits; the next step continues there."""
+        """What fires now, as far as the budget reaches: the hub waits."""
         self.dirty.update(self.watching.due(now))
         begun = time.monotonic()
         fired: list[Fired] = []
@@ -151,15 +149,13 @@ class Alerts:
         return fired
 
     def is_behind(self) -> bool:
-        """Whether something has not been compared with all rules yet."""
         return bool(self.dirty) or self.begun is not None
 
     def unseen(self) -> frozenset[str]:
-        """The subjects that have not been compared with all rules yet."""
         return frozenset(self.dirty if self.begun is None else {*self.dirty, self.begun.subject})
 
     def _take_up(self, now: float) -> Evaluation:
-        """The evaluation at which the last step stopped, unless its member has changed; else the next subject's."""
+        """Where the last step stopped, unless the member has changed; else the next subject."""
         look, self.begun = self.begun, None
         if look is not None and self.readings.members.get(look.subject) == look.member:
             return look
@@ -206,7 +202,6 @@ class Alerts:
             yield self._watch((rule.rule_id, member.subject, name), rule, condition, member, samples, now)
 
     def _keep_only(self, rule_id: str, subject: str, names: Collection[str]) -> None:
-        """Forget what is no longer reported."""
         for key in self.watching.of(subject):
             if key[0] == rule_id and key[2] not in names:
                 self.watching.forget(key)
@@ -261,9 +256,8 @@ class Alerts:
         return AlertState(true_since=past.opened_at, fired_at=past.opened_at, announced=True)
 
     def _cooldown(self, rule: WatchedRule, past: Past | None) -> float:
-        """How long the same onset does not fire again: for ever while paused, a few seconds after a resume. A
-        suppressed alert, or one that the case of another rule has taken in, is tried again soon; a suppressed one is
-        an event before the end of its cooldown only if nothing suppresses it now."""
+        """How long the same onset does not fire again: for ever while paused. What was suppressed or absorbed is
+        tried again soon; a suppressed alert is an event before its cooldown ends only if nothing suppresses it now."""
         if self.paused:
             return float("inf")
         if past is not None and _resumes(past):
@@ -274,8 +268,8 @@ class Alerts:
 
 
 def _measured_too_early(past: Past, reading: Reading, member: Member) -> bool:
-    """Where the result of an action is unknown, only a measurement after it shows that another action is needed. Of a
-    check only the end is known: it may have begun an interval before."""
+    """Where the result of an action is unknown, only a measurement after it calls for another. A check may have
+    begun an interval before its end."""
     if not past.unsure_until:
         return False
     since = past.unsure_until + (0.0 if member.is_agent else member.interval)
@@ -294,7 +288,7 @@ def _is_early(past: Past | None, now: float, cooldown: float) -> bool:
 
 
 def _resumes(past: Past) -> bool:
-    """Whether only the kill switch ended the case."""
+    """It was ended by the kill switch alone."""
     return past.reason.startswith("paused")
 
 
@@ -304,7 +298,6 @@ def about_event(condition: Condition, event: str) -> Condition:
 
 
 def watched_rules(rules: Iterable[RuleRecord]) -> list[WatchedRule]:
-    """Those that are enabled."""
     return [_watched(rule) for rule in rules if rule.enabled]
 
 
@@ -314,7 +307,7 @@ def _watched(rule: RuleRecord) -> WatchedRule:
 
 
 def _while_it_fires(text: str) -> Condition:
-    """A rule about an event is about one that fires, unless it says itself which status it is about."""
+    """A rule about events is about firing ones, unless it names a status itself."""
     condition = parse(text)
     if not condition.reads_events or STATUS in condition.names:
         return condition

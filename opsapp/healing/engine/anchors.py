@@ -1,6 +1,5 @@
-"""Anchors: how far the ledger and the audit record had come, noted outside of the store, where who edits the store
-cannot follow. A file has a line an anchor and is read by `verify`; a URL is sent each of them.
-"""
+"""Anchors: how far the ledger and the audit record had come, noted where who edits the store cannot follow. A file
+has a line an anchor and is read by `verify`; a URL is sent each of them."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ READ_BACK = 4 << 20  # bytes of the file's end
 
 
 class Anchor(NamedTuple):
-    """The number of links of the ledger's chain, the last of them, and the number of audited entries."""
+    """Links of the ledger's chain, the last of them, audited entries."""
 
     time: int
     entries: int
@@ -51,8 +50,7 @@ def settings(node: Node) -> AnchorSettings | None:
 
 
 def step(node: Node) -> bool:
-    """On the hub: a file is written in a lane's thread. An anchor that cannot be written is an error in the log;
-    the service does not stop for it, as it does when a step goes on failing."""
+    """A file is written in a lane's thread. Where an anchor cannot be written, the service goes on."""
     wanted = settings(node)
     if wanted is None:
         return False
@@ -88,7 +86,7 @@ def _send(sender: WebhookSender, url: str, line: str) -> None:
 
 
 def anchors(node: Node) -> Iterator[Anchor]:
-    """The anchors in the file, oldest first; none without a file."""
+    """Oldest first."""
     wanted = settings(node)
     path = Path(wanted.file) if wanted is not None and wanted.file else None
     if path is None or not path.exists():
@@ -109,7 +107,7 @@ def audited(node: Node) -> int | None:
 
 
 def checked(node: Node, ledger: Ledger, verdict: ChainVerdict) -> ChainVerdict:
-    """The verdict, unless an anchor contradicts it. Of links that were folded away nothing can be said."""
+    """Of links that were folded away nothing can be said."""
     if not verdict.valid:
         return verdict
     for anchor in anchors(node):

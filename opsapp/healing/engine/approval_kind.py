@@ -17,8 +17,8 @@ class HealApproval:
     """The `heal` kind of `approvals.engine.ApprovalKind`."""
 
     def gone(self, root: Root, approval: Approval) -> str | None:
-        """The plan and its preconditions, checked again at the click. Of a whole outage one target is enough: each is
-        checked for itself before it is acted on."""
+        """Checked again at the click. Of a whole outage one target is enough: each is checked for itself before it
+        is acted on."""
         book, world = healing_of(root).book, world_now(root)
         gone = "the case is gone"
         for case_id in approval.targets or [approval.about["case_id"]]:
@@ -30,12 +30,11 @@ class HealApproval:
         return gone
 
     def own(self, root: Root, approval: Approval, name: str) -> str | None:
-        """The healing asks; but somebody may have written the automation that it would run."""
+        """Healing asks; but somebody may have written the automation that it would run."""
         reasons = (written_by(root, automation_id, name) for automation_id in approval.plan.get("automation", ()))
         return next((reason for reason in reasons if reason is not None), None)
 
     def record(self, root: Root, approval: Approval) -> TimesHelped | None:
-        """What the action has done for this condition, on any host."""
         plan = approval.plan
         if not plan.get("action") or not plan.get("condition"):
             return None
@@ -43,7 +42,6 @@ class HealApproval:
         return TimesHelped(total, helped)
 
     def decided(self, root: Root, approval: Approval) -> None:
-        """The pipeline goes on with the case; the view itself performs nothing."""
         if approval.status == "approved":
             for automation_id in approval.plan.get("automation", ()):
                 accepted(root, automation_id)

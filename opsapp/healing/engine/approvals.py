@@ -1,4 +1,4 @@
-"""A heal that people have to agree to, in the store: it is asked for, read, and withdrawn."""
+"""A heal that people have to agree to, in the store: asked for, read, withdrawn."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Wanted = tuple[CaseRecord, Plan]
 
 
 def ask(context: PipelineContext, wanted: Sequence[Wanted]) -> Approval:
-    """One request for a case, or for all of an outage; of these the first one leads."""
+    """About a case, or all of an outage, of which the first leads."""
     record, plan = wanted[0]
     assert plan.choice is not None
     plans = [shown(asked, planned, context.world, context.root) for asked, planned in wanted]
@@ -44,7 +44,7 @@ def ask(context: PipelineContext, wanted: Sequence[Wanted]) -> Approval:
 def ask_drafted(
     context: PipelineContext, draft: RequestDraft, first: CaseRecord, targets: Sequence[AskedTarget]
 ) -> Approval:
-    """The same for what several transactions have written: `first` leads, whose target is among these."""
+    """What several transactions have written: `first` leads, whose target is among these."""
     plan = _together(context, first.rule_id, draft.shown, targets)
     return _request(context, first, plan, reason=draft.reason, risk=draft.risk, requested_by="healing", name=draft.name)
 
@@ -92,7 +92,6 @@ def target_of(record: CaseRecord, plan: HealPlan) -> AskedTarget:
 
 
 def _together(context: PipelineContext, rule_id: str, first: HealPlan, targets: Sequence[AskedTarget]) -> HealPlan:
-    """What is the same for all, and each target."""
     first_target, *others = targets
     return first._replace(
         host=None,
@@ -105,7 +104,7 @@ def _together(context: PipelineContext, rule_id: str, first: HealPlan, targets: 
 
 
 def answer_to(approval: Approval, case_id: str) -> str:
-    """The name of the answer that this case waits for: many may wait for one decision."""
+    """Many may wait for one decision."""
     return f"{approval.__name__}/{case_id}" if approval.targets else approval.__name__
 
 
@@ -129,7 +128,7 @@ def request_of(approval: Approval | None, record: CaseRecord) -> Request:
 
 
 def request_now(context: PipelineContext, record: CaseRecord) -> Request:
-    """What the case waits for. Of what is not whole yet nobody has decided."""
+    """Of what is not whole yet nobody has decided."""
     approval = approval_of(context.root, record)
     draft = context.healing.waves.draft_of(record) if approval is None else None
     if draft is None:
@@ -138,7 +137,7 @@ def request_now(context: PipelineContext, record: CaseRecord) -> Request:
 
 
 def withdraw(context: PipelineContext, record: CaseRecord, why: str) -> None:
-    """Nothing wants any more what nobody has decided about yet. Others may still want their part of it."""
+    """Others may still want their part of it."""
     approval = approval_of(context.root, record)
     if approval is None:
         context.book.waiting_for.pop(f"{record.approval_id}/{record.id}", None)

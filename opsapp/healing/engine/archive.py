@@ -1,6 +1,5 @@
-"""What an archive has of healing: final entries of the ledger with their links, and closed cases. And whether the
-entries of an archive are as they were written.
-"""
+"""What an archive has of healing: final entries of the ledger with their links, and closed cases; and whether its
+entries are as they were written."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ from opsapp.tree.root import Root
 
 
 class ArchiveVerdict(NamedTuple):
-    """`masked`: so many entries have `***` in the place of what is not shown; they are signed as they are."""
+    """`masked`: entries with `***` in place of what is not shown; they are signed as they are."""
 
     entries: int
     masked: int
@@ -32,7 +31,7 @@ class ArchiveVerdict(NamedTuple):
 
 
 def case_page(root: Root, after: str) -> ArchivePage:
-    """Closed cases, by id. The one that `after` names may be forgotten by now."""
+    """The one that `after` names may be forgotten by now."""
     book = healing_of(root).book
     ids = list(islice(book.cases.keys(after or None, excludemin=bool(after)), archive.PAGE))
     cases = list(book.readable.some(ids))
@@ -41,7 +40,7 @@ def case_page(root: Root, after: str) -> ArchivePage:
 
 
 def ledger_page(root: Root, after: str) -> ArchivePage:
-    """Entries by their place in the chain, up to where it ended when the first page was asked for."""
+    """By place in the chain, up to where it ended when the first page was asked for."""
     ledger = healing_of(root).ledger
     first, last = _places(after) if after else (ledger.folded.links, ledger.links())
     places = list(islice(ledger.order.items(first + 1, last), archive.PAGE))
@@ -74,7 +73,7 @@ def _row(ledger: Ledger, place: int, entry_id: int, key: bytes) -> JsonObject:
 
 
 def _masked(entry: JsonObject, key: bytes) -> str:
-    """Signs an entry of which something is not shown: its own link does not fit any more."""
+    """Its own link does not fit any more."""
     return chains.link(key, entry["hash"], ["masked", entry])
 
 
@@ -90,7 +89,6 @@ def _about(ledger: Ledger, now: float) -> JsonObject:
 
 
 def archived(root: Root, links: int, head: str) -> None:
-    """Somebody has an archive of the chain up to this link."""
     ledger = healing_of(root).ledger
     if ledger.link_at(links) != head:
         raise Invalid({"head": "the chain has no such link at that place"})
@@ -98,7 +96,6 @@ def archived(root: Root, links: int, head: str) -> None:
 
 
 def check(rows: Iterable[JsonObject], about: JsonObject, key: bytes) -> ArchiveVerdict:
-    """Whether these are the entries from the mark on to the end, as they were written."""
     mark, fold = UnsignedLinks(**about["unsigned"]), FoldedLinks(**about["folded"])
     if not chains.fits(key, mark.signature, mark.head, ["mark", mark.links]):
         return ArchiveVerdict(0, 0, "where the signed part of the chain begins is not signed with this store's key")

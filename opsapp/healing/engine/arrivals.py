@@ -1,4 +1,4 @@
-"""Stage 1 in the store: events are received, and each becomes a case, joins one, or ends with an entry."""
+"""Stage 1 in the store: each event becomes a case, joins one, or ends with an entry."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from .context import PipelineContext
 
 
 def receive(context: PipelineContext, message: Message) -> None:
-    """Of the inbox: an event, that one is over, a decision, that a deed stops, or a person's wish to undo an entry."""
     if isinstance(message, RuleEvent):
         _receive_event(context, message)
     elif isinstance(message, RequestDecided):
@@ -76,7 +75,6 @@ def _correlated(context: PipelineContext, event: RuleEvent) -> correlation.Recei
 
 
 def _take_in(context: PipelineContext, case: Case, event: RuleEvent, reason: str) -> None:
-    """The case stands for the event."""
     how = correlation.taken_in(case.record, event)
     if how == "own":
         case.record = correlation.absorbed(case.record, event)
@@ -91,8 +89,7 @@ def _take_in(context: PipelineContext, case: Case, event: RuleEvent, reason: str
 
 
 def _absorb_late(context: PipelineContext, case: Case, about: CaseRecord) -> None:
-    """The case is closed, and stands for what happens now all the same: one entry a rule, however often it fires,
-    which becomes final with the window."""
+    """A closed case stands for what happens in its window all the same: one entry a rule, final with the window."""
     closed, rule_id = case.record, about.rule_id
     assert isinstance(closed, ClosedCase)
     late = dict(closed.late)

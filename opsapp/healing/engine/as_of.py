@@ -1,4 +1,4 @@
-"""Healing as it was: the tree's part of trust, rules and dependencies at a time. For `node.transact_at`."""
+"""Trust, rules and dependencies as they were. For `node.transact_at`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def rule(root: Root, rule_id: str) -> RuleRecord:
 
 
 def dependencies(root: Root, at: int, window: float) -> DependencyGraph:
-    """Failed are the targets that had a case then: the tree has no readings of that time."""
+    """Failed are the targets that had a case: the tree has no readings of that time."""
     stored = healing_of(root).dependencies
     graph = stored.graph()
     failing = failing_of(root, None, graph.nodes, {}, float(at), window)

@@ -1,5 +1,5 @@
-"""Rules as code (see `opsapp.runtime.ascode`). Those that come with opsapp or from the YAML can be changed by their id,
-as the API can; they are neither exported nor pruned."""
+"""Rules as code (see `opsapp.runtime.ascode`). Those that come with opsapp or from the YAML can be changed by their
+id; they are neither exported nor pruned."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""A case with all that is known of it, for who asks why: its gates, what was done, its entries, how often that helped.
-
-Must not: change anything, decide anything.
-"""
+"""A case with all that is known of it, for who asks why. Must not: change or decide anything."""
 
 from __future__ import annotations
 
@@ -19,6 +16,7 @@ from opsapp.healing.stages.attempt import FoundCause
 from opsapp.healing.stages.case import CaseRecord, ClosedCase, Heal, VerifyingCase
 from opsapp.healing.stages.ledger import Effectiveness, LedgerRecord, effectiveness
 from opsapp.lib.addresses import HIDDEN
+from opsapp.lib.durations import whole
 from opsapp.runtime.node import Node
 
 LOOKED_AT = 500  # entries of a rule and target among which a case's are looked for
@@ -34,7 +32,6 @@ STAGE_OF = {
 
 
 def story(healing: Healing, case_id: str, node: Node, *, operates: bool, administers: bool) -> CaseShown:
-    """A case as somebody may see it."""
     case = healing.book.cases[case_id].record
     entries, about = entries_of(healing.ledger, case), case.about
     met = gates(case.why)
@@ -48,8 +45,8 @@ def story(healing: Healing, case_id: str, node: Node, *, operates: bool, adminis
         step=case.step,
         events=dict(case.events),
         opened_at=int(case.opened_at),
-        closed_at=_whole(case.closed_at) if isinstance(case, ClosedCase) else None,
-        recovered_at=_whole(case.recovered_at),
+        closed_at=whole(case.closed_at) if isinstance(case, ClosedCase) else None,
+        recovered_at=whole(case.recovered_at),
         why=case.why,
         condition=about.rule_condition,
         severity=about.severity,
@@ -61,7 +58,7 @@ def story(healing: Healing, case_id: str, node: Node, *, operates: bool, adminis
         lowered=case.lowered,
         stage=STAGE_OF.get(case.state, STAGES[0]),
         due=None if case.due == NEVER else int(case.due),
-        left_until=_whole(case.left_until),
+        left_until=whole(case.left_until),
         arm=case.arm,
         wave=wave_of(healing, case, node.config[HealingSettings]),
         deadline=int(case.deadline) if isinstance(case, VerifyingCase) else None,
@@ -71,10 +68,6 @@ def story(healing: Healing, case_id: str, node: Node, *, operates: bool, adminis
         entries=tuple(map(healing.ledger.shown, entries)),
         records=_figures(healing.ledger, acted, about.condition),
     )
-
-
-def _whole(time: float | None) -> int | None:
-    return None if time is None else int(time)
 
 
 def _cause(cause: FoundCause | None, node: Node, operates: bool, administers: bool) -> CaseCause | None:
@@ -88,7 +81,7 @@ def _cause(cause: FoundCause | None, node: Node, operates: bool, administers: bo
 
 
 def wave_of(healing: Healing, case: CaseRecord, settings: HealingSettings) -> CaseWave | None:
-    """Its turn among the targets of its outage, where it is not the only one."""
+    """None where it is the only target of its outage."""
     stored = None if healing.deeds_of_outages is None else healing.deeds_of_outages.find(case.deed)
     if stored is None or not stored.deed.is_shared:
         return None
@@ -112,13 +105,12 @@ def _figures(ledger: Ledger, actions: Iterable[str], condition: str) -> tuple[Ef
 
 
 def _monitor_id(subject: str | None) -> str | None:
-    """The monitor whose readings the case is about, where they are a monitor's."""
     kind, _, name = (subject or "").partition(":")
     return name if kind == "monitor" else None
 
 
 def entries_of(ledger: Ledger, case: CaseRecord) -> list[LedgerRecord]:
-    """The ledger's entries of a case, oldest first."""
+    """Oldest first."""
     entry_by_id = {}
     for rule_id in {case.rule_id, *case.events}:
         index = held(ledger.by_both, (rule_id, case.target))
@@ -140,7 +132,7 @@ def _act(heal: Heal, met: Iterable[CaseGate]) -> CaseAct:
         action=heal.action,
         params=dict(heal.params),
         began_at=int(heal.began_at),
-        acted_at=_whole(heal.acted_at),
+        acted_at=whole(heal.acted_at),
         armed=heal.armed,
         snapshot=None if snapshot is None else str(snapshot.get("kind") or "state"),
     )

@@ -1,4 +1,4 @@
-"""What of healing goes with a clock that was set, under the lease of the pipeline: at once, and the cases in pieces."""
+"""What of healing goes with a clock that was set, under the pipeline's lease: at once, and the cases in pieces."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ LEASE = "healing"
 
 
 def move(root: Root, by: float) -> None:
-    """The clock was set by so many seconds. Cases are written down for `move_on`."""
+    """Cases are written down for `move_on`."""
     leases.check(root, LEASE)
     healing_of(root).move(by, node_of(root).clock.now())
     move_healing(root, by)
 
 
 def move_on(root: Root) -> bool:
-    """A piece of the cases; whether there is more."""
+    """Whether there is more."""
     leases.check(root, LEASE)
     return clockmoves.go_on(healing_of(root).book)

@@ -1,6 +1,6 @@
 """Whom a heal asks to do something, and what they answered: a host's agent, or the service itself.
 
-What is asked is a row, written in the transaction of the step that wants it, so it is asked once.
+A request is a row, written in the transaction of the step that wants it: so it is made once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RETURN_S = 120.0
 
 
 def ask(context: PipelineContext, record: CommandedCase, arm_s: float | None) -> str:
-    """Have one phase of a heal done where the case says; the id under which it will be answered."""
+    """One phase of a heal; the id under which it will be answered."""
     heal, phase = record.heal, record.phase
     action = ACTIONS.get(heal.action)
     timeout = timeout_of(action)
@@ -62,14 +62,14 @@ def ask(context: PipelineContext, record: CommandedCase, arm_s: float | None) ->
 
 
 def timeout_of(action: Action | None) -> int | None:
-    """How long the host shall take at most. None: it asks systemd, which knows its units."""
+    """None: the host asks systemd, which knows its units."""
     if action is None:
         return 60
     return None if action.units else action.timeout
 
 
 def _run(context: PipelineContext, record: CommandedCase, param: str) -> str:
-    """A run, or the refusal with nothing of it left in the transaction."""
+    """A refusal leaves nothing in the transaction."""
     before = context.root._p_jar.transaction_manager.savepoint()
     automation_id, origin = record.heal.params[param], f"heal {record.heal.heal_id}"
     try:
@@ -101,7 +101,6 @@ def _server_action(context: PipelineContext, record: CommandedCase, action: Acti
 
 
 def answer(root: Root, fleet: FleetAccess, record: CommandedCase) -> HostAnswer | None:
-    """The final answer that a case waits for, or None."""
     heal = record.heal
     if heal.host != SERVER:
         return fleet.answer(root, heal.host, record.command_id)
@@ -118,7 +117,7 @@ def said(root: Root, record: CommandedCase, ended: HostAnswer) -> str:
 
 
 def _run_answer(run: RunRow | None) -> HostAnswer | None:
-    """A run's end as a command's answer; None while it waits (for its own approval too) or goes on."""
+    """None while it waits (for its own approval too) or goes on."""
     if run is None:
         return HostAnswer("lost", "the run ended lost")
     if run.status in GOES_ON:
@@ -129,13 +128,13 @@ def _run_answer(run: RunRow | None) -> HostAnswer | None:
 
 
 def taken(healing: Healing, record: CommandedCase) -> None:
-    """The case has taken the answer: a row of the service's own is not needed any more."""
+    """A row of the service's own is not needed any more."""
     if record.heal.host == SERVER and record.heal.action not in RUNS:
         healing.deeds.drop(record.command_id)
 
 
 def ask_for_cause(context: PipelineContext, wanted: AskCause) -> str:
-    """Have the host look why it is as it is; the id under which it will be answered."""
+    """The id under which it will be answered."""
     record = wanted.case
     params: JsonObject = {
         "heal_id": f"{record.id}.{record.step}.cause",
@@ -147,7 +146,7 @@ def ask_for_cause(context: PipelineContext, wanted: AskCause) -> str:
 
 
 def cause_told(root: Root, fleet: FleetAccess, record: CaseRecord) -> LookAnswer | None:
-    """What the look that a case waits for has found, with evidence without secrets; None while nobody has answered."""
+    """Evidence without secrets; None while nobody has answered."""
     ended = None if record.look is None else fleet.answer(root, record.look.host, record.look.command_id)
     if ended is None:
         return None
@@ -155,14 +154,13 @@ def cause_told(root: Root, fleet: FleetAccess, record: CaseRecord) -> LookAnswer
 
 
 def is_answered(root: Root, fleet: FleetAccess, record: CaseRecord) -> bool:
-    """Whether what a case waits for from a host is there."""
     if isinstance(record, CommandedCase):
         return answer(root, fleet, record) is not None
     return record.look is not None and fleet.answer(root, record.look.host, record.look.command_id) is not None
 
 
 def measure(context: PipelineContext, record: CaseRecord, heal_id: str, patience: float) -> CaseRecord:
-    """Have what a case is about measured; the case, which says so when that is not possible."""
+    """The case says so where that is not possible."""
     subject = record.about.subject or ""
     if subject.startswith("monitor:"):
         context.rechecks.append(subject)

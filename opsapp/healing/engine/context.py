@@ -1,4 +1,4 @@
-"""What one transaction of the pipeline works with: the store, the world as the stages read it, the lease's token."""
+"""What one transaction of the pipeline works with."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .inventory import FleetAccess, Inventory
 
 
 class StepResult(NamedTuple):
-    """What a transaction of the pipeline did: how much, and what became of (rule, target). What is to be measured once
-    it is committed: `rechecks` whatever is asked already, `above` only what is not."""
+    """`pasts`: what became of (rule, target). To be measured after the commit: `rechecks` whatever is asked already,
+    `above` only what is not."""
 
     done: int
     pasts: dict[tuple[str, str], Past]
@@ -23,8 +23,6 @@ class StepResult(NamedTuple):
 
 
 class PipelineContext:
-    """Everything that the parts of one transaction share."""
-
     def __init__(self, root: Root, world: World, fleet: FleetAccess, token: int, inventory: Inventory):
         self.root = root
         self.world = world

@@ -1,4 +1,4 @@
-"""The rules that come with opsapp, and how they and what the YAML file declares come into the store."""
+"""The rules that come with opsapp, and how they and those of the YAML file come into the store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from opsapp.healing.logic.soundness import wrong_params
 from opsapp.healing.records import ChainStep, RuleSettings
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.rules import drop_rule, put_rule
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
@@ -20,8 +19,8 @@ from opsapp.wire.readings import CLOCK_OFF
 _rule = partial(RuleSettings, initial_level="notify")
 
 
-def _chain(*steps: str | tuple[str, JsonObject]) -> tuple[ChainStep, ...]:
-    """An escalation chain; a wrong name or parameter of an action fails at import."""
+def _chain(*steps: str | tuple[str, dict[str, str]]) -> tuple[ChainStep, ...]:
+    """A wrong name or parameter of an action fails at import."""
     pairs = [(step, {}) if isinstance(step, str) else step for step in steps]
     wrong = {action: problems for action, params in pairs if (problems := wrong_params(action, params))}
     if wrong:
@@ -134,8 +133,7 @@ log = logging.getLogger(__name__)
 
 
 def declare(root: Root, config: Configuration) -> None:
-    """Bring the store in line with what is declared. A rule that is no longer declared is deleted; one that was edited
-    by the API stays as it was edited."""
+    """A rule that is no longer declared is deleted; one that was edited by the API stays."""
     healing, settings = healing_of(root), config[HealingSettings]
     if settings.cusum is not None:
         log.warning("healing.cusum in the configuration has no effect any more: healing.change is in its place")

@@ -31,7 +31,7 @@ def graph_of(root: Root) -> DependencyGraph:
 
 
 def _sure(root: Root, edge: Edge, world: World) -> DependencyEvidence:
-    """How sure a dependency is. One of which no heal has said anything has no figure."""
+    """One of which no heal has said anything has no figure."""
     book, half_life_s = healing_of(root).edges, world.settings.edges.half_life_s
     belief, learned = book.beliefs.get(edge), edge in book.learned
     if belief is None:
@@ -41,7 +41,7 @@ def _sure(root: Root, edge: Edge, world: World) -> DependencyEvidence:
 
 
 def watched(root: Root) -> set[str]:
-    """The names of everything that is measured now and not down. Nothing is known of all other targets."""
+    """What is measured now and not down, by name. Nothing is known of other targets."""
     statuses = statuses_now(node_of(root), root)
     names: set[str] = set()
     for member in fleet_access(root).inventory(root):
@@ -60,7 +60,6 @@ def graph_shown(
     """`status` is `failed`, `ok`, or `unknown`: a target that nothing measures is never `ok`."""
 
     def shown(node: GraphNode) -> DependencyNode:
-        """With what else has failed and holds it down, and why it counts as that one's."""
         target = node.target
         cause, why = (graph.suppressor(target, failing) if target in failing else None) or (None, None)
         known = any(name in seen for name in names_of(target))
@@ -79,13 +78,11 @@ def graph_shown(
 
 
 def known_targets(root: Root) -> set[str]:
-    """What others may depend on without a declaration: hosts, monitors, and all targets of the graph."""
     names = {name for member in fleet_access(root).inventory(root) for name in (member.name, *member.names)}
     return names | set(healing_of(root).dependencies.entries)
 
 
 def refuse_mistakes(root: Root, entries: Collection[Dependency]) -> None:
-    """Invalid if these entries have mistakes."""
     _refuse_too_many(entries)
     wrong = mistakes(entries, known_targets(root))
     if wrong:
@@ -99,7 +96,7 @@ def _refuse_too_many(entries: Iterable[Dependency]) -> None:
 
 
 def add_edge(root: Root, target: str, parent: str) -> None:
-    """One more dependency. Unknown targets, and one that would close a cycle, are refused."""
+    """Unknown targets, and an edge that would close a cycle, are refused."""
     dependencies = healing_of(root).dependencies
     graph = dependencies.graph()
     known = known_targets(root) | set(graph.nodes)
@@ -126,7 +123,7 @@ def add_edge_back(root: Root, edge: tuple[str, str]) -> None:
 
 
 def learn_edge(root: Root, target: str, parent: str) -> None:
-    """A dependency that was suggested from what failed together. What heals say against it takes it out again."""
+    """Suggested from what failed together. What heals say against it takes it out again."""
     healing = healing_of(root)
     dependencies = healing.dependencies
     if target in dependencies.graph().ancestors(parent):
@@ -137,7 +134,7 @@ def learn_edge(root: Root, target: str, parent: str) -> None:
 
 
 def remove_edge(root: Root, target: str, parent: str) -> None:
-    """One dependency less. What the configuration file declares can only be taken out there."""
+    """What the configuration file declares can only be taken out there."""
     dependencies = healing_of(root).dependencies
     graph = dependencies.graph()
     node = graph.nodes.get(target)

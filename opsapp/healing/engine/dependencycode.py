@@ -1,6 +1,5 @@
-"""Dependencies as code (see `opsapp.runtime.ascode`), by target. An entry has what is declared of it and what people
-have confirmed beside. What the server's own file declares is changed there.
-"""
+"""Dependencies as code (see `opsapp.runtime.ascode`), by target: what is declared, and what people have confirmed.
+What the server's own file declares is changed there."""
 
 from __future__ import annotations
 
@@ -52,7 +51,7 @@ def delete(_node: Node, root: Root, target: str) -> None:
 
 
 def settled(_node: Node, root: Root, changes: Sequence[EntryChange]) -> dict[str, EntryMistake]:
-    """The graph as a whole: what all of the document has made is there by now."""
+    """Of the whole graph, once all of the document is in it."""
     declared = healing_of(root).dependencies.declared(SOURCE)
     monitors = {monitor.name for monitor in monitors_of(root).values()}
     changed = {change.key for change in changes}
@@ -71,7 +70,6 @@ def _refuse_declared(root: Root, target: str) -> None:
 
 
 def _forget(root: Root, target: str, parents: Sequence[str]) -> None:
-    """What people confirmed of it, and what heals have said of that."""
     healing = healing_of(root)
     gone = [edge for edge in healing.dependencies.confirmed if edge[0] == target and edge[1] not in parents]
     for edge in gone:

@@ -1,19 +1,18 @@
 """Deployments posted, deleted and forgotten; and those of a moment. Transactions.
 
-What a deployment is about is looked up once, when it is posted: a name must be that of one host or monitor. A tag
-stands for what has it when somebody looks.
+A name is looked up when the deployment is posted: it must be that of one host or monitor. A tag stands for what has
+it when somebody looks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from opsapp.agents.resources import Agent
 from opsapp.healing.config import DeploymentsRetention
 from opsapp.healing.deployments import EVERYTHING, TAG, Deployment, Deployments, DeploymentSettings, deployments_of
 from opsapp.healing.logic.moments import AskedSpan
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.engine import register_of
 from opsapp.monitoring.resources import Monitor
 from opsapp.runtime.node import Node, node_of
@@ -39,16 +38,16 @@ def post(root: Root, deployments: Deployments, said: DeploymentSettings, by: str
     return deployment
 
 
-def mistakes(root: Root, given: JsonObject) -> dict[str, str]:
-    """What only the store and the clock can tell of a body, by field."""
+def mistakes(root: Root, named: Mapping[str, Sequence[str]], at: float | None) -> dict[str, str]:
+    """What only the store and the clock can tell, by field."""
     node, inventory = node_of(root), _inventory(root)
     now, wrong = node.clock.now(), {}
     for kind, word in KINDS.items():
-        unknown = [name for name in given.get(kind) or () if not _key(inventory, kind, name)]
+        unknown = [name for name in named.get(kind, ()) if not _key(inventory, kind, name)]
         if unknown:
             words = f"there is no {word} called {' nor '.join(unknown)}, or more than one"
             wrong[kind] = words + HEARD * (kind == "hosts")
-    at, days = given.get("at"), node.config[DeploymentsRetention].days
+    days = node.config[DeploymentsRetention].days
     if at is not None and not now - days * DAY_S < at <= now + AHEAD_S:
         wrong["at"] = f"must not lie in the future, nor more than {days} days back"
     return wrong
@@ -61,7 +60,7 @@ def _inventory(root: Root) -> Inventory:
 
 
 def _key(inventory: Inventory, kind: str, name: str) -> str | None:
-    """What a deployment is found by that names this host, monitor or tag."""
+    """What the index has for this host, monitor or tag."""
     if name.startswith(TAG):
         return _tagged(KINDS[kind], name.removeprefix(TAG)) if name != TAG else None
     if kind == "hosts":
@@ -79,17 +78,13 @@ def _tagged(word: str, tag: str) -> str:
 def of_moment(
     root: Root, agent: Agent | None, monitors: Sequence[Monitor], span: AskedSpan, most: int
 ) -> list[Deployment]:
-    """The newest ones about this host and these monitors in that time, oldest first."""
+    """The newest, oldest first."""
     if not deployments_of.is_there(root):  # the past of a store that had none yet
         return []
     subjects = [f"monitor:{monitor.id}" for monitor in monitors]
     subjects += [_tagged("monitor", tag) for monitor in monitors for tag in monitor.record.tags]
-    subjects += [] if agent is None else [f"agent:{agent.id}", *_host_tags(agent.tags)]
+    subjects += [] if agent is None else [f"agent:{agent.id}", *(_tagged("host", tag) for tag in agent.tags)]
     return deployments_of(root).within(subjects, span.since, span.until, most)
-
-
-def _host_tags(tags: Iterable[str]) -> list[str]:
-    return [_tagged("host", tag) for tag in tags]
 
 
 def put_back(root: Root, deployment: Deployment) -> None:
@@ -97,7 +92,7 @@ def put_back(root: Root, deployment: Deployment) -> None:
 
 
 def forget(root: Root, now: float) -> bool:
-    """A page of those that are too old; whether there may be more."""
+    """A page; whether there may be more."""
     days = node_of(root).config[DeploymentsRetention].days
     return deployments_of(root).forget(now - days * DAY_S, PAGE)
 

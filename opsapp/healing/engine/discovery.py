@@ -1,5 +1,5 @@
-"""Dependencies that nobody has declared: every so often, from the ledger and from incidents of monitors that no rule
-looks at, as suggestions.
+"""Dependencies that nobody has declared, as suggestions: from the ledger, and from incidents of monitors that no rule
+looks at.
 
 Must not: add an edge. A person confirms one.
 """
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.cofailure import Pair, candidates
 from opsapp.healing.resources import healing_of
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.monitoring.resources import incidents_of, monitors_of
 from opsapp.runtime import leases
 from opsapp.tree.root import Root
@@ -33,7 +32,6 @@ NO_FAILURE = ("withdrawn", "absorbed")
 
 
 def step(node: Node) -> bool:
-    """Read page by page, calculate in a thread, suggest."""
     together = float(node.config[HealingSettings].discovery.together_s)
     times = failures_since(node, node.clock.now() - LOOK_BACK_S, together)
     span = node.clock.now() - min((moments[0] for moments in times.values()), default=node.clock.now())
@@ -44,7 +42,7 @@ def step(node: Node) -> bool:
 
 
 def failures_since(node: Node, since: float, together: float) -> dict[str, list[float]]:
-    """When each target has failed. An incident with a ledger entry at the same time is one failure."""
+    """An incident with a ledger entry at the same time is one failure."""
     failures: dict[str, list[float]] = {}
     read, below = 0, None
     while read < MOST_ENTRIES:
@@ -67,8 +65,8 @@ def failures_since(node: Node, since: float, together: float) -> dict[str, list[
 
 
 def incidents_from(root: Root, low: str) -> tuple[list[tuple[str, float]], str]:
-    """(A page of incidents, oldest first: the present name of the monitor, and when it failed; where the next page
-    begins, "" after the last). Incidents of deleted monitors are left out."""
+    """(A page, oldest first: the present name of the monitor, and when it failed; where the next page begins, ""
+    after the last). Without those of deleted monitors."""
     incidents, monitors = incidents_of(root), monitors_of(root)
     ids = list(islice(incidents.keys(low), PAGE))
     rows = []
@@ -80,14 +78,13 @@ def incidents_from(root: Root, low: str) -> tuple[list[tuple[str, float]], str]:
 
 
 def _is_near(times: Sequence[float], at: float, together: float) -> bool:
-    """Whether one of these sorted times is within `together` seconds of this one."""
     at_or_after = bisect_left(times, at - together)
     return at_or_after < len(times) and times[at_or_after] <= at + together
 
 
 def suggest(root: Root, pairs: list[Pair], now: float) -> None:
-    """Suggest each pair once, even if the suggestion was dismissed; no pair that the graph has already; the surest
-    first, a limited number at a time."""
+    """Each pair once, even if it was dismissed; none that the graph has; the surest first, a limited number at a
+    time."""
     leases.check(root, "healing")
     healing = healing_of(root)
     graph, made = healing.dependencies.graph(), 0
@@ -109,7 +106,7 @@ def suggest(root: Root, pairs: list[Pair], now: float) -> None:
             return
 
 
-def _about(pair: Pair) -> JsonObject:
+def _about(pair: Pair) -> dict[str, str | float]:
     return {
         "target": pair.target,
         "depends_on": pair.parent,

@@ -1,6 +1,6 @@
 """What would be now: the dry run of an event, a condition compared with live readings, the names that can be read.
 
-Views of `rehearse` and of the same readings, scope and conditions as rules are compared with. Must not: fire anything.
+Must not: fire anything.
 """
 
 from __future__ import annotations
@@ -48,8 +48,7 @@ ORDER = {True: 0, False: 1, None: 2}
 
 
 def dry_run(root: Root, asked: EventAsked, draft: DeclaredRule | None = None) -> Simulated:
-    """What would become of this event now, under a draft where one is given. Reads only; the caller's transaction is
-    aborted all the same."""
+    """Reads only; the caller's transaction is aborted all the same."""
     present = world_now(root)
     policy = PRESENT if draft is None else drafted(root, draft.id, draft, present)
     present = policy.over(present)
@@ -61,7 +60,7 @@ def dry_run(root: Root, asked: EventAsked, draft: DeclaredRule | None = None) ->
     event = event_about(said, asked.rule_id, fleet_access(root).inventory(root), present.now)
 
     def live(event: RuleEvent, _: PolicyChange) -> Scene:
-        """Nothing is waited for: what would be done is said of what is known now."""
+        """Nothing is waited for: it is about what is known now."""
         world = _told(event.about.metrics, present)
         held = replace(world, unmeasured=lambda *_: False, doubtful=lambda _: False)
         return Scene(world, held, tuple(healing_of(root).book.on_target(event.about.target)))
@@ -104,7 +103,7 @@ def _why(rehearsed: RehearsedEvent) -> tuple[str, ...]:
 
 
 def _told(metrics: Metrics, world: World) -> World:
-    """Readings as the event gives them; live ones when it gives none."""
+    """Live readings where the event gives none."""
     if not metrics:
         return world
 
@@ -119,8 +118,7 @@ def _told(metrics: Metrics, world: World) -> World:
 
 
 def compare(root: Root, text: str, targets: RuleTargets | None) -> Compared:
-    """Of every agent and monitor in the scope that reports something that the condition names. Where a scope is given,
-    of the others in it too: there it says what is missing."""
+    """Of what reports something that the condition names; with `targets`, of the others in it too."""
     readings, condition, now = _readings(root), parse(text), node_of(root).clock.now()
     members = [member for member in fleet_access(root).inventory(root) if member.is_among(targets)]
     looks = [look for member in members for look in _looks(member, readings, condition, now)]
@@ -133,7 +131,7 @@ def compare(root: Root, text: str, targets: RuleTargets | None) -> Compared:
 
 
 def names(root: Root) -> list[ReadingRecord]:
-    """What can be read now, as conditions say it: a service's state once, whatever services there are."""
+    """As conditions say it: a service's state once, whatever services there are."""
     readings = _readings(root)
     examples: dict[tuple[str, str], tuple[OfWhat, object, str]] = {}
     subjects: dict[tuple[str, str], set[str]] = {}

@@ -1,13 +1,13 @@
 """Causes by intervention: when a parent alone was healed, its children that are down come back with it, or do not.
 
-A learned edge that does not hold falls out, and people are told; one that a person wrote becomes a suggestion.
+A learned edge that does not hold falls out; one that a person wrote becomes a suggestion.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from opsapp.audit.engine import Actor, note
+from opsapp.audit.engine import THE_SERVICE, note
 from opsapp.healing.logic import edges, survival
 from opsapp.healing.logic.rules import names_of
 from opsapp.healing.resources.edges import Edge, EdgeBook, EdgeTrial
@@ -16,11 +16,10 @@ from opsapp.notify.engine import tell
 from .context import PipelineContext
 
 AT_ONCE, LOOK_S = 200, 5.0
-THE_SERVICE = Actor(None, None)
 
 
 def healed(context: PipelineContext, parent: str) -> None:
-    """A case of this target ended verified. Children that are down, and hang on nothing else that is, are followed."""
+    """Children that are down, and hang on nothing else that is, are followed."""
     graph, failing = context.world.graph, context.world.failing
     window_s = context.world.settings.edges.window_s
     for node in graph.nodes.values():
@@ -33,7 +32,7 @@ def healed(context: PipelineContext, parent: str) -> None:
 
 
 def acts(context: PipelineContext, child: str) -> None:
-    """It needs a heal of its own: its parent's did not bring it back."""
+    """Its parent's heal did not bring it back."""
     for trial in context.healing.edges.of_child(child):
         _judge(context, trial, came_back=False)
 
@@ -58,7 +57,7 @@ def _look_again(context: PipelineContext, trial: EdgeTrial) -> None:
 
 
 def _meddled(context: PipelineContext, trial: EdgeTrial) -> bool:
-    """Whether something else was done meanwhile that may have brought it back."""
+    """Something else was done meanwhile that may have brought it back."""
     host = names_of(trial.child)[-1]
     heals = (heal for heal in context.healing.acts(context.now) if heal.at > trial.healed_at)
     if any(names_of(heal.target)[-1] == host for heal in heals):
@@ -84,7 +83,7 @@ def _judge(context: PipelineContext, trial: EdgeTrial, *, came_back: bool) -> No
 
 
 def _alone(context: PipelineContext, trial: EdgeTrial) -> float | None:
-    """The share of the child's failures that are over by themselves within the window, where enough is known."""
+    """The share of its failures that are over by themselves within the window, where enough is known."""
     curves = [
         survival.curve(durations) for durations in _durations(context, trial) if len(durations) >= survival.ENOUGH
     ]

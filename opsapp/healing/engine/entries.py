@@ -10,7 +10,7 @@ from opsapp.healing.stages import ending, ledger, looking
 from opsapp.healing.stages.attempt import TAKEN, Tried
 from opsapp.healing.stages.case import CaseRecord, ClosedCase, PlanningCase
 from opsapp.healing.stages.ledger import LedgerRecord
-from opsapp.healing.stages.moves import EndCase, NextStep
+from opsapp.healing.stages.moves import EndCase, EntryFields, NextStep
 from opsapp.healing.stages.planning import Plan
 from opsapp.healing.stages.timing import settle_of
 from opsapp.healing.stages.world import SERVER, World
@@ -29,38 +29,59 @@ def level_of(context: PipelineContext, rule_id: str) -> str:
 def end_event(context: PipelineContext, record: CaseRecord, outcome: str, reason: str, events: int) -> None:
     """An event that ends as it arrives, or that its case stood for."""
     rule_id, about = record.rule_id, record.about
-    known = {"trust_level": level_of(context, rule_id), "metrics_before": about.metrics}
     entry = context.ledger.end(
-        context.root, record, rule_id=rule_id, outcome=outcome, reason=reason, now=context.now, events=events, **known
+        context.root,
+        record,
+        rule_id=rule_id,
+        outcome=outcome,
+        reason=reason,
+        now=context.now,
+        events=events,
+        trust_level=level_of(context, rule_id),
+        metrics_before=about.metrics,
     )
     if ending.tells(outcome, reason):
         notifications.unresolved(context, rule_id, about, entry)
 
 
 def begin_entry(context: PipelineContext, record: CaseRecord, plan: Plan | None, **fields: Any) -> int:
-    """The intent, as far as there is a plan; its number."""
-    level = level_of(context, record.rule_id) if plan is None else plan.trust_level
-    known: dict[str, Any] = {"metrics_before": record.about.metrics, "trust_level": level, **fields}
-    known["lowered"] = record.lowered
-    if plan is not None and plan.choice is not None:
-        choice = plan.choice
-        known.update(
+    """The intent; its number."""
+    choice = None if plan is None else plan.choice
+    if choice is not None:
+        fields.update(
             action_type=choice.action.name,
             action_params=ledger.params_text(choice.params),
             risk=choice.action.risk,
             escalation_step=choice.step.position,
         )
-    return context.ledger.begin(context.root, record, rule_id=record.rule_id, now=context.now, **known).id
+    return context.ledger.begin(
+        context.root,
+        record,
+        rule_id=record.rule_id,
+        now=context.now,
+        metrics_before=record.about.metrics,
+        trust_level=level_of(context, record.rule_id) if plan is None else plan.trust_level,
+        lowered=record.lowered,
+        **fields,
+    ).id
 
 
 def finish(context: PipelineContext, ended: NextStep | EndCase) -> tuple[CaseRecord, LedgerRecord]:
-    """The present entry becomes final: the case after that, and the entry. What ends its case stands for its events."""
+    """The case after that, and the entry. What ends its case stands for its events."""
     record, outcome, reason = ended.case, ended.outcome, ended.reason
     events = record.events.get(record.rule_id, 0) if isinstance(ended, EndCase) else 0
     entry_id = record.entry_id or begin_entry(context, record, ended.plan)
-    known: dict[str, Any] = {"events": events, "host": _host_of(record), "cause": looking.named(record.cause)}
-    known.update(ended.entry or {})
-    entry = context.ledger.finish(context.root, entry_id, outcome=outcome, reason=reason, now=context.now, **known)
+    learned: EntryFields = {**(ended.entry or {}), "reason": reason}
+    entry = context.ledger.finish(
+        context.root,
+        entry_id,
+        outcome=outcome,
+        now=context.now,
+        events=events,
+        host=_host_of(record),
+        cause=looking.named(record.cause),
+        **learned,
+    )
     context.book.forget_calm(record.id)
     record = record.saying(f"step {record.step}: {outcome}" + (f", {reason}" if reason else ""))
     was_tried = bool(entry.action_type) and outcome in TAKEN
@@ -74,7 +95,7 @@ def finish(context: PipelineContext, ended: NextStep | EndCase) -> tuple[CaseRec
 
 
 def _attempt(context: PipelineContext, record: CaseRecord, entry: LedgerRecord) -> str:
-    """A step in words: what was done where, what it answered, and what that came to."""
+    """What was done where, what it answered, and what that came to."""
     host = None if record.heal is None else context.world.hosts.get(record.heal.host)
     where = f" on {host.hostname}" if host is not None else ""
     came_to = f"{record.said} ({entry.reason})" if record.said else entry.reason or str(entry.outcome)
@@ -82,7 +103,7 @@ def _attempt(context: PipelineContext, record: CaseRecord, entry: LedgerRecord) 
 
 
 def _host_of(record: CaseRecord) -> str | None:
-    """The host whose outcome it is, where its target's name does not say so: several monitors may be of one host."""
+    """Where its target's name does not say so: several monitors may be of one host."""
     is_monitor = (record.about.subject or "").startswith("monitor:")
     return record.heal.host if is_monitor and record.heal is not None and record.heal.host != SERVER else None
 
@@ -97,7 +118,6 @@ def next_step(context: PipelineContext, ended: NextStep) -> PlanningCase:
 
 
 def end_case(context: PipelineContext, case: Case, ended: EndCase) -> None:
-    """The last entry becomes final, the case counts for its rule's trust, people are told, and it is closed."""
     record, entry = finish(context, ended)
     outcome, reason = ended.outcome, ended.reason
     evidence.count_case(context, record.tried, entry, drawn=record.arm is not None)
@@ -134,8 +154,7 @@ def end_others(context: PipelineContext, record: CaseRecord) -> list[str]:
 
 
 def release_others(context: PipelineContext, record: CaseRecord) -> None:
-    """From here on the case waits for people, and other rules need not: what they find fires again after their
-    cooldown."""
+    """From here on the case waits for people: what other rules find fires again after their cooldown."""
     for rule_id in end_others(context, record):
         forget(context, rule_id, record.target, "absorbed", f"case {record.id}")
 
@@ -146,8 +165,7 @@ def forget(context: PipelineContext, rule_id: str, target: str, outcome: str, re
 
 
 def _unsure_until(record: CaseRecord, outcome: str, world: World) -> float:
-    """What was measured before that is no reason to act again. A report that an agent began before its heal was
-    measured may arrive after the verdict, and says what was."""
+    """What was measured before that is no reason to act again: such a report may arrive after the verdict."""
     if outcome == "lost":
         settles = 0.0 if record.heal is None else settle_of(record.rule_id, ACTIONS[record.heal.action], world)
         return world.now + settles

@@ -1,10 +1,10 @@
-"""Stage 6 in the store: triggers and cases are counted for their rule's trust, and what that changes is written."""
+"""Stage 6 in the store: triggers, cases and trials are counted for their rule's trust."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from opsapp.healing.resources.rules import TrustState
 from opsapp.healing.resources.trials import TossedCoin
 from opsapp.healing.stages import trust as governor
 from opsapp.healing.stages.attempt import Tried, comes_to
@@ -25,8 +25,7 @@ def count_trigger(context: PipelineContext, rule_id: str, at: float, root_cause:
 
 
 def outage_of(context: PipelineContext, root_cause: str) -> str:
-    """What a failure of a root cause is told from its next one by: its case or its incident. Empty where it has
-    neither: then what began at another time is another outage."""
+    """What tells a failure of a root cause from its next one. Empty: what began at another time is another outage."""
     monitor_id = context.inventory.monitors.get(root_cause, "").partition(":")[2]
     monitor = monitors_of(context.root).find(monitor_id)
     incident_id = None if monitor is None else monitor.state.incident_id
@@ -41,9 +40,8 @@ def count_case(
     *,
     drawn: bool = False,
 ) -> None:
-    """One case is one heal attempt, whatever its chain's length. `last` is the entry that it ended with. `drawn`: a
-    coin fell for it, or for its outage.
-    `alone_at`: when it ended, where an agent reports it of healing alone."""
+    """One case is one heal attempt, whatever its chain's length. `last`: its last entry; `drawn`: a coin fell for
+    it, or for its outage; `alone_at`: when it ended, where an agent reports it."""
     if last.outcome == "verified":
         problems.healed(context, last.rule_id, last.target)
         edges.healed(context, last.target)
@@ -58,14 +56,14 @@ def count_case(
         trust, change = governor.reported(state.trust, result, alone_at, context.now, settings)
     if change is not None:
         state.become(context.root, trust, cause=change.cause, now=context.now)
-        suggestions.demoted(context.healing.suggestions, change, last.id, context.now)
+        why = f"see ledger entry {last.id}"
+        suggestions.demoted(context.healing.suggestions, change, why, str(last.id), context.now)
         notifications.demoted(context, change, last.id)
     _evaluate(context, state, trust)
 
 
 def count_trial(context: PipelineContext, rule_id: str, coin: TossedCoin) -> None:
-    """A case that was left alone or treated has shown whether it recovers, or a wave what does. What was tossed for
-    another definition of the rule says nothing about this one."""
+    """What was tossed for another definition of the rule says nothing about this one."""
     state = context.healing.trust.get(rule_id)
     if state is None or coin.definition != state.trust.definition:
         return
@@ -74,13 +72,13 @@ def count_trial(context: PipelineContext, rule_id: str, coin: TossedCoin) -> Non
     trust, change = governor.after_trial(state.trust, trials, treated, context.now, settings)
     if change is not None:
         state.become(context.root, trust, cause=change.cause, now=context.now)
-        suggestions.useless(context.healing.suggestions, change, trials, context.now)
+        why, shown = governor.said_of_lift(trials), f"lift:{context.now:.0f}"
+        suggestions.demoted(context.healing.suggestions, change, why, shown, context.now)
         notifications.useless(context, change, trials)
     _evaluate(context, state, trust)
 
 
-def _evaluate(context: PipelineContext, state: Any, trust: governor.Trust) -> None:
-    """After every trigger, case and trial."""
+def _evaluate(context: PipelineContext, state: TrustState, trust: governor.Trust) -> None:
     settings = context.world.settings
     trust, change = governor.evaluate(trust, context.now, settings)
     state.become(context.root, trust, cause=change.cause if change else "edit", now=context.now)

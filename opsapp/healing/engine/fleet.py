@@ -1,6 +1,4 @@
-"""The real hosts and monitors behind `FleetAccess`: those of the agents room and of the monitoring room;
-and the tools of a host.
-"""
+"""The real hosts and monitors behind `FleetAccess`; and the tools of a host."""
 
 from __future__ import annotations
 
@@ -41,8 +39,8 @@ class Fleet:
         self._seen: tuple[Any, list[HostFacts], Inventory] | None = None  # what the inventory was made of
 
     def inventory(self, root: Root) -> Inventory:
-        """Made anew only when an agent or a monitor has changed: this is called every two seconds, and there may be ten
-        thousand of them."""
+        """Made anew only when an agent or a monitor has changed: it is asked for every two seconds, and there may be
+        ten thousand."""
         register, agents, seen = register_of(node_of(root)), hosts(root), self._seen
         version = register.version
         if seen is not None and seen[0] == version and seen[1] == agents:
@@ -114,7 +112,7 @@ def _agent(host: HostFacts) -> Member:
 
 
 def _only_host(entry: Entry) -> str | None:
-    """The host that a plugin alone runs on: what it measures is a thing of that host."""
+    """What a plugin measures on one host alone is a thing of that host."""
     hosts = entry.settings.lookers
     return hosts[0] if entry.settings.on_host and len(hosts) == 1 else None
 
@@ -133,7 +131,7 @@ def _monitor(entry: Entry) -> Member:
 
 
 def capabilities_of(root: Root, hostname: str) -> CapabilityRecord:
-    """What a host's agent can do, as it last probed. It is an error if several agents report the name."""
+    """As it last probed. An error if several agents report the name."""
     agent = agent_named(root, hostname)
     values = agent.manifest.values if agent.manifest else {}
     tools = (values.get("capabilities") or {}).items()
@@ -143,5 +141,4 @@ def capabilities_of(root: Root, hostname: str) -> CapabilityRecord:
 
 
 def refresh_capabilities(root: Root, hostname: str, by: str) -> Queued:
-    """Ask the agent to probe its tools again."""
     return Queued(send_command(root, agent_named(root, hostname).id, "capabilities", {}, requested_by=by))

@@ -1,9 +1,8 @@
-"""Forecasts and anomalies, at regular intervals: where the metrics of the agents are heading, what does not fit their
-past, and what follows from it.
+"""Forecasts and anomalies, at intervals: where metrics are heading, what does not fit their past, and what follows.
 
-A look reads what is new in short transactions, some agents at a time; the figures are made outside of any, from what
-`foresight` keeps. What comes within a day is a warning event for the rules about that metric, what comes within three
-days a suggestion. Must not: act, or decide what an event leads to; the pipeline does, one level below the rule's own.
+A look reads in short transactions; the figures are made outside of any, from what `foresight` keeps. What comes
+within a day is a warning event for the rules about that metric, within three days a suggestion. Must not: act, or
+decide what an event leads to.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ from opsapp.healing.logic.forecast import FanPoint, Forecast, seen_at
 from opsapp.healing.logic.metricpast import MetricPast
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.case import About, RuleEvent
+from opsapp.lib.durations import whole
 from opsapp.runtime import leases
 from opsapp.tree.root import Root
 from opsapp.wire.readings import split
@@ -45,21 +45,19 @@ FAN_HOURS = (1, 3, 6, 12, 24, 36, 48, 72)
 
 
 class UnusualPoint(NamedTuple):
-    """A point that does not fit its metric's past."""
-
     point: Point
     verdict: Judgement
 
 
 class ForeseenEvent(NamedTuple):
-    """An event for a rule, once a day for the same key."""
+    """Once a day for the same key."""
 
     key: tuple[str, str, str]  # source, rule, target
     event: RuleEvent
 
 
 class ForecastSuggestion(NamedTuple):
-    """A suggestion; with another `when` it is suggested again."""
+    """With another `when` it is suggested again."""
 
     category: str
     message: str
@@ -73,8 +71,6 @@ News = ForeseenEvent | ForecastSuggestion
 
 
 class AgentOutlook(NamedTuple):
-    """What a look at one agent came to."""
-
     rows: list[ForecastRecord]
     news: list[News]
 
@@ -83,11 +79,10 @@ class AgentOutlook(NamedTuple):
 
 
 def step(node: Node, foresight: Foresight) -> bool:
-    """Examine every agent, some at a time, and store the results."""
     section, now = node.config[HealingSettings].prediction, node.clock.now()
     inventory, rules = node.transact(subjects)
     if foresight.bound is None:
-        foresight.bound = node.transact(bound_before)
+        foresight.bound = node.transact(lambda root: healing_of(root).foresight.bound)
     limits = limits_of(rules)
     node.transact(node.series.catch_up)  # what is there already is judged by what the last look has read
     foresight.begin(node.series.late(settled(int(now * 1000))))
@@ -102,22 +97,18 @@ def step(node: Node, foresight: Foresight) -> bool:
         coming += [row for examined in results.values() for row in examined.rows if is_coming(row)]
     foresight.end()
     foresight.retune(section.false_anomalies_a_week, now)
-    node.transact(close, [str(member.agent_id) for member in inventory], coming, now, foresight.bound)
+    node.transact(close, [member.item_id for member in inventory], coming, now, foresight.bound)
     return False
 
 
 def is_coming(row: ForecastRecord) -> bool:
-    """It is heading to its threshold; what is beyond it already breaks no more."""
+    """What is beyond its threshold already breaks no more."""
     return row.hits_at is not None and row.now < row.threshold
-
-
-def bound_before(root: Root) -> float | None:
-    return healing_of(root).foresight.bound
 
 
 def subjects(root: Root) -> tuple[list[Member], list[WatchedRule]]:
     rules = watched_rules(rule.record for rule in healing_of(root).rules.values())
-    return [member for member in fleet_access(root).inventory(root) if member.is_agent], rules
+    return fleet_access(root).inventory(root).agents, rules
 
 
 def examine(
@@ -127,10 +118,10 @@ def examine(
     section: PredictionSettings,
     now: float,
 ) -> dict[str, AgentOutlook]:
-    """In a thread: by agent, the forecasts as the API gives them, and what deserves an event or a suggestion."""
+    """In a thread; by agent."""
     seen: dict[str, AgentOutlook] = {}
     for news in measured:
-        of_agent = seen.setdefault(str(news.member.agent_id), AgentOutlook([], []))
+        of_agent = seen.setdefault(news.member.item_id, AgentOutlook([], []))
         matching = [limit for limit in limits if is_about(limit, news.member, news.metric)]
         odd = _fed(foresight, news, section, now)
         last = foresight.follow(news).last
@@ -150,7 +141,7 @@ def examine(
 
 
 def _fed(foresight: Foresight, news: MetricNews, section: PredictionSettings, now: float) -> UnusualPoint | None:
-    """Take what is new into memory; the newest anomaly among it that is still to be told."""
+    """Into memory; the newest anomaly that is still to be told."""
     followed, odd = foresight.take(news), None
     for point in news.hours:
         followed.outlook.past.correct(*point)
@@ -167,22 +158,18 @@ def _is_silent(member: Member, last: Point, now: float) -> bool:
     return now - last.at > max(SILENT_S, SILENT_INTERVALS * member.interval)
 
 
-def _mount(metric: str) -> str | None:
-    return split(metric)[1] if metric.startswith("disk.") else None
-
-
 def _row(news: MetricNews, forecast: Forecast, past: MetricPast, now: float) -> ForecastRecord:
-    mount = _mount(news.metric)
+    mount = split(news.metric)[1] if news.metric.startswith("disk.") else None
     return ForecastRecord(
-        str(news.member.agent_id),
+        news.member.item_id,
         "disk_percent" if mount else news.metric,
         mount,
         round(forecast.now, 3),
         forecast.threshold,
-        _whole(forecast.hits_at),
-        _whole(forecast.low),
-        _whole(forecast.high),
-        _whole(forecast.likely_by),
+        whole(forecast.hits_at),
+        whole(forecast.low),
+        whole(forecast.high),
+        whole(forecast.likely_by),
         None if forecast.coverage is None else round(forecast.coverage, 3),
         None if forecast.alarms is None else round(forecast.alarms, 1),
         forecast.sudden,
@@ -192,7 +179,7 @@ def _row(news: MetricNews, forecast: Forecast, past: MetricPast, now: float) -> 
 
 
 def _shown(forecast: Forecast, now: float) -> list[FanPoint]:
-    """Some points of the fan, those where it meets the threshold among them, up to somewhat beyond these."""
+    """Those where it meets the threshold among them, up to somewhat beyond these."""
     ends = [now + FAN_S * (at - now) for at in forecast.met if at <= now + FAN_MOST_S]
     until = max([now + DAY, *ends] if forecast.hits_at is not None else [now + 3 * DAY])
     hours = [forecast.fan[hour - 1] for hour in FAN_HOURS] + list(forecast.fan[FAN_HOURS[-1] :])
@@ -201,7 +188,6 @@ def _shown(forecast: Forecast, now: float) -> list[FanPoint]:
 
 
 def _hours(past: MetricPast) -> Iterator[MeasuredHour]:
-    """The newest hours of what the forecast was made from, each at its middle."""
     hours = past.hours()[-PAST_H:]
     for hour, mean in enumerate(hours, past.hour - len(hours)):
         if not isnan(mean):
@@ -212,15 +198,10 @@ def _spoke(at: float, *values: float) -> foretold.FanPoint:
     return foretold.FanPoint(round(at, 0), *(round(value, 3) for value in values))
 
 
-def _whole(time: float | None) -> int | None:
-    return None if time is None else int(time)
-
-
 def _news_of(
     news: MetricNews, forecast: Forecast, matching: list[RuleThreshold], section: PredictionSettings, now: float
 ) -> Iterator[News]:
-    """A suggestion, and if the time is near a warning event for every rule about the metric. Nothing if the threshold
-    is reached already."""
+    """A suggestion, and if the time is near an event for every rule about the metric. Nothing beyond the threshold."""
     if forecast.hits_at is None:
         return
     hours = (forecast.hits_at - now) / HOUR
@@ -248,7 +229,7 @@ def _anomaly(news: MetricNews, odd: UnusualPoint, matching: list[RuleThreshold],
 def _event(
     source: str, news: MetricNews, limit: RuleThreshold, bound: float, value: float, now: float, note: str
 ) -> ForeseenEvent:
-    """The heal is asked to bring the metric back behind a bound: the rule's own condition is not true yet."""
+    """The heal shall bring the metric back behind a bound: the rule's own condition is not true yet."""
     family = limit.rule.condition.family
     condition = limit.rule.condition.bind(split(news.metric)[1]) if family else limit.rule.condition
     name = condition.tree.left
@@ -278,7 +259,7 @@ def _suggestion(
 
 
 def keep(root: Root, seen: dict[str, AgentOutlook], now: float) -> None:
-    """Under the lease: store the present forecasts of some agents, and each event and suggestion once."""
+    """Under the lease. Each event and suggestion once."""
     leases.check(root, "healing")
     healing = healing_of(root)
     told = dict(healing.foresight.told)
@@ -303,7 +284,6 @@ def keep(root: Root, seen: dict[str, AgentOutlook], now: float) -> None:
 
 
 def close(root: Root, agents: list[str], coming: list[ForecastRecord], now: float, bound: float | None = None) -> None:
-    """The end of a look."""
     leases.check(root, "healing")
     foresight = healing_of(root).foresight
     foresight.close(agents, coming)

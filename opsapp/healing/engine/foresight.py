@@ -1,11 +1,9 @@
 """What is kept of each metric between two looks, in memory and of bounded size, and how it is fed from the series.
 
-A look reads what is new since the last one. What is not in memory (after a restart, or on a node that has just taken
-over) comes back from the series: 28 days by the hour, and 14 by five minutes after them, so that it says the same as
-before; so many metrics a look at most.
-A metric whose history came late (agents keep reports while the service is away) comes back in the same way; until it is
-its turn, its hours are corrected.
-Must not: judge; `logic` does.
+What is not in memory (after a restart or a takeover) comes back from the series, so many metrics a look: 28 days by
+the hour, then 14 by five minutes, so that it says the same as before. So does a metric whose history came late
+(agents keep reports while the service is away); until its turn its hours are corrected. Must not: judge; `logic`
+does.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ LEAST_PERCENT = 0.5  # percentages that differ by less do not
 
 
 class RuleThreshold(NamedTuple):
-    """A rule with the condition `metric > number`, or `metric < number`."""
+    """A rule with the condition `metric > number`, or `<`."""
 
     rule: WatchedRule
     metric: str
@@ -45,7 +43,7 @@ class RuleThreshold(NamedTuple):
 
 
 class Point(NamedTuple):
-    """What was measured around a time, which is the middle of its bucket."""
+    """`at` is the middle of its bucket."""
 
     at: float
     mean: float
@@ -53,8 +51,8 @@ class Point(NamedTuple):
 
 
 class MetricNews(NamedTuple):
-    """What is new of a metric of an agent. `hours`: of one that is not known yet, or whose history came late. `last`:
-    the newest reading. `whole`: this is all of it, and what was known before is to be forgotten."""
+    """`hours`: of one that is not known yet, or whose history came late. `last`: the newest reading. `whole`: this
+    is all of it; what was known before is forgotten."""
 
     member: Member
     metric: str
@@ -66,15 +64,13 @@ class MetricNews(NamedTuple):
 
 
 class Followed:
-    """A metric in memory."""
-
     def __init__(self, outlook: MetricOutlook) -> None:
         self.outlook = outlook
         self.last: Point | None = None
 
 
 class Foresight:
-    """What this node keeps of every metric. Only the step of the forecasts touches it."""
+    """Only the step of the forecasts touches it."""
 
     def __init__(self) -> None:
         self._followed: dict[int, Followed] = {}
@@ -85,11 +81,11 @@ class Foresight:
         self._restored = 0
 
     def room(self) -> int:
-        """How many more metrics may come back from the series in this look."""
+        """How many more metrics may come back in this look."""
         return RESTORED - self._restored
 
     def begin(self, late: Mapping[int, int]) -> None:
-        """`late`: which series have rows that came too late for the last look, and since when."""
+        """`late`: series with rows that came too late for the last look, and since when."""
         self._seen, self._restored = set(), 0
         for number, since in late.items():
             self.late[number] = min(since, self.late.get(number, since))
@@ -99,14 +95,13 @@ class Foresight:
         return None if followed is None else followed.outlook
 
     def take(self, news: MetricNews) -> Followed:
-        """The metric that is to be fed with this; a new one where this is all of it."""
+        """The metric to be fed; a new one where this is all of it."""
         if news.whole:
             self._followed.pop(news.number, None)
             self.late.pop(news.number, None)
         return self.follow(news)
 
     def follow(self, news: MetricNews) -> Followed:
-        """The metric, in memory from now on."""
         self._seen.add(news.number)
         followed = self._followed.get(news.number)
         if followed is None:
@@ -116,19 +111,18 @@ class Foresight:
         return followed
 
     def retune(self, a_week: float, now: float) -> None:
-        """Let the bound of anomalies follow what the fleet's metrics did, unless some are still to come back."""
+        """Unless some metrics are still to come back."""
         if self.room() > 0:
             self.bound = bound_of((followed.outlook.detector for followed in self._followed.values()), a_week, now)
 
     def end(self) -> None:
-        """Metrics that are gone, or watched no more, are forgotten."""
+        """What is gone, or watched no more, is forgotten."""
         self._followed = {number: followed for number, followed in self._followed.items() if number in self._seen}
         self.read_until = {number: until for number, until in self.read_until.items() if number in self._seen}
         self.late = {number: since for number, since in self.late.items() if number in self._seen}
 
 
 def limits_of(rules: Iterable[WatchedRule]) -> list[RuleThreshold]:
-    """The rules whose condition is `metric > number`, or `<`."""
     limits = []
     for rule in rules:
         tree = rule.condition.tree
@@ -149,7 +143,7 @@ def is_about(limit: RuleThreshold, member: Member, metric: str) -> bool:
 
 
 def threshold_of(limits: Sequence[RuleThreshold], metric: str, section: PredictionSettings) -> float | None:
-    """The lowest of the rules about a metric, else the usual one of its kind."""
+    """The lowest of the rules', else the usual one of its kind."""
     above = [limit.threshold for limit in limits if limit.above]
     name = "disk_percent" if metric.startswith("disk.") else metric
     return min(above, default=getattr(section.thresholds, name, None))
@@ -172,7 +166,7 @@ def read(
     room: int,
     now: float,
 ) -> list[MetricNews]:
-    """What is new of the agents' metrics. A metric that is not known yet waits for its turn where there is no room."""
+    """A metric that is not known yet waits for its turn where there is no room."""
     reading, now_ms, news = node_of(root).series.reading(root), int(now * 1000), []
     for member, metric, number in _metrics(root, members, limits, section):
         since = until.get(number)
@@ -191,14 +185,14 @@ def _metrics(
     root: Root, members: Sequence[Member], limits: Sequence[RuleThreshold], section: PredictionSettings
 ) -> Iterator[tuple[Member, str, int]]:
     for member in members:
-        agent = agents_of(root).get(str(member.agent_id))
+        agent = agents_of(root).get(member.item_id)
         for metric, number in sorted(agent.series.items()) if agent is not None else ():
             if is_watched(limits, member, metric, section):
                 yield member, metric, number
 
 
 def settled(now_ms: int) -> int:
-    """The end of the newest five minutes that are over, and whose readings are in the store."""
+    """The end of the newest five minutes that are over, with their readings in the store."""
     over = now_ms - SETTLED_MS
     return over - over % FINE
 
@@ -212,7 +206,6 @@ def _restored(reading: Any, member: Member, metric: str, number: int, now_ms: in
 
 
 def _corrected(reading: Any, number: int, late: int, since: int, now_ms: int) -> tuple[Point, ...]:
-    """The hours that history came to late, up to where the last look ended."""
     begin = max(late - late % HOUR, now_ms - now_ms % HOUR - LONG_MS)
     return _points(reading.buckets(number, begin, since, HOUR), HOUR) if late < since else ()
 
@@ -226,7 +219,7 @@ def _points(buckets: Iterable[Any], width: int) -> tuple[Point, ...]:
 
 
 def _slots(rows: Iterable[Any], now_ms: int) -> tuple[Point, ...]:
-    """Rows by five minutes; the slot that is not settled waits for the next look."""
+    """The slot that is not settled waits for the next look."""
     slots: dict[int, list[float]] = {}
     for row in rows:
         if row.value is not None and row.time < settled(now_ms):

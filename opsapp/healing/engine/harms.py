@@ -1,8 +1,7 @@
 """What is known of a host, and of what hangs on it, right before an act, and what has become worse since.
 
-Which conditions are known false is stored with the act, in its transaction: so a restart knows what was before. What
-has come true after it, and still holds when it is measured after the settle time, is a harm. Must not: decide what
-follows from one; `stages.verification` does.
+What is known false is stored with the act, for a restart. What has come true after it, and still holds when it is
+measured after the settle time, is a harm. Must not: decide what follows from one; `stages.verification` does.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ MONITOR = WatchedRule("", parse('monitor.status == "down"'), "critical", 0.0, 0.
 
 
 class Concerned(NamedTuple):
-    """What measures something that an act may harm, and which of its targets these are."""
+    """A member that measures what an act may harm, and which of its targets."""
 
     member: Member
     concerns: Callable[[str], bool]
 
 
 def note_before(context: PipelineContext, record: ActingCase) -> None:
-    """The act is about to be sent: what is known to be well."""
+    """What is known to be well as the act is about to be sent."""
     readings = _readings(context)
     noted: list[Calm] = []
     if readings is not None:
@@ -52,7 +51,7 @@ def note_before(context: PipelineContext, record: ActingCase) -> None:
 
 
 def around(context: PipelineContext, record: VerifyingCase) -> Surroundings:
-    """What holds by now of all that was known false, as far as it was measured since the settle time."""
+    """What holds by now of what was known false, as far as it was measured since the settle time."""
     readings = _readings(context)
     if readings is None:
         return Surroundings()
@@ -86,7 +85,7 @@ def _named_once(harms: list[Harm]) -> Iterator[Harm]:
 def _suspects(
     context: PipelineContext, readings: LiveReadings, rule: WatchedRule, member: Member, targets: tuple[str, ...]
 ) -> list[tuple[str, Condition]]:
-    """Of targets for which a condition was known false: those for which its rule says that it holds."""
+    """Those for which the rule says that it holds."""
     if rule is MONITOR:
         return [(member.name, rule.condition)]
     holding = {target for target in targets if rule.rule_id in context.world.holding.get(target, ())}
@@ -95,7 +94,7 @@ def _suspects(
 
 
 def _calm(context: PipelineContext, readings: LiveReadings, record: ActingCase) -> Iterator[Calm]:
-    """What was measured before the failure itself says nothing of how it was right before the act."""
+    """What was measured before the failure says nothing of how it was right before the act."""
     known = record.about.measured_at
     since = record.opened_at if known is None else min(known, record.opened_at)
     rules = watched_rules(context.world.rules.values())
@@ -121,7 +120,7 @@ def _is_known_false(
 
 
 def _concerned(context: PipelineContext, record: ActingCase) -> Iterator[Concerned]:
-    """The host that is acted upon and the monitors of it; then what hangs on the target or on its host."""
+    """The host and its monitors; then what hangs on the target or on its host."""
     hosts = {record.heal.host, record.about.agent_id} - {None}
     own = [member for member in context.inventory if member.agent_id in hosts]
     for member in own:
@@ -139,7 +138,7 @@ def _is_on(name: str, target: str) -> bool:
 
 
 def _conditions(rule: WatchedRule, member: Member, samples: Samples) -> Iterator[tuple[str, Condition]]:
-    """Everything that a rule says of what a member measures, by target. What others tell is no measurement."""
+    """By target. What others tell is no measurement."""
     for condition in () if rule.condition.reads_events else instances(rule.condition, member, samples):
         yield target_of(member.name, condition), condition
 

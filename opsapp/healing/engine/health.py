@@ -1,7 +1,5 @@
-"""How the pipeline is: Active, Paused or Degraded, and why. Only what is so now degrades; what is over is a note.
-And what /metrics says of healing: from the store, so every node of a cluster says the same, after a restart too. Rules
-that are no more have no figures, and of very many only the first by their ids have: see `MOST`.
-"""
+"""How the pipeline is: Active, Paused or Degraded, and why. Only what is so now degrades. And what /metrics says of
+healing: from the store, so every node says the same, after a restart too."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ from opsapp.tree.root import Root
 
 from . import holds
 from .inventory import fleet_access
-from .pipeline import LEASE, HealingEngine, IHealingEngine, world_now
+from .pipeline import LEASE, engine_of, world_now
 
 LATE_S = 10.0
 OLD_S = 60.0
@@ -68,28 +66,28 @@ def _paused(root: Root, healing: Healing, now: float) -> list[str]:
 
 
 def _sick(root: Root, healing: Healing, components: list[WorkerStatus], now: float) -> list[str]:
+    node = node_of(root)
     reasons = [f"{worker.name} is {worker.late_s:.0f} s late" for worker in components if (worker.late_s or 0) > LATE_S]
     oldest = next(iter(healing.book.due.keys()), None)
     if oldest is not None and now - oldest[0] > OLD_S:
         reasons.append(f"the queue is {now - oldest[0]:.0f} s old")
-    engine: HealingEngine | None = node_of(root).registry.queryUtility(IHealingEngine)
+    engine = engine_of(node)
     if engine is not None and engine.last_work_s > SLOW_S:
         reasons.append(f"the store is slow: {engine.last_work_s:.1f} s for a step")
-    if node_of(root).store.room.is_short():
+    if node.store.room.is_short():
         reasons.append("the disk of the store is full")
-    apart = peers.clocks_apart(node_of(root))
+    apart = peers.clocks_apart(node)
     reasons += [apart] if apart else []
     key = seals.trouble(root)
     if key is not None:
         reasons.append(key)
-    damaged = node_of(root).projections.damaged()
+    damaged = node.projections.damaged()
     reasons += [f"{damage} cannot be read: {damage.said}" for damage in damaged]
-    reasons += node_of(root).supervisor.stuck()
-    node = node_of(root)
+    reasons += node.supervisor.stuck()
     troubles = executor_trouble(node), provider_trouble(node), directory_trouble(node), forwarding_trouble(root)
     reasons += [trouble for trouble in troubles if trouble]
     reasons += _braked(healing, world_now(root))
-    agents = [member for member in fleet_access(root).inventory(root) if member.is_agent]
+    agents = fleet_access(root).inventory(root).agents
     away = sum(1 for member in agents if not (member.online or member.unheard))
     if agents and 2 * away >= len(agents):
         reasons.append(f"{away} of {len(agents)} agents are away")
@@ -97,12 +95,12 @@ def _sick(root: Root, healing: Healing, components: list[WorkerStatus], now: flo
 
 
 def _notes(root: Root) -> list[str]:
-    """What happened not long ago and is over, and what nobody can know yet: nothing to call people for."""
+    """What is over, and what nobody can know yet: nothing to call people for."""
     node = node_of(root)
     notes = [f"{step.told(node)}; everything goes on" for step in node.clock_steps.recent()]
     restarted = executor_history(node)
     notes += [restarted] if restarted else []
-    agents = [member for member in fleet_access(root).inventory(root) if member.is_agent]
+    agents = fleet_access(root).inventory(root).agents
     unheard = sum(1 for member in agents if member.unheard)
     if unheard:
         notes.append(f"{unheard} of {len(agents)} agents: not heard yet since the service started")
@@ -110,7 +108,7 @@ def _notes(root: Root) -> list[str]:
 
 
 def _braked(healing: Healing, world: World) -> list[str]:
-    """The brake of the whole fleet, or of each rule, site and target that has used up its heals of the hour."""
+    """Of the whole fleet, or of each rule, site and target that has used up its heals of the hour."""
     limits = world.settings.brake
     fleet = brake.pulled(world.load("", "")._replace(rule=0, site=0, target=0), limits)
     if fleet:

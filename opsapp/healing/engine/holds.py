@@ -1,7 +1,7 @@
 """What people say so that healing does less for a while: hands off a host, I am here, and the pause with its end.
 
-Hands off, presence and release windows are healing windows; the pause is the kill switch. Each ends by itself, and the
-time that it lasts stays the same when the clock is set. Must not: lower a level (`logic.stakes`).
+All but the pause, which is the kill switch, are healing windows. Each ends by itself, and lasts as long when the
+clock is set. Must not: lower a level (`logic.stakes`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from opsapp.agents.resources import Agent, agents_of
 from opsapp.healing.health_answers import HoldRecord
 from opsapp.healing.logic.stakes import HANDS_OFF, HERE, OF_WINDOWS
 from opsapp.healing.resources import Pause, healing_of
-from opsapp.lib.durations import DurationKind, seconds, written
+from opsapp.lib.durations import DurationKind, seconds, whole, written
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.lib.zones import wall
 from opsapp.maintenance.engine import board_of, end_healing, healing_windows, open_healing
@@ -31,15 +31,12 @@ LONGEST_S = 366 * 86400.0
 
 @dataclass(frozen=True)
 class HoldAsked:
-    """What a body says: `for` so long, or `until` then."""
-
     span: Annotated[float | str | None, DurationKind(LONGEST_S), SaidAs("for")]
     until: float | None
     reason: str
 
 
 def end_of(asked: HoldAsked, now: float) -> float | None:
-    """The end that a body says by `for` or `until`; None where it says none."""
     until = asked.until if asked.span is None else now + seconds(asked.span)
     if until is not None and not now < until <= now + LONGEST_S:
         name = "until" if asked.span is None else "for"
@@ -48,10 +45,8 @@ def end_of(asked: HoldAsked, now: float) -> float | None:
 
 
 def standing(root: Root, now: float) -> list[HoldRecord]:
-    """Everything of that kind that is on, from this node's memory and the kill switch."""
     pause = healing_of(root).pause
-    until = None if pause.until is None else int(pause.until)
-    held = [HoldRecord("pause", ALL, ALL, pause.by or "", pause.reason, int(pause.at or 0), until)]
+    held = [HoldRecord("pause", ALL, ALL, pause.by or "", pause.reason, int(pause.at or 0), whole(pause.until))]
     windows = [window for window in board_of(node_of(root)).active(now) if window.plan.effect in OF_WINDOWS]
     return held * pause.paused + [
         HoldRecord(plan.effect, target, _called(root, target), plan.by, plan.name, int(span.start), int(span.end))
@@ -69,7 +64,7 @@ def _called(root: Root, target: str) -> str:
 
 
 def hands_off(root: Root, agent: Agent, asked: HoldAsked, by: str) -> HealingWindow:
-    """From now on rules act one level lower on the host. A later word of the same person replaces it."""
+    """Rules act one level lower on the host. A later word of the same person replaces it."""
     window = _anew(root, HANDS_OFF, agent.id, asked, by)
     healing_of(root).hands_off += (window.__name__,)
     until = wall(window.record.expires_at, node_of(root).config.timezone)
@@ -80,7 +75,6 @@ def hands_off(root: Root, agent: Agent, asked: HoldAsked, by: str) -> HealingWin
 
 
 def hands_on(root: Root, agent: Agent, by: str) -> None:
-    """Whoever said it: it is over."""
     known_as = {agent.id, agent.hostname, agent.label}
     windows = [window for window in _on(root, HANDS_OFF) if window.record.target in known_as]
     _end(root, windows)
@@ -89,14 +83,14 @@ def hands_on(root: Root, agent: Agent, by: str) -> None:
 
 
 def hands_off_over(root: Root, now: float) -> list[str]:
-    """Ids of those that have ended and were not told, from this node's memory."""
+    """Ended and not told, from this node's memory."""
     untold = healing_of(root).hands_off
     plans = board_of(node_of(root)).plans if untold else {}  # a rehearsal has no windows
     return [window_id for window_id in untold if (plan := plans.get(window_id)) is None or plan.end <= now]
 
 
 def tell_hands_off_over(root: Root, now: float) -> None:
-    """The pipeline: people hear of each that ended by itself, or with its window, once."""
+    """Once of each that ended by itself, or with its window."""
     windows = {window_id: windows_of(root).get(window_id) for window_id in hands_off_over(root, now)}
     over = {key: window for key, window in windows.items() if window is None or window.record.expires_at <= now}
     _told(root, over)
@@ -117,7 +111,7 @@ def _told(root: Root, ids: Collection[str]) -> None:
 
 
 def come(root: Root, asked: HoldAsked, by: str) -> HealingWindow:
-    """Somebody is here: what has a medium risk is asked about."""
+    """What has a medium risk is asked about."""
     return _anew(root, HERE, ALL, asked, by)
 
 
@@ -161,7 +155,7 @@ def _tell_of_host(root: Root, agent: Agent, title: str, text: str) -> None:
 
 
 def pause(root: Root, asked: HoldAsked, by: str) -> bool:
-    """From now on nothing is healed, to the end that is told or until somebody resumes it. Whether anything changed."""
+    """Whether anything changed."""
     healing, now = healing_of(root), node_of(root).clock.now()
     until = end_of(asked, now)
     wanted = Pause(True, by, now, until, asked.reason)
@@ -183,7 +177,6 @@ def resume(root: Root, by: str) -> bool:
 
 
 def end_pause(root: Root, now: float) -> None:
-    """The pipeline: a pause whose end has come is over, whoever runs the service by then."""
     healing = healing_of(root)
     if healing.pause_is_over(now):
         told = f"The pause by {healing.pause.by} has ended by itself, as it said."

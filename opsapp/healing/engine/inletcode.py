@@ -1,6 +1,5 @@
 """Inlets as code (see `opsapp.runtime.ascode`), by name. A document may give the token, best as a reference; without
-one the service makes it and shows the address this once. Of a token only the digest is known, and none is exported.
-"""
+one the service makes it and shows the address once. Only the digest is known, and none is exported."""
 
 from __future__ import annotations
 

@@ -1,13 +1,14 @@
-"""Events from elsewhere: whose token it is, what is kept of what was sent, and what of it becomes an incident.
+"""Events from elsewhere: whose token it is, what is kept of what was sent, and what becomes an incident.
 
-An event about a host or monitor is a reading of that (`toldevents`). One that is about nothing here is an incident of
-its own, until its sender says that it is over. How many a node has taken and refused is counted in memory.
+An event about a host or monitor is a reading of that (`toldevents`); one about nothing here an incident, until its
+sender says that it is over.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from operator import add
 from typing import Any, NamedTuple
 
 from prometheus_client.core import CounterMetricFamily
@@ -46,21 +47,19 @@ class MadeInlet(NamedTuple):
 
 
 class RefusedEvent(NamedTuple):
-    """An entry of a body that is no event: where it stands there, and why it is none."""
+    """Where it stands in the body, and why it is no event."""
 
     place: str
     why: str
 
 
 class SentEntry(NamedTuple):
-    """An entry of a body that is an event."""
-
     place: str
     event: SentEvent
 
 
 class SentEvents(NamedTuple):
-    """The entries of a body, or of a part of it, and when they came."""
+    """Of a body, or of a part of it."""
 
     inlet_id: str
     entries: Sequence[SentEntry]
@@ -72,7 +71,7 @@ class SentEvents(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """What came of the entries of a body, or of some of them. `older`: a later word was here before it."""
+    """`older`: a later word was here before it."""
 
     received: int = 0
     firing: int = 0
@@ -84,16 +83,8 @@ class Taken(NamedTuple):
     refused_count: int = 0
 
     def plus(self, more: Taken) -> Taken:
-        return Taken(
-            self.received + more.received,
-            self.firing + more.firing,
-            self.resolved + more.resolved,
-            self.repeated + more.repeated,
-            self.older + more.older,
-            self.unknown_targets + more.unknown_targets,
-            (self.refused + more.refused)[:MOST_NAMED],
-            self.refused_count + more.refused_count,
-        )
+        both = Taken(*map(add, self, more))
+        return both._replace(refused=both.refused[:MOST_NAMED])
 
 
 def create(root: Root, name: str, mapping: dict[str, str], by: str, now: float) -> MadeInlet:
@@ -102,7 +93,7 @@ def create(root: Root, name: str, mapping: dict[str, str], by: str, now: float) 
 
 
 def create_for(root: Root, name: str, mapping: dict[str, str], token_digest: str, by: str, now: float) -> Inlet:
-    """One whose token somebody else has made."""
+    """With a token that somebody else has made."""
     inlets = healing_of(root).inlets
     inlet = inlets[new_id()] = Inlet(name, {**MAPPING, **mapping}, token_digest, by, now)
     inlets.by_digest[token_digest] = inlet.__name__
@@ -110,7 +101,6 @@ def create_for(root: Root, name: str, mapping: dict[str, str], token_digest: str
 
 
 def change_token(root: Root, inlet: Inlet, token_digest: str) -> None:
-    """The one that it had is refused from now on."""
     inlets = healing_of(root).inlets
     inlets.by_digest.pop(inlet.token_digest, None)
     inlet.token_digest = token_digest
@@ -145,7 +135,6 @@ def inlet_of(root: Root, token: str) -> Inlet | None:
 
 
 def take_all(root: Root, posts: Sequence[SentEvents]) -> list[Taken | NotFound]:
-    """What came of each, in order: those of one transaction."""
     inventory = fleet_access(root).inventory(root)  # first: it shows nothing new to a transaction that has written
     return [_take_of(root, inventory, post) for post in posts]
 
@@ -158,7 +147,7 @@ def _take_of(root: Root, inventory: Inventory, post: SentEvents) -> Taken | NotF
 
 
 def _take(root: Root, inventory: Inventory, inlet: Inlet, post: SentEvents) -> Taken:
-    """Keep the last word about each event. The same word again is written once a minute at most."""
+    """The last word about each event. The same again is written once a minute at most."""
     _, entries, refused, now = post
     told = healing_of(root).told
     taking = Taking(root, inlet, told.of(inlet.__name__), inventory, now)
@@ -174,8 +163,6 @@ def _take(root: Root, inventory: Inventory, inlet: Inlet, post: SentEvents) -> T
 
 
 class Taking:
-    """Events of one inlet that are taken in one transaction."""
-
     def __init__(self, root: Root, inlet: Inlet, events: EventsOfInlet, inventory: Inventory, now: float):
         self._root, self._inlet, self._inventory, self._now = root, inlet, inventory, now
         self.events = events
@@ -183,7 +170,7 @@ class Taking:
         self.is_news = False
 
     def take(self, entry: SentEntry) -> RefusedEvent | None:
-        """A refusal where there is no room for another event that fires."""
+        """A refusal where there is no room for another one that fires."""
         sent, now = entry.event, self._now
         key = key_of(sent)
         before = self.events.get(key)
@@ -239,7 +226,6 @@ def _tell_refused(root: Root, inlet: Inlet, refusals: Refusals, now: float) -> N
 
 
 def tell_refused(root: Root, now: float) -> None:
-    """What was refused since people were told last."""
     healing = healing_of(root)
     for inlet_id, inlet in healing.inlets.items():
         if inlet_id in healing.told.by_inlet:
@@ -247,8 +233,8 @@ def tell_refused(root: Root, now: float) -> None:
 
 
 def forget(root: Root, now: float) -> bool:
-    """A page of what nobody has said again, and of what inlets that are deleted have sent. Whether there may be more.
-    Whether it is over is not known, but nobody can say so any more: an incident is closed with the reason."""
+    """A page of what nobody has said again, and of what deleted inlets have sent; whether there may be more. An
+    incident is closed with the reason."""
     told = healing_of(root).told
     dropped = 0
     for events in told.by_inlet.values():
@@ -284,7 +270,7 @@ def prepare(node: Node) -> None:
 
 
 def take(node: Node, post: SentEvents) -> Taken:
-    """Outside of a transaction: it is stored when this returns, together with what came at the same time."""
+    """Outside of a transaction: stored when this returns, together with what came at the same time."""
     group: GroupCommit[SentEvents] = node.registry[GROUP]
     taken: Taken = group.commit(post)
     return taken
@@ -297,7 +283,7 @@ def count_after_commit(root: Root, inlet: Inlet, taken: int, refused: int) -> No
 
 
 def figures(root: Root) -> Iterable[Any]:
-    """Of the inlets that there are, under the names that they have now."""
+    """Under the names that inlets have now."""
     told = "Events from elsewhere since the start."
     events = CounterMetricFamily("opsapp_inlet_events", told, labels=["inlet", "name", "result"])
     counts: Counts = node_of(root).registry[KEY]

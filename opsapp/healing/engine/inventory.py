@@ -1,8 +1,8 @@
-"""The agents and monitors that healing knows: everything that rules look at and that a heal can run on;
-and how healing reaches them: one interface, registered as a utility by the fleet (or by a test).
+"""The agents and monitors that healing knows, and how it reaches them: an interface that the fleet (or a test)
+registers.
 
-Commands are durable records: `send` writes one in the caller's transaction, together with the intent, and the agents
-room delivers it at most once. So no effect can happen without its intent.
+`send` writes a durable record in the caller's transaction, together with the intent, and the agents room delivers it
+at most once. So no effect can happen without its intent.
 """
 
 from __future__ import annotations
@@ -44,49 +44,56 @@ class Member(NamedTuple):
     def is_agent(self) -> bool:
         return self.subject.startswith("agent:")
 
+    @property
+    def item_id(self) -> str:
+        return self.subject.partition(":")[2]
+
     def is_among(self, targets: RuleTargets | None) -> bool:
-        """Whether a rule with these targets is about it: without any it is about everything."""
+        """Without targets a rule is about everything."""
         if targets is None:
             return True
         return in_scope(self.names, self.tags, targets.agents if self.is_agent else targets.monitors)
 
 
 class Inventory(list[Member]):
-    """All agents and monitors at one moment. It never changes, so each index is made once. As long as no member
-    changes, the same object is used."""
+    """At one moment. It never changes, so each index is made once; the same object is used as long as no member
+    changes."""
+
+    @cached_property
+    def agents(self) -> list[Member]:
+        return [member for member in self if member.is_agent]
 
     @cached_property
     def hosts(self) -> dict[str, Host]:
-        return {member.agent_id: _host(member) for member in self if member.is_agent and member.agent_id}
+        return {member.agent_id: _host(member) for member in self.agents if member.agent_id}
 
     @cached_property
     def monitors(self) -> dict[str, str]:
-        """The subjects of all monitors that are not paused, by each of their names."""
+        """Of monitors that are not paused, the subjects by each of their names."""
         looked_at = [member for member in self if not member.is_agent and member.online]
         return {name: member.subject for member in looked_at for name in (member.name, *member.names)}
 
     @cached_property
     def away(self) -> frozenset[str]:
-        """What hosts are called that are known to be away. A name that another host of them has too is not away."""
+        """What hosts are called that are known to be away. A name that another host of them has too is not."""
         heard: set[str] = set()
         silent: set[str] = set()
-        for member in self:
-            if member.is_agent:
-                (heard if member.online or member.unheard else silent).update((member.name, *member.names))
+        for member in self.agents:
+            (heard if member.online or member.unheard else silent).update((member.name, *member.names))
         return frozenset(silent - heard)
 
     @cached_property
     def hosts_away(self) -> frozenset[str]:
-        """The hostnames among them: what events call the hosts."""
-        return self.away & {member.name for member in self if member.is_agent}
+        """What events call the hosts."""
+        return self.away & {member.name for member in self.agents}
 
     def measuring(self, target: str) -> tuple[str, ...]:
-        """The subjects that measure a target: monitors and agents with its name, else with the name of its host."""
+        """Subjects of monitors and agents with its name, else with the name of its host."""
         return self._subjects.get(target) or self._subjects.get(target.partition("/")[0], ())
 
     @cached_property
     def _subjects(self) -> dict[str, tuple[str, ...]]:
-        """The subjects that are online, by each of their names."""
+        """Of what is online, by name."""
         by_name: dict[str, list[str]] = {}
         for member in self:
             for name in {member.name, *member.names} if member.online else ():
@@ -94,11 +101,11 @@ class Inventory(list[Member]):
         return {name: tuple(subjects) for name, subjects in by_name.items()}
 
     def named(self, target: str) -> Member | None:
-        """The agent or monitor that a target is, or is on."""
+        """The agent or monitor that it is, or is on."""
         return self._by_name.get(target.partition("/")[0])
 
     def agent_named(self, name: str) -> Member | None:
-        """The one agent that goes by this name. What two go by is nobody's name; an id never is."""
+        """What two go by is nobody's name; an id never is."""
         own, called = self.by_subject.get(f"agent:{name}"), self._agents_by_name.get(name, [])
         if own is not None:
             return own
@@ -107,13 +114,13 @@ class Inventory(list[Member]):
     @cached_property
     def _agents_by_name(self) -> dict[str, list[Member]]:
         agents: dict[str, list[Member]] = {}
-        for member in self:
-            for name in member.names if member.is_agent else ():
+        for member in self.agents:
+            for name in member.names:
                 agents.setdefault(name, []).append(member)
         return agents
 
     def in_graph(self, target: str) -> str:
-        """What a target is called in the graph, which may be named by an id."""
+        """Its name there; it may be given by an id."""
         member, (_, slash, part) = self.named(target), target.partition("/")
         return target if member is None else f"{member.name}{slash}{part}"
 
@@ -122,8 +129,7 @@ class Inventory(list[Member]):
         return {name: member for member in reversed(self) for name in member.names}
 
     def monitors_of(self, names: Collection[str], below: Collection[str]) -> list[Member]:
-        """Monitors that run on one of these hosts or go by one of these names, or by one of those that depend on them,
-        in order."""
+        """On one of these hosts, or called by one of these names or of those that depend on them; in order."""
         members = dict[int, Member]()
         for name in names:
             members.update(self._monitors_on.get(name, ()))
@@ -133,7 +139,7 @@ class Inventory(list[Member]):
 
     @cached_property
     def _monitors_on(self) -> dict[str, list[tuple[int, Member]]]:
-        """(their place, monitor) by the id of the agent on which they run."""
+        """(their place, monitor) by the id of the agent."""
         known = defaultdict[str, list[tuple[int, Member]]](list)
         for place, member in enumerate(self):
             if not member.is_agent and member.agent_id:
@@ -153,7 +159,6 @@ class Inventory(list[Member]):
         return frozenset(member.name for member in self)
 
     def holds(self, target: str) -> bool:
-        """Whether the target of an event, or its host, exists (still)."""
         return not self.called.isdisjoint(names_of(target))
 
     @cached_property
@@ -173,39 +178,38 @@ def _host(member: Member) -> Host:
 
 
 class IFleetAccess(Interface):
-    """The utility's interface."""
+    """The utility of `FleetAccess`."""
 
 
 class FleetAccess(Protocol):
     """All methods but `recheck` run in the caller's transaction and do not wait."""
 
     def inventory(self, root: Root) -> Inventory:
-        """Every agent and monitor; the same object as long as none has changed."""
+        """The same object as long as no member has changed."""
 
     def send(
         self, root: Root, agent_id: str, kind: str, params: JsonObject, *, timeout: int | None, expiry: float, by: str
     ) -> str:
-        """Store a command for an agent; its id."""
+        """Its id."""
 
     def answer(self, root: Root, agent_id: str, command_id: str) -> HostAnswer | None:
-        """The command's final answer, or None while it is open."""
+        """None while it is open."""
 
     def intervened(self, root: Root, subject: str, agent_id: str | None, since: float) -> float | None:
-        """When a person or a run has first done something there, or has taken care of it, from then on; None: nobody
-        has, as far as the service knows."""
+        """When a person or a run first did something there, or took care of it, from then on."""
 
     def knows(self, root: Root, subject: str) -> bool:
         """Whether the agent or monitor exists (still)."""
 
     def recall(self, root: Root, agent_id: str, command_id: str) -> bool:
-        """Withdraw a command that was not delivered yet; whether it could be withdrawn."""
+        """Whether it could be withdrawn: only what was not delivered yet."""
 
     def doubtful(self, node: Node, subject: str) -> bool:
-        """Whether a monitor's last check failed, and the failure has still to be confirmed."""
+        """A monitor's last check failed, and that is not confirmed yet."""
 
     def recheck(self, node: Node, subject: str, done: Callable[[float], None]) -> None:
-        """On the hub: start a check of a monitor, or ask an agent for a report. Once the result is there, `done` gets
-        the time at which it began. Without a result `done` is not called."""
+        """On the hub: start a check, or ask for a report. `done` gets the time at which it began; without a result
+        it is not called."""
 
 
 def fleet_access(root: Root) -> FleetAccess:

@@ -1,6 +1,6 @@
-"""What this node knows of its ledger: whether it was whole when it was checked last.
+"""Whether this node's ledger was whole when it was checked last.
 
-A check reads every entry. So it is made when somebody asks for it and once an hour, and pages tell of the last one.
+A check reads every entry: once an hour, and when somebody asks. Pages tell of the last one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class LedgerCheck(NamedTuple):
 
 
 class LedgerChecks:
-    """One per node; `now` on the hub, `last` in any thread."""
+    """`now` on the hub, `last` in any thread."""
 
     def __init__(self, node: Node):
         self._node = node
@@ -43,8 +43,7 @@ class LedgerChecks:
         return EVERY_S if self._steps > 1 or self.last is not None else LONG_AFTER_S
 
     def step(self) -> bool:
-        """The first step comes with the start of the node, which has more urgent things to do than to read a long
-        ledger."""
+        """As the node starts there is more urgent work than a long ledger."""
         self._steps += 1
         if self._steps == 1 and self._node.transact(_is_long):
             return False
@@ -83,13 +82,12 @@ def _is_long(root: Root) -> bool:
 
 
 def shown(verdict: ChainVerdict, head: str | None = None) -> LedgerVerdict:
-    """What is about a mistake or folded entries is left out where there is none."""
     known = verdict if verdict.folded else verdict._replace(begins_at=0)
     return LedgerVerdict(*known, head=head)
 
 
 def answered(node: Node, head: str | None) -> LedgerVerdict:
-    """What a check now finds; with a head that somebody has kept, whether the chain still goes through it."""
+    """With a head that somebody has kept: whether the chain still goes through it."""
     verdict = checks_of(node).now().verdict
     if head is None:
         return shown(verdict)
@@ -100,7 +98,7 @@ def answered(node: Node, head: str | None) -> LedgerVerdict:
 
 
 def _head(root: Root, noted: NotedHead) -> str:
-    """Without its key nobody knows what was signed."""
+    """Without the key nobody knows what was signed."""
     says = ledgercheck.head_verdict(healing_of(root).ledger, chain_key(root), noted)
     return chain.UNKNOWN if says == chain.NOT_SIGNED and is_shut(root) else says
 

@@ -1,6 +1,5 @@
-"""Entries of the ledger that are final for years are folded away, a page of them in a transaction; and whoever should
-keep them in an archive is told a month before.
-"""
+"""Entries that are final for years are folded away, a page in a transaction; whoever should archive them is told a
+month before."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ TOLD_DAYS = 30
 
 
 class FoldedPage(NamedTuple):
-    """Up to which link was folded now, how many went, and how many of them are in no archive that is known."""
+    """Up to which link, how many went, and how many of them are in no known archive."""
 
     links: int
     gone: int
@@ -70,6 +69,5 @@ def unarchived(root: Root, now: float, config: Configuration) -> Finding:
 
 
 def _ended_at(ledger: Ledger, place: int) -> int | None:
-    """When the entry at this position of the chain had ended."""
     entry = ledger.readable.find(ledger.order.get(place))
     return None if entry is None else entry.fields["finished_at"]

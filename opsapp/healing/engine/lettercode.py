@@ -18,7 +18,6 @@ LETTER = "healing"
 
 
 def stored(_node: Node, root: Root) -> Iterator[StoredEntry]:
-    """Nothing, as long as nobody has said anything of it."""
     settings = letters.book_of(root).settings
     if settings != LetterSettings():
         channel = channels_of(root).get(settings.channel) if settings.channel else None
@@ -30,8 +29,7 @@ def create(node: Node, root: Root, wanted: LetterAsCode) -> str:
     channel = None if wanted.channel is None else channels_of(root).named(wanted.channel)
     if wanted.channel is not None and channel is None:
         raise Invalid({"channel": f"there is no channel {wanted.channel!r}"})
-    settings = LetterSettings(wanted.at, wanted.zone, channel and channel.id)
-    letters.change(root, settings_of(settings), node.clock.now())
+    letters.change(root, LetterSettings(wanted.at, wanted.zone, channel and channel.id), node.clock.now())
     return LETTER
 
 
@@ -40,4 +38,4 @@ def update(node: Node, root: Root, _letter: str, wanted: LetterAsCode) -> None:
 
 
 def delete(node: Node, root: Root, _letter: str) -> None:
-    letters.change(root, settings_of(LetterSettings()), node.clock.now())
+    letters.change(root, LetterSettings(), node.clock.now())

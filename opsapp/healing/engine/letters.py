@@ -1,7 +1,7 @@
-"""The morning letter at work: what it tells is read from the ledger behind the last one, and it goes to one channel.
+"""The morning letter: it tells what the ledger has behind the last one, and goes to one channel.
 
-The day that it is for, how far it told and the message are one transaction: a day has one letter or, where there is
-nothing to tell, none, whatever breaks. Must not: read the ledger from its beginning, or show what a viewer may not see.
+Its day, how far it told and the message are one transaction: a day has at most one letter, whatever breaks. Must
+not: read the ledger from its beginning, or show what a viewer may not see.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from opsapp.healing.stages.case import CaseRecord, ClosedCase
 from opsapp.healing.stages.holdout import CONTROL
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.lib.addresses import public_text
-from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Invalid
 from opsapp.notify.engine import send_to
 from opsapp.notify.interfaces import LONGEST_TEXT, IPageAddresses
@@ -36,7 +35,7 @@ from opsapp.runtime import leases
 from opsapp.runtime.chainkey import chain_key
 from opsapp.runtime.node import node_of
 from opsapp.tree.root import Root
-from opsapp.wire.records import changed, settings_of
+from opsapp.wire.records import settings_of
 
 from .lift import ActionElsewhere, savings
 
@@ -62,7 +61,6 @@ def start(node: Node) -> None:
 
 
 def step(node: Node) -> bool:
-    """A look that costs nothing, and once a day a letter."""
     now = node.clock.now()
     if node.transact(is_due, now):
         node.transact(send, now)
@@ -87,11 +85,10 @@ def schedule(root: Root, now: float) -> LetterSchedule:
     return replace(shown, next_at=int(next_at), lacking=lacking)
 
 
-def change(root: Root, given: JsonObject, now: float) -> None:
-    """What is given over what is stored. An hour of today that is over by now comes tomorrow for the first time."""
+def change(root: Root, settings: LetterSettings, now: float) -> None:
+    """An hour of today that is over comes tomorrow for the first time."""
     healing = healing_of(root)
     before = book_of(root).settings
-    settings = changed(before, given)
     if settings.channel not in (None, before.channel) and settings.channel not in channels_of(root):
         raise Invalid({"channel": "there is no such channel"})
     if healing.letters is None:
@@ -121,7 +118,7 @@ def is_due(root: Root, now: float) -> bool:
 
 
 def send(root: Root, now: float) -> None:
-    """The letter of the day, once; nothing where there is nothing to tell."""
+    """Once a day; nothing where there is nothing to tell."""
     leases.check(root, "healing")
     book = healing_of(root).letters
     if book is None or not is_due(root, now):
@@ -143,7 +140,6 @@ def send(root: Root, now: float) -> None:
 
 
 def written(root: Root, now: float, most: int = MOST_SHOWN) -> Letter:
-    """What a letter says now."""
     book = book_of(root)
     night, zone = _night(root, book, now, most), _zone(root, book.settings)
     text, foot = public_text(words.body(night, zone, _address(root, KIND))), words.foot(night)
@@ -194,7 +190,7 @@ def _night(root: Root, book: LetterBook, now: float, most: int) -> Night:
 
 
 def _begins(ledger: Ledger, book: LetterBook, now: float) -> tuple[int, float]:
-    """Behind which link the letter begins, and when that was: where the last one ended; without one a day ago."""
+    """Behind which link, and when that was: where the last letter ended; without one a day ago."""
     if book.links is not None and book.links <= ledger.links():
         return book.links, book.until
     since, places = now - DAY, range(ledger.folded.links + 1, ledger.links() + 1)
@@ -207,7 +203,7 @@ def _finished_at(ledger: Ledger, place: int) -> float:
 
 
 def _ends(healing: Healing, ledger: Ledger, first: int, links: int) -> dict[str, tuple[CaseEnd, CaseRecord | None]]:
-    """How each case ended whose last entry became final since: a case with several steps counts once."""
+    """A case with several steps counts once."""
     ends: dict[str, tuple[CaseEnd, CaseRecord | None]] = {}
     for record in ledger.records(ledger.order.values(first + 1, links)):
         case = healing.book.record_of(record.case_id) if record.case_id in healing.book.cases else None
@@ -230,7 +226,7 @@ def _is_alone(case: CaseRecord | None) -> bool:
 
 
 def _saved(healing: Healing, healed: tuple[CaseEnd, ...]) -> Saved:
-    """By what is known of each rule itself; no case of another rule counts for it."""
+    """A rule counts by its own cases alone."""
     saved, heals = Saved(), Counter(end.rule_id for end in healed)
     for rule_id, count in heals.items():
         state = healing.trust.get(rule_id)
@@ -249,7 +245,7 @@ def _saved(healing: Healing, healed: tuple[CaseEnd, ...]) -> Saved:
 
 
 def _asks(root: Root, healing: Healing, now: float, zone: str) -> tuple[tuple[Request, ...], int]:
-    """The first few of each kind, and how many there are more."""
+    """The first few of each kind, and how many more."""
     approvals, asked = approvals_of(root).page("pending", "oldest", MOST_ASKS, 0)
     due = list(healing.problems.due.keys(None, (now + DAY, "")))
     coming = [row for row in healing.foresight.coming() if now <= (row.hits_at or 0) <= now + DAY]

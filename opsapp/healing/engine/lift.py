@@ -1,8 +1,8 @@
-"""What is known of a rule's worth: its lift, the downtime that it has saved, and how long it pays to wait;
-and what a draft rule would be expected to save.
+"""A rule's worth: its lift, the downtime that it has saved, and how long it pays to wait; and what a draft rule would
+save.
 
-How long failures last by themselves their own survival curve says; the trials of other rules with the same first action
-say how many more recover with it, and their heals how long it takes. Where one of them is not known, nothing is.
+How long failures last by themselves their own survival curve says; what acting changes, the trials and heals of all
+rules with the same first action. Where one is not known, nothing is.
 """
 
 from __future__ import annotations
@@ -56,8 +56,7 @@ def lift(root: Root, rule_id: str) -> LiftAnswer:
 
 
 def _saved_minutes(root: Root, rule_id: str) -> float | None:
-    """Within the action's window alone: how much shorter the healed cases were than those that were left alone are
-    expected to be up to its end. What would have come after the window nobody has seen."""
+    """Within the action's window alone: what would have come after it nobody has seen."""
     book = healing_of(root).trials
     durations = book.durations.get(rule_id)
     if durations is None or not durations.healed or len(durations.alone) < survival.ENOUGH:
@@ -111,7 +110,7 @@ NO_ENDS = "none of these failures is known to have ended"
 
 
 class ActionElsewhere(NamedTuple):
-    """What is known of an action, from all rules that take it first."""
+    """From all rules that take it first."""
 
     action: str = ""
     trials: Trials = Trials()
@@ -155,8 +154,8 @@ def _sums(first: tuple[Any, ...], second: tuple[Any, ...]) -> Iterable[Any]:
 
 
 def savings(durations: Sequence[Duration], known: ActionElsewhere, cases: int | None = None) -> Savings:
-    """Of failures that nobody acted on; one that is not known to be over has lasted at least so long. `cases`: of so
-    many that were healed, where others show how long they would have lasted."""
+    """Of failures that nobody acted on; one not known to be over has lasted at least so long. `cases`: of so many
+    that were healed."""
     if not known.action:
         return Savings(why=NO_ACTION)
     if not durations:

@@ -1,7 +1,7 @@
-"""What this node knows of the targets that others depend on: whether they were measured since an alert, and are well.
+"""Whether the targets that others depend on were measured since an alert, and are well.
 
-An agent is asked for a report and a monitor for a check; only what was asked for after the alert says how it was after
-the alert, because what arrives then may have been measured before. Must not: decide; stages do.
+Only what was asked for after the alert counts: what merely arrives then may have been measured before. Must not:
+decide; stages do.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class Measurements:
         return watched_rules(self._records)
 
     def unmeasured(self, target: str, since: float, subject: str | None) -> bool:
-        """Whether something measures a target, and has not done so since then. The one that raised the alert has."""
+        """Something measures it, and has not since then. The one that raised the alert has."""
         others = [measuring for measuring in self.inventory.measuring(target) if measuring != subject]
         return any(not self._is_measured(measuring, since) for measuring in others)
 
     def well(self, target: str, since: float, subject: str | None) -> bool:
-        """Whether a target was measured since, and everything that was measured of it is well."""
+        """Measured since, and everything measured of it is well."""
         subjects = self.inventory.measuring(target)
         if not subjects or self.unmeasured(target, since, subject):
             return False
@@ -62,7 +62,7 @@ class Measurements:
         return self._verdicts[key]
 
     def _look(self, member: Member, target: str) -> bool:
-        """Whether a monitor is up. Of an agent: no rule about the target holds, and one at least is known not to."""
+        """A monitor: it is up. An agent: no rule about the target holds, and one at least is known not to."""
         samples = self.readings.samples(member.subject)
         if not member.is_agent:
             return samples.get("status", (None, 0.0))[0] == UP
@@ -71,7 +71,7 @@ class Measurements:
         return False in verdicts and True not in verdicts
 
     def _about(self, member: Member, part: str | None, samples: Samples) -> Iterator[Condition]:
-        """Conditions of rules about the agent's host itself, or about a part of it."""
+        """About the host itself, or about a part of it."""
         for rule in self._rules:
             if not rule.applies(member):
                 continue

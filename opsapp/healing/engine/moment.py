@@ -1,6 +1,7 @@
 """One moment of a host, a monitor, an incident or a case: the lanes and marks around it, and what was true then.
 
-Read-only, in the caller's transaction. Rules are those of now: their conditions are read over what was measured then.
+Read-only, in the caller's transaction. Rules are those of now: their conditions are read over what was measured
+then.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ DAY = 86_400
 
 
 class MomentSubject(NamedTuple):
-    """What a moment is about. `usual`: since, until and at where nothing else is asked for."""
+    """`usual`: since, until and at where nothing else is asked for."""
 
     name: str
     agent: Agent | None
@@ -55,33 +56,31 @@ class AskedTexts(NamedTuple):
 
 
 def moment(root: Root, kind: Kind, item_id: str, asked: AskedTexts, sight: Sight | None = None) -> Moment:
-    """`sight`: of who is in a team. Then it has what was measured of what the team sees; what happened around it may
-    name anything, and is left out."""
+    """`sight`: of who is in a team. It has what was measured of what the team sees; what happened around it may name
+    anything, and is left out."""
     node = node_of(root)
     now = node.clock.now()
-    if sight is not None:
-        return _within(root, kind, item_id, asked, sight)
     subject = _subject(root, kind, item_id, now)
+    if sight is not None:
+        subject = _within(subject, kind, sight)
     span = span_asked(asked.since, asked.until, asked.at, subject.usual, now)
     agent, monitors = subject.agent, subject.monitors
     by_subject = fleet_access(root).inventory(root).by_subject
     keys = ([f"agent:{agent.id}"] if agent else []) + [f"monitor:{monitor.id}" for monitor in monitors]
     members = [by_subject[key] for key in keys if key in by_subject]
-    names = {member.name for member in members} | ({subject.target} if subject.target else set())
-    entries = entries_of(root, names, span)
     reading = node.series.reading(root)
     interval = next((member.interval for member in members if member.is_agent), 0.0)
     lanes = drawn(reading, agent, interval, monitors, span)
+    measured = kind, item_id, subject.name, agent and agent.id, *span, *lanes
+    if sight is not None:
+        return Moment(*measured, (), 0, (), ())
+    names = {member.name for member in members} | ({subject.target} if subject.target else set())
+    entries = entries_of(root, names, span)
     runs = runs_asked(root, agent and agent.id, subject.incident, span, near=asked.all_runs)
     deployed = of_moment(root, agent, monitors, span, MOST)
     marks = marks_of(root, agent and agent.id, names, monitors, subject.incident, entries, runs, deployed, span)
     return Moment(
-        kind,
-        item_id,
-        subject.name,
-        agent and agent.id,
-        *span,
-        *lanes,
+        *measured,
         tuple(marks.marks),
         marks.left_out,
         tuple(dict.fromkeys(entry.cause.text for entry in entries if entry.cause)),
@@ -89,20 +88,14 @@ def moment(root: Root, kind: Kind, item_id: str, asked: AskedTexts, sight: Sight
     )
 
 
-def _within(root: Root, kind: Kind, item_id: str, asked: AskedTexts, sight: Sight) -> Moment:
-    node = node_of(root)
-    now = node.clock.now()
-    known = _subject(root, kind, item_id, now)
+def _within(known: MomentSubject, kind: Kind, sight: Sight) -> MomentSubject:
+    """What the team sees of it."""
     agent = known.agent if known.agent is not None and sight.sees(known.agent.tags) else None
     monitors = tuple(monitor for monitor in known.monitors if sight.sees(monitor.settings["tags"]))
     is_seen = {"hosts": agent is not None, "monitors": bool(monitors), "incidents": bool(monitors), "cases": False}
     if not is_seen[kind]:
         raise NotFound("There is nothing here.")
-    span = span_asked(asked.since, asked.until, asked.at, known.usual, now)
-    members = [] if agent is None else [fleet_access(root).inventory(root).by_subject.get(f"agent:{agent.id}")]
-    interval = next((member.interval for member in members if member is not None), 0.0)
-    lanes = drawn(node.series.reading(root), agent, interval, monitors, span)
-    return Moment(kind, item_id, known.name, agent and agent.id, *span, *lanes, (), 0, (), ())
+    return known._replace(agent=agent, monitors=monitors)
 
 
 def _subject(root: Root, kind: Kind, item_id: str, now: float) -> MomentSubject:
@@ -123,9 +116,7 @@ def _of_host(root: Root, agent_id: str, now: float) -> MomentSubject | None:
     if agent is None:
         return None
     members = fleet_access(root).inventory(root)
-    ids = [
-        member.subject.partition(":")[2] for member in members if not member.is_agent and member.agent_id == agent_id
-    ]
+    ids = [member.item_id for member in members if not member.is_agent and member.agent_id == agent_id]
     known = (monitors_of(root).find(monitor_id) for monitor_id in ids[:MOST_MONITORS])
     monitors = tuple(monitor for monitor in known if monitor is not None)
     return MomentSubject(agent.label or agent.hostname, agent, monitors, _last_day(agent.created_at, now))
@@ -164,7 +155,6 @@ def _of_case(root: Root, case_id: str, now: float) -> MomentSubject | None:
 
 
 def _around(began: float, ended: float | None, now: float) -> tuple[float, float, float]:
-    """From an hour before to an hour after."""
     return began - AROUND_S, min(now, (now if ended is None else ended) + AROUND_S), began
 
 
@@ -174,7 +164,6 @@ def _around(began: float, ended: float | None, now: float) -> tuple[float, float
 def _rules_then(
     root: Root, reading: HistoryReader, members: Iterable[Member], entries: Sequence[LedgerRecord], span: AskedSpan
 ) -> list[RuleThen]:
-    """What held first, then what nobody knows."""
     watched = watched_rules(rule.record for rule in healing_of(root).rules.values())
     told: list[RuleThen] = []
     for member in members:
@@ -186,8 +175,6 @@ def _rules_then(
 
 
 class _ReadAround:
-    """What was measured around a moment, each reading once."""
-
     def __init__(self, reading: HistoryReader, at: int):
         self._reading, self._start = reading, at * 1000 - at * 1000 % FINE
         self._known: dict[tuple[int, bool], float | str | None] = {}

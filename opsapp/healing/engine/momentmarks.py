@@ -1,5 +1,4 @@
-"""The marks of a moment: what went down, was healed, asked, decided, planned and run, and what was foreseen;
-and its lanes, what was measured, in as many buckets as are drawn.
+"""The marks of a moment, what happened and what was foreseen; and its lanes, what was measured.
 
 Each kind is found by an index of its time, in the caller's transaction. Must not: read all that there ever was.
 """
@@ -10,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from opsapp.agents.resources import Agent
-from opsapp.approvals.resources import approvals_of
+from opsapp.approvals.resources import Approval, approvals_of
 from opsapp.automations.engine import runs_in, runs_near, runs_on
 from opsapp.automations.resources import Run
 from opsapp.healing.deployments import Deployment
@@ -18,7 +17,7 @@ from opsapp.healing.logic.moments import AskedSpan
 from opsapp.healing.moments import MomentCurve, MomentLane, MomentMark, StateRow, StateStretch
 from opsapp.healing.resources import healing_of
 from opsapp.healing.stages.ledger import LedgerRecord
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.lib.durations import whole
 from opsapp.maintenance.engine import covers, occurrences
 from opsapp.maintenance.resources import plans_of
 from opsapp.monitoring.resources import Incident, Monitor, incidents_of
@@ -41,7 +40,7 @@ class FoundMarks(NamedTuple):
 
 
 def entries_of(root: Root, names: Iterable[str], span: AskedSpan) -> list[LedgerRecord]:
-    """What healing wrote of these targets in that time, the oldest first."""
+    """The oldest first."""
     ledger = healing_of(root).ledger
     known = {
         entry.id: entry
@@ -100,7 +99,6 @@ def _of_incident(incident: Incident) -> Iterator[MomentMark]:
 
 
 def of_entry(root: Root, entry: LedgerRecord) -> Iterator[MomentMark]:
-    """What healing asked, did or left, as marks."""
     place = f"/healing/cases/{entry.case_id}"
     if entry.approval_id is not None:
         yield from _asked(approvals_of(root).find(entry.approval_id), entry)
@@ -117,16 +115,14 @@ def of_entry(root: Root, entry: LedgerRecord) -> Iterator[MomentMark]:
         yield MomentMark("machine", entry.created_at, None, look, words, place)
 
 
-def _asked(approval: object, entry: LedgerRecord) -> Iterator[MomentMark]:
-    """A question, and what people said to it."""
+def _asked(approval: Approval | None, entry: LedgerRecord) -> Iterator[MomentMark]:
     if approval is None:
         return
-    fields: JsonObject = vars(approval)
     place, act = f"/approvals/{entry.approval_id}", _act(entry)
-    yield MomentMark("people", int(fields["requested_at"]), None, "icon:bell", f"asked: {act}?", place)
-    if fields["decided_at"] is not None:
-        words = f"{fields['decided_by'] or 'nobody'}: {fields['status']} {act}"
-        yield MomentMark("people", int(fields["decided_at"]), None, "icon:check", words, place)
+    yield MomentMark("people", int(approval.requested_at), None, "icon:bell", f"asked: {act}?", place)
+    if approval.decided_at is not None:
+        words = f"{approval.decided_by or 'nobody'}: {approval.status} {act}"
+        yield MomentMark("people", int(approval.decided_at), None, "icon:check", words, place)
 
 
 def _act(entry: LedgerRecord) -> str:
@@ -157,7 +153,7 @@ def _windows(root: Root, ids: Collection[str], span: AskedSpan) -> Iterator[Mome
 
 
 def runs_asked(root: Root, agent_id: str | None, about: Incident | None, span: AskedSpan, *, near: bool) -> list[Run]:
-    """Those of an incident, with `near` all in that time; else those on the host."""
+    """Of an incident, with `near` all in that time; else on the host."""
     if about is not None and near:
         return runs_near(root, span.since - BEFORE_S, span.until, MOST)
     if about is not None:
@@ -167,10 +163,9 @@ def runs_asked(root: Root, agent_id: str | None, about: Incident | None, span: A
 
 def _of_run(run: Run) -> Iterator[MomentMark]:
     if run.started is not None:
-        ended = None if run.finished is None else int(run.finished)
         words = f"{run.name}, {_spoken(run.status)}, asked for by {run.requested_by}"
         look = "icon:play" if run.status in ("done", "running") else "warn"
-        yield MomentMark("run", int(run.started), ended, look, words, f"/automations/runs/{run.id}")
+        yield MomentMark("run", int(run.started), whole(run.finished), look, words, f"/automations/runs/{run.id}")
 
 
 def _of_deployment(deployment: Deployment) -> MomentMark:
@@ -219,7 +214,7 @@ class _Lane(NamedTuple):
 def drawn(
     reading: HistoryReader, agent: Agent | None, interval: float, monitors: Sequence[Monitor], span: AskedSpan
 ) -> DrawnLanes:
-    """Of the monitors the first has a lane of its own; how each of them stood is a row."""
+    """Only the first monitor has a lane; how each of them stood is a row."""
     lanes: list[_Lane] = []
     rows: list[StateRow] = []
     for monitor in monitors:

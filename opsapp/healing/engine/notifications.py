@@ -34,26 +34,23 @@ DEMOTED = {  # by cause: what the rule does now, and why
 
 
 def notified(context: PipelineContext, case: CaseRecord, reason: str) -> None:
-    """A case ended with a message instead of an action."""
     about = case.about
     trouble = _known(case.cause) or _sentence(context, case.rule_id, about.rule_condition)
     title = about.note or f"{about.target}: {trouble}"
     text = _caused(case.cause, f"{_what(context, case.rule_id, about)} Nothing was done ({reason}).")
     severity = SEVERITY.get(about.severity, "warning")
-    _tell(context, case.rule_id, about, "heal.notified", severity, title, text, phase="also", ids=_ids(case))
+    _tell(context, case, "heal.notified", severity, title, text, phase="also")
 
 
 def acts(context: PipelineContext, case: CaseRecord, plan: Plan) -> None:
-    """Something of medium risk is about to run by itself."""
     assert plan.choice is not None
     action, host = plan.choice.action.name, plan.host.hostname if plan.host else case.target
     text = _caused(case.cause, f"{_what(context, case.rule_id, case.about)} {action} on {host} runs by itself.")
-    _tell(context, case.rule_id, case.about, "heal.executing", "warning", f"{case.target}: {action} runs", text,
-          ids=_ids(case))  # fmt: skip
+    _tell(context, case, "heal.executing", "warning", f"{case.target}: {action} runs", text)
 
 
 class Wish(NamedTuple):
-    """What people are asked about: an action on so many `targets`; `lowered`: why its level is below the rule's."""
+    """An action on so many `targets`; `lowered`: why its level is below the rule's."""
 
     action: str
     lowered: str
@@ -70,7 +67,7 @@ def lowered(plan: Plan) -> str:
 
 
 def asked(context: PipelineContext, cases: Sequence[CaseRecord], wish: Wish, approval_id: str) -> None:
-    """One message, whatever the request is about: a case, or all of an outage, of which the first ones are given."""
+    """One message for a case, or for all of an outage, of which the first ones are given."""
     case, why = cases[0], f" Level {wish.lowered}." if wish.lowered else ""
     if wish.targets > 1:
         what = _sentence(context, case.rule_id, case.about.rule_condition)
@@ -82,12 +79,11 @@ def asked(context: PipelineContext, cases: Sequence[CaseRecord], wish: Wish, app
         return
     title = f"{case.target}: {wish.action} waits for an approval"
     text = _caused(case.cause, f"{_what(context, case.rule_id, case.about)}{why} Approval {approval_id} decides.")
-    _tell(context, case.rule_id, case.about, "heal.approval", "warning", title, text,
-          ids={**_ids(case), "approval": approval_id})  # fmt: skip
+    _tell(context, case, "heal.approval", "warning", title, text, approval=approval_id)
 
 
 def deed_stopped(context: PipelineContext, deed: Deed, left: list[str]) -> None:
-    """What is done about an outage goes no further: once for all that were waiting."""
+    """Once for all that were waiting."""
     title = f"Rule {deed.rule_id}: stopped, {_count(len(left))} left as they are"
     text = (
         f"Wave {deed.wave} stopped it: {deed.stopped}. Nothing was done about {_some(left, len(left))}. "
@@ -97,7 +93,6 @@ def deed_stopped(context: PipelineContext, deed: Deed, left: list[str]) -> None:
 
 
 def deed_over(context: PipelineContext, deed: Deed, first: Sequence[str], outcome: str) -> None:
-    """All of an outage have come to their end; of its targets a few are named."""
     ends = [("healed", WELL), ("not healed", HARM), ("unknown", UNKNOWN), ("without a heal", LEFT)]
     counts = [f"{members} {word}" for word, verdict in ends if (members := getattr(deed.ends, verdict))]
     bad = bool(deed.ends.harm or deed.ends.unknown) or not deed.wave
@@ -112,7 +107,6 @@ def _count(targets: int) -> str:
 
 
 def _some(names: Sequence[str], total: int) -> str:
-    """The first few names, and how many more there are."""
     more = total - NAMED
     return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
@@ -121,7 +115,7 @@ def _of_deed(
     context: PipelineContext, deed_id: str, kind: str, severity: str, title: str, text: str, ids: Mapping[str, str],
     part: str = "asked",
 ) -> None:  # fmt: skip
-    """A message of its own: what it tells of has many targets, and none of their windows expects it."""
+    """A message of its own: it has many targets, and none of their windows expects it."""
     tell(context.root, context.now, key=f"outage:{deed_id}:{part}", kind=kind, severity=severity, title=title,
          text=text, tags=("healing",), ids=ids, phase="apart", name=deed_id, despite_window=True)  # fmt: skip
 
@@ -129,8 +123,8 @@ def _of_deed(
 def unresolved(
     context: PipelineContext, rule_id: str, about: About, entry: LedgerRecord, attempts: tuple[str, ...] = ()
 ) -> None:
-    """The end of a case, and it is not known to be well: what was tried, what it answered, and what to do next. A
-    message of its own, which is withdrawn where it has not left when the condition is over."""
+    """A case ended, and is not known to be well. The message is withdrawn where it has not left when the condition
+    is over."""
     outcome, severity = str(entry.outcome), "warning" if about.source in PREDICTIVE_SOURCES else "critical"
     trouble = _known(entry.cause) or _sentence(context, rule_id, about.rule_condition)
     title = f"{about.target}: {trouble}, not healed ({outcome})"
@@ -150,8 +144,8 @@ def unresolved(
 
 
 def over(context: PipelineContext, rule_id: str, condition: str, target: str) -> None:
-    """The condition is known false again. As severe as what people were told of it, to reach the same ones. Where that
-    was a failed heal and nothing else, whoever was not told that yet hears neither."""
+    """The condition is known false again: as severe as what people were told, to reach the same ones. Who was not
+    told of a failed heal yet hears neither."""
     severity, only = context.book.forget_told(rule_id, target), context.book.forget_unhealed(rule_id, target)
     if only is False or (only and severity is None):
         withdraw(context.root, context.now, _unhealed(rule_id, target))
@@ -163,12 +157,8 @@ def over(context: PipelineContext, rule_id: str, condition: str, target: str) ->
          ids={"rule": rule_id})  # fmt: skip
 
 
-def _ids(case: CaseRecord) -> dict[str, str]:
-    return {"rule": case.rule_id} | ({"case": case.id} if case.id else {})
-
-
 def withdraw_unhealed(context: PipelineContext, rule_id: str, target: str) -> None:
-    """It is over, and told elsewhere or not at all: that a heal of it failed is no news any more."""
+    """Over, and told elsewhere or not at all: a failed heal is no news any more."""
     if context.book.forget_unhealed(rule_id, target) is not None:
         withdraw(context.root, context.now, _unhealed(rule_id, target))
 
@@ -183,43 +173,40 @@ def _known(cause: CauseNamed | None) -> str:
 
 
 def _caused(cause: CauseNamed | None, text: str) -> str:
-    """The text with the cause as its first line, where that is known."""
     return f"Cause: {_known(cause)}.\n{text}" if cause is not None else text
 
 
 def _sentence(context: PipelineContext, rule_id: str, condition: str) -> str:
-    """What the rule itself says that it finds; its condition where it says nothing."""
+    """What the rule itself says that it finds; else its condition."""
     rule = context.world.rules.get(rule_id)
     return (rule.description if rule else "").strip().rstrip(".") or condition
 
 
 def _what(context: PipelineContext, rule_id: str, about: About) -> str:
-    """What the rule has found. What is only predicted does not hold yet, and says so itself."""
+    """What is only predicted does not hold yet, and says so itself."""
     if about.note:
         return f"{about.note} (rule {rule_id})."
     return f"{_sentence(context, rule_id, about.rule_condition)}: {about.target} (rule {rule_id})."
 
 
 def demoted(context: PipelineContext, change: LevelChange, entry_id: int) -> None:
-    """A rule has lost a level by itself."""
-    title, why = DEMOTED[change.cause]
-    text = f"{why} See ledger entry {entry_id}. Find the cause; then the rule can be promoted again."
-    rule_id = change.rule_id
-    _call_somebody(context, f"breaker:{rule_id}", "heal.breaker", f"Rule {rule_id} {title}", text,
-                   ids={"rule": rule_id, "entry": str(entry_id)})  # fmt: skip
+    then = f"See ledger entry {entry_id}. Find the cause; then the rule can be promoted again."
+    _lost_level(context, change, then, entry=str(entry_id))
 
 
 def useless(context: PipelineContext, change: LevelChange, trials: Trials) -> None:
-    """A rule that acted by itself is known to help hardly anything, or to help no more."""
-    title, why = DEMOTED[change.cause]
-    text = f"{why} It asks for approval from now on: {governor.said_of_lift(trials)}."
-    rule_id = change.rule_id
-    _call_somebody(context, f"breaker:{rule_id}", "heal.breaker", f"Rule {rule_id} {title}", text,
-                   ids={"rule": rule_id})  # fmt: skip
+    """It is known to help hardly anything, or to help no more."""
+    _lost_level(context, change, f"It asks for approval from now on: {governor.said_of_lift(trials)}.")
+
+
+def _lost_level(context: PipelineContext, change: LevelChange, then: str, **more: str) -> None:
+    (title, why), rule_id = DEMOTED[change.cause], change.rule_id
+    _call_somebody(context, f"breaker:{rule_id}", "heal.breaker", f"Rule {rule_id} {title}", f"{why} {then}",
+                   ids={"rule": rule_id, **more})  # fmt: skip
 
 
 def braked(context: PipelineContext, reason: str) -> None:
-    """The brake is on: a person is called, once an hour for as long as it is."""
+    """Once an hour for as long as it is on."""
     if context.now - context.healing.brake_told_at < BRAKE_AGAIN_S:
         return
     context.healing.brake_told_at = context.now
@@ -236,19 +223,20 @@ def _call_somebody(
 
 def _tell(
     context: PipelineContext,
-    rule_id: str,
-    about: About,
+    case: CaseRecord,
     kind: str,
     severity: str,
     title: str,
     text: str,
-    ids: Mapping[str, str],
+    *,
     phase: str = "",
+    **more: str,
 ) -> None:
-    _say(context, about.target, kind, severity, title, text, phase=phase, ids=ids)
-    if ending.has_end(about):
-        context.book.note_told(rule_id, about.target, severity)
-        context.book.note_else_told(rule_id, about.target)
+    ids = {"rule": case.rule_id} | ({"case": case.id} if case.id else {}) | more
+    _say(context, case.about.target, kind, severity, title, text, phase=phase, ids=ids)
+    if ending.has_end(case.about):
+        context.book.note_told(case.rule_id, case.about.target, severity)
+        context.book.note_else_told(case.rule_id, case.about.target)
 
 
 def _say(
@@ -264,6 +252,6 @@ def _say(
     key: str | None = None,
     name: str | None = None,
 ) -> None:
-    """Also in a maintenance window: what that lets healing do, and what it leaves to people, is nothing expected."""
+    """Also in a maintenance window: what that leaves to people is nothing expected."""
     tell(context.root, context.now, key=key or f"heal:{target}", kind=kind, severity=severity, title=title, text=text,
          tags=("healing",), target=target, ids=ids, phase=phase, name=name or target, despite_window=True)  # fmt: skip

@@ -1,7 +1,7 @@
-"""Gives agents the policies by which they may heal alone. Under the lease; again where something has changed.
+"""Gives agents the policies by which they may heal alone; again where something has changed. Under the lease.
 
-What they healed alone while the server was away becomes ledger entries: once, and only what they may speak of.
-The room of agents signs and carries it. Must not: decide which rules; `stages.alone` does.
+What they healed alone becomes ledger entries: once, and only what they may speak of. Must not: decide which rules;
+`stages.alone` does.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from opsapp.tree.root import Root
 from opsapp.wire.actions import ACTIONS
 from opsapp.wire.policies import PolicyTerms
 from opsapp.wire.reports import AgentOutcome
-from opsapp.wire.verdicts import Harm
 
 from . import entries, evidence, notifications, suggestions, world
 from .context import PipelineContext
@@ -45,8 +44,6 @@ TAKEN_INTERVALS = 8  # a host that is heard so long after it was given something
 
 
 class GivenPolicies(NamedTuple):
-    """What an agent was given last."""
-
     terms: PolicyTerms
     expires_at: float
 
@@ -55,16 +52,16 @@ NOTHING = GivenPolicies(PolicyTerms((), 0.0, 0), 0.0)
 
 
 def step(node: Node, inventory: Inventory, failing: Holding) -> bool:
-    """Look at every agent, a few per transaction. First at what each holds, for it counts before anything is given."""
+    """A few agents per transaction. First what each holds, for it counts before anything is given."""
     known = _known(node)
-    agents = [member for member in inventory if member.is_agent and member.agent_id]
+    agents = inventory.agents
     if not agents:
         return False
     for page in _pages([member for member in agents if member.agent_id not in known]):
         known.update(node.transact(read, page))
-    shares = node.transact(draw, [str(member.agent_id) for member in agents])
+    shares = node.transact(draw, [member.item_id for member in agents])
     for page in _pages(agents):
-        held = {str(member.agent_id): known[str(member.agent_id)] for member in page if member.agent_id in known}
+        held = {member.item_id: known[member.item_id] for member in page if member.agent_id in known}
         known.update(node.transact(give, page, inventory, failing, held, shares))
     return False
 
@@ -74,7 +71,7 @@ def _pages(agents: list[Member]) -> Iterator[list[Member]]:
 
 
 def _known(node: Node) -> dict[str, GivenPolicies]:
-    """What each agent holds. It is certain only while this node has the lease: nobody else gives policies then."""
+    """Certain only while this node has the lease: nobody else gives policies then."""
     token = node.leases.held.get("healing")
     if node.registry.get(KEY, (None, {}))[0] != token:
         node.registry[KEY] = (token, {})
@@ -83,8 +80,8 @@ def _known(node: Node) -> dict[str, GivenPolicies]:
 
 
 def read(root: Root, agents: list[Member]) -> dict[str, GivenPolicies]:
-    """What these agents were given before. What an older version gave is a share of the fleet's limit too."""
-    present = {str(member.agent_id): _read(root, str(member.agent_id)) for member in agents}
+    """What an older version gave is a share of the fleet's limit too."""
+    present = {member.item_id: _read(root, member.item_id) for member in agents}
     holding = {agent_id: given for agent_id, given in present.items() if given is not None}
     shares, now = _shares(root), node_of(root).clock.now()
     for agent_id, given in holding.items():
@@ -94,7 +91,7 @@ def read(root: Root, agents: list[Member]) -> dict[str, GivenPolicies]:
 
 
 def draw(root: Root, agent_ids: list[str]) -> dict[str, int]:
-    """What each host may do alone. The lots are the same each time, and nobody can foresee them."""
+    """The lots are the same each time, and nobody can foresee them."""
     key, settings = chain_key(root), node_of(root).config[HealingSettings]
 
     def lot(agent_id: str) -> float | None:
@@ -119,15 +116,14 @@ def give(
     held: Mapping[str, GivenPolicies],
     drawn: Mapping[str, int],
 ) -> dict[str, GivenPolicies]:
-    """Give each of these agents what it may do now; what each holds then. What an agent is known to hold is not read
-    from the store again: with thousands of agents that would be most of the work."""
+    """What each holds then. What an agent is known to hold is not read again: that would be most of the work."""
     leases.check(root, "healing")
     node, healing, shares = node_of(root), healing_of(root), _shares(root)
     now = node.clock.now()
     seen, life = world.build(root, now, inventory, failing), node.config[HealingSettings].offline_policies.expires_s
     holding: dict[str, GivenPolicies] = {}
     for member in agents:
-        agent_id = str(member.agent_id)
+        agent_id = member.item_id
         present = held.get(agent_id) or _read(root, agent_id)
         if present is None:
             continue
@@ -147,9 +143,9 @@ def give(
 
 
 def _terms(member: Member, seen: World, share: int) -> PolicyTerms:
-    """What a host may do alone with this share of the fleet's heals; without one it is given nothing to do."""
+    """Without a share of the fleet's heals it is given nothing to do."""
     section = seen.settings.offline_policies
-    host = seen.hosts[str(member.agent_id)]
+    host = seen.hosts[member.item_id]
     policies = alone.policies(host, member.names, member.tags, seen) if section.enabled and share else ()
     offline_after_s = section.offline_after_s or SILENT_INTERVALS * member.interval
     return PolicyTerms(tuple(policies), offline_after_s, share if policies else 0)
@@ -165,8 +161,8 @@ def _read(root: Root, agent_id: str) -> GivenPolicies | None:
 
 
 def _is_news(present: GivenPolicies, terms: PolicyTerms, now: float, life: float, online: bool) -> bool:
-    """Whether these terms differ from what the agent has, or half of the time until it expires is over. A host that is
-    away takes nothing: what it holds may become less, and ends when it ends, so that its share can go to another."""
+    """The terms differ, or half of the time until they expire is over. A host that is away takes nothing: what it
+    holds ends when it ends, so that its share can go to another."""
     if not online and present.expires_at <= now:
         return False
     if present is NOTHING:
@@ -187,7 +183,7 @@ LOCAL = ("verified", "failed", "inconclusive", "rolled_back", "lost", "skipped")
 
 
 def report_local(context: PipelineContext, outcome: AgentOutcome) -> None:
-    """An agent's outcome. For the target of another host, or for an unknown rule, it is recorded as refused."""
+    """What is about another host, or an unknown rule, is recorded as refused."""
     name = f"{outcome.agent_id}:{outcome.outcome_id}"
     if name in context.healing.reported:  # the agent did not get our receipt, and sent it again
         return
@@ -239,7 +235,6 @@ def _refusal(context: PipelineContext, outcome: AgentOutcome, *, own: bool, know
 
 
 def _record(context: PipelineContext, outcome: AgentOutcome, case: CaseRecord) -> LedgerRecord:
-    """Its entry in the ledger."""
     reported = outcome.outcome if outcome.outcome in LOCAL else "inconclusive"
     trust, action_type = context.world.trust[outcome.rule_id], outcome.action_type or ""
     action = ACTIONS.get(action_type)
@@ -260,7 +255,7 @@ def _record(context: PipelineContext, outcome: AgentOutcome, case: CaseRecord) -
         metrics_before=outcome.metrics_before,
         metrics_after=outcome.metrics_after,
         executed=outcome.executed and reported != "skipped",
-        worse=tuple(Harm(**vars(harm)) for harm in outcome.worse),
+        worse=outcome.worse,
     )
     return context.ledger.finish(
         context.root,

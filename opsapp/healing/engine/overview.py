@@ -1,7 +1,7 @@
-"""What is wrong now, what it comes from, and what healing is about, in one answer for the first page that people see.
+"""What is wrong now, what it comes from, and what healing is about, for the first page that people see.
 
-Read-only, in the caller's transaction. It costs the same with ten incidents and with a thousand: lists are cut, and a
-list says how many it was cut from. Must not: say what people should do.
+Read-only. It costs the same with ten incidents and with a thousand: lists are cut, and say how many there were. Must
+not: say what people should do.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from opsapp.healing.resources import Healing, healing_of
 from opsapp.healing.stages.case import CaseRecord, VerifyingCase
 from opsapp.healing.stages.holdout import is_left_alone
 from opsapp.lib.alike import gathered
+from opsapp.lib.durations import whole
 from opsapp.lib.problems import Unopened, Unreadable
 from opsapp.monitoring.engine import (
     MonitorsStanding,
@@ -126,8 +127,8 @@ def _next_break(root: Root, healing: Healing) -> NextBreak | None:
 def _troubles(
     root: Root, healing: Healing, monitors: MonitorsStanding, hosts: HostsStanding, now: float
 ) -> list[Trouble]:
-    """Root causes before what hangs on them, down before slow before unknown, of alike ones the oldest first. What has
-    an open incident stands with what is down: it was, and nobody knows better."""
+    """Root causes before what hangs on them, down before slow before unknown, then the oldest first. What has an
+    open incident stands with what is down: nobody knows better."""
     troubles = [_of_host(host) for host in hosts.silent]
     troubles += [_of_monitor(monitor) for monitor in monitors.troubled]
     troubles += _told(healing, {trouble.name for trouble in troubles})
@@ -164,13 +165,11 @@ def _of_monitor(monitor: TroubledMonitor) -> Trouble:
 
 def _of_host(host: SilentHost) -> Trouble:
     status, seen = "unknown" if host.unheard else "down", host.last_seen
-    return Trouble(
-        kind="host", id=host.agent_id, name=host.hostname, status=status, since=None if seen is None else int(seen)
-    )
+    return Trouble(kind="host", id=host.agent_id, name=host.hostname, status=status, since=whole(seen))
 
 
 def _of_nothing_here(root: Root) -> list[Trouble]:
-    """Open incidents of which another system told; the newest of them, where they are many."""
+    """Of which another system told; the newest, where they are many."""
     incidents = incidents_of(root)
     ids = list(incidents.open_of_none)[-MOST_TROUBLES:]
     return [
@@ -188,7 +187,7 @@ def _of_nothing_here(root: Root) -> list[Trouble]:
 
 
 def _told(healing: Healing, known: Iterable[str]) -> list[Trouble]:
-    """Conditions on hosts that people were told of, and not that they are over."""
+    """People were told of these, and not that they are over."""
     told: Mapping[tuple[str, str], str] = healing.book.told or {}
     conditions = {rule_id: rule.record.condition for rule_id, rule in healing.rules.items()} if told else {}
     return [
@@ -206,7 +205,7 @@ def _told(healing: Healing, known: Iterable[str]) -> list[Trouble]:
 
 
 def _since(healing: Healing, rule_id: str, target: str) -> int | None:
-    """When the case began that people were told of: the open one, else the last one of the rule and target."""
+    """Of the open case, else the last one of the rule and target."""
     for case in healing.book.open_cases(target):
         return int(case.record.opened_at)
     last = healing.book.last_of.get((rule_id, target))
@@ -216,7 +215,7 @@ def _since(healing: Healing, rule_id: str, target: str) -> int | None:
 def _with_days(
     node: Node, root: Root, troubles: list[Trouble], monitors: list[TroubledMonitor], now: float
 ) -> list[Trouble]:
-    """The first ones with how they stood in the last 24 hours: reading that is most of the cost."""
+    """The first ones with their last 24 hours: reading that is most of the cost."""
     series = {monitor.id: monitor.series for monitor in monitors}
     own = [trouble for trouble in troubles if trouble.kind == "monitor" and not trouble.root_cause][:MOST_DAYS]
     days = {trouble.id: tuple(last_day(node, root, series[str(trouble.id)], now)) for trouble in own}
@@ -249,13 +248,13 @@ def _under_way(root: Root, healing: Healing, case: CaseRecord, now: float) -> Ca
 
 
 def _told_due(case: CaseRecord) -> int | None:
-    """The next look; of a heal that waits for its proof its latest moment, because it is looked at each second."""
+    """Of a heal that waits for its proof the latest moment: it is looked at each second."""
     due = case.deadline if isinstance(case, VerifyingCase) else case.due
     return int(due) if 0 < due < 1e11 else None
 
 
 def _chain_of(healing: Healing, rule_id: str) -> tuple[RuleStep, ...]:
-    """None is known of a rule that is gone, damaged, or sealed with another key; what reads all rules says so."""
+    """Nothing of a rule that is gone, damaged, or sealed with another key."""
     try:
         record: RuleRecord = healing.rules[rule_id].record
     except (KeyError, Unreadable, Unopened):
@@ -264,5 +263,5 @@ def _chain_of(healing: Healing, rule_id: str) -> tuple[RuleStep, ...]:
 
 
 def _told_params(params: Mapping[str, object]) -> str:
-    """Parameters as one would type them after the action."""
+    """As one would type them after the action."""
     return " ".join(value if isinstance(value, str) else json.dumps(value) for value in params.values() if value)

@@ -1,11 +1,11 @@
 """What is stored of the readings that a condition names, of one agent or monitor, in the order of time.
 
-Raw readings as long as they are kept, roll-ups before that. Reads only, some days in a transaction. Must not: judge.
+Raw readings as long as they are kept, roll-ups before that. Must not: judge.
 
-A bucket of a roll-up knows its lowest, highest and mean value and how long each state lasted, not their order. It
-stands for its lowest and its highest in such shares that the mean is right, each without a break, and in the order in
-which the buckets beside it go on. So an onset is found within one bucket. A time of no bucket stays unknown, and so
-does a bucket with less than half of what the others have: it says nothing of the rest of its time.
+A bucket knows its lowest, highest and mean value and how long each state lasted, not their order. It stands for its
+lowest and its highest in such shares that the mean is right, each without a break, in the order in which the buckets
+beside it go on: so an onset is found within one bucket. A bucket with less than half of what the others have is
+unknown.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RolledReading = tuple[float, float | str]  # when, and what: a plain pair, for t
 
 
 class KeptReading(NamedTuple):
-    """A reading of which there is a history. `name` as conditions say it, `live` as the live view does."""
+    """`name` as conditions say it, `live` as the live view does."""
 
     name: str
     live: str
@@ -44,7 +44,7 @@ class KeptReading(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """A part of the time, in ms, and how its readings are read: `width` is 0 for raw ones."""
+    """In ms. `width` is 0 for raw readings."""
 
     start: int
     end: int
@@ -52,31 +52,27 @@ class Stretch(NamedTuple):
 
     @property
     def interval_s(self) -> float:
-        """Of a bucket: so that its reading is valid as long as it lasts, and is not carried into a gap."""
+        """A bucket's reading is valid as long as it lasts, and not carried into a gap."""
         return (self.width / 1000 + 1) / 3
 
 
 class ReadingColumn(NamedTuple):
-    """One reading over time: two lists, for there are millions."""
+    """Two lists, for there are millions."""
 
     times: Sequence[float]
     values: Sequence[float | str]
 
 
 class PastReport(NamedTuple):
-    """What was read at one time, by the names of the condition."""
-
     at: float
     values: Mapping[str, float | str]
 
 
 def kept_readings(root: Root, member: Member) -> list[KeptReading]:
-    """Of everything that is kept of an agent or a monitor."""
-    item_id = member.subject.partition(":")[2]
     if member.is_agent:
-        agent = agents_of(root).get(item_id)
+        agent = agents_of(root).get(member.item_id)
         return [] if agent is None else [KeptReading(name, name, number) for name, number in agent.series.items()]
-    monitor = monitors_of(root).get(item_id)
+    monitor = monitors_of(root).get(member.item_id)
     if monitor is None:
         return []
     kept = [
@@ -101,7 +97,7 @@ def raw_from(retention: SeriesRetention, now: int) -> int:
 
 
 def stretches(retention: SeriesRetention, start: int, end: int, now: int) -> list[Stretch]:
-    """The time in pieces, each of the finest readings that are kept of it. A day is raw as a whole, or not at all."""
+    """Each of the finest readings that are kept. A day is raw as a whole, or not at all."""
     raw = raw_from(retention, now)
     fine = (now - retention.fine_days * DAY) // DAY * DAY
     parts = [Stretch(start, min(fine, end), HOUR), Stretch(max(start, fine), min(raw, end), FINE)]
@@ -114,7 +110,7 @@ def stretches(retention: SeriesRetention, start: int, end: int, now: int) -> lis
 
 
 def read(root: Root, kept: Sequence[KeptReading], stretch: Stretch) -> tuple[Stretch, list[ReadingColumn]]:
-    """What is there. Where raw readings are missing that should be kept (the setting is newer), roll-ups serve."""
+    """Where raw readings are missing that should be kept (the setting is newer), roll-ups serve."""
     history = node_of(root).series.reading(root)
     columns = [_column(history, reading, stretch) for reading in kept]
     if not any(column.times for column in columns) and not stretch.width:
@@ -175,7 +171,7 @@ def rolled_values(buckets: Sequence[Rollup], width_s: float) -> Iterator[RolledR
 
 
 def rolled_states(buckets: Sequence[Rollup]) -> Iterator[RolledReading]:
-    """The state that the bucket before ended with comes first, the one that the next begins with last."""
+    """First the state that the bucket before ended with, last the one that the next begins with."""
     known = _whole([bucket for bucket in buckets if any(bucket.spent)])
     last: int | None = None
     for _, bucket, after in _with_neighbours(known):

@@ -53,11 +53,17 @@ PURGE_PAGE = 500
 
 
 class IHealingEngine(Interface):
-    """Utility: this node's engine."""
+    """Utility."""
+
+
+def engine_of(node: Node) -> HealingEngine | None:
+    """None on a node without healing."""
+    engine: HealingEngine | None = node.registry.queryUtility(IHealingEngine)
+    return engine
 
 
 class HealingEngine:
-    """Alerts and pipeline of one node. Its greenlets call `look`, `work`, `govern`, `purge`; tests do the same."""
+    """Its greenlets call `look`, `work`, `govern`, `purge`; tests do the same."""
 
     def __init__(self, node: Node):
         self.node = node
@@ -80,11 +86,10 @@ class HealingEngine:
         node.clock_steps.carry(LEASE, move, move_on)
 
     def watch(self) -> None:
-        """Listen to the live view; every subject that is known already is looked at once."""
+        """Every subject that is known already is looked at once."""
         self.readings.live.subscribe(self._arrived)
 
     def _move(self, by: float) -> None:
-        """The clock was set by so many seconds."""
         self.readings.move(by)
         self.alerts.move(by)
         self.pasts.update({key: past.moved(by) for key, past in self.pasts.items()})
@@ -95,7 +100,7 @@ class HealingEngine:
             self.node.wake("live", "healing")
 
     def changed(self) -> None:
-        """From any thread: rules are not what they were."""
+        """From any thread."""
         self.stale = True
         self.node.wake("live")
 
@@ -116,8 +121,7 @@ class HealingEngine:
         return True
 
     def refresh(self) -> None:
-        """Every two seconds, or when there is news: inventory, rules, kill switch, and once what became of earlier
-        cases. What is as it was costs nothing more than the look."""
+        """Every two seconds, or when there is news. What is as it was costs nothing more than the look."""
         now = self.node.clock.monotonic()
         if now - self.refreshed_at < (REFRESH_NEWS_S if self.stale else REFRESH_S):
             return
@@ -145,7 +149,7 @@ class HealingEngine:
     # -- the pipeline
 
     def work(self) -> bool:
-        """Receive events, let due cases take a step. Whether there was anything."""
+        """Whether there was anything."""
         if not self.node.transact(anything, self.node.clock.now()):
             return False
         self.refresh()
@@ -172,7 +176,7 @@ class HealingEngine:
         return worked.done > 0
 
     def _one_by_one(self, now: float, inventory: Inventory, failing: Holding) -> StepResult:
-        """The batch again, item by item: one that cannot be worked must not stop the others."""
+        """The batch again: one that cannot be worked must not stop the others."""
         waiting, cases = self.node.transact(due_now, now)
         total = StepResult(0, {}, [], [])
         jobs: list[tuple[int, tuple[str, ...]]] = [(1, ())] * min(waiting, EVENTS_AT_ONCE)
@@ -191,7 +195,6 @@ class HealingEngine:
         return total
 
     def measure(self, subjects: Iterable[str]) -> None:
-        """Have agents and monitors that others hang on measured, unless they are asked already."""
         for subject in subjects:
             if not self.readings.is_asked(subject, self.node.clock.now()):
                 self._recheck(subject)
@@ -215,7 +218,6 @@ class HealingEngine:
         return offline_policies.step(self.node, self.inventory, self.alerts.failing())
 
     def look_after_inlets(self) -> bool:
-        """Forget what nobody says any more, and tell of what was refused."""
         now = self.node.clock.now()
         self.node.transact(inlets.tell_refused, now)
         while self.node.transact(inlets.forget, now):
@@ -241,7 +243,7 @@ def submit(root: Root, events: list[Fired]) -> None:
 
 
 class StoreLook(NamedTuple):
-    """What alerts need of the store. `rules` None: they are those of the known version."""
+    """`rules` None: they are those of the known version."""
 
     inventory: Inventory
     paused: bool
@@ -293,7 +295,6 @@ def anything(root: Root, now: float) -> bool:
 
 
 def answered(root: Root) -> list[Case]:
-    """Cases whose command has come to an end, before they are looked at next."""
     book, fleet = healing_of(root).book, fleet_access(root)
     waiting = (book.find(case_id) for case_id in book.acting)
     return [case for case in waiting if case is not None and commands.is_answered(root, fleet, case.record)]
@@ -307,8 +308,8 @@ def work(
     events: int = EVENTS_AT_ONCE,
     only: tuple[str, ...] | None = None,
 ) -> StepResult:
-    """One transaction: so many events, and all due cases or only those named. While cases are still to be moved with a
-    clock that was set, a piece of these and nothing else: what a node left that was killed meanwhile."""
+    """One transaction: so many events, and all due cases or only those named. While cases are still to be moved with
+    a clock that was set (a node left them that was killed), only a piece of these."""
     if healing_of(root).book.to_move:
         move_on(root)
         return StepResult(1, {}, [], [])
@@ -348,7 +349,6 @@ def due_now(root: Root, now: float) -> tuple[int, tuple[str, ...]]:
 
 
 def drop_event(root: Root, now: float, inventory: Inventory, failing: Holding, why: str) -> None:
-    """An event that cannot be worked still has its outcome."""
     context = _context(root, now, inventory, failing)
     for row in context.book.messages.take(1):
         if row.get("kind") == "rollback":
@@ -358,7 +358,7 @@ def drop_event(root: Root, now: float, inventory: Inventory, failing: Holding, w
 
 
 def drop_case(root: Root, now: float, inventory: Inventory, failing: Holding, case_id: str, why: str) -> None:
-    """A case that cannot take its step is closed: nobody can say what became of it, and it must not stop the others."""
+    """It is closed: nobody can say what became of it, and it must not stop the others."""
     context = _context(root, now, inventory, failing)
     case = context.book.cases[case_id]
     context.book.acting.discard(case_id)
@@ -369,7 +369,7 @@ def drop_case(root: Root, now: float, inventory: Inventory, failing: Holding, ca
 
 
 def purge_reported(root: Root, before: float, after: str) -> str | None:
-    """Forget a page of what agents reported long ago; where to go on, or None at the end."""
+    """A page; where to go on, or None."""
     reported = healing_of(root).reported
     page = list(islice(reported.items(after, excludemin=True), PURGE_PAGE))
     for name, at in page:
@@ -387,8 +387,8 @@ def purge(root: Root, before: float) -> bool:
 
 
 def world_now(root: Root) -> World:
-    """The world as a view or an approval sees it, with what this node knows."""
+    """For a view or an approval, with what this node knows."""
     node = node_of(root)
-    engine: HealingEngine | None = node.registry.queryUtility(IHealingEngine)
+    engine = engine_of(node)
     failing = engine.alerts.failing() if engine else {}
     return world.build(root, node.clock.now(), fleet_access(root).inventory(root), failing)

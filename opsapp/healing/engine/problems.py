@@ -1,16 +1,16 @@
-"""Problems at work: counted with every verified heal, opened with the last one that it takes, closed by a person or by
-quiet. Opening and closing tell people, and are in the audit record.
+"""Problems: counted with every verified heal, opened with the last one that it takes, closed by a person or by quiet.
+Opening and closing tell people, and are audited.
 
-Must not: hold a rule back; the stages do that by what the world says is overdue.
+Must not: hold a rule back; the stages do that.
 """
 
 from __future__ import annotations
 
 from datetime import date, datetime, time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from zoneinfo import ZoneInfo
 
-from opsapp.audit.engine import Actor, note
+from opsapp.audit.engine import THE_SERVICE, note
 from opsapp.auth.resources import find_enabled
 from opsapp.healing.config import HealingSettings, ProblemSettings
 from opsapp.healing.logic.problems import ProblemFacts
@@ -18,6 +18,7 @@ from opsapp.healing.logic.rules import names_of
 from opsapp.healing.records import ProblemRecord
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.problems import RecurringProblem
+from opsapp.lib.durations import whole
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.lib.problems import Conflict, Invalid
 from opsapp.notify.engine import tell
@@ -31,18 +32,16 @@ from .context import PipelineContext
 if TYPE_CHECKING:
     from opsapp.runtime.node import Node
 
-THE_SERVICE = Actor(None, None)
 DAY = 86400.0
 AT_ONCE = 500
 
 
 def seen(context: PipelineContext, rule_id: str, target: str) -> None:
-    """A rule has found a target. What comes back is not quiet, whatever is done about it."""
+    """What comes back is not quiet, whatever is done about it."""
     context.healing.problems.seen(rule_id, target, context.now)
 
 
 def healed(context: PipelineContext, rule_id: str, target: str) -> None:
-    """A case ended verified: one heal more."""
     problems = context.healing.problems
     settings = context.world.settings.problems
     recurrence = problems.healed(rule_id, target, context.now)
@@ -58,7 +57,7 @@ def _opened(root: Root, problem: RecurringProblem, heals: int, settings: Problem
     facts = problem.facts
     text = f"{_healed(facts, heals, settings)} A heal does not take the cause away: somebody has to look for it."
     _tell(root, problem, "heal.problem", "warning", f"{facts.target}: healed again and again", text, now)
-    note(root, THE_SERVICE, "healing.problem.open", problem.__name__, after=_noted(problem))
+    note(root, THE_SERVICE, "healing.problem.open", problem.__name__, after=noted(problem))
 
 
 def _close(root: Root, problem: RecurringProblem, facts: ProblemFacts, why: str, now: float) -> None:
@@ -79,14 +78,21 @@ def _tell(root: Root, problem: RecurringProblem, kind: str, severity: str, title
     tell(root, now, key=key, kind=kind, severity=severity, title=title, text=text, tags=("healing",), ids=ids)
 
 
-def _noted(problem: RecurringProblem) -> JsonObject:
+def noted(problem: RecurringProblem) -> dict[str, str | float | None]:
+    """For the audit record."""
     facts = problem.facts
-    known: JsonObject = {name: getattr(facts, name) for name in ("rule_id", "target", "state", "due", "owner", "note")}
-    return {"title": f"{facts.rule_id} on {facts.target}", **known}
+    return {
+        "title": f"{facts.rule_id} on {facts.target}",
+        "rule_id": facts.rule_id,
+        "target": facts.target,
+        "state": facts.state,
+        "due": facts.due,
+        "owner": facts.owner,
+        "note": facts.note,
+    }
 
 
 def close_quiet(root: Root, now: float) -> None:
-    """What no rule has found for long enough is over."""
     leases.check(root, "healing")
     problems = healing_of(root).problems
     settings = node_of(root).config[HealingSettings].problems
@@ -95,14 +101,14 @@ def close_quiet(root: Root, now: float) -> None:
         return
     for problem_id, problem in problems.items():
         if problem_id in quiet:
-            before = _noted(problem)
+            before = noted(problem)
             why = f"it was quiet for {settings.quiet_s / DAY:g} days"
             _close(root, problem, problem.facts.becomes("closed", now), why, now)
-            note(root, THE_SERVICE, "healing.problem.close", problem_id, before=before, after=_noted(problem))
+            note(root, THE_SERVICE, "healing.problem.close", problem_id, before=before, after=noted(problem))
 
 
 def purge(node: Node, before: float) -> None:
-    """Forget problems that were closed before then, and heals that are too old for one; page by page."""
+    """Problems that were closed before then, and heals that are too old; page by page."""
     while node.transact(_purge_closed, before):
         pass
     after = node.transact(_purge_heals, None)
@@ -120,14 +126,11 @@ def _purge_heals(root: Root, after: tuple[str, str] | None) -> tuple[str, str] |
     return healing_of(root).problems.forget(before, after, AT_ONCE)
 
 
-def change(
-    root: Root, problem: RecurringProblem, values: JsonObject, by: str, now: float
-) -> tuple[JsonObject, JsonObject]:
-    """Set owner, date, note or state. What it was and what it is, for the audit record."""
+def change(root: Root, problem: RecurringProblem, values: JsonObject, by: str, now: float) -> None:
     if isinstance(values.get("due"), str):
         values = {**values, "due": _end_of(values["due"], node_of(root).config.timezone)}
     problems = healing_of(root).problems
-    before, known = problem.facts, _noted(problem)
+    before = problem.facts
     after = before._replace(**{name: value for name, value in values.items() if name != "state"})
     after = after.becomes(values.get("state", before.state), now)
     if after.owner != before.owner and after.owner is not None and find_enabled(root, after.owner) is None:
@@ -136,27 +139,26 @@ def change(
         raise Conflict("There is a newer problem of this rule and target.", code="newer_problem")
     if before.is_open and not after.is_open:
         _close(root, problem, after, f"{by} closed it", now)
-        return known, _noted(problem)
+        return
     problems.keep(problem, after)
     if after.is_open and not before.is_open:
         problems.seen(after.rule_id, after.target, now)
         title = f"{after.target}: the problem is open again"
         _tell(root, problem, "heal.problem", "warning", title, f"Rule {after.rule_id}: {by} opened it again.", now)
-    return known, _noted(problem)
 
 
 def give_back(root: Root, username: str, now: float) -> None:
-    """Nobody looks for the cause of the open problems of a user who is deleted: they stand on the overview again."""
+    """Those of a deleted user stand on the overview again."""
     problems = healing_of(root).problems
     for problem in [problems[problem_id] for problem_id in problems.open_on.values()]:
         if problem.facts.owner == username:
-            known = _noted(problem)
+            known = noted(problem)
             problems.keep(problem, problem.facts._replace(owner=None))
-            note(root, THE_SERVICE, "healing.problem.update", problem.__name__, before=known, after=_noted(problem))
+            note(root, THE_SERVICE, "healing.problem.update", problem.__name__, before=known, after=noted(problem))
 
 
 def _heals(root: Root, facts: ProblemFacts, now: float) -> int:
-    """Within the window up to now; those within it when it was closed."""
+    """A closed problem keeps those that it had."""
     problems = healing_of(root).problems
     if (facts.rule_id, facts.target) not in problems.open_on:
         return facts.heals
@@ -164,19 +166,27 @@ def _heals(root: Root, facts: ProblemFacts, now: float) -> int:
     return problems.recurrence(facts.rule_id, facts.target).since(now - window_s)
 
 
-def listing(root: Root, only: JsonObject) -> tuple[list[RecurringProblem], list[Damage]]:
-    """Those that fit, open ones first, then the newest first; and which cannot be read."""
+class ProblemFilter(NamedTuple):
+    """None: any. `target`: the whole name, or that of its host."""
+
+    state: str | None
+    owner: str | None
+    rule_id: str | None
+    target: str | None
+
+
+def listing(root: Root, only: ProblemFilter) -> tuple[list[RecurringProblem], list[Damage]]:
+    """Open ones first, then the newest; and which cannot be read."""
     problems, damaged = healing_of(root).problems.parted()
     fitting = [problem for problem in problems if _fits(problem.facts, only)]
     fitting.sort(key=lambda problem: (not problem.facts.is_open, -problem.facts.opened_at, problem.__name__))
     return fitting, damaged
 
 
-def _fits(facts: ProblemFacts, only: JsonObject) -> bool:
-    target = only["target"]
-    if target is not None and target not in names_of(facts.target):
-        return False
-    return all(only[name] in (None, getattr(facts, name)) for name in ("state", "owner", "rule_id"))
+def _fits(facts: ProblemFacts, only: ProblemFilter) -> bool:
+    is_among = only.target is None or only.target in names_of(facts.target)
+    same = only.state in (None, facts.state) and only.owner in (None, facts.owner)
+    return is_among and same and only.rule_id in (None, facts.rule_id)
 
 
 def _end_of(day: str, zone: str) -> float:
@@ -198,7 +208,7 @@ def shown(root: Root, problem: RecurringProblem, now: float) -> ProblemRecord:
         heals=facts.heals if not facts.is_open else _heals(root, facts, now),
         window_s=settings.window_s,
         opened_at=int(facts.opened_at),
-        due=None if facts.due is None else int(facts.due),
+        due=whole(facts.due),
         due_day=None if facts.due is None else _day(facts.due, node.config.timezone),
         overdue=facts.is_overdue(now),
         owner=facts.owner,
@@ -206,5 +216,5 @@ def shown(root: Root, problem: RecurringProblem, now: float) -> ProblemRecord:
         note=facts.note,
         last_at=seen_at if facts.is_open else None,
         quiet_until=int(seen_at + settings.quiet_s) if facts.is_open else None,
-        closed_at=None if facts.closed_at is None else int(facts.closed_at),
+        closed_at=whole(facts.closed_at),
     )

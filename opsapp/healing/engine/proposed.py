@@ -1,7 +1,7 @@
-"""Rules and single actions that an assistant proposes and people allow: what the room above needs of healing.
+"""Rules and single actions that an assistant proposes and people allow.
 
-Nothing acts here. A rule that is added has its trust to earn; one that was made for a single action stands at
-`approve`, and the yes to the proposal answers the question that the pipeline asks (`healing.granted`).
+A rule that is added has its trust to earn; one made for a single action stands at `approve`, and the yes to the
+proposal answers the question that the pipeline asks (`healing.granted`).
 """
 
 from __future__ import annotations
@@ -27,31 +27,28 @@ if TYPE_CHECKING:
 
 
 def rehearsed(node: Node, draft: NewRule, days: float, since: float | None, until: float | None) -> Rehearsed:
-    """What the draft would have done; outside any transaction."""
+    """Outside any transaction."""
     span = rehearsals.span_of(PastAsked(draft, days, since, until), node.clock.now())
     return rehearsals.rehearse(node, node.transact(rehearsals.policy_of, draft, span), span)
 
 
 def compared(root: Root, condition: str, targets: RuleTargets | None) -> Compared:
-    """What the condition says now."""
     return dryrun.compare(root, condition, targets)
 
 
 def host_called(root: Root, name: str) -> Host | None:
-    """The one host that goes by this name or id."""
+    """The one that goes by this name or id."""
     inventory = fleet_access(root).inventory(root)
     member = inventory.agent_named(name)
     return None if member is None or member.agent_id is None else inventory.hosts.get(member.agent_id)
 
 
 def monitor_called(root: Root, name: str) -> Member | None:
-    """The monitor of this name or id."""
     monitors = [member for member in fleet_access(root).inventory(root) if not member.is_agent]
     return next((monitor for monitor in monitors if name in monitor.names), None)
 
 
 def require_new(root: Root, rule_id: str | None) -> None:
-    """Conflict where there is such a rule."""
     if rule_id is not None:
         require_free(root, rule_id)
 
@@ -61,30 +58,26 @@ def exists(root: Root, rule_id: str) -> bool:
 
 
 def record_of(root: Root, action: str, condition: str) -> TimesHelped:
-    """What the action has done for this condition, on any host."""
     helped, total = healing_of(root).ledger.statistics(action, condition)
     return TimesHelped(total, helped)
 
 
 def undo_of(action: str) -> str:
-    """How the action is undone, as a plan says it."""
     return execution.rollback_plan(ACTIONS[action], None).how
 
 
 def add(root: Root, rule_id: str, settings: RuleSettings, now: float) -> None:
-    """A rule that people have allowed."""
     put_rule(root, rule_id, settings, source="api", now=now)
 
 
 def add_once(root: Root, rule_id: str, settings: RuleSettings, now: float) -> None:
-    """The rule of a single action. What it does was allowed, so it may ask."""
+    """What it does was allowed, so it may ask."""
     put_rule(root, rule_id, settings, source="api", now=now)
     state = healing_of(root).trust[rule_id]
     state.become(root, governor.promote(state.trust, "approve", now), cause="a proposal was approved", now=now)
 
 
 def end_once(root: Root, rule_id: str) -> None:
-    """The action was done, or its time is over. What it did stays in the ledger."""
     if exists(root, rule_id):
         drop_rule(root, rule_id)
 

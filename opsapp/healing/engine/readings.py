@@ -1,8 +1,7 @@
 """The readings that conditions are compared with: the live view and what is derived from it. In memory only.
 
-`event.KEY.name` and the like are what events from elsewhere say of a host or monitor: true until another word comes.
-`service.NAME.failed`, `.restarts_5m` and `.crash_looping` are added here: which units have run before is known to
-whoever has seen them run, and a report names only units that have started lately.
+`event.KEY.name`, which events from elsewhere say, is true until another word comes. `service.NAME.failed`,
+`.restarts_5m` and `.crash_looping` are added here: only who has seen a unit run knows that it has.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ Samples = Mapping[str, tuple[Any, float]]  # by name: what was reported, and whe
 
 
 class ToldReadings(NamedTuple):
-    """What an event from elsewhere says, by the names after `event.`, and when it was told last."""
+    """By the names after `event.`; when it was told last."""
 
     values: Mapping[str, object]
     told_at: float
 
 
 class LiveReadings:
-    """`live` is the node's live view; `members` (by subject) is refreshed from the store."""
+    """`live`: the node's live view; `members`, by subject, is refreshed from the store."""
 
     def __init__(self, live: Any):
         self.live = live
@@ -41,13 +40,13 @@ class LiveReadings:
         self.ran: set[tuple[str, str]] = set()  # (subject, state's name) that was active once
 
     def learn(self, subject: str, values: Mapping[str, object]) -> None:
-        """Remember which units have run: a unit that never ran has not failed."""
+        """A unit that never ran has not failed."""
         for name, value in values.items():
             if value in RUNS and name.startswith("service.") and name.endswith(".state"):
                 self.ran.add((subject, name))
 
     def samples(self, subject: str) -> dict[str, tuple[Any, float]]:
-        """All readings of a subject, under the names that conditions use, with the time of observation."""
+        """Under the names that conditions use, with the time of observation."""
         samples = dict(self.live.get(subject))
         if subject.startswith("monitor:"):
             samples.update({f"monitor.{name}": sample for name, sample in samples.items() if "." not in name})
@@ -60,29 +59,25 @@ class LiveReadings:
         return samples
 
     def told(self, events: dict[str, dict[str, ToldReadings]]) -> set[str]:
-        """These are the events from elsewhere by now. The subjects that another word came about."""
+        """The subjects that another word came about."""
         before, self.events = self.events, events
         return {subject for subject in before.keys() | events.keys() if before.get(subject) != events.get(subject)}
 
     def newest(self, subject: str) -> float:
-        """The time of the last report of a subject."""
         return max((at for _, at in self.live.get(subject).values()), default=float("-inf"))
 
     def move(self, by: float) -> None:
-        """The clock was set by so many seconds."""
         self.checked = {subject: at + by for subject, at in self.checked.items()}
         self.asked = {subject: at + by for subject, at in self.asked.items()}
         for events in self.events.values():
             events.update({key: told._replace(told_at=told.told_at + by) for key, told in events.items()})
 
     def is_asked(self, subject: str, now: float) -> bool:
-        """Whether a check or a report was requested and has not arrived yet."""
         asked = self.asked.get(subject)
         return asked is not None and now - asked < ASKED_S and self.checked.get(subject, 0.0) < asked
 
     def look(self, subject: str, condition: Condition, now: float) -> Reading:
-        """The verdict of a bound condition over fresh readings. Whoever sent an event says once that it is over: that
-        holds now, whenever it was said."""
+        """Of a bound condition. Whoever sent an event says once that it is over: that holds now."""
         member = self.members.get(subject)
         if member is None:
             return Reading(None, {}, None)
@@ -94,7 +89,7 @@ class LiveReadings:
 
 
 def _of_service(samples: Samples, name: str, ran: bool) -> dict[str, int]:
-    """What the state of a unit says. What belongs to it has the same time: another one means an earlier report."""
+    """What belongs to it has the same time: another one means an earlier report."""
     state, at = samples[name]
     starts, started_at = samples.get(name.removesuffix("state") + "starts", (None, None))
     counted_s, counted_at = samples.get(STARTS_COUNTED, (None, None))
@@ -103,7 +98,7 @@ def _of_service(samples: Samples, name: str, ran: bool) -> dict[str, int]:
 
 
 def instances(condition: Condition, member: Member, names: Iterable[str]) -> list[Condition]:
-    """The condition about each service, container or mount of which there is a reading. A monitor has none."""
+    """For each service, container or mount with a reading. A monitor has none."""
     if condition.family is None:
         return [condition]
     return [bind(condition, name) for name in condition.bindings(names)] if member.is_agent else []
@@ -125,8 +120,8 @@ def read(samples: Samples, condition: Condition, now: float, interval: float) ->
 
 
 def _read_told(samples: Samples, condition: Condition, now: float, interval: float) -> Reading:
-    """What was told holds until another word comes. Where a condition names a measurement too, the time of the reading
-    is that of the measurement: what others tell is no proof that it was measured."""
+    """What was told holds until another word comes. Where a condition names a measurement too, the time is that of
+    the measurement: what others tell is no proof."""
     oldest = now - STALE_AFTER_INTERVALS * interval
     told = {name: samples[name] for name in condition.names if name.startswith(EVENT) and name in samples}
     others = [name for name in condition.names if not name.startswith(EVENT)]

@@ -1,11 +1,10 @@
 """A rule on one target over stored readings: when it would have fired, and what its level would have made of that.
 
-The look is that of the live evaluation (`alerts`), over a live view that is fed with the past; what follows, `rehearse`
-says in a world as it was then: windows by their plans, failed targets by incidents and ledger, heals of an hour by the
-ledger; error budgets by how long the states of monitors had lasted; graph, hosts and settings are those of now, for of
-what they were there is no record. Only looks that could change anything are taken: when the verdict changes, and when
-time itself is up (`for`, cooldown, hold). What a heal would have changed nobody knows: the readings stay as they were.
-Must not: know how readings are kept.
+The look is that of `alerts`, over a live view that is fed with the past; what follows, `rehearse` says in a world of
+that time: windows by their plans, failed targets by incidents and ledger, heals by the ledger, error budgets by how
+long states had lasted. Graph, hosts and settings are those of now: there is no record of others. Only looks that
+could change anything are taken. What a heal would have changed nobody knows: the readings stay. Must not: know how
+readings are kept.
 """
 
 from __future__ import annotations
@@ -51,23 +50,19 @@ ACTS = ("execute", "request_approval")
 
 
 class FailedSpan(NamedTuple):
-    """A target had failed from then until then."""
-
     target: str
     since: float
     until: float
 
 
 class PastHeal(NamedTuple):
-    """A heal that counts against the limits of an hour."""
-
     at: float
     rule_id: str
     target: str
 
 
 def incident_spans(root: Root, graph: Graph, since: float, until: float) -> list[FailedSpan]:
-    """When monitors were down in that time that stand in the graph."""
+    """Of monitors that stand in the graph."""
     incidents, spans = incidents_of(root), []
     for monitor_id in list(incidents.by_monitor) if graph.nodes else ():
         for incident in incidents.touching(since, until, monitor_id):
@@ -78,16 +73,15 @@ def incident_spans(root: Root, graph: Graph, since: float, until: float) -> list
 
 
 def case_spans(entries: Iterable[LedgerRecord], window_s: float) -> Iterator[FailedSpan]:
-    """Targets with a case, and those whose case has ended without success, as long as that counts."""
+    """What ended without success counts for a while longer."""
     for entry in entries:
         ended = float(entry.finished_at or entry.created_at)
         yield FailedSpan(entry.target, float(entry.created_at), ended + window_s * (entry.outcome not in HARMLESS))
 
 
 class PastBudgets:
-    """What was left of error budgets between two times, for a draft rule that asks for one. Monitors, and what hangs on
-    what, are as they are now. Which a decision asks about, only the decision says: so a rehearsal is told that it is
-    unknown, and goes once more when what it has asked for was read."""
+    """Monitors, and what hangs on what, are as they are now. Only a decision says what it asks about: so a rehearsal
+    is told that it is unknown, and goes once more when it was read."""
 
     def __init__(self, measuring: MeasuringMonitors, since: float, until: float) -> None:
         self.measuring, self.since, self.until = measuring, since, until
@@ -119,7 +113,7 @@ class PastBudgets:
 
 @dataclass
 class PastWorlds:
-    """Worlds of the past, for one rule. `base` is the present one as plain values."""
+    """For one rule. `base` is the present world as plain values."""
 
     base: World
     rule_id: str
@@ -165,14 +159,12 @@ class PastWorlds:
 
 
 class VerdictChange(NamedTuple):
-    """From then on the condition was true, false or unknown."""
-
     at: float
     verdict: bool | None
 
 
 class Firing:
-    """One alert. `over_at`: when the condition was known false again, None as long as nobody knows."""
+    """`over_at`: when the condition was known false again."""
 
     def __init__(self, event: RuleEvent, since: float, again: bool, resolution_s: float) -> None:
         self.event = event
@@ -185,7 +177,7 @@ class Firing:
 
 
 class HeldLevel(NamedTuple):
-    """The trust that the rule has, and how long what it does at that level keeps its case open."""
+    """And how long what the rule does at its level keeps its case open."""
 
     policy: PolicyChange
     heal_s: float
@@ -193,8 +185,6 @@ class HeldLevel(NamedTuple):
 
 
 class Rehearsal:
-    """One rule on one target, as time goes by."""
-
     def __init__(
         self,
         rule: WatchedRule,
@@ -244,8 +234,8 @@ class Rehearsal:
             self._look(report.at, verdict)
 
     def take_alone(self, name: str, column: ReadingColumn) -> None:
-        """The same of one reading that nothing else belongs to. Most say what the one before has said, before time
-        brings anything: of these only the last is kept."""
+        """Of one reading that nothing else belongs to. Most say the same as before, and time brings nothing
+        meanwhile: of these only the last is kept."""
         stale_s, known, same = STALE_AFTER_INTERVALS * self.interval, self._known, None
         before, quiet, verdict = self._at, self._quiet_until(), self._verdict
         for read_at, value in zip(column.times, column.values, strict=True):
@@ -264,7 +254,6 @@ class Rehearsal:
         return -NEVER if self._polls else min(self._case_due, self.alerts.watching.next_due())
 
     def until(self, end: float) -> None:
-        """What time alone brings, before then."""
         while (due := min(self._case_due, NEVER if self._polls else self.alerts.watching.next_due())) < end:
             if due >= self._case_due:
                 self._case_goes_on(due)

@@ -20,6 +20,7 @@ from opsapp.healing.stages.case import RuleEvent
 from opsapp.healing.stages.ledger import LedgerRecord
 from opsapp.healing.stages.world import Reading
 from opsapp.healing.whatif import Rehearsed, RehearsedFiring, RehearsedTarget, StopCount, TimeSpan
+from opsapp.lib.durations import whole
 from opsapp.runtime.serieswork import SeriesRetention
 from opsapp.wire.conditions import Condition
 
@@ -38,14 +39,12 @@ HOST_REASONS = ("no_host", "ambiguous_host", "external")
 
 
 class AskedTime(NamedTuple):
-    """The time that was asked about."""
-
     since: float
     until: float
 
 
 class PastOfTarget(NamedTuple):
-    """What became of one target within the time, and when its condition was known. Without changes nothing was."""
+    """Without changes its condition was never known."""
 
     target: str
     member: Member
@@ -53,7 +52,6 @@ class PastOfTarget(NamedTuple):
     changes: Sequence[VerdictChange] = ()
 
     def known_s(self, since: float, until: float) -> float:
-        """For how long of that time the condition was known to be true or false."""
         ends = [*(change.at for change in self.changes[1:]), until]
         return sum(
             max(0.0, min(end, until) - max(change.at, since))
@@ -62,12 +60,12 @@ class PastOfTarget(NamedTuple):
         )
 
     def known_true_until(self, at: float, end: float) -> float:
-        """Up to when it was known true without a break, from then on."""
+        """Without a break, from then on."""
         return next((change.at for change in self.changes if change.at > at and change.verdict is not True), end)
 
 
 class PastTarget(NamedTuple):
-    """A target of the rule, and what is kept of what it names."""
+    """And what is kept of what the rule names."""
 
     member: Member
     condition: Condition
@@ -94,8 +92,6 @@ class PastPolicy(NamedTuple):
 
 
 class RehearsedRule(NamedTuple):
-    """All that the answer is made of."""
-
     policy: PastPolicy
     span: AskedTime
     now: float
@@ -104,7 +100,7 @@ class RehearsedRule(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A firing, and what would have stopped the rule from acting. `over_by_itself` None: nobody knows."""
+    """`over_by_itself` None: nobody knows."""
 
     place: PastOfTarget
     firing: Firing
@@ -113,7 +109,7 @@ class Judged(NamedTuple):
 
     @property
     def would_act(self) -> bool:
-        """Whether nothing but its level would have stopped it, at the beginning of a failure."""
+        """Nothing but its level would have stopped it, at the beginning of a failure."""
         return not self.firing.again and set(self.blocked_by) <= {"level"}
 
 
@@ -150,7 +146,7 @@ def answer(rule: RehearsedRule) -> Rehearsed:
 
 
 def _judged(rule: RehearsedRule) -> list[Judged]:
-    """All firings in the order of time. A heal that would have begun counts against the limits of the next ones."""
+    """In the order of time. A heal that would have begun counts against the limits of the next ones."""
     healed = _healed_on(rule.entries)
     fired = sorted(
         ((firing, place) for place in rule.seen for firing in place.firings), key=lambda row: (row[0].at, row[1].target)
@@ -166,7 +162,7 @@ def _judged(rule: RehearsedRule) -> list[Judged]:
 
 
 def _stops(rule: RehearsedRule, firing: Firing) -> tuple[str, ...]:
-    """What stands in the way of a rule that may do as much as it ever will."""
+    """Of a rule that may do as much as it ever will."""
     event, worlds = firing.event, rule.policy.worlds
     reading = Reading(True, dict(event.about.metrics), event.about.measured_at)
     held_at = event.at + worlds.base.settings.hold_s
@@ -212,7 +208,6 @@ def _stops_of(plan: planning.Plan) -> tuple[str, ...]:
 
 
 def _healed_on(entries: Sequence[LedgerRecord]) -> Mapping[str, list[float]]:
-    """When something was done about a target, or about its host."""
     healed: dict[str, list[float]] = {}
     for entry in entries:
         for name in names_of(entry.target) if entry.executed else ():
@@ -223,7 +218,7 @@ def _healed_on(entries: Sequence[LedgerRecord]) -> Mapping[str, list[float]]:
 def _over_by_itself(
     rule: RehearsedRule, firing: Firing, place: PastOfTarget, healed: Mapping[str, list[float]]
 ) -> bool | None:
-    """Within the time that the action would have had. Not known where a heal may have done it, or readings end."""
+    """Within the action's time. Not known where a heal may have done it, or readings end."""
     until = firing.over_at
     if until is None:
         known_until = place.known_true_until(firing.at, rule.span.until)
@@ -251,7 +246,7 @@ def _row(row: Judged, now: float) -> RehearsedFiring:
         int(firing.at),
         row.place.target,
         int(firing.since),
-        None if firing.over_at is None else int(firing.over_at),
+        whole(firing.over_at),
         None if firing.over_at is None else round(firing.over_at - firing.since),
         firing.again,
         row.over_by_itself,
@@ -265,11 +260,9 @@ def _row(row: Judged, now: float) -> RehearsedFiring:
 
 
 def chart_of(member: Member, firing: Firing, now: float) -> str:
-    """Where its readings of that time are drawn."""
-    item_id = member.subject.partition(":")[2]
     end = firing.at if firing.over_at is None else firing.over_at
     query = address(firing.since - HOUR, min(end + HOUR, now), firing.at)
-    return f"/{'agents' if member.is_agent else 'monitors'}/{item_id}{query}"
+    return f"/{'agents' if member.is_agent else 'monitors'}/{member.item_id}{query}"
 
 
 def _unknown_s(place: PastOfTarget, span: AskedTime) -> float:
@@ -289,7 +282,6 @@ def _of_target(place: PastOfTarget, span: AskedTime) -> RehearsedTarget:
 
 
 def _spans(changes: Sequence[VerdictChange], span: AskedTime, verdict: bool | None) -> tuple[TimeSpan, ...]:
-    """When it was so, in order."""
     ends = [*changes, VerdictChange(span.until, None)]
     spans = [
         (max(change.at, span.since), min(after.at, span.until))

@@ -1,8 +1,8 @@
 """What a draft rule would have done: `POST /api/healing/whatif`.
 
-The policy is read once, then each target's readings, some days at a time, and thought over in a lane's thread. Targets
-that others hang on come first: their failures are root causes of the others'.
-Must not: write, reach a host, or keep the readings of more than one target.
+Readings are read some days at a time, and thought over in a lane's thread. Targets that others hang on come first:
+their failures are the others' root causes. Must not: write, reach a host, or keep the readings of more than one
+target.
 """
 
 from __future__ import annotations
@@ -51,7 +51,6 @@ DRAFT = "draft"
 
 
 def span_of(asked: PastAsked, now: float) -> AskedTime:
-    """The time that is asked about; Invalid where there is none."""
     end = now if asked.until is None else min(asked.until, now)
     start = end - asked.days * DAY if asked.since is None else asked.since
     if start >= end:
@@ -149,7 +148,7 @@ def _roots_first(policy: PastPolicy) -> list[PastTarget]:
 
 
 def _through(node: Node, policy: PastPolicy, place: PastTarget, span: AskedTime) -> PastOfTarget:
-    """One target through all of its time, until the error budgets that it asks for are known."""
+    """Again until the error budgets that it asks for are known."""
     rehearsal = _lived(node, policy, place, span)
     while policy.worlds.budgets.learn(node):
         rehearsal = _lived(node, policy, place, span)

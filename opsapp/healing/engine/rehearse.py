@@ -1,8 +1,5 @@
-"""What would be: the live stages over a world and events that somebody thinks of. There is no second simulator.
-
-The dry run (the live world), the replay (recorded events) and a draft rule over the past (stored readings) are views of
-what `rehearse` says. Must not: write, or reach a host.
-"""
+"""What would be: the live stages over a world and events that somebody thinks of. There is no second simulator: dry
+run, replay and a draft rule over the past are views of it. Must not: write, or reach a host."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ NOBODYS = "0"  # the id of a case that nobody keeps
 
 
 class PolicyChange(NamedTuple):
-    """What somebody considers, beside what holds now: rules by id with their trust, and the whole graph."""
+    """Beside what holds now: rules by id with their trust, and the whole graph."""
 
     rules: Mapping[str, RuleRecord] = {}
     graph: Graph | None = None
@@ -57,7 +54,7 @@ class Scene(NamedTuple):
 
 @dataclass(frozen=True)
 class RehearsedEvent:
-    """What the stages make of an event, each asked when its answer is needed. Its case may have been held before."""
+    """The stages are asked when their answer is needed. Its case may have been held before."""
 
     event: RuleEvent
     case: CaseRecord
@@ -77,7 +74,7 @@ class RehearsedEvent:
 
     @property
     def stop(self) -> Received | Correlated | None:
-        """What ends it before it is planned: the first that does decides, as in the pipeline."""
+        """What ends it before it is planned."""
         if self.received.kind != "open":
             return self.received
         return None if self.correlated.kind == "plan" else self.correlated
@@ -99,7 +96,7 @@ class RehearsedEvent:
 def rehearse(
     world: Callable[[RuleEvent, PolicyChange], Scene], events: Iterable[RuleEvent], policy: PolicyChange
 ) -> Iterator[RehearsedEvent]:
-    """What would become of each event under a policy, in a world that knows how things are, or were, at its time."""
+    """In a world that knows how things are, or were, at an event's time."""
     return (RehearsedEvent(event, case_of(event), world(event, policy)) for event in events)
 
 
@@ -108,7 +105,7 @@ def case_of(event: RuleEvent) -> CaseRecord:
 
 
 def drafted(root: Root, rule_id: str, draft: RuleSettings, world: World) -> PolicyChange:
-    """The draft of a rule, and the trust that it would have once it is saved."""
+    """With the trust that it would have once it is saved."""
     ceiling, definition = draft.trust_ceiling, definition_of(root, draft)
     trust = world.trust.get(rule_id)
     if trust is None:
@@ -119,7 +116,6 @@ def drafted(root: Root, rule_id: str, draft: RuleSettings, world: World) -> Poli
 
 
 def event_about(said: About, rule_id: str, inventory: Iterable[Member], at: float) -> RuleEvent:
-    """An event as alerts would have made it: with the host or monitor that its target names."""
     host, name = names_of(said.target)[-1], part_of(said.target)
     member = next((member for member in inventory if host in (member.name, *member.names)), None)
     about = said._replace(condition=str(parse(said.condition).bind(name)) if name else said.condition)

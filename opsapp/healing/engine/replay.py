@@ -1,10 +1,9 @@
 """Replay: the stages over what the ledger has recorded, under a policy that somebody is thinking about.
 
-Each recorded event is taken through the stages twice, under the present policy and under the changed one; where the two
-part, that is a difference. What the host answered then goes through stages 3 and 4, where the same would be done. Under
-another `for` or `cooldown_s` an event may not have come at all; it is taken to have come under the present ones. The
-ledger does not have the windows, brake and kill switch of that time: they play no part.
-Must not: write, or reach a host.
+Each event is taken through the stages under the present policy and under the changed one; where the two part, that
+is a difference. Where the same would be done, the host's recorded answers go through stages 3 and 4. Under other
+`for` and `cooldown_s` an event may not have come. Windows, brake and kill switch of that time are not in the ledger:
+they play no part. Must not: write, or reach a host.
 """
 
 from __future__ import annotations
@@ -39,8 +38,7 @@ from opsapp.healing.stages.stepping import Facts, following
 from opsapp.healing.stages.trust import Trust
 from opsapp.healing.stages.verification import Surroundings
 from opsapp.healing.stages.world import Reading, World
-from opsapp.healing.whatif import ReplayDifference, Replayed, ReplayedRule
-from opsapp.lib.jsontypes import JsonObject
+from opsapp.healing.whatif import ReplayDifference, Replayed, ReplayedEvent, ReplayedRule
 from opsapp.lib.problems import Invalid
 from opsapp.tree.root import Root
 from opsapp.wire.conditions import parse
@@ -62,7 +60,7 @@ THEN = {**WOULD, "notified": "notify", "simulated": "simulate"}
 
 
 class LedTo(NamedTuple):
-    """What an event would have led to: what would have been done, by which action, and what would have come of it."""
+    """What would have been done, by which action, and what would have come of it."""
 
     does: str
     action: str | None = None
@@ -92,7 +90,7 @@ def replay(node: Node, days: float, change: PolicyChange) -> Replayed:
 
 
 def recorded_since(node: Node, since: float) -> list[LedgerRecord]:
-    """Entries that stand for events, newest first."""
+    """Newest first."""
     entries: list[LedgerRecord] = []
     below: int | None = None
     while len(entries) < MOST:
@@ -104,7 +102,7 @@ def recorded_since(node: Node, since: float) -> list[LedgerRecord]:
 
 
 def present(root: Root) -> tuple[World, list[Member]]:
-    """The present policy as plain values: nothing of the world that would still ask the store."""
+    """Plain values: nothing that would still ask the store."""
     world = world_now(root)
     kept = ("now", "rules", "trust", "settings", "graph", "hosts", "server")
     policy = {name: getattr(world, name) for name in kept}
@@ -112,7 +110,7 @@ def present(root: Root) -> tuple[World, list[Member]]:
 
 
 def recorded(root: Root, since: float, below: int | None) -> tuple[list[LedgerRecord], int | None]:
-    """A page of entries that stand for events, newest first, and where the next page begins."""
+    """A page of entries that stand for events, newest first, and where the next begins."""
     ledger = healing_of(root).ledger
     entries = ledger.entries
     top = (entries.maxKey() if entries else 0) if below is None else below - 1
@@ -124,7 +122,7 @@ def recorded(root: Root, since: float, below: int | None) -> tuple[list[LedgerRe
 
 
 def compare(entries: list[LedgerRecord], world: World, inventory: list[Member], change: PolicyChange) -> Replayed:
-    """In a lane's thread: what would have become of each."""
+    """In a lane's thread."""
     changed = change.over(world)
     gone = _not_fired(entries, world, change)
     differences: list[ReplayDifference] = []
@@ -152,7 +150,7 @@ def compare(entries: list[LedgerRecord], world: World, inventory: list[Member], 
 
 
 def _not_fired(entries: list[LedgerRecord], world: World, change: PolicyChange) -> set[int]:
-    """Ids of entries whose event would not have come under the changed `for` and `cooldown_s` of its rule."""
+    """Under the changed `for` and `cooldown_s` of its rule."""
     not_fired: set[int] = set()
     for rule_id, rule in change.rules.items():
         present = world.rules.get(rule_id)
@@ -174,8 +172,8 @@ def _timing(rule: RuleRecord) -> onsets.Timing:
 
 
 def _fired(entry: LedgerRecord, settings: HealingSettings) -> onsets.Fired:
-    """When an entry's event came, and how long its condition is known to have held. What was verified would have gone
-    on without the heal; what had a case was held first."""
+    """And how long its condition is known to have held. What was verified would have gone on; what had a case was
+    held first."""
     outcome, at = entry.outcome, float(entry.created_at)
     came = at if outcome in AT_ONCE else at - settings.hold_s
     until = float("inf") if outcome == "verified" else float(entry.finished_at or at)
@@ -184,7 +182,7 @@ def _fired(entry: LedgerRecord, settings: HealingSettings) -> onsets.Fired:
 
 
 def _failing(entries: list[LedgerRecord], first: int, until: float) -> set[str]:
-    """Targets that something was recorded of within the window before and the hold after."""
+    """Something was recorded of them within the window before and the hold after."""
     failing = set()
     for entry in entries[first:]:
         if entry.created_at > until:
@@ -193,19 +191,13 @@ def _failing(entries: list[LedgerRecord], first: int, until: float) -> set[str]:
     return failing
 
 
-def _event_of(entry: LedgerRecord) -> JsonObject:
-    return {
-        "source": entry.source,
-        "rule_id": entry.rule_id,
-        "condition": entry.condition,
-        "target": entry.target,
-        "metrics": entry.metrics_before,
-        "created_at": entry.created_at,
-    }
+def _event_of(entry: LedgerRecord) -> ReplayedEvent:
+    about = entry.source, entry.rule_id, entry.condition, entry.target
+    return ReplayedEvent(*about, entry.metrics_before, entry.created_at)
 
 
 def _then(entry: LedgerRecord) -> str:
-    """What was done, in the words of a dry run."""
+    """In the words of a dry run."""
     outcome = entry.outcome or entry.state
     if outcome in TAKEN and entry.executed and not entry.approval_id:
         return "execute"
@@ -215,7 +207,7 @@ def _then(entry: LedgerRecord) -> str:
 def _led_to(
     entry: LedgerRecord, world: World, inventory: list[Member], failing: set[str], policy: PolicyChange
 ) -> LedTo:
-    """What would have been done under a policy; `world` has it already."""
+    """`world` has the policy already."""
     rule = world.rules.get(entry.rule_id)
     if rule is None or entry.rule_id not in world.trust:
         return NOTHING
@@ -241,8 +233,8 @@ def _led_to(
 
 
 def _healed(entry: LedgerRecord, case: PlanningCase, plan: Plan, world: World) -> str | None:
-    """What stages 3 and 4 make of the host's answers as the entry has them. None where nothing was done, or another
-    action would be: nobody knows what the host would have answered to that."""
+    """What stages 3 and 4 make of the host's recorded answers. None where nothing was done, or another action would
+    be: nobody knows its answer."""
     action = (entry.action_type, entry.action_params)
     if plan.would != "execute" or plan.choice is None or not entry.executed:
         return None
@@ -262,8 +254,8 @@ def _healed(entry: LedgerRecord, case: PlanningCase, plan: Plan, world: World) -
 
 
 def _measured(entry: LedgerRecord, record: VerifyingCase, measured_at: float, world: World) -> World:
-    """The world when the reading came that the entry has, or when it was waited for no longer. What held at the end of
-    its window held in all of it: it would have held at the end of another one too."""
+    """When the entry's reading came, or was waited for no longer. What held at the end of its window held in all of
+    it."""
     metrics = dict(entry.metrics_after)
     verdict = _verdict(record.about.condition, metrics)
     at = record.deadline if verdict else max(measured_at, record.settled_at)
@@ -273,7 +265,6 @@ def _measured(entry: LedgerRecord, record: VerifyingCase, measured_at: float, wo
 
 
 def _answered(entry: LedgerRecord, record: CommandedCase) -> HostAnswer:
-    """What the host has answered, as far as the entry says."""
     if isinstance(record, SnapshotCase):
         return HostAnswer("done", snapshot={})
     if isinstance(record, RollingBackCase):

@@ -1,8 +1,7 @@
-"""People are asked about an outage: once, about all of its targets, however many transactions it takes to write that.
+"""People are asked about an outage once, about all of its targets, however many transactions it takes to write that.
 
-Up to `ASKED_AT_ONCE` targets are asked about in the transaction that has planned them. Of more, each transaction plans
-as many, and keeps them as a draft that nobody sees; the last one makes the request and its message of them. Must not:
-decide what a target wants; stages do.
+Of more than `ASKED_AT_ONCE` targets, each transaction keeps as many as a draft that nobody sees; the last one makes
+the request and its message. Must not: decide what a target wants; stages do.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ Step = tuple[str, int]  # the action, and its place in the chain
 
 
 def ask(context: PipelineContext, stored: StoredDeed) -> None:
-    """About all that want it and that nobody was asked about: what comes later falls under a further request."""
+    """What comes later falls under a further request."""
     book, room = context.healing.waves, ASKED_AT_ONCE - context.asked
     asking = book.asking_of(stored.deed.id)
     wanting = _wanting(context, stored, "" if asking is None else asking.after, room + 1)
@@ -66,12 +65,12 @@ def _wanting(context: PipelineContext, stored: StoredDeed, after: str, most: int
 
 
 def _planned(context: PipelineContext, stored: StoredDeed, cases: list[Case]) -> dict[Step, Asked]:
-    """Those that want to ask by what they would do; the others do what they want instead."""
+    """By what they would do; those that do not want to ask do what they want instead."""
     context.asking.add(stored.deed.id)
     context.asked += len(cases)
     alike = defaultdict[Step, Asked](list)
     for case in cases:
-        then = steps.following_now(context, case)
+        then = steps.following_now(context, case.record)
         if isinstance(then, AskApproval) and then.plan.choice is not None:
             moves.check(case.record.place, then)
             alike[then.plan.choice.action.name, then.plan.choice.step.position].append((case, then))
@@ -82,7 +81,7 @@ def _planned(context: PipelineContext, stored: StoredDeed, cases: list[Case]) ->
 
 
 def _add(context: PipelineContext, asking: Asking, step: Step, asked: Asked) -> None:
-    """Some more of a request. From here on these cases wait for it."""
+    """From here on these cases wait for it."""
     records = [steps.intent(context, then) for _, then in asked]
     plans = [then.plan for _, then in asked]
     shown = [
@@ -103,7 +102,6 @@ def _begun(asking: Asking, step: Step, record: CaseRecord, plan: Plan, shown: He
 
 
 def _ask_whole(context: PipelineContext, draft: RequestDraft) -> None:
-    """The request, about all that wait for it still, and its message."""
     waiting = context.book.waiting_for
     targets = [target for target in draft.targets() if f"{draft.name}/{target.case_id}" in waiting]
     named = _records(context, targets[: notifications.NAMED])

@@ -1,6 +1,5 @@
-"""A rollback that an admin requests. The pipeline performs it, because only it writes the ledger; the caller
-waits, outside of any transaction, as a greenlet or as a thread.
-"""
+"""A rollback that an admin requests. The pipeline performs it, because only it writes the ledger; the caller waits
+outside of any transaction, as a greenlet or as a thread."""
 
 from __future__ import annotations
 
@@ -27,8 +26,7 @@ Seen = TypeVar("Seen")
 
 
 def wait_for(node: Node, look: Callable[[], Seen], *, patience_s: float, every_s: float) -> Seen:
-    """What `look` sees as soon as it sees something; at the end of the patience what it sees then. A greenlet lets
-    others run meanwhile, a thread of its own just waits."""
+    """At the end of the patience, what it sees then. A greenlet lets others run meanwhile."""
     end = node.clock.monotonic() + patience_s
     while not (seen := look()) and node.clock.monotonic() < end:
         (gevent.sleep if node.hub.is_here() else time.sleep)(every_s)
@@ -46,7 +44,7 @@ def refuse_impossible(root: Root, ledger_id: int) -> None:
     record = healing.ledger.record(ledger_id)
     if record is None:
         raise NotFound("There is no such ledger entry.")
-    if record is None or not record.is_final:
+    if not record.is_final:
         raise Conflict("This heal has not ended yet.", code="not_final")
     if not healing.ledger.can_roll_back(record):
         raise Conflict("This heal has been rolled back already.", code="already_rolled_back")
@@ -59,9 +57,8 @@ def refuse_impossible(root: Root, ledger_id: int) -> None:
 
 
 def _refuse_absent(root: Root, agent_id: str) -> None:
-    """A host that is offline would roll back when it returns, perhaps long after somebody wanted it."""
-    inventory = fleet_access(root).inventory(root)
-    host = next((member for member in inventory if member.is_agent and member.agent_id == agent_id), None)
+    """It would roll back when it returns, perhaps long after somebody wanted it."""
+    host = fleet_access(root).inventory(root).by_subject.get(f"agent:{agent_id}")
     if host is None:
         raise Conflict("The agent of this heal no longer exists.", code="no_host")
     if not host.online:
@@ -69,7 +66,6 @@ def _refuse_absent(root: Root, agent_id: str) -> None:
 
 
 def perform(node: Node, ledger_id: int) -> RolledBack:
-    """Ask the pipeline, and wait for the result."""
     request = new_id()
     node.transact(_ask, ledger_id, request)
     result = wait_for(node, lambda: node.transact(_look, request), patience_s=PATIENCE_S, every_s=LOOK_S)
@@ -85,7 +81,7 @@ def _ask(root: Root, ledger_id: int, request: str) -> None:
 
 
 def _look(root: Root, request: str) -> RolledBack | None:
-    """The result, once its entry is final; Conflict if somebody else was faster."""
+    """Once its entry is final; Conflict if somebody else was faster."""
     healing = healing_of(root)
     if request not in healing.answers:
         return None

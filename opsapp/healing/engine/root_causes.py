@@ -1,6 +1,6 @@
-"""What failures come from, by the graph of dependencies, for whoever tells people of them.
+"""What failures come from, by the graph, for whoever tells people of them.
 
-Must not: decide; `stages.correlation` does, by the same rules as for cases.
+Must not: decide; `stages.correlation` does, as for cases.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ from opsapp.tree.root import Root
 
 from . import world
 from .inventory import Inventory, fleet_access
-from .pipeline import HealingEngine, IHealingEngine
+from .pipeline import engine_of
 
 
 def causes_of(root: Root, targets: Collection[str], now: float) -> dict[str, str]:
-    """An `IRootCauses`: the failed target above each of these, by the graph; those that have one. A target may be named
-    by an id. Unlike healing this asks for no rule: a host that is away and a monitor with an open incident have failed.
-    """
+    """An `IRootCauses`. A target may be named by an id. Unlike healing this asks for no rule: what is away, or has
+    an open incident, has failed."""
     graph = healing_of(root).dependencies.graph()
     asked = _hanging(graph, targets)
     if not asked:
@@ -57,7 +56,7 @@ def causes(root: Root, failures: Collection[Failure], now: float) -> dict[Failur
 
 
 def _cause(failure: Failure, seen: World, inventory: Inventory) -> tuple[RootCause, tuple[str, ...]]:
-    """The cause, and what has to be measured before it is known."""
+    """And what has to be measured before it is known."""
     member = inventory.named(failure.target)
     since = seen.now if failure.since is None else failure.since
     above = correlation.look_above(inventory.in_graph(failure.target), member and member.subject, since, seen)
@@ -69,15 +68,14 @@ def _cause(failure: Failure, seen: World, inventory: Inventory) -> tuple[RootCau
 
 
 def _measure(root: Root, subjects: Collection[str]) -> None:
-    """Have what others hang on measured, once this is committed."""
     node = node_of(root)
-    engine: HealingEngine | None = node.registry.queryUtility(IHealingEngine)
+    engine = engine_of(node)
     if engine is not None and subjects:
         after_commit(root, node.post, engine.measure, sorted(subjects))
 
 
 def _hanging(graph: Graph, targets: Collection[str]) -> Collection[str]:
-    """Those that may hang on something: without a graph only what is on a host."""
+    """Without a graph only what is on a host."""
     return targets if graph.nodes else [target for target in targets if "/" in target]
 
 

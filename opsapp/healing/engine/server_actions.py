@@ -1,7 +1,7 @@
 """Performs what a heal asks of the service itself: webhooks, and commands on its own machine, by the executor.
 
-A commit marks the beginning, the effect happens on the hub outside of any transaction, another commit stores the
-answer. Must not: do anything twice, decide, or start a program.
+A commit marks the beginning, the effect happens outside of any transaction, another commit stores the answer. Must
+not: do anything twice, decide, or start a program.
 """
 
 from __future__ import annotations
@@ -41,13 +41,12 @@ STOPPED = "shutdown: the service was stopped while it did this, and nobody can t
 
 @lru_cache(maxsize=1)
 def own_tools() -> frozenset[str]:
-    """The tools of the action table that this machine has."""
     wanted = {tool for action in ACTIONS.values() for tool in action.tools()}
     return frozenset(tool for tool in wanted if shutil.which(tool))
 
 
 class ServerActionRunner:
-    """Performs this node's server actions. `under_way` are those whose answer is not stored yet."""
+    """`under_way`: those whose answer is not stored yet."""
 
     def __init__(self, node: Node):
         self.node = node
@@ -56,7 +55,7 @@ class ServerActionRunner:
         self.under_way: set[str] = set()
 
     def step(self) -> bool:
-        """Begin what waits; each action is a greenlet of its own. Whether there was anything."""
+        """Each action is a greenlet. Whether there was anything."""
         if self.stopping:
             return False
         begun = self.node.transact(begin, AT_ONCE - len(self.under_way))
@@ -66,7 +65,7 @@ class ServerActionRunner:
         return bool(begun)
 
     def begin_stop(self) -> None:
-        """The service stops: its commands are ended now. Webhooks go on until they are answered, or until the end."""
+        """Commands are ended now. Webhooks go on until they are answered, or until the end."""
         self.stopping = True
         for action_id in self.under_way:
             executor_of(self.node).cancel(action_id)
@@ -113,7 +112,6 @@ class ServerActionRunner:
 
 
 def there_are(root: Root) -> bool:
-    """Actions that wait, are under way, or whose answer was not read yet."""
     return bool(healing_of(root).deeds.rows)
 
 
@@ -128,7 +126,7 @@ def finish(root: Root, action_id: str, end: ActionEnd) -> None:
 
 
 def called(reply: Reply, problem: str) -> ActionEnd:
-    """A webhook's reply as the answer to a heal. A request that may have arrived is `lost`: it is not repeated."""
+    """A request that may have arrived is `lost`: it is not repeated."""
     output, data = reply.body[:KEPT_BODY].decode("utf-8", "replace"), {"http_status": reply.status}
     if 200 <= reply.status < 300 and not problem:
         return ActionEnd("done", None, 0, output, data)
@@ -138,7 +136,6 @@ def called(reply: Reply, problem: str) -> ActionEnd:
 
 
 def ran(result: CommandResult, timeout: float, *, stopping: bool) -> ActionEnd:
-    """The executor's result of a command, as the answer to a heal."""
     end = ActionEnd(result.status, result.reason, result.exit_code, result.output)
     if end.status == "cancelled" and stopping:
         return end._replace(status="lost", reason=STOPPED)

@@ -1,7 +1,7 @@
 """A case takes a step: the stages say what follows, and it is applied, in one transaction.
 
-Nothing is decided here. What follows has to be in the table of moves (`stages.moves`), else the transaction fails and
-the pipeline ends the case. Nothing here waits or talks to anybody: what others shall do is written as a record.
+What follows has to be in the table of moves (`stages.moves`), else the transaction fails and the pipeline ends the
+case. Nothing here decides, waits or talks to anybody.
 """
 
 from __future__ import annotations
@@ -54,12 +54,8 @@ from .context import PipelineContext
 
 
 def advance(context: PipelineContext, case: Case) -> None:
-    """What follows; and what follows that, as long as it happens in the same transaction."""
-    carry_on(context, case, following_now(context, case))
-
-
-def following_now(context: PipelineContext, case: Case) -> Next:
-    return _following(context, case.record)
+    """As long as it happens in the same transaction."""
+    carry_on(context, case, following_now(context, case.record))
 
 
 def carry_on(context: PipelineContext, case: Case, then: Next | None) -> None:
@@ -67,7 +63,7 @@ def carry_on(context: PipelineContext, case: Case, then: Next | None) -> None:
         then = apply(context, case, then)
 
 
-def _following(context: PipelineContext, record: CaseRecord) -> Next:
+def following_now(context: PipelineContext, record: CaseRecord) -> Next:
     facts = _facts(context, record)
     if isinstance(record, ActingCase) and facts.answer is not None:
         record = replace(record, said=commands.said(context.root, record, facts.answer))
@@ -75,7 +71,6 @@ def _following(context: PipelineContext, record: CaseRecord) -> Next:
 
 
 def _facts(context: PipelineContext, record: CaseRecord) -> Facts:
-    """What the stages have to know of this case, read from the store."""
     facts = Facts(context.token)
     if isinstance(record, CommandedCase):
         return facts._replace(answer=commands.answer(context.root, context.fleet, record))
@@ -93,7 +88,7 @@ def _facts(context: PipelineContext, record: CaseRecord) -> Facts:
 
 
 def apply(context: PipelineContext, case: Case, then: Next) -> Next | None:
-    """Write what the stages have decided; what follows at once, if anything does."""
+    """Write what the stages have decided; what follows at once."""
     before = case.record
     if isinstance(then, Recall):
         assert isinstance(before, CommandedCase)
@@ -138,7 +133,7 @@ def _look(then: AskCause, context: PipelineContext, case: Case) -> Next | None:
         command_id = commands.ask_for_cause(context, then)
     except (NotFound, Invalid, Conflict) as refusal:
         case.record = looking.not_asked(then.case, str(refusal))
-        return _following(context, case.record)
+        return following_now(context, case.record)
     context.book.acting.insert(then.case.id)
     asked = replace(then.case, look=PendingLook(then.host, command_id, then.due))
     context.book.keep(case, asked, min(then.due, context.now + POLL_S))
@@ -148,7 +143,7 @@ def _look(then: AskCause, context: PipelineContext, case: Case) -> Next | None:
 @_apply.register
 def _plan_now(then: PlanNow, context: PipelineContext, case: Case) -> Next:
     case.record = then.case
-    return _following(context, case.record)
+    return following_now(context, case.record)
 
 
 @_apply.register
@@ -162,7 +157,6 @@ def _ask_approval(then: AskApproval, context: PipelineContext, case: Case) -> No
 
 
 def ask_together(context: PipelineContext, asked: list[tuple[Case, AskApproval]]) -> None:
-    """One request and one message for what is to be done about all of them."""
     wanted = [(intent(context, then), then.plan) for _, then in asked]
     approval, records = approvals.ask(context, wanted), [record for record, _ in wanted]
     if approval.status == "pending":
@@ -182,7 +176,6 @@ def intent(context: PipelineContext, then: AskApproval) -> AwaitingCase:
 
 
 def await_request(context: PipelineContext, case: Case, then: AskApproval, name: str, answer: str) -> None:
-    """The case waits for this answer to the request of that name, and for its own rule only."""
     record = then.case
     context.ledger.update(context.root, record.entry_id, approval_id=name)
     entries.release_others(context, record)
@@ -231,7 +224,7 @@ def _send_command(then: SendCommand, context: PipelineContext, case: Case) -> Ne
 
 
 def _send(context: PipelineContext, case: Case, record: CommandedCase, arm_s: float | None = None) -> Next | None:
-    """Queue one phase of the heal on the host, with the lease's token; or what follows when that is refused."""
+    """With the lease's token; or what follows when that is refused."""
     case.record = record
     if isinstance(record, ActingCase):
         harms.note_before(context, record)
@@ -249,7 +242,7 @@ def _send(context: PipelineContext, case: Case, record: CommandedCase, arm_s: fl
 @_apply.register
 def _next_step(then: NextStep, context: PipelineContext, case: Case) -> Next:
     case.record = entries.next_step(context, then)
-    return _following(context, case.record)
+    return following_now(context, case.record)
 
 
 @_apply.register
@@ -281,7 +274,7 @@ def _learn(context: PipelineContext, record: CaseRecord, entry: moves.EntryField
 
 
 def begin_manual_rollback(context: PipelineContext, wanted: RollbackWanted) -> None:
-    """An admin wants an entry undone: a case of its own, with an entry of its own that names the other."""
+    """A case of its own, with an entry that names the other."""
     entry, kept = context.ledger.record(wanted.ledger_id), context.healing.snapshots.get(wanted.ledger_id)
     if entry is None or kept is None or not context.ledger.can_roll_back(entry):
         context.healing.answers[wanted.request] = None

@@ -1,10 +1,9 @@
-"""Suggestions from what just happened. Each names its evidence: the same evidence makes no second suggestion."""
+"""Suggestions from what just happened. The same evidence makes no second one."""
 
 from __future__ import annotations
 
 from opsapp.healing.config import HealingSettings, PromotionSettings
 from opsapp.healing.logic import effectiveness
-from opsapp.healing.logic.lift import Trials
 from opsapp.healing.logic.rules import names_of
 from opsapp.healing.resources import Healing
 from opsapp.healing.resources.ledger import held
@@ -21,32 +20,19 @@ DEMOTED = {  # by cause: what a suggestion says of the rule
 }
 
 
-def demoted(suggestions: Suggestions, change: LevelChange, entry_id: int, now: float) -> None:
-    """The breaker, or that it helps too seldom, has lowered a rule's level."""
+def demoted(suggestions: Suggestions, change: LevelChange, why: str, evidence: str, now: float) -> None:
     suggestions.suggest(
         "circuit_breaker",
         "warning",
-        f"Rule {change.rule_id} {DEMOTED[change.cause]}: see ledger entry {entry_id}.",
+        f"Rule {change.rule_id} {DEMOTED[change.cause]}: {why}.",
         rule_id=change.rule_id,
-        evidence=str(entry_id),
-        now=now,
-    )
-
-
-def useless(suggestions: Suggestions, change: LevelChange, trials: Trials, now: float) -> None:
-    """What was left alone recovers about as often as what the rule healed, or more often than it used to."""
-    suggestions.suggest(
-        "circuit_breaker",
-        "warning",
-        f"Rule {change.rule_id} {DEMOTED[change.cause]}: {governor.said_of_lift(trials)}.",
-        rule_id=change.rule_id,
-        evidence=f"lift:{now:.0f}",
+        evidence=evidence,
         now=now,
     )
 
 
 def after_trigger(suggestions: Suggestions, trust: Trust, promotion: PromotionSettings, now: float) -> None:
-    """A rule that only observes and would have fired often could do more, but only a person may allow it."""
+    """It could do more, but only a person may allow it."""
     triggers = governor.triggers_at_level(trust, now, promotion)
     if trust.current_level in ("observation", "dry-run") and triggers >= promotion.triggers:
         suggestions.suggest(
@@ -61,7 +47,7 @@ def after_trigger(suggestions: Suggestions, trust: Trust, promotion: PromotionSe
 
 
 def after_outcome(healing: Healing, record: LedgerRecord, settings: HealingSettings, now: float) -> None:
-    """After an execution: does the problem come back again and again, and does the action help at all?"""
+    """Does the problem come back again and again, and does the action help at all?"""
     suggestions, ledger = healing.suggestions, healing.ledger
     rule_id, action, condition = record.rule_id, record.action_type, record.condition
     own, fleet = ledger.history(action, condition, record.target)
@@ -91,7 +77,6 @@ def after_outcome(healing: Healing, record: LedgerRecord, settings: HealingSetti
 
 
 def _heals_within(healing: Healing, rule_id: str, target: str, since: float, enough: int) -> int:
-    """Executed heals of a rule on a target, counted up to about `enough`."""
     index = held(healing.ledger.by_both, (rule_id, target))
     heals = 0
     for record in healing.ledger.records(index.newest(0, 10 * enough) if index else ()):

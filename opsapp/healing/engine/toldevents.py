@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from opsapp.healing.logic.eventforms import FIRING, SentEvent
 from opsapp.healing.resources import healing_of
 from opsapp.healing.resources.inlets import EventsOfInlet, Inlet, ToldEvent, event_of, key_of
+from opsapp.lib.durations import whole
 from opsapp.lib.ids import digest
 from opsapp.lib.jsontypes import JsonObject
 from opsapp.tree.root import Root
@@ -20,8 +21,6 @@ from .readings import ToldReadings
 
 
 class InletStanding(NamedTuple):
-    """What an inlet's events say by now."""
-
     firing: int = 0
     unknown_targets: int = 0  # of those that fire: they are about no host or monitor that is known
     last_event_at: int | None = None
@@ -41,14 +40,12 @@ def _names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def target_of(sent: SentEvent, mapping: Mapping[str, str]) -> str:
-    """What the sender calls what an event is about."""
     hosts, monitors = names_in(sent, mapping)
     return next(iter((*monitors[:1], *hosts[::-1])), "")
 
 
 def subject_of(sent: SentEvent, mapping: Mapping[str, str], inventory: Inventory) -> str | None:
-    """The monitor or the host that an event is about, as the live view calls it; None: it is about none that is known,
-    or nobody can tell which."""
+    """As the live view calls it; None: nothing that is known, or nobody can tell which."""
     hosts, monitors = names_in(sent, mapping)
     for name in monitors:
         if name in inventory.monitors:
@@ -67,7 +64,7 @@ def _of_inlets(root: Root) -> Iterator[tuple[Inlet, EventsOfInlet]]:
 
 
 class SeenEvent(NamedTuple):
-    """An event as it was read last: its row, and what it says of which subject, and by which name."""
+    """As it was read last: its row, and what it says of which subject, by which name."""
 
     row: tuple[Any, ...]
     subject: str | None  # None: it is no reading of anything
@@ -81,8 +78,8 @@ class SeenInlet(NamedTuple):
 
 
 class ToldReader:
-    """What the events of all inlets say, by the host or monitor that they are about. It is read after each word that
-    comes, and there may be thousands: an event whose row is as it was is not made anew."""
+    """What the events of all inlets say, by subject. There may be thousands: one whose row is as it was is not made
+    anew."""
 
     def __init__(self) -> None:
         self._inventory: Inventory | None = None
@@ -127,7 +124,7 @@ def _values(sent: SentEvent) -> dict[str, str | float]:
 
 
 def standings(root: Root) -> dict[str, InletStanding]:
-    """How the inlets that have sent something stand, by id."""
+    """Only of those that have sent something."""
     inventory = fleet_access(root).inventory(root)
     return {inlet.__name__: _standing(inlet, events, inventory) for inlet, events in _of_inlets(root)}
 
@@ -145,7 +142,7 @@ class ListedEvents(NamedTuple):
 
 
 def listed(root: Root, inlet: Inlet, limit: int | None, offset: int) -> ListedEvents:
-    """A page of what an inlet has sent, the newest word first, and what became of it."""
+    """The newest word first."""
     events = healing_of(root).told.by_inlet.get(inlet.__name__)
     if events is None:
         return ListedEvents([], 0)
@@ -171,14 +168,10 @@ def _described(event: ToldEvent, inlet: Inlet, inventory: Inventory) -> JsonObje
         "summary": sent.summary,
         "description": sent.description,
         "links": list(sent.links),
-        "starts_at": _second(sent.starts_at),
-        "ends_at": _second(sent.ends_at),
+        "starts_at": whole(sent.starts_at),
+        "ends_at": whole(sent.ends_at),
         "told_at": int(event.told_at),
         "became": "reading" if member is not None else "incident" if event.incident_id else "nothing",
         "about": None if member is None else {"kind": kind, "id": about_id, "name": member.name},
         "incident_id": event.incident_id,
     }
-
-
-def _second(at: float | None) -> int | None:
-    return None if at is None else int(at)

@@ -1,7 +1,7 @@
-"""`opsapp doctor --trace`: the ledger and the cases of a store, read against the table of moves and against each other.
+"""`opsapp doctor --trace`: the ledger and the cases of a store, against the table of moves and against each other.
 
-The chain shows that somebody without its key changed an entry. This shows what no sound pipeline can have written,
-whoever holds the key. It changes nothing.
+The chain shows what somebody without its key changed; this what no sound pipeline can have written, whoever holds
+the key.
 """
 
 from __future__ import annotations
@@ -38,14 +38,13 @@ ENTRY_OF = {"awaiting_approval": "awaiting_approval", "settling": "settling", "v
 
 
 class Broken(NamedTuple):
-    """What breaks the rules: a ledger entry (0: none), and how."""
+    """Entry 0: none."""
 
     entry_id: int
     what: str
 
 
 def trace(root: Root, key: bytes, settings: HealingSettings) -> list[Broken]:
-    """Everything that is found, by entry."""
     healing = healing_of(root)
     mark = healing.ledger.folded
     book = {number: entry.record for number, entry in healing.ledger.readable.some_items(healing.ledger.entries.keys())}
@@ -94,13 +93,11 @@ def _chained(root: Root, key: bytes) -> Iterator[Broken]:
 
 
 def _approved(root: Root, approval_id: str | None) -> str | None:
-    """The approval's status, as long as it is kept."""
     approval = approvals_of(root).get(approval_id) if approval_id else None
     return None if approval is None else str(approval.status)
 
 
 def _entry(entry: LedgerRecord, approval: str | None) -> Iterator[str]:
-    """What one entry says of itself."""
     outcome, executed, final = entry.outcome, entry.executed, entry.is_final
     if entry.state not in STATES:
         yield f"there is no state {entry.state!r}"
@@ -139,13 +136,13 @@ def _acted(entry: LedgerRecord, *, executed: bool) -> Iterator[str]:
 
 
 def _is_folded(case: CaseRecord, mark: FoldedLinks) -> bool:
-    """Whether some of its entries may be away: it had ended before the time up to which entries were folded."""
+    """It had ended before the time up to which entries were folded: some may be away."""
     until = mark.made_at - mark.days * DAY
     return bool(mark.links) and isinstance(case, ClosedCase) and case.closed_at is not None and case.closed_at < until
 
 
 def _undone(entry: LedgerRecord, book: dict[int, LedgerRecord], mark: FoldedLinks) -> Iterator[str]:
-    """An entry that rolls back another one later. One that was folded away was final."""
+    """A rollback later. What was folded away was final."""
     if entry.action_type != "rollback":
         return
     other = book.get(entry.rolls_back or 0)
@@ -156,7 +153,7 @@ def _undone(entry: LedgerRecord, book: dict[int, LedgerRecord], mark: FoldedLink
 
 
 def _steps(entries: list[LedgerRecord]) -> Iterator[Broken]:
-    """The entries of one case: the steps of its chain in their order, and one end."""
+    """The steps of a case's chain in their order, and one end."""
     chain = [entry for entry in entries if entry.outcome != "absorbed" and entry.action_type != "rollback"]
     by_rule: dict[str, list[LedgerRecord]] = defaultdict(list)
     for entry in chain:
@@ -193,7 +190,7 @@ def _case(case: CaseRecord, entries: list[LedgerRecord], *, knows_its_steps: boo
 
 
 def _told(case: CaseRecord) -> Iterator[str]:
-    """The commands that the case says it has sent, in an order that the table has."""
+    """The commands that it says it has sent, in an order that the table has."""
     before: str | None = None
     for line in case.why:
         sent = SENT.match(line)
@@ -206,7 +203,7 @@ def _told(case: CaseRecord) -> Iterator[str]:
 
 
 def _reached() -> dict[str, frozenset[str]]:
-    """The places of commands that can follow each, with none between them."""
+    """The commands that can follow each, with none between them."""
     reached = {}
     for place in PLACES.values():
         reachable: set[str] = set()
@@ -224,8 +221,7 @@ REACHED = _reached()
 
 
 def _budget(book: dict[int, LedgerRecord], settings: HealingSettings, since: float) -> Iterator[Broken]:
-    """Cases in which a heal began by itself within an hour, against the limits that are set now. A case counts once,
-    with its first step; before `since` that may be away."""
+    """Against the limits that are set now. A case counts once, with its first step; before `since` that may be away."""
     limits = settings.brake.max_heals_per_hour
     begun: list[LedgerRecord] = []
     counted: set[str] = set()

@@ -1,7 +1,7 @@
 """Trials in the store: begun with a case, given their coin at the decision to act, and judged by what is measured
-within the window, whichever arm it is and whatever becomes of its case.
+within the window, whatever the arm and whatever becomes of the case.
 
-What is judged counts for the rule's lift, which is part of its trust, in the order of the coins.
+What is judged counts for the rule's lift in the order of the coins.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ AT_ONCE = 500
 
 
 def act_now(root: Root, case_id: str, by: str, now: float) -> None:
-    """A person ends the wait of a case that is left alone. What it shows from now on says nothing of either arm."""
+    """What the case shows from now on says nothing of either arm."""
     book = healing_of(root).book
     case = book.cases[case_id]
     if not is_left_alone(case.record, now):
@@ -39,7 +39,7 @@ def act_now(root: Root, case_id: str, by: str, now: float) -> None:
 
 
 def begin(context: PipelineContext, record: CaseRecord) -> None:
-    """A case that comes while an earlier one is not judged yet shows that the condition comes and goes."""
+    """A case that comes while an earlier one is not judged shows that the condition comes and goes."""
     book = context.healing.trials
     if not stage.begins(record) or book.begin(_new(context, record)):
         return
@@ -54,7 +54,7 @@ def _new(context: PipelineContext, record: CaseRecord) -> Trial:
 
 
 def toss(context: PipelineContext, before: CaseRecord, record: CaseRecord) -> None:
-    """Its coin may have been tossed just now: what it says is committed with what follows from it."""
+    """What it says is committed with what follows from it."""
     if before.arm is not None or record.arm is None or record.share is None:
         return
     trial = _of(context, record)
@@ -69,7 +69,7 @@ def toss(context: PipelineContext, before: CaseRecord, record: CaseRecord) -> No
 
 
 def _of(context: PipelineContext, record: CaseRecord) -> Trial:
-    """The case's trial. One of an earlier case of the same target ends when this one is decided on."""
+    """A trial of an earlier case of the same target ends when this one is decided on."""
     book = context.healing.trials
     trial: Trial | None = book.open.get(record.id)
     if trial is not None:
@@ -83,7 +83,7 @@ def _of(context: PipelineContext, record: CaseRecord) -> Trial:
 
 
 def held_back(context: PipelineContext, rule_id: str, target: str, root_cause: str) -> None:
-    """Whatever this becomes once its root cause is over, it belongs to the outage of that."""
+    """Whatever this becomes, it belongs to the outage of its root cause."""
     outage = evidence.outage_of(context, root_cause)
     if outage:
         context.healing.trials.note_root(rule_id, target, outage)
@@ -104,7 +104,7 @@ def recovered(context: PipelineContext, rule_id: str, target: str, at: float) ->
 
 
 def look(context: PipelineContext) -> None:
-    """Trials whose window is over, or that were followed for long enough."""
+    """The window is over, or they were followed for long enough."""
     for trial in context.healing.trials.ready(context.now, AT_ONCE):
         if trial.is_undecided:
             _decide(context, trial)
@@ -113,7 +113,7 @@ def look(context: PipelineContext) -> None:
 
 
 def _follow(context: PipelineContext, trial: Trial, look: ConditionLook, case: CaseRecord) -> None:
-    """A look at a case whose coin is not judged yet: the same for both arms."""
+    """A case whose coin is not judged yet: the same for both arms."""
     judgement = stage.looked_at(trial, context.healing.trials.seen(trial), look, case, context.world)
     measured_at = look.measured_at or context.now
     if judgement.kind == VERIFIED:
@@ -135,7 +135,6 @@ def _follow(context: PipelineContext, trial: Trial, look: ConditionLook, case: C
 
 
 def _decide(context: PipelineContext, trial: Trial) -> None:
-    """The window is over, or the condition was known false: does it hold?"""
     case = context.book.find(trial.case_id)
     known = case is not None and trial.rule_id in context.world.rules
     if case is None or not known or people_at(context, trial.case_id, trial.drawn_at) is not None:
@@ -157,7 +156,7 @@ def _let_go(context: PipelineContext, trial: Trial, at: float, *, recovered: boo
 
 
 def acts(context: PipelineContext, record: CaseRecord) -> None:
-    """Something is about to be done. What acts after the window was left alone for all of it, and holds still."""
+    """What acts after the window was left alone for all of it, and holds still."""
     trial = context.healing.trials.open.get(record.id)
     if trial is None or trial.acted_at is not None:
         return
@@ -170,8 +169,8 @@ def acts(context: PipelineContext, record: CaseRecord) -> None:
 
 
 def ends(context: PipelineContext, record: CaseRecord, outcome: str, reason: str) -> None:
-    """Its case ends. A trial whose coin is not judged yet goes on until it is: to drop it here would be a choice after
-    the coin. What no coin has drawn, and nobody acted on, goes on being followed unless somebody decided about it."""
+    """A trial whose coin is not judged yet goes on: to drop it here would be a choice after the coin. What no coin
+    has drawn is followed on unless somebody acted or decided about it."""
     if outcome == "verified":
         context.healing.trials.forget_root(record.rule_id, record.target)
     trial = context.healing.trials.open.get(record.id)
@@ -191,7 +190,6 @@ def ends(context: PipelineContext, record: CaseRecord, outcome: str, reason: str
 
 
 def _proof(context: PipelineContext, record: CaseRecord, outcome: str) -> ConditionLook:
-    """What is measured as the case ends."""
     if outcome == "verified" and record.recovered_at is not None:
         return ConditionLook(False, record.recovered_at)
     reading = context.world.reading(record.about)
@@ -205,7 +203,7 @@ def _note_heal(context: PipelineContext, trial: Trial, acted_at: float) -> None:
 
 
 def _judge(context: PipelineContext, trial: Trial, has_recovered: bool | None) -> Trial:
-    """What its coin has shown; None: nobody can say. It counts when all before it have ended."""
+    """None: nobody can say. It counts when all before it have ended."""
     if trial.draw is None or trial.judged:
         return trial
     count(context, trial.rule_id, trial.case_id, has_recovered)
@@ -213,14 +211,14 @@ def _judge(context: PipelineContext, trial: Trial, has_recovered: bool | None) -
 
 
 def count(context: PipelineContext, rule_id: str, name: str, shown: bool | Shares | None) -> None:
-    """What a coin has shown, and what was shown by those that have waited for it."""
+    """And what was shown by those that have waited for it."""
     for coin in context.healing.trials.coins_of(rule_id).judge(name, shown):
         if coin.recovered is not None:
             evidence.count_trial(context, rule_id, coin)
 
 
 def _end(context: PipelineContext, trial: Trial, at: float, *, recovered: bool) -> None:
-    """Nobody looks at it any more. Its coin, if nobody knows by now, will never be judged."""
+    """Its coin, if nobody knows by now, will never be judged."""
     _judge(context, trial, None)
     if trial.acted_at is None:
         _lasted(context, trial, at, recovered)
@@ -228,7 +226,7 @@ def _end(context: PipelineContext, trial: Trial, at: float, *, recovered: bool) 
 
 
 def _lasted(context: PipelineContext, trial: Trial, until: float, has_recovered: bool) -> None:
-    """Nobody knows how long what somebody has meddled with would have gone on."""
+    """How long what somebody has meddled with would have gone on nobody knows."""
     durations = _durations(context, trial.rule_id)
     if durations is not None:
         durations.lasted(max(0.0, min(until, _touched_at(context, trial)) - trial.began_at), has_recovered)
@@ -240,8 +238,8 @@ def _durations(context: PipelineContext, rule_id: str) -> Durations | None:
 
 
 def _touched_at(context: PipelineContext, trial: Trial, since: float | None = None) -> float:
-    """When something else was done on the same host first since then (the case began), or somebody took care of it:
-    from then on nobody can say what helped. NEVER: nothing was."""
+    """When something else was done on the same host, or somebody took care of it: from then on nobody can say what
+    helped."""
     since = trial.began_at if since is None else since
     host = names_of(trial.target)[-1]
     heals = (heal for heal in context.healing.acts(context.now) if heal.at >= since and host in heal.target)
@@ -251,7 +249,7 @@ def _touched_at(context: PipelineContext, trial: Trial, since: float | None = No
 
 
 def people_at(context: PipelineContext, case_id: str, since: float) -> float | None:
-    """When people first did something there, or took care of it. A window that is on may mean that they work there."""
+    """A window that is on may mean that they work there."""
     case = context.book.find(case_id)
     if case is None:
         return None

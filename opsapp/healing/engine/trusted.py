@@ -1,13 +1,12 @@
 """Trust that may be acted on: what is stored and was signed. A rule whose trust was edited in the store falls to
-`notify`, and people are told. Must not: decide what a level allows.
-"""
+`notify`, and people are told. Must not: decide what a level allows."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from typing import NamedTuple
 
-from opsapp.audit.engine import Actor, note
+from opsapp.audit.engine import THE_SERVICE, note
 from opsapp.healing.config import HealingSettings
 from opsapp.healing.logic.levels import LEVELS, lowest
 from opsapp.healing.resources import healing_of
@@ -21,7 +20,6 @@ from opsapp.tree.root import Root
 
 from . import suggestions
 
-THE_SERVICE = Actor(None, None)
 TOLD = (
     "Its trust, or what the rule does, was changed in the store, and not by the service: what it had earned counts no "
     "longer. "
@@ -30,7 +28,7 @@ TOLD = (
 
 
 class TrustHeld(NamedTuple):
-    """By rule; of what was `edited` nothing counts but a level below `notify`."""
+    """Of what was `edited` nothing counts but a level below `notify`."""
 
     trust: dict[str, Trust]
     edited: tuple[str, ...]
@@ -61,7 +59,7 @@ def _harmless(rule_id: str, trust: Trust) -> Trust:
 
 
 def let_fall(root: Root, rule_ids: Collection[str]) -> None:
-    """In the store too, unless this node cannot tell because it lacks the key."""
+    """In the store too, unless this node lacks the key and cannot tell."""
     if is_shut(root):
         return
     healing, now = healing_of(root), node_of(root).clock.now()
@@ -77,7 +75,7 @@ def let_fall(root: Root, rule_ids: Collection[str]) -> None:
 
 
 def govern(root: Root, now: float) -> None:
-    """Trust, each minute: triggers grow old, ceilings and evidence may have changed."""
+    """Each minute: triggers grow old, ceilings and evidence may have changed."""
     healing, settings = healing_of(root), node_of(root).config[HealingSettings]
     let_fall(root, held(root).edited)
     for state in healing.trust.values():
@@ -90,7 +88,7 @@ def govern(root: Root, now: float) -> None:
 
 
 def prepare(node: Node) -> None:
-    """A store of an older version has no signatures: what is there when the service starts is signed, and audited."""
+    """An older store has no signatures: what is there is signed, and audited."""
     node.transact(_sign)
 
 
@@ -103,7 +101,7 @@ def _sign(root: Root) -> None:
 
 
 def _define(root: Root) -> None:
-    """Once in a store of an older version: what its rules do is taken as it is."""
+    """Once in an older store: what its rules do is taken as it is."""
     states = healing_of(root).trust
     if states.defined or is_shut(root):
         return

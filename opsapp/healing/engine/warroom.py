@@ -48,7 +48,6 @@ def section(root: Root, incident: IncidentRecord, now: float) -> WarRoomSection:
 
 
 def _wave(root: Root, case_id: str | None) -> dict[str, object] | None:
-    """Where the deed of its outage stands."""
     healing, settings = healing_of(root), node_of(root).config[HealingSettings]
     record = None if case_id is None else healing.book.record_of(case_id)
     wave = None if record is None else wave_of(healing, record, settings)
@@ -56,14 +55,13 @@ def _wave(root: Root, case_id: str | None) -> dict[str, object] | None:
 
 
 def _belongs(row: LedgerRecord, incident: IncidentRecord, now: float) -> bool:
-    """Whether an entry is of this incident and of no earlier one: it began shortly before it or in it, and was not over
-    before it."""
+    """It began shortly before the incident or in it, and was not over before it."""
     since, until = incident.started - BEFORE_S, incident.resolved or now
     return since <= row.created_at <= until and (row.finished_at or now) >= incident.started - DOUBT_S
 
 
 def _held_down(healing: Healing, names: list[str], incident: IncidentRecord, now: float) -> list[LedgerRecord]:
-    """Entries of what hangs on the incident's monitor and host, and was left alone for their sake."""
+    """What hangs on the incident's monitor and host, and was left alone for their sake."""
     graph, ledger = healing.dependencies.graph(), healing.ledger
     below = [target for target in graph.nodes if not graph.ancestors(target).keys().isdisjoint(names)]
     begins = tuple(f"{ROOT_CAUSE} {name}:" for name in names)
@@ -73,48 +71,43 @@ def _held_down(healing: Healing, names: list[str], incident: IncidentRecord, now
 
 
 def _names(root: Root, incident: IncidentRecord) -> list[str]:
-    """What the ledger may call the incident's monitor and the host that it runs on."""
     if incident.monitor_id is None:
         return []
     monitor = monitors_of(root).get(incident.monitor_id)
     agent_id = monitor.record.agent_id if monitor is not None else None
-    hosts = [
-        member.name for member in fleet_access(root).inventory(root) if member.is_agent and member.agent_id == agent_id
-    ]
+    hosts = [member.name for member in fleet_access(root).inventory(root).agents if member.agent_id == agent_id]
     return [incident.monitor_name, *hosts]
 
 
 def _events(heals: list[LedgerRecord]) -> list[WarRoomEvent]:
-    """The story of the ledger, in order: an alert for each case, then the steps of each of its entries."""
+    """In order: an alert for each case, then the steps of each of its entries."""
     told, cases = [], set()
     for row in heals:
         if row.case_id not in cases and not row.rolls_back:
             cases.add(row.case_id)
             told.append(_event(row, "alert", f"{row.rule_id}: {row.condition} on {row.target}"))
-        told += [_event(row, kind, text, late=late) for kind, text, late in _steps(row)]
+        told += _steps(row)
     return sorted(told, key=lambda event: event.time)
 
 
-def _steps(row: LedgerRecord) -> list[tuple[str, str, bool]]:
-    """(kind, text, whether it happened at the end) of each step that the entry tells of."""
+def _steps(row: LedgerRecord) -> list[WarRoomEvent]:
     outcome = row.outcome or row.state
     what = f"{row.action_type} on {row.target}" if row.action_type else row.target
     ended = f"{what}: {outcome}" + (f" ({row.reason})" if row.reason else "")
     if outcome in SUPPRESSED:
-        return [("suppression", ended, True)]
-    steps = [("plan", f"{what}: step {row.escalation_step + 1} is planned", False)] if row.action_type else []
+        return [_event(row, "suppression", ended, late=True)]
+    steps = [_event(row, "plan", f"{what}: step {row.escalation_step + 1} is planned")] if row.action_type else []
     if row.approval_id:
-        steps.append(("approval", f"{what}: approval {row.approval_id} is asked for", False))
+        steps.append(_event(row, "approval", f"{what}: approval {row.approval_id} is asked for"))
     if row.action_type and _ran(row):
-        steps.append(("action", f"{what} runs", bool(row.approval_id)))
+        steps.append(_event(row, "action", f"{what} runs", late=bool(row.approval_id)))
     kinds = {**dict.fromkeys(REFUSED, "approval"), **dict.fromkeys(MEASURED, "verification")}
     if row.outcome is not None and row.finished_at:
-        steps.append((kinds.get(outcome, "heal"), ended, True))
+        steps.append(_event(row, kinds.get(outcome, "heal"), ended, late=True))
     return steps
 
 
 def _ran(row: LedgerRecord) -> bool:
-    """Whether something was done on a host, according to the entry."""
     under_way = row.state in ("executing", "settling", "verifying")
     return under_way or (row.outcome in MEASURED and not row.reason.startswith("no_capable_handler"))
 
@@ -125,7 +118,7 @@ def _event(row: LedgerRecord, kind: str, text: str, *, late: bool = False) -> Wa
 
 
 def _dependencies(healing: Healing, names: list[str], causes: Mapping[str, str]) -> list[StandsOn]:
-    """Everything that the incident's monitor and host depend on; `root_cause` is true for what has failed."""
+    """`root_cause` is true for what has failed."""
     graph = healing.dependencies.graph()
     return [
         StandsOn(name, above, path, causes.get(name) == above)
@@ -135,8 +128,8 @@ def _dependencies(healing: Healing, names: list[str], causes: Mapping[str, str])
 
 
 def _helped(ledger: Ledger, rows: list[LedgerRecord], monitor: str, outages: Sequence[Outage]) -> list[SuggestedRemedy]:
-    """Actions that were tried, best first by the lower bound of their success against this condition: what was tried
-    for the monitor itself counts whole, what was tried for something else of its host half."""
+    """Best first by the lower bound of their success: what was tried for the monitor itself counts whole, what was
+    tried for something else of its host half."""
     tried: dict[tuple[str, str], list[LedgerRecord]] = {}
     for row in rows:
         if row.action_type:
@@ -157,7 +150,7 @@ def _helped(ledger: Ledger, rows: list[LedgerRecord], monitor: str, outages: Seq
 
 
 def _ended(entries: list[LedgerRecord], outage: Outage) -> bool | None:
-    """Whether one of these that was verified ended the outage; None where none was measured in it."""
+    """Whether a verified one ended the outage; None where none was measured in it."""
     measured = [row for row in entries if row.outcome in MEASURED and row.created_at <= outage.ended]
     ends = [(row.outcome, row.finished_at or 0) for row in measured]
     within = [(outcome, at) for outcome, at in ends if at >= outage.started]

@@ -1,7 +1,7 @@
-"""The alert state of each (rule, subject, name), by subject, and when a subject has to be evaluated again.
+"""The alert state of each (rule, subject, name), and when a subject has to be evaluated again.
 
-Reports bring most looks. Beside them only time itself changes something: `for` runs out, a cooldown ends. A heap knows
-when; nothing is polled.
+Beside reports only time itself changes something: `for` runs out, a cooldown ends. A heap knows when; nothing is
+polled.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ Key = tuple[str, str, str]  # rule, subject, name bound to the star
 
 
 class Watches:
-    """All alert states of a node."""
-
     def __init__(self) -> None:
         self.watches: dict[Key, AlertState] = {}
         self.targets: dict[Key, str] = {}
@@ -36,7 +34,7 @@ class Watches:
         return self._subjects.get((rule_id, target))
 
     def keep(self, key: Key, watch: AlertState, target: str, due: float) -> None:
-        """Keep an alert state, and evaluate it again at `due` at the latest."""
+        """To be evaluated again at `due` at the latest."""
         self.watches[key], self.targets[key] = watch, target
         self._keys.setdefault(key[1], set()).add(key)
         self._subjects[key[0], target] = key[1]
@@ -59,18 +57,18 @@ class Watches:
             del self._keys[key[1]]
 
     def move(self, by: float) -> None:
-        """The clock was set by so many seconds: what runs out does so when it would have."""
+        """What runs out does so when it would have."""
         self.watches = {key: watch.moved(by) for key, watch in self.watches.items()}
         self._due = {key: due + by for key, due in self._due.items()}
         self._heap = [(due, key) for key, due in self._due.items() if due != float("inf")]
         heapq.heapify(self._heap)
 
     def next_due(self) -> float:
-        """No later than when the next subject is due."""
+        """Perhaps too early: the heap keeps what was put off."""
         return self._heap[0][0] if self._heap else float("inf")
 
     def due(self, now: float) -> Iterator[str]:
-        """Subjects that are due; each is given once until its alert state is kept again."""
+        """Each is given once until its alert state is kept again."""
         while self._heap and self._heap[0][0] <= now:
             at, key = heapq.heappop(self._heap)
             if self._due.get(key) == at:
@@ -78,7 +76,7 @@ class Watches:
                 yield key[1]
 
     def _note(self, target: str, rule_id: str, failing: bool) -> None:
-        """Updated with each change, because it is read very often."""
+        """With each change, because it is read very often."""
         known = self._failing.get(target, frozenset())
         if failing and rule_id not in known:
             self._failing[target] = known | {rule_id}
@@ -90,5 +88,5 @@ class Watches:
                 del self._failing[target]
 
     def failing(self) -> dict[str, frozenset[str]]:
-        """Targets with a condition known true that has fired, and the rules that say so. A copy: threads read it."""
+        """By target, the rules whose condition has fired and is known true. A copy: threads read it."""
         return dict(self._failing)

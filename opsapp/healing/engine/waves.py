@@ -26,7 +26,6 @@ def sizes_of(context: PipelineContext, rule_id: str) -> WaveSizes | None:
 
 
 def turn_of(context: PipelineContext, record: CaseRecord) -> WaveTurn:
-    """What stands between a case and its act for the sake of its outage."""
     if sizes_of(context, record.rule_id) is None:
         return WaveTurn()
     stored = _deed_of(context, record)
@@ -41,7 +40,7 @@ def _deed_of(context: PipelineContext, record: CaseRecord) -> StoredDeed | None:
 
 
 def join(context: PipelineContext, case: Case, record: CaseRecord, due: float, *, ready: bool) -> None:
-    """The case waits for its turn; what follows for its deed is looked at before this transaction ends."""
+    """What follows for its deed is looked at before this transaction ends."""
     stored = _deed_of(context, record) or context.healing.waves.begin(record)
     known, draw = stored.members.get(record.id), context.world.coin(record.id)
     change = stage.joined(stored.deed, known, record, 1.0 if draw is None else draw, ready=ready)
@@ -54,7 +53,7 @@ def join(context: PipelineContext, case: Case, record: CaseRecord, due: float, *
 
 
 def is_being_told(context: PipelineContext, stored: StoredDeed) -> bool:
-    """Whether some who were agreed to have not heard of it: who goes first is drawn among all."""
+    """Some who were agreed to have not heard of it: who goes first is drawn among all."""
     first = next(iter(stored.in_line()), None)
     record = None if first is None else context.book.record_of(first.case_id)
     asked = None if record is None else record.approval_id
@@ -62,7 +61,7 @@ def is_being_told(context: PipelineContext, stored: StoredDeed) -> bool:
 
 
 def gathers(context: PipelineContext, stored: StoredDeed) -> bool:
-    """Whether others of the outage are on their way: people are asked once, about all of them."""
+    """Others of the outage are on their way: people are asked once, about all of them."""
     deed = stored.deed
     if context.now - deed.began_at > stage.GATHER_S:
         return False
@@ -78,15 +77,14 @@ def _comes(context: PipelineContext, deed: Deed, target: str) -> bool:
 
 
 def begins(context: PipelineContext, record: CaseRecord) -> None:
-    """Something is about to be done for its deed."""
     stored = context.healing.waves.find(record.deed)
     if stored is not None and not stored.deed.begun:
         stored.deed = stored.deed._replace(begun=True)
 
 
 def ended(context: PipelineContext, record: CaseRecord, outcome: str, reason: str, entry: LedgerRecord) -> None:
-    """A case of a deed has come to its end, or has made something worse: in the same transaction the deed stops, if it
-    does, and those that wait are due."""
+    """Or it has made something worse: in the same transaction the deed stops, if it does, and those that wait are
+    due."""
     stored = context.healing.waves.find(record.deed)
     member = None if stored is None else stored.members.get(record.id)
     if stored is None or member is None:
@@ -109,7 +107,6 @@ def ended(context: PipelineContext, record: CaseRecord, outcome: str, reason: st
 
 
 def _wake_next(context: PipelineContext, stored: StoredDeed) -> None:
-    """One of those that wait looks at once whether its wave has come."""
     for member in stored.in_line():
         case = context.book.find(member.case_id)
         if case is not None:
@@ -118,8 +115,8 @@ def _wake_next(context: PipelineContext, stored: StoredDeed) -> None:
 
 
 def _stop(context: PipelineContext, stored: StoredDeed) -> None:
-    """Whoever has not begun goes no further; people hear of it once. Thousands may wait: the pipeline tells some at a
-    time, and whoever looks by itself meanwhile knows, too."""
+    """People hear of it once. Thousands may wait: the pipeline tells some at a time; whoever looks by itself
+    meanwhile knows, too."""
     left = [member.target for member in stored.members.values() if _is_left(context, stored.deed, member)]
     if left:
         context.book.submit(context.root, DeedStopped(stored.deed.id))
@@ -128,7 +125,7 @@ def _stop(context: PipelineContext, stored: StoredDeed) -> None:
 
 
 def _is_left(context: PipelineContext, deed: Deed, member: DeedMember) -> bool:
-    """Whether nothing is done about it: its turn has not come, or it has not begun."""
+    """Its turn has not come, or it has not begun."""
     return member.waits or (member.wave == deed.wave and _not_begun(context, member) is not None)
 
 
@@ -138,7 +135,7 @@ def _not_begun(context: PipelineContext, member: DeedMember) -> Case | None:
 
 
 def tell_stopped(context: PipelineContext, stopped: DeedStopped) -> None:
-    """Some of those that wait are due, and a message to go on."""
+    """A page, and a message to go on."""
     stored = context.healing.waves.find(stopped.deed)
     page = [] if stored is None else list(islice(stored.members.items(stopped.after, excludemin=True), TOLD_AT_ONCE))
     for _, member in page:
@@ -150,6 +147,6 @@ def tell_stopped(context: PipelineContext, stopped: DeedStopped) -> None:
 
 
 def is_told_with_its_deed(context: PipelineContext, record: CaseRecord, outcome: str) -> bool:
-    """Whether people hear of this end once for all of the outage: nobody has decided in time."""
+    """Nobody has decided in time: once for all of the outage."""
     stored = context.healing.waves.find(record.deed)
     return stored is not None and stored.deed.is_shared and outcome == "expired"

@@ -1,7 +1,7 @@
 """What follows for the deeds of which a transaction has learned something: people are asked, or the next wave goes.
 
-A wave may be a trial: what is compared is committed with it, and measured anew at its moment. Until then no wave opens;
-a kill in between leaves the trial as it was committed. Must not: decide who goes.
+A wave may be a trial, measured at its moment. Until then no wave opens; a kill in between leaves the trial as it was
+committed. Must not: decide who goes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def settle(context: PipelineContext) -> None:
 
 
 def _open(context: PipelineContext, stored: StoredDeed) -> None:
-    """The next wave, if its turn has come. A single target need not wait for another transaction."""
+    """A single target need not wait for another transaction."""
     sizes = waves.sizes_of(context, stored.deed.rule_id)
     if sizes is None or waves.is_being_told(context, stored):
         return
@@ -57,8 +57,8 @@ def _open(context: PipelineContext, stored: StoredDeed) -> None:
 
 
 def begin(context: PipelineContext, stored: StoredDeed, went: tuple[DeedMember, ...]) -> None:
-    """With a wave that has opened: it is a trial if others wait, and past heals say when its verdict usually comes,
-    those of the waves before it above all (docs/adr/136)."""
+    """A trial if others wait, and past heals say when its verdict usually comes, those of the waves before it above
+    all (docs/adr/136)."""
     deed, book = stored.deed, context.healing.trials
     takes_s = context.world.heal_takes(deed.rule_id, deed.ends.well) if deed.rule_id in context.world.rules else 0.0
     if not takes_s or deed.trial or not share_of(deed.rule_id, context.world).share:
@@ -81,7 +81,7 @@ def begin(context: PipelineContext, stored: StoredDeed, went: tuple[DeedMember, 
 
 
 def _is_measured(context: PipelineContext, host: ComparedHost) -> bool:
-    """Whether its condition can be measured at a moment. An event says once that something is over."""
+    """An event says only once that something is over."""
     case = context.book.find(host.case_id)
     if case is None:
         return False
@@ -90,7 +90,7 @@ def _is_measured(context: PipelineContext, host: ComparedHost) -> bool:
 
 
 def compare(context: PipelineContext) -> None:
-    """Waves whose moment has come: who was not heard since is asked, and what is known counts."""
+    """At the moment: who was not heard since is asked."""
     for name, trial in context.healing.trials.compared():
         if trial.due > context.now:
             continue
@@ -112,8 +112,8 @@ def _looked_at(context: PipelineContext, host: ComparedHost, trial: WaveTrial) -
 
 
 def _end(context: PipelineContext, name: str, trial: WaveTrial) -> None:
-    """Once: it is let go in the transaction that counts it, and the next wave may open. Where people have worked
-    meanwhile nobody can say what has helped."""
+    """It is let go in the transaction that counts it, and the next wave may open. Where people have worked meanwhile
+    nobody can say what has helped."""
     book, stored = context.healing.trials, context.healing.waves.find(trial.deed)
     alone = all(trials.people_at(context, host.case_id, trial.opened_at) is None for host in trial.hosts)
     trials.count(context, trial.rule_id, name, trial.shares if alone else None)

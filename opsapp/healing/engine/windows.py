@@ -1,4 +1,4 @@
-"""What the maintenance room's windows mean for healing, and what their end means for the events that wait for it."""
+"""What maintenance windows mean for healing, and what their end means for the events that wait for it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from opsapp.tree.root import Root
 
 
 def source(root: Root, now: float) -> list[ActiveWindow]:
-    """An `IWindowSource`: windows of both families that are on."""
+    """An `IWindowSource`."""
     return _of_healing(active_windows(root, now))
 
 
 def on_at(plans: Iterable[WindowPlan], at: float) -> list[ActiveWindow]:
-    """The windows of these plans that are on at a time."""
     return _of_healing(active(plans, at))
 
 

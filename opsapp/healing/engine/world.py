@@ -1,7 +1,7 @@
 """Building the world that the stages read, from the store and from what this node sees, in the caller's transaction.
 
-With what it needs for that: which targets have failed, what is left of error budgets, and how long it pays to wait,
-for which a rule that knows little borrows of others: only ended cases, and of no rule more than of another one.
+How long it pays to wait a rule that knows little borrows of others: only ended cases, and of no rule more than of
+another.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from opsapp.healing.resources.trials import TrialBook
 from opsapp.healing.stages.case import About, ActingCase, ClosedCase
 from opsapp.healing.stages.world import SERVER, Host, Reading, World
 from opsapp.monitoring.engine import budgets_left
-from opsapp.monitoring.resources import Incident, incidents_of
+from opsapp.monitoring.resources import incidents_of
 from opsapp.runtime.chainkey import chain_key, keyed_draw
 from opsapp.runtime.config import Configuration
 from opsapp.runtime.node import node_of
@@ -50,12 +50,11 @@ Holding = Mapping[str, frozenset[str]]  # targets of which a condition is known 
 def failing_of(
     root: Root, inventory: Inventory | None, named: Collection[str], seen: Collection[str], now: float, window: float
 ) -> set[str]:
-    """Targets that have failed, as far as dependants are concerned.
+    """As far as dependants are concerned.
 
-    With an open case, or one that ended without success within the absorption window; hosts that are away; and, where
-    somebody declared them in the graph, those whose condition is still known true, and monitors that are down, whether
-    a rule looks at them or not. A host that is not declared and not away does not hold its own services back for longer
-    than that: its CPU being high must not keep them from being restarted.
+    With an open case, or one that ended without success within the window; hosts that are away; of what the graph
+    declares also those whose condition is known true, and monitors that are down. A host that is not declared and
+    not away holds its own services back no longer than that: its high CPU must not keep them from being restarted.
     """
     book = healing_of(root).book
     failed = {target for target in seen if target in named}
@@ -71,25 +70,22 @@ def failing_of(
 
 
 def down(root: Root) -> list[tuple[str, str]]:
-    """(name, id) of each monitor with an open incident. They never change for one incident, and thousands may be open,
-    so each incident is read once per process."""
+    """(name, id) of each monitor with an open incident. Thousands may be open, and these never change: each incident
+    is read once per process."""
     incidents, db = incidents_of(root), root._p_jar.db()
     known = getattr(db, "opsapp_open_incidents", {})
     of_monitors = difference(incidents.open, incidents.open_of_none)
     fresh = [incident_id for incident_id in of_monitors if incident_id not in known]
     names = {incident_id: known[incident_id] for incident_id in of_monitors if incident_id in known}
-    names |= {incident_id: _about(incident) for incident_id, incident in incidents.some_items(fresh)}
+    for incident_id, incident in incidents.some_items(fresh):
+        names[incident_id] = incident.monitor_name, incident.monitor_id
     db.opsapp_open_incidents = names
     return list(names.values())
 
 
-def _about(incident: Incident) -> tuple[str, str]:
-    return incident.monitor_name, incident.monitor_id
-
-
 def sick_hosts(failing: Collection[str], graph: Graph) -> int:
-    """How many hosts and monitors are sick by themselves. Five failed services of one host are one sick host; what
-    depends on a failed target does not count, so that a storm with one root cause does not stop its own heal."""
+    """Five failed services of one host are one sick host; what depends on a failed target does not count: a storm
+    with one root cause must not stop its own heal."""
     own = failing if not graph.nodes else [name for name in failing if graph.suppressor(name, failing) is None]
     return len({target.partition("/")[0] for target in own})
 
@@ -98,25 +94,22 @@ UNKNOWN = (BudgetLeft("", None),)  # nothing measures it, or nobody knows what w
 
 
 class MeasuringMonitors(NamedTuple):
-    """Which monitors say what is left of an error budget."""
-
     inventory: Inventory
     graph: Graph
 
     def of(self, subject: str | None, names: frozenset[str]) -> dict[str, str]:
-        """By id, what it is called: the monitor that the rule reads, or all that a host has, which are those that run
-        or act on it, and those that depend on it."""
+        """By id, its name: the monitor that the rule reads, or all that run or act on a host, or depend on it."""
         if (subject or "").startswith("monitor:"):
             member = self.inventory.by_subject.get(subject or "")
             members = [] if member is None else [member]
         else:
             members = self.inventory.monitors_of(names, self.graph.hanging_on(names))
-        return {member.subject.partition(":")[2]: member.name for member in members}
+        return {member.item_id: member.name for member in members}
 
 
 class ErrorBudgets:
-    """Those of one transaction. Thousands may fail at once: from the second question on, what is left of all monitors'
-    budgets is reckoned together, which costs about as much as of ten alone."""
+    """Thousands may fail at once: from the second question on all monitors' are reckoned together, which costs about
+    as much as ten alone."""
 
     def __init__(self, root: Root, measuring: MeasuringMonitors):
         self.root, self.measuring = root, measuring
@@ -133,7 +126,7 @@ class ErrorBudgets:
             self._asked.add(budget)
             return self._reckoned(budget, monitors)
         if budget not in self._of_all:
-            every = [member.subject.partition(":")[2] for member in self.measuring.inventory if not member.is_agent]
+            every = [member.item_id for member in self.measuring.inventory if not member.is_agent]
             self._of_all[budget] = self._reckoned(budget, every)
         return self._of_all[budget]
 
@@ -142,15 +135,15 @@ class ErrorBudgets:
 
 
 class ILiveReadings(Interface):
-    """Utility: what this node sees. Absent on a node without engine: then no reading is known."""
+    """Utility: what this node sees. A node without engine has none: then no reading is known."""
 
 
 class IWindowSource(Interface):
-    """Named utility: windows that are on (`(root, now) -> [ActiveWindow]`). `engine.windows` brings maintenance's."""
+    """Named utility: windows that are on (`(root, now) -> [ActiveWindow]`)."""
 
 
 def build(root: Root, now: float, inventory: Inventory, failing: Holding) -> World:
-    """The present world. `inventory` and `failing` come from what the caller sees."""
+    """`inventory` and `failing` come from what the caller sees."""
     healing, node = healing_of(root), node_of(root)
     settings, graph = node.config[HealingSettings], healing.dependencies.graph()
     failing = {target: rules for target, rules in failing.items() if inventory.holds(target)}
@@ -195,12 +188,12 @@ def _coin(root: Root, case_id: str) -> float | None:
 
 
 def _own_tools(config: Configuration) -> frozenset[str]:
-    """The service's own; no shell where programs on the server are switched off."""
+    """No shell where programs on the server are switched off."""
     return own_tools() if config[AutomationSettings].server_scripts else own_tools() - {"sh"}
 
 
 def _well_since(root: Root, target: str, subject: str | None) -> float | None:
-    """When the last case of a target ended verified, or the last incident of its monitor was over: the later one."""
+    """Its last case ended verified, or the last incident of its monitor was over: the later one."""
     book, incidents, ends = healing_of(root).book, incidents_of(root), []
     case_id = book.last_on.get(target)
     last = None if case_id is None else book.record_of(case_id)
@@ -214,7 +207,7 @@ def _well_since(root: Root, target: str, subject: str | None) -> float | None:
 
 
 def _acted_at(root: Root, target: str) -> float | None:
-    """When the action of a heal of this target was done, or was asked for where nobody knows yet."""
+    """Or when it was asked for, where nobody knows yet."""
     acted = []
     for case in healing_of(root).book.on_target(target):
         if isinstance(case, ActingCase):
@@ -229,7 +222,6 @@ def _doubtful(node: Node, subject: str | None) -> bool:
 
 
 def _nothing(*_: Any) -> bool:
-    """A node without engine knows of no measurement."""
     return False
 
 
@@ -243,7 +235,7 @@ def _windows(root: Root, now: float) -> list[ActiveWindow]:
 def _load(
     healing: Healing, site_of: Callable[[str], str | None], targets: int, sick: Callable[[], int], now: float
 ) -> Callable[[str, str], Load]:
-    """Heals that the transaction itself begins count too: it works many cases, and the limit is theirs together."""
+    """Heals that the transaction itself begins count too: the limit is theirs together."""
     rules: Counter[str] = Counter()
     sites: Counter[str | None] = Counter()
     on: Counter[str] = Counter()
@@ -284,14 +276,14 @@ Rules = Mapping[str, RuleRecord]
 
 
 class Borrowed(NamedTuple):
-    """`lenders`: whose cases they are; None where nobody has any, or none are needed."""
+    """`lenders` None: nobody has any cases, or none are needed."""
 
     durations: Sequence[Duration] = ()
     lenders: Lenders | None = None
 
 
 def borrowed(book: TrialBook, rules: Rules, rule_id: str, own: int) -> Borrowed:
-    """Cases of the rules whose conditions read the same; of all others where those have none."""
+    """Of the rules whose conditions read the same; of all others where those have none."""
     if own >= ITS_OWN:
         return Borrowed()
     others = [other for other in rules if other != rule_id and book.ended(other)]
@@ -308,7 +300,7 @@ def _lent(book: TrialBook, lenders: Sequence[str]) -> Iterator[Duration]:
 
 
 def heal_s(book: TrialBook, rule_id: str) -> float | None:
-    """How long a heal of the rule takes; None where none is known."""
+    """None where none is known."""
     healed = book.healed(rule_id)
     return sum(case.heal_s for case in healed) / len(healed) if healed else None
 
@@ -318,7 +310,7 @@ def best(known: LeftAlone, takes_s: float | None) -> BestWait | None:
 
 
 def learned(book: TrialBook, rules: Rules, rule_id: str) -> float:
-    """How long a rule that waits as learned does so; 0 while too little is known: of cases left alone, or of heals."""
+    """0 while too little is known: of cases left alone, or of heals."""
     own = book.ended(rule_id)
     wait = best(LeftAlone(own, borrowed(book, rules, rule_id, len(own)).durations), heal_s(book, rule_id))
     return 0.0 if wait is None else wait.wait_s

@@ -15,7 +15,7 @@ from BTrees.IOBTree import IOBTree
 from BTrees.OOBTree import OOBTree, OOTreeSet
 from persistent import Persistent
 
-from opsapp.healing.answers import LedgerEntryShown, LedgerHarm
+from opsapp.healing.answers import LedgerEntryShown
 from opsapp.healing.config import HealingSettings, SkipSettings
 from opsapp.healing.logic import chain, effectiveness
 from opsapp.healing.logic.effectiveness import OutcomeTally
@@ -295,7 +295,7 @@ class Ledger(Folder):
         status = self._rollback_status(record)
         told = record._asdict()
         del told["executed"], told["verdict"]
-        told.update(rollback_status=status, worse=tuple(LedgerHarm(*harm) for harm in record.worse))
+        told["rollback_status"] = status
         return LedgerEntryShown(**told, has_case=has_case)
 
     def _rollback_status(self, record: LedgerRecord) -> str | None:

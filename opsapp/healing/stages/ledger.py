@@ -93,7 +93,7 @@ class LedgerRecord(NamedTuple):
     def stored(self) -> JsonObject:
         """What older versions did not have is left out where there is none: their entries keep their hash."""
         told = self._asdict()
-        told["worse"] = tuple(harm._asdict() for harm in self.worse)
+        told["worse"] = tuple(map(plain, self.worse))
         for name in LATER:
             if not told[name]:
                 del told[name]

@@ -27,7 +27,9 @@ def list_deployments(context: Deployments, request: Request) -> list[DeploymentR
 @api.create(
     Deployments,
     body=DeploymentSettings,
-    also=lambda context, request, sound: engine.mistakes(request.root, sound),
+    also=lambda context, request, sound: engine.mistakes(
+        request.root, {kind: sound.get(kind) or () for kind in engine.KINDS}, sound.get("at")
+    ),
     idempotent=True,
     returns=Created,
     audit="deployment.create",

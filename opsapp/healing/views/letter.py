@@ -10,7 +10,7 @@ from opsapp.healing.resources import Healing
 from opsapp.tree.folder import Facet, add_facet
 from opsapp.tree.root import root_above
 from opsapp.web import api
-from opsapp.wire.records import plain
+from opsapp.wire.records import changed, plain
 
 
 class MorningLetter(Facet):
@@ -55,7 +55,7 @@ def change(context: LetterSchedulePlace, request: Request) -> ScheduleUpdated:
     """Changes what is given, and leaves the rest. An hour of today that is over comes tomorrow for the first time."""
     now = request.node.clock.now()
     before = plain(letters.schedule(request.root, now), LetterSettings)
-    letters.change(request.root, request.valid_body, now)
+    letters.change(request.root, changed(letters.book_of(request.root).settings, request.valid_body), now)
     after = letters.schedule(request.root, now)
     request.audit("healing.letter.update", "morning letter", before=before, after=plain(after, LetterSettings))
     return ScheduleUpdated(**vars(after))

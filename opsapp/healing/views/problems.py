@@ -18,7 +18,9 @@ from opsapp.web.listpages import page_of
 def problems(context: Problems, request: Request) -> Any:
     """What rules heal on the same target again and again: open ones first, then the newest first."""
     now = request.node.clock.now()
-    listed, damaged = engine.listing(request.root, request.valid_query)
+    query = request.valid_query
+    only = engine.ProblemFilter(query["state"], query["owner"], query["rule_id"], query["target"])
+    listed, damaged = engine.listing(request.root, only)
     unread = [
         records.ProblemRecord(id=damage.id, rule_id=NAMELESS, target=NAMELESS, unreadable=damage.reason)
         for damage in damaged
@@ -44,6 +46,7 @@ def problem(context: RecurringProblem, request: Request) -> Any:
 def change(context: RecurringProblem, request: Request) -> Any:
     """Sets who looks for the cause, until when, a note, and whether it is accepted or closed."""
     now, by = request.node.clock.now(), request.caller.name
-    before, after = engine.change(request.root, context, request.valid_body, by, now)
-    request.audit("healing.problem.update", context.__name__, before=before, after=after)
+    before = engine.noted(context)
+    engine.change(request.root, context, request.valid_body, by, now)
+    request.audit("healing.problem.update", context.__name__, before=before, after=engine.noted(context))
     return request.shown(engine.shown(request.root, context, now))

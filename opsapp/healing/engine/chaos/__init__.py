@@ -44,13 +44,13 @@ def listed() -> list[ScenarioRecord]:
 
 
 def rehearse(node: Node, name: str, settings: Settings = LIVE) -> ChaosResult:
-    """Outside any transaction: the scenario on a stage of its own. In a lane's thread, so that nothing waits for it."""
+    """Outside any transaction, in a lane's thread."""
     now_live = node.transact(live_notes)
     return node.lane("chaos", 1).run(_rehearse, node, SCENARIOS[name], settings, now_live)
 
 
 def _without_luck(settings: HealingSettings) -> HealingSettings:
-    """No case of a rehearsal is left alone to learn from it: it would last longer, or not, by chance."""
+    """No case of a rehearsal is left alone: how long it lasts would be chance."""
     return replace(settings, holdout=HoldoutSettings(share=0))
 
 
@@ -74,7 +74,7 @@ def _rehearse(node: Node, scenario: Scenario, settings: Settings, notes: list[st
 
 
 def provoke(node: Node, name: str) -> ChaosResult:
-    """Outside any transaction: the scenario's fault on every agent tagged `chaos`."""
+    """Outside any transaction."""
     started_at, began = int(node.clock.now()), node.clock.monotonic()
     notes = node.transact(live_notes)
     expectations = faults.perform(node, name, SCENARIOS[name].real)
@@ -100,7 +100,6 @@ def result(
 
 
 def live_notes(root: Root) -> list[str]:
-    """Kill switch, windows, brake."""
     world, told = world_now(root), []
     if world.paused:
         told.append("Healing is paused now: on real hosts nothing is done until it is resumed.")
@@ -118,7 +117,7 @@ def _window(window: ActiveWindow) -> str:
 
 
 def changed(settings: HealingSettings, documented: HealingSettings) -> list[str]:
-    """Settings that are not the document's: a scenario that fails may fail for their sake."""
+    """A scenario may fail for the sake of settings that differ from the document's."""
     differences = _differences(asdict(settings), asdict(documented))
     return [f"The setting healing.{path} is {value}; the default is {usual}." for path, value, usual in differences]
 

@@ -1,11 +1,11 @@
-"""Chaos on real hosts, those tagged `chaos` and no other: a fault, what the pipeline makes of it, and its end.
+"""Chaos on hosts that are tagged `chaos` and no other: a fault, what the pipeline makes of it, and its end.
 
-A fault ends three times over: a watchdog that it starts on the host, a durable row that the service works off whatever
-happens to it meanwhile, and the end of the run. Ending one that has ended does nothing, so it is done again until the
-host has said that it is done: the watchdog goes with a host that is killed, what is sent to one that is away expires.
+It ends three times over: by a watchdog on the host, by a durable row, and at the end of the run. Ending is repeated
+until the host has said that it is done: the watchdog goes with a host that is killed, and what is sent to one that is
+away expires.
 
-What is injected: `unit` stops a running unit whose name begins with `chaos`, `container` stops such a container, `cpu`
-keeps every processor busy. Nothing else on the host is touched.
+`unit` stops a running unit whose name begins with `chaos`, `container` such a container, `cpu` keeps every processor
+busy.
 """
 
 from __future__ import annotations
@@ -53,7 +53,6 @@ class Fault(NamedTuple):
 
 
 def _names(values: Values, family: str, state: str) -> list[str]:
-    """Things of this family in this state that somebody named for it."""
     return sorted(
         name[len(family) + 1 : -len(".state")]
         for name, (value, _) in values.items()
@@ -97,11 +96,10 @@ def refuse_untagged(root: Root) -> None:
 
 
 def tagged(root: Root) -> list[Member]:
-    return [member for member in fleet_access(root).inventory(root) if member.is_agent and TAG in member.tags]
+    return [member for member in fleet_access(root).inventory(root).agents if TAG in member.tags]
 
 
 def perform(node: Node, scenario: str, fault: str) -> list[Expectation]:
-    """Inject, watch the ledger, end it: what was expected and what was seen."""
     section = node.config[HealingSettings].chaos
     values = {member.subject: dict(node.series.live.get(member.subject)) for member in node.transact(tagged)}
     last, names, missing = node.transact(inject, scenario, fault, values, section.revert_after_s)
@@ -124,7 +122,7 @@ def perform(node: Node, scenario: str, fault: str) -> list[Expectation]:
 def inject(
     root: Root, scenario: str, fault: str, values: Mapping[str, Values], revert_after: float
 ) -> tuple[int, list[str], list[str]]:
-    """The rows and the commands, together. (the ledger's last id, rows, hosts where there is nothing to break)"""
+    """In one transaction. (the ledger's last id, rows, hosts where there is nothing to break)"""
     refuse_untagged(root)
     now, healing, names, missing = node_of(root).clock.now(), healing_of(root), [], []
     for member in tagged(root):
@@ -158,14 +156,12 @@ def _injections(root: Root, names: list[str]) -> list[Injection]:
 
 
 def _answer(root: Root, injection: Injection) -> HostAnswer | None:
-    """How the command that breaks something ended."""
     return fleet_access(root).answer(root, injection.agent_id, injection.command_id)
 
 
 def settled(root: Root, names: list[str], last: int) -> bool:
-    """Whether each host has said how its fault's injection ended, and the fault has led to entries that all have ended.
-    A container may be healed while the command that stops it still waits for it. An entry that was withdrawn is about
-    an earlier failure, for this fault has not ended: what it leads to is still to come."""
+    """Each host has said how the injection ended, and all entries of it are final. A container may be healed while
+    the command that stops it still waits. A withdrawn entry is about an earlier failure."""
     for injection in _injections(root, names):
         entries = [entry for entry in _entries(root, injection, last) if entry.outcome != "withdrawn"]
         ended = bool(entries) and all(entry.is_final for entry in entries)
@@ -175,7 +171,6 @@ def settled(root: Root, names: list[str], last: int) -> bool:
 
 
 def outcomes(root: Root, names: list[str], last: int) -> list[Expectation]:
-    """What the pipeline did, host by host."""
     expectations: list[Expectation] = []
     for injection in _injections(root, names):
         host, entries = injection.hostname, _entries(root, injection, last)
@@ -190,13 +185,12 @@ def outcomes(root: Root, names: list[str], last: int) -> list[Expectation]:
 
 
 def _entries(root: Root, injection: Injection, last: int) -> list[LedgerRecord]:
-    """What has come since about what was broken. Whatever else happens on the host meanwhile says nothing about it."""
+    """Only about what was broken, whatever else happens on the host."""
     rows = healing_of(root).ledger.page(None, injection.hostname, 100, 0)[1]
     return [row for row in rows if row.id > last and row.target in injection.targets]
 
 
 def end(root: Root, names: list[str]) -> None:
-    """End the faults now."""
     injections = healing_of(root).injections
     for name in names:
         injection = injections.get(name)
@@ -206,18 +200,18 @@ def end(root: Root, names: list[str]) -> None:
 
 
 def revert_due(root: Root) -> bool:
-    """Under the lease: send what ends the faults that are due, until it was done. Whether anything was sent."""
+    """Under the lease. Whether anything was sent."""
     leases.check(root, "healing")
     injections, now = healing_of(root).injections, node_of(root).clock.now()
     injections.forget(now - KEEP_S)
     due = injections.due(now)
-    inventory = fleet_access(root).inventory(root) if due else ()
-    online = {member.agent_id: member.online for member in inventory if member.is_agent}
+    agents = fleet_access(root).inventory(root).agents if due else ()
+    online = {member.agent_id: member.online for member in agents}
     return any([_revert(root, name, injection, now, online.get(injection.agent_id)) for name, injection in due])
 
 
 def _revert(root: Root, name: str, injection: Injection, now: float, online: bool | None) -> bool:
-    """One step towards the end of a fault. `online` is None if the agent was deleted: only its watchdog is left."""
+    """`online` is None if the agent was deleted: only its watchdog is left."""
     injections = healing_of(root).injections
     if online is None:
         injections.set(name, ended=now, gone=True)

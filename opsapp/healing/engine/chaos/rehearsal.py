@@ -1,7 +1,7 @@
 """The pipeline in an environment of its own: the real stages, an empty store, simulated hosts, a virtual clock.
 
-Nothing of what is live takes part: no window, approval, pause or ledger entry. Only the settings may be the live ones.
-Nothing here reaches a host, waits, or writes to the store. Must not: decide anything that the pipeline decides.
+Nothing live takes part but, perhaps, the settings; nothing reaches a host, waits, or writes to the store. Must not:
+decide anything that the pipeline decides.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class VirtualClock(Clock):
 
 
 def seen(check: str, expected: Any, actual: Any) -> Expectation:
-    """What is a set here is a sorted list for people; lists grow with the scenario."""
+    """A set becomes a sorted list; lists are copied, for they grow with the scenario."""
     return Expectation(check, _said(expected), _said(actual), bool(expected == actual))
 
 
@@ -70,7 +70,7 @@ def _said(value: Any) -> object:
 
 
 class SimulatedHost:
-    """A host that answers as an agent does. `effects` says what an action does to its `values`."""
+    """`effects`: what an action does to its `values`."""
 
     def __init__(self, name: str, usable: frozenset[str] = TOOLS):
         self.name = name
@@ -91,7 +91,6 @@ class SimulatedHost:
         return Member(self.subject, self.name, self.agent_id, (self.name, self.agent_id), usable=self.usable)
 
     def mends(self, action: str, reading: str, value: str | float) -> None:
-        """The action makes the host report this."""
         self.effects[action] = lambda values: values.update({reading: value})
 
     def perform(self, phase: str, action: str) -> HostAnswer:
@@ -108,7 +107,7 @@ class SimulatedHost:
 
 
 class SimulatedFleet:
-    """An `IFleetAccess` over simulated hosts: what is sent is performed by the next turn."""
+    """An `IFleetAccess`: what is sent is performed by the next turn."""
 
     def __init__(self) -> None:
         self.hosts: dict[str, SimulatedHost] = {}
@@ -145,7 +144,6 @@ class SimulatedFleet:
         self.asked.append((subject, node.clock.now(), done))
 
     def reported(self) -> None:
-        """Hosts that are not silent have reported what they were asked for."""
         silent = {host.subject for host in self.hosts.values() if host.silent}
         asked, self.asked = self.asked, [request for request in self.asked if request[0] in silent]
         for subject, at, done in asked:
@@ -160,7 +158,7 @@ class SimulatedFleet:
 
 @contextmanager
 def empty_store(live: Node, clock: VirtualClock, config: Configuration) -> Iterator[Node]:
-    """A node of its own over a store in memory that is made as a new one is made. Both are gone afterwards."""
+    """Over a store in memory that is made as a new one is made."""
     database = ZODB.DB(DemoStorage(), pool_size=2)
     node = Node({"": database}, Components("rehearsal"), name="rehearsal", clock=clock, config=config)
     steps = live.registry.opsapp_evolve_steps
@@ -173,8 +171,7 @@ def empty_store(live: Node, clock: VirtualClock, config: Configuration) -> Itera
 
 
 class Rehearsal:
-    """The environment of one scenario: a node with a virtual clock and an empty store. `expect` notes what should be
-    and what is."""
+    """The environment of one scenario. `expect` notes what should be and what is."""
 
     def __init__(self, node: Node, clock: VirtualClock):
         self.node = node
@@ -218,7 +215,6 @@ class Rehearsal:
     # -- letting it play
 
     def run(self, seconds: float, step: float = 1.0) -> None:
-        """Time passes: hosts do what they are told and report, the pipeline works."""
         left = seconds
         while left > 0:
             self.clock.advance(min(step, left))
@@ -226,7 +222,7 @@ class Rehearsal:
             self.turn()
 
     def wait(self, done: Callable[[], bool]) -> None:
-        """Time passes until `done`, whatever the settings say about how long that takes."""
+        """Whatever the settings say about how long that takes."""
         passed = 0.0
         while passed < LIMIT_S:
             step = 1.0 if passed < FINE_S else 10.0
@@ -236,7 +232,7 @@ class Rehearsal:
                 return
 
     def finish(self) -> None:
-        """Time passes until no case is under way and every entry is final."""
+        """Until no case is under way and every entry is final."""
         self.wait(lambda: not self.node.transact(_under_way))
         if self.node.transact(_under_way):
             raise RuntimeError(f"a case is still under way after {LIMIT_S:.0f} s")
@@ -258,11 +254,11 @@ class Rehearsal:
 
     @property
     def entries(self) -> list[LedgerRecord]:
-        """What the ledger holds, oldest first."""
+        """Oldest first."""
         return self.node.transact(_entries)
 
     def outcomes(self, rule_id: str | None = None) -> list[str]:
-        """Of all entries, or of one rule's, oldest first."""
+        """Oldest first."""
         entries = [entry for entry in self.entries if rule_id in (None, entry.rule_id)]
         return [entry.outcome or entry.state for entry in entries]
 
@@ -270,8 +266,7 @@ class Rehearsal:
         self.expectations.append(seen(check, expected, actual))
 
     def expect_sound_ledger(self) -> None:
-        """What holds after every scenario: each event has one outcome, the hash chain is whole, and it would show a
-        change of any entry."""
+        """After every scenario: each event has one outcome, the chain is whole and would show a change of any entry."""
         open_ids = [entry.id for entry in self.entries if not entry.is_final]
         self.expect("every entry is final", [], open_ids)
         self.expect("the hash chain is whole", True, self.node.transact(_verdict))
@@ -282,7 +277,6 @@ class Rehearsal:
 
 
 def _forged(rows: list[JsonObject], at: int) -> list[JsonObject]:
-    """The chain with another outcome in one entry."""
     return [*rows[:at], {**rows[at], "outcome": f"not {rows[at]['outcome']}"}, *rows[at + 1 :]]
 
 

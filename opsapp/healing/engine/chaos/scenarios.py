@@ -1,7 +1,7 @@
-"""The twelve scenarios: each sets a stage, lets something break, and says what a sound pipeline makes of it.
+"""The twelve scenarios: each lets something break, and says what a sound pipeline makes of it.
 
-Expectations are compared with the ledger, the trust and what the simulated hosts were told to do, never with the
-scenario itself. So a pipeline that misbehaves fails it.
+Expectations are compared with the ledger, the trust and what the simulated hosts were told, never with the scenario
+itself.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STORM = 12  # hosts that fail at once
 
 
 class Scenario(NamedTuple):
-    """`inject` says what breaks; `real` is the injection used on agents tagged `chaos` (see `faults`)."""
+    """`inject` says what breaks; `real`: the fault on agents tagged `chaos`."""
 
     name: str
     description: str
@@ -151,7 +151,7 @@ def heal_storm_circuit_breaker(on: Rehearsal) -> None:
 
 
 def _flapping(on: Rehearsal) -> None:
-    """What helps each time may be done so often an hour, and then people are told."""
+    """What helps each time may be done so often an hour, then people are told."""
     rates = on.settings.brake.max_heals_per_hour
     most = min(brake.of_target(rates), rates.rule, rates.site, rates.fleet)
     if most > MOST_HEALS:
